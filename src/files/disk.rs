@@ -1,0 +1,118 @@
+//! The few disk operations that safety rests on, for each kind of system.
+
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::Write;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+/// What the names of temporary files begin with; a leading dot hides them from every reader.
+pub(super) const TEMP_PREFIX: &str = ".memdir-";
+const TEMP_SUFFIX: &str = ".tmp";
+
+/// Whether a directory entry is a temporary file of ours.
+pub(super) fn is_temp_name(name: &str) -> bool {
+    name.starts_with(TEMP_PREFIX) && name.ends_with(TEMP_SUFFIX)
+}
+
+/// Writes `bytes` to a temporary file in `directory` and syncs it.
+///
+/// Rename is atomic only within one file system, so the file lies next to its target and not in
+/// the system's temporary directory. It is locked as long as it is held: a temporary file that
+/// nobody locks has lost its writer.
+pub(super) fn write_temp(directory: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let mut temp = tempfile::Builder::new()
+        .prefix(TEMP_PREFIX)
+        .suffix(TEMP_SUFFIX)
+        .rand_bytes(12)
+        .tempfile_in(directory)?;
+    // A file system without locks costs only the early clean-up after a crash.
+    let _ = temp.as_file().try_lock();
+    temp.write_all(bytes)?;
+    // After a failed sync the kernel may have dropped the pages: the error must reach the caller,
+    // who starts anew with another file.
+    temp.as_file().sync_all()?;
+    Ok(temp)
+}
+
+/// Makes the names in `directory` durable.
+pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
+    if cfg!(windows) {
+        return Ok(()); // Windows syncs names with the file and cannot open directories for it.
+    }
+    File::open(directory)?.sync_all()
+}
+
+/// Creates `directory` and its missing parents for the user alone, and syncs each new name.
+pub(super) fn create_directory(directory: &Path) -> io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let parent = directory
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(parent) = parent {
+        create_directory(parent)?;
+    }
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => {}
+        other => other?,
+    }
+    sync_directory(parent.unwrap_or(Path::new(".")))
+}
+
+/// Moves `from` to `to`, which must not exist.
+pub(super) fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    {
+        use rustix::fs::CWD;
+        use rustix::fs::RenameFlags;
+        use rustix::io::Errno;
+        match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(()),
+            // A file system without the flag: fall through to links.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if cfg!(windows) {
+        if to.try_exists()? {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        return fs::rename(from, to);
+    }
+    fs::hard_link(from, to)?;
+    fs::remove_file(from)
+}
+
+/// Swaps two names in one step; `Ok(false)` where the system cannot.
+pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    {
+        use rustix::fs::CWD;
+        use rustix::fs::RenameFlags;
+        use rustix::io::Errno;
+        match rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
+            Ok(()) => return Ok(true),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let _ = (one, other);
+    Ok(false)
+}
+
+/// Repeats an operation that a signal interrupted.
+pub(super) fn uninterrupted<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match operation() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! What lies in the memory directory: names and the facts that tell whether a file changed.
+
+use std::io;
+use std::path::Path;
+
+/// One file that is a memory by its name, with what `stat` says of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Path below the memory directory, parts joined by `/`.
+    pub name: String,
+    pub size: u64,
+    /// Nanoseconds since 1970.
+    pub modified: i64,
+    /// 0 where the system has none.
+    pub inode: u64,
+}
+
+/// Something with a memory's name that is no readable memory.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Skipped {
+    pub name: String,
+    pub reason: String,
+}
+
+/// One look at the memory directory.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// Sorted by name, without doubles.
+    pub entries: Vec<Entry>,
+    /// Sorted by name.
+    pub skipped: Vec<Skipped>,
+    /// Temporary files of ours, whose writer may be gone.
+    pub temps: Vec<String>,
+    /// Every folder that was read, with its modification time before it was read.
+    pub folders: Vec<(String, i64)>,
+}
+
+/// Folders deeper than this are not looked into.
+const MAX_DEPTH: usize = 8;
+
+impl Listing {
+    /// Reads the names in `directory` and its folders; hidden folders are left out.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `directory` itself cannot be read; a folder inside it becomes a [`Skipped`].
+    pub(super) fn read(directory: &Path, is_memory: impl Fn(&str) -> bool) -> io::Result<Listing> {
+        let mut listing = Listing::default();
+        let mut pending = system::read_folder(directory, "", &is_memory, &mut listing)?;
+        while let Some(folder) = pending.pop() {
+            if folder.matches('/').count() >= MAX_DEPTH {
+                let reason = "the folder lies too deep".to_owned();
+                listing.skipped.push(Skipped {
+                    name: folder,
+                    reason,
+                });
+                continue;
+            }
+            match system::read_folder(directory, &folder, &is_memory, &mut listing) {
+                Ok(folders) => pending.extend(folders),
+                Err(error) => {
+                    listing.skipped.push(Skipped {
+                        name: folder,
+                        reason: error.to_string(),
+                    });
+                }
+            }
+        }
+        listing.entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        listing.skipped.sort_unstable();
+        Ok(listing)
+    }
+
+    /// Takes one directory entry in, by its name and what it is.
+    fn take(&mut self, name: String, what: What) {
+        match what {
+            What::File {
+                size,
+                modified,
+                inode,
+            } => {
+                self.entries.push(Entry {
+                    name,
+                    size,
+                    modified,
+                    inode,
+                });
+            }
+            What::Other(reason) => self.skipped.push(Skipped { name, reason }),
+        }
+    }
+}
+
+/// What stands behind a name.
+enum What {
+    File {
+        size: u64,
+        modified: i64,
+        inode: u64,
+    },
+    Other(String),
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{folder}/{name}")
+    }
+}
+
+/// Whether a folder of this name holds memories: hidden ones belong to other programs.
+fn is_visible(name: &str) -> bool {
+    !name.starts_with('.')
+}
+
+#[cfg(not(unix))]
+use self::portable as system;
+#[cfg(unix)]
+pub(super) use self::unix as system;
+
+/// Looks relative to open folders, so that a folder swapped for a link is not followed.
+#[cfg(unix)]
+pub(super) mod unix {
+    use std::ffi::CStr;
+    use std::io;
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
+
+    use rustix::fs::AtFlags;
+    use rustix::fs::Dir;
+    use rustix::fs::FileType;
+    use rustix::fs::Mode;
+    use rustix::fs::OFlags;
+    use rustix::fs::Stat;
+
+    use super::Listing;
+    use super::Skipped;
+    use super::What;
+    use super::is_visible;
+    use super::join;
+    use crate::files::disk::is_temp_name;
+
+    /// Opens `folder` below `directory`, following no link on the way.
+    pub(in crate::files) fn open_folder(directory: &Path, folder: &str) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut fd = rustix::fs::open(directory, flags, Mode::empty())?;
+        for part in folder.split('/').filter(|part| !part.is_empty()) {
+            fd = rustix::fs::openat(&fd, part, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        }
+        Ok(fd)
+    }
+
+    /// Reads one folder into `listing` and returns the folders in it.
+    pub(super) fn read_folder(
+        directory: &Path,
+        folder: &str,
+        is_memory: &impl Fn(&str) -> bool,
+        listing: &mut Listing,
+    ) -> io::Result<Vec<String>> {
+        let fd = open_folder(directory, folder)?;
+        // Before the names are read: a change while reading then shows as a newer time.
+        listing
+            .folders
+            .push((folder.to_owned(), modified(&rustix::fs::fstat(&fd)?)));
+        let mut folders = Vec::new();
+        let mut names = Dir::read_from(&fd)?;
+        while let Some(entry) = names.read() {
+            let entry = entry?;
+            let raw = entry.file_name();
+            let Ok(name) = raw.to_str() else {
+                if raw.to_bytes().ends_with(b".md") {
+                    let name = join(folder, &raw.to_string_lossy());
+                    let reason = "the name is not UTF-8".to_owned();
+                    listing.skipped.push(Skipped { name, reason });
+                }
+                continue;
+            };
+            if name == "." || name == ".." {
+                continue;
+            }
+            if is_temp_name(name) {
+                listing.temps.push(join(folder, name));
+                continue;
+            }
+            let mut kind = entry.file_type();
+            if kind == FileType::Unknown {
+                kind = FileType::from_raw_mode(stat(&fd, raw)?.st_mode);
+            }
+            if kind == FileType::Directory && !is_memory(name) {
+                if is_visible(name) {
+                    folders.push(join(folder, name));
+                }
+            } else if is_memory(name) {
+                if let Some(what) = look(&fd, raw, kind) {
+                    listing.take(join(folder, name), what);
+                }
+            }
+        }
+        Ok(folders)
+    }
+
+    /// `None` if the file went away in between.
+    fn look(fd: &OwnedFd, name: &CStr, kind: FileType) -> Option<What> {
+        match kind {
+            FileType::RegularFile => match stat(fd, name) {
+                Ok(stat) => Some(What::File {
+                    size: stat.st_size.unsigned_abs(),
+                    modified: modified(&stat),
+                    inode: stat.st_ino,
+                }),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) => Some(What::Other(error.to_string())),
+            },
+            FileType::Symlink => Some(What::Other("it is a symbolic link".to_owned())),
+            FileType::Directory => Some(What::Other("it is a folder".to_owned())),
+            FileType::Fifo => Some(What::Other("it is a named pipe".to_owned())),
+            FileType::Socket => Some(What::Other("it is a socket".to_owned())),
+            _ => Some(What::Other("it is a device".to_owned())),
+        }
+    }
+
+    fn stat(fd: &OwnedFd, name: &CStr) -> io::Result<Stat> {
+        Ok(rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// Nanoseconds since 1970.
+    pub(in crate::files) fn modified(stat: &Stat) -> i64 {
+        #[allow(
+            clippy::useless_conversion,
+            reason = "the width differs between systems"
+        )]
+        let (seconds, nanos) = (i64::from(stat.st_mtime), stat.st_mtime_nsec as i64);
+        seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+    }
+}
+
+#[cfg(not(unix))]
+mod portable {
+    use std::fs;
+    use std::io;
+    use std::path::Path;
+    use std::time::UNIX_EPOCH;
+
+    use super::Listing;
+    use super::Skipped;
+    use super::What;
+    use super::is_visible;
+    use super::join;
+    use crate::files::disk::is_temp_name;
+
+    pub(super) fn read_folder(
+        directory: &Path,
+        folder: &str,
+        is_memory: &impl Fn(&str) -> bool,
+        listing: &mut Listing,
+    ) -> io::Result<Vec<String>> {
+        let path = directory.join(folder);
+        listing
+            .folders
+            .push((folder.to_owned(), modified(&fs::metadata(&path)?)));
+        let mut folders = Vec::new();
+        for entry in fs::read_dir(&path)? {
+            let entry = entry?;
+            let raw = entry.file_name();
+            let Some(name) = raw.to_str() else {
+                if raw.to_string_lossy().ends_with(".md") {
+                    let name = join(folder, &raw.to_string_lossy());
+                    let reason = "the name is not Unicode".to_owned();
+                    listing.skipped.push(Skipped { name, reason });
+                }
+                continue;
+            };
+            let kind = entry.file_type()?;
+            if is_temp_name(name) {
+                listing.temps.push(join(folder, name));
+            } else if kind.is_dir() && !is_memory(name) {
+                if is_visible(name) {
+                    folders.push(join(folder, name));
+                }
+            } else if is_memory(name) {
+                let what = if kind.is_file() {
+                    match entry.metadata() {
+                        Ok(data) => What::File {
+                            size: data.len(),
+                            modified: modified(&data),
+                            inode: 0,
+                        },
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                        Err(error) => What::Other(error.to_string()),
+                    }
+                } else if kind.is_dir() {
+                    What::Other("it is a folder".to_owned())
+                } else {
+                    What::Other("it is a symbolic link".to_owned())
+                };
+                listing.take(join(folder, name), what);
+            }
+        }
+        Ok(folders)
+    }
+
+    pub(in crate::files) fn modified(data: &fs::Metadata) -> i64 {
+        let since = data
+            .modified()
+            .ok()
+            .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        since.map_or(0, |since| {
+            i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+        })
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) use self::portable::modified as portable_modified;

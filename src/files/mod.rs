@@ -1,0 +1,77 @@
+//! The memory directory on disk: list, read, put in place whole, exchange, archive, lock.
+//!
+//! Promises: a file appears under its name complete and synced, or not at all; nothing is
+//! overwritten unseen; symbolic links, devices and the like are never followed or opened.
+//! Everything that writes memory files is in this module. It knows names and bytes; what the
+//! bytes mean is the business of `format`.
+
+mod disk;
+mod list;
+mod lock;
+mod store;
+
+pub use list::Entry;
+pub use list::Listing;
+pub use list::Skipped;
+pub use lock::Lock;
+pub use store::Leftover;
+pub use store::Place;
+pub use store::Reader;
+pub use store::Replaced;
+pub use store::Store;
+pub use store::Version;
+
+use std::io;
+use std::path::PathBuf;
+
+/// What could not be done to which file.
+#[derive(Debug, thiserror::Error)]
+pub enum FilesError {
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    #[error("{} is not a regular file", path.display())]
+    NotRegular { path: PathBuf },
+    #[error("{} exists already", path.display())]
+    Taken { path: PathBuf },
+    #[error("{} does not exist", path.display())]
+    Missing { path: PathBuf },
+    #[error("{what} is busy, held by process {holder}")]
+    Busy { what: String, holder: String },
+}
+
+impl FilesError {
+    /// Whether the cause is a store that this process may only read.
+    pub fn is_read_only(&self) -> bool {
+        matches!(self, FilesError::Io { source, .. } if matches!(
+            source.kind(),
+            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied
+        ))
+    }
+
+    /// Whether the disk or a quota is full.
+    pub fn is_full(&self) -> bool {
+        matches!(self, FilesError::Io { source, .. } if matches!(
+            source.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+        ))
+    }
+}
+
+/// Attaches what was being done, and to what, to a bare I/O error.
+trait At<T> {
+    fn at(self, action: &'static str, path: &std::path::Path) -> Result<T, FilesError>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, action: &'static str, path: &std::path::Path) -> Result<T, FilesError> {
+        self.map_err(|source| FilesError::Io {
+            action,
+            path: path.to_owned(),
+            source,
+        })
+    }
+}

@@ -1,0 +1,455 @@
+//! The store's folders and what is done to the files in them.
+
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+
+use super::At;
+use super::FilesError;
+use super::disk;
+use super::list::Entry;
+use super::list::Listing;
+use super::lock::Lock;
+use crate::format::FileNameKind;
+use crate::format::classify;
+
+/// The two folders a memory can lie in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// `files/`: live memories.
+    Files,
+    /// `archive/`: forgotten ones.
+    Archive,
+}
+
+/// A memory directory, at `<root>/files` and `<root>/archive`.
+///
+/// Names are paths below one of the two, as in [`Entry::name`]. They come from a listing or from
+/// a parsed stem, never from a caller's text.
+#[derive(Debug, Clone)]
+pub struct Store {
+    root: PathBuf,
+    state: PathBuf,
+}
+
+/// One version of one file.
+#[derive(Debug, Clone)]
+pub struct Version {
+    pub entry: Entry,
+    /// The file's bytes, at most as many as were asked for.
+    pub bytes: Vec<u8>,
+    /// Of the whole file, the first 16 bytes of its BLAKE3 hash.
+    pub hash: u128,
+}
+
+/// What became of a replacement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Replaced {
+    Done,
+    /// Somebody else changed the file in between; their text is kept under this name.
+    KeptOther {
+        name: String,
+    },
+}
+
+/// A temporary file whose writer is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    pub name: String,
+}
+
+/// Lock files that editing processes share; more than processes that edit at one moment.
+const LOCK_SHARDS: u128 = 64;
+
+/// After this time a temporary file is a leftover even on a system without locks.
+const TEMP_LIFETIME: std::time::Duration = std::time::Duration::from_secs(36 * 3600);
+
+impl Store {
+    /// The store at `root`, with its locks in the folder `state`. Touches nothing.
+    pub fn new(root: &Path, state: &Path) -> Store {
+        Store {
+            root: root.to_owned(),
+            state: state.to_owned(),
+        }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder of derived and local things.
+    pub fn state(&self) -> &Path {
+        &self.state
+    }
+
+    pub fn folder(&self, place: Place) -> PathBuf {
+        self.root.join(match place {
+            Place::Files => "files",
+            Place::Archive => "archive",
+        })
+    }
+
+    /// The path of a memory, for messages and for editors.
+    pub fn path(&self, place: Place, name: &str) -> PathBuf {
+        self.folder(place).join(name)
+    }
+
+    /// Makes the memory folder if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be made.
+    pub fn create(&self) -> Result<(), FilesError> {
+        let folder = self.folder(Place::Files);
+        disk::create_directory(&folder).at("create", &folder)
+    }
+
+    /// Whether files can be made in the store at all: asked of the system, nothing is written.
+    pub fn is_writable(&self) -> bool {
+        let folder = self.folder(Place::Files);
+        let folder = if folder.is_dir() {
+            folder
+        } else {
+            self.root.clone()
+        };
+        #[cfg(unix)]
+        {
+            use rustix::fs::Access;
+            rustix::fs::access(&folder, Access::WRITE_OK).is_ok() || !folder.exists()
+        }
+        #[cfg(not(unix))]
+        {
+            fs::metadata(&folder).map_or(true, |data| !data.permissions().readonly())
+        }
+    }
+
+    /// Lists the memories of `place`; a folder that does not exist is empty.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder exists and cannot be read.
+    pub fn list(&self, place: Place) -> Result<Listing, FilesError> {
+        let folder = self.folder(place);
+        let is_memory = |name: &str| classify(name) != FileNameKind::Ignored;
+        match Listing::read(&folder, is_memory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Listing::default()),
+            other => other.at("list", &folder),
+        }
+    }
+
+    /// Whether a folder of an earlier listing changed: a name came, went or was replaced.
+    pub fn folders_changed(&self, place: Place, folders: &[(String, i64)]) -> bool {
+        let top = self.folder(place);
+        if folders.is_empty() {
+            return top.exists();
+        }
+        folders.iter().any(|(folder, modified)| {
+            fs::symlink_metadata(top.join(folder))
+                .map_or(true, |data| modified_at(&data) != *modified)
+        })
+    }
+
+    /// A reader of many files of `place`.
+    pub fn reader(&self, place: Place) -> Reader {
+        Reader {
+            folder: self.folder(place),
+        }
+    }
+
+    /// Puts a new memory in place; acknowledged when this returns.
+    ///
+    /// Order: temporary file, sync, rename without replacing, sync of the folder.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Taken`] if the name exists; any failed step fails the whole.
+    pub fn add(&self, place: Place, name: &str, bytes: &[u8]) -> Result<(), FilesError> {
+        let target = self.path(place, name);
+        let folder = target.parent().expect("a memory lies in a folder");
+        disk::create_directory(folder).at("create", folder)?;
+        let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes)).at("write", &target)?;
+        let temp = temp.into_temp_path();
+        let moved = disk::uninterrupted(|| disk::rename_no_replace(&temp, &target));
+        match moved {
+            Ok(()) => {
+                // The temporary name is gone; nothing is left to delete.
+                let _ = temp.keep();
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(FilesError::Taken { path: target });
+            }
+            Err(error) => return Err(error).at("write", &target),
+        }
+        disk::uninterrupted(|| disk::sync_directory(folder))
+            .inspect_err(|_| {
+                // Not acknowledged, so it must not be there either; a retry would write it twice.
+                let _ = fs::remove_file(&target);
+            })
+            .at("sync", folder)
+    }
+
+    /// Replaces the text of a memory that was read as `seen`.
+    ///
+    /// The names are exchanged in one step, then the text that was swapped out is looked at: if
+    /// it is not the one that was seen, it is kept as a conflict copy beside the memory. Mode
+    /// bits stay. Where names cannot be exchanged, the file is compared and renamed over, under
+    /// the same lock.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is gone, or if its lock cannot be had within two seconds.
+    pub fn replace(
+        &self,
+        name: &str,
+        seen: &Version,
+        bytes: &[u8],
+    ) -> Result<Replaced, FilesError> {
+        let target = self.path(Place::Files, name);
+        let folder = target.parent().expect("a memory lies in a folder");
+        let _lock = self.lock(name)?;
+        let current = match self.reader(Place::Files).read(name, u64::MAX) {
+            Err(error) => return Err(error),
+            Ok(version) => version,
+        };
+        if current.hash != seen.hash {
+            // Seen in time: nothing is touched, the new text becomes the copy's.
+            return self
+                .keep_copy(name, bytes, current.hash)
+                .map(|name| Replaced::KeptOther { name });
+        }
+        let permissions = fs::metadata(&target).at("read", &target)?.permissions();
+        let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes)).at("write", &target)?;
+        temp.as_file()
+            .set_permissions(permissions)
+            .at("write", &target)?;
+        if !disk::uninterrupted(|| disk::exchange(temp.path(), &target)).at("replace", &target)? {
+            temp.persist(&target)
+                .map_err(|error| error.error)
+                .at("replace", &target)?;
+            disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
+            return Ok(Replaced::Done);
+        }
+        let other = fs::read(temp.path()).at("read", temp.path());
+        let kept = match &other {
+            Ok(other) if content_hash(other) == seen.hash => None,
+            _ => Some(content_hash(bytes)),
+        };
+        let Some(hash) = kept else {
+            drop(temp); // Holds the text that was seen, whole; it goes now.
+            disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
+            return Ok(Replaced::Done);
+        };
+        let copy = copy_name(name, hash ^ other.as_deref().map_or(0, content_hash));
+        let (_, path) = temp
+            .keep()
+            .map_err(|error| error.error)
+            .at("keep", &target)?;
+        disk::rename_no_replace(&path, &self.path(Place::Files, &copy)).at("keep", &path)?;
+        disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
+        Ok(Replaced::KeptOther { name: copy })
+    }
+
+    /// Writes `bytes` beside `name` as a conflict copy and returns the copy's name.
+    fn keep_copy(&self, name: &str, bytes: &[u8], other: u128) -> Result<String, FilesError> {
+        let copy = copy_name(name, content_hash(bytes) ^ other);
+        match self.add(Place::Files, &copy, bytes) {
+            // The name follows from both texts: the same conflict was kept before.
+            Ok(()) | Err(FilesError::Taken { .. }) => Ok(copy),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Moves a memory to the other folder, under the same name.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Missing`] or [`FilesError::Taken`]; nothing is ever replaced.
+    pub fn relocate(&self, name: &str, from: Place, to: Place) -> Result<(), FilesError> {
+        let (source, target) = (self.path(from, name), self.path(to, name));
+        let folder = target.parent().expect("a memory lies in a folder");
+        disk::create_directory(folder).at("create", folder)?;
+        let _lock = self.lock(name)?;
+        match disk::uninterrupted(|| disk::rename_no_replace(&source, &target)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(FilesError::Missing { path: source });
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(FilesError::Taken { path: target });
+            }
+            other => other.at("move", &source)?,
+        }
+        // The new name first: a power cut in between leaves two names, never none.
+        disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
+        let left = source.parent().expect("a memory lies in a folder");
+        disk::uninterrupted(|| disk::sync_directory(left)).at("sync", left)
+    }
+
+    /// The lock of one memory, for changing it.
+    fn lock(&self, name: &str) -> Result<Lock, FilesError> {
+        let shard = content_hash(name.as_bytes()) % LOCK_SHARDS;
+        Lock::take(
+            &self.state.join("locks").join(format!("{shard:02x}.lock")),
+            name,
+        )
+    }
+
+    /// Removes the temporary files whose writer is gone; returns what was removed.
+    pub fn remove_leftovers(&self, place: Place, temps: &[String]) -> Vec<Leftover> {
+        let folder = self.folder(place);
+        let abandoned = |path: &Path| {
+            let Ok(file) = File::open(path) else {
+                return false;
+            };
+            let old = file
+                .metadata()
+                .and_then(|data| data.modified())
+                .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > TEMP_LIFETIME));
+            old || file.try_lock().is_ok()
+        };
+        temps
+            .iter()
+            .filter(|name| {
+                let path = folder.join(name);
+                abandoned(&path) && fs::remove_file(&path).is_ok()
+            })
+            .map(|name| Leftover { name: name.clone() })
+            .collect()
+    }
+}
+
+/// `<stem>.conflict-<8 hex>.md`, in the memory's folder.
+fn copy_name(name: &str, hash: u128) -> String {
+    let stem = name.strip_suffix(".md").unwrap_or(name);
+    format!("{stem}.conflict-{:08x}.md", hash as u32)
+}
+
+/// Reads files of one folder, following no links and opening nothing but regular files.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    folder: PathBuf,
+}
+
+impl Reader {
+    /// Reads the file `name`: at most `limit` bytes of text, and the hash of all of it.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Missing`], [`FilesError::NotRegular`], or what the system said.
+    pub fn read(&self, name: &str, limit: u64) -> Result<Version, FilesError> {
+        let path = self.folder.join(name);
+        let opened = disk::uninterrupted(|| self.open(name));
+        let mut file = match opened {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(FilesError::Missing { path });
+            }
+            Err(error) if is_link_refusal(&error) => return Err(FilesError::NotRegular { path }),
+            other => other.at("read", &path)?,
+        };
+        let data = file.metadata().at("read", &path)?;
+        if !data.is_file() {
+            return Err(FilesError::NotRegular { path });
+        }
+        let entry = Entry {
+            name: name.to_owned(),
+            size: data.len(),
+            modified: modified_at(&data),
+            inode: inode_of(&data),
+        };
+        let capacity = usize::try_from(data.len().min(limit)).unwrap_or(0);
+        let mut bytes = Vec::with_capacity(capacity + 1);
+        (&mut file)
+            .take(limit)
+            .read_to_end(&mut bytes)
+            .at("read", &path)?;
+        let hash = if (bytes.len() as u64) < limit {
+            content_hash(&bytes)
+        } else {
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(&bytes);
+            hasher.update_reader(&mut file).at("read", &path)?;
+            short_hash(&hasher.finalize())
+        };
+        Ok(Version { entry, bytes, hash })
+    }
+
+    #[cfg(unix)]
+    fn open(&self, name: &str) -> io::Result<File> {
+        use rustix::fs::Mode;
+        use rustix::fs::OFlags;
+        // A FIFO must not make us wait, a link must not lead us out.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = match name.rsplit_once('/') {
+            None => rustix::fs::open(self.folder.join(name), flags, Mode::empty())?,
+            Some((folder, name)) => {
+                let folder = super::list::unix::open_folder(&self.folder, folder)?;
+                rustix::fs::openat(&folder, name, flags, Mode::empty())?
+            }
+        };
+        Ok(File::from(fd))
+    }
+
+    #[cfg(not(unix))]
+    fn open(&self, name: &str) -> io::Result<File> {
+        let path = self.folder.join(name);
+        if !fs::symlink_metadata(&path)?.is_file() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        File::open(path)
+    }
+}
+
+fn is_link_refusal(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        matches!(
+            Errno::from_io_error(error),
+            Some(Errno::LOOP | Errno::NXIO | Errno::NOTDIR)
+        )
+    }
+    #[cfg(not(unix))]
+    {
+        error.kind() == io::ErrorKind::InvalidInput
+    }
+}
+
+#[cfg(unix)]
+fn modified_at(data: &fs::Metadata) -> i64 {
+    use std::os::unix::fs::MetadataExt;
+    data.mtime()
+        .saturating_mul(1_000_000_000)
+        .saturating_add(data.mtime_nsec())
+}
+
+#[cfg(not(unix))]
+fn modified_at(data: &fs::Metadata) -> i64 {
+    super::list::portable_modified(data)
+}
+
+fn inode_of(data: &fs::Metadata) -> u64 {
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::MetadataExt::ino(data)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = data;
+        0
+    }
+}
+
+/// The hash that tells whether two texts are the same.
+fn content_hash(bytes: &[u8]) -> u128 {
+    short_hash(&blake3::hash(bytes))
+}
+
+fn short_hash(hash: &blake3::Hash) -> u128 {
+    u128::from_le_bytes(
+        hash.as_bytes()[..16]
+            .try_into()
+            .expect("a hash has 32 bytes"),
+    )
+}

@@ -1,0 +1,225 @@
+//! Changes single keys of a memory file and leaves every other byte alone.
+
+use super::FormatError;
+use super::layout::Frontmatter;
+use super::layout::Layout;
+use super::limits;
+use super::limits::MAX_FRONTMATTER_BYTES;
+use super::read::KEYS;
+use super::read::RAW_KEYS;
+use super::scalar;
+use super::value;
+use crate::model::Change;
+use crate::model::Patch;
+
+/// Returns `bytes` with `change` made.
+///
+/// A changed key keeps its place and the comment after it; a new key goes where the format's
+/// order wants it; a cleared key's lines go. Line ends, order, quoting, comments and spacing of
+/// everything else stay. A change that changes nothing returns the same bytes.
+///
+/// # Errors
+///
+/// Fails if a new value breaks the limits of the format, or if a key shall change in a file
+/// without frontmatter.
+pub fn edit(bytes: &[u8], change: &Change) -> Result<Vec<u8>, FormatError> {
+    let mut edited = bytes.to_vec();
+    for (key, text) in rendered(change, Layout::of(bytes).newline)? {
+        edited = set_key(&edited, key, text.as_deref())?;
+    }
+    if let Some(content) = &change.content {
+        limits::check_content(content)?;
+        edited = set_content(&edited, content);
+    }
+    Ok(edited)
+}
+
+/// The changed keys with what follows their colon; `None` removes the key.
+fn rendered(
+    change: &Change,
+    newline: &str,
+) -> Result<Vec<(&'static str, Option<String>)>, FormatError> {
+    let mut keys: Vec<(&'static str, Option<String>)> = Vec::new();
+    for (key, text) in [("agent", &change.agent), ("user", &change.user)] {
+        if let Some(text) = text {
+            limits::check_required(key, text)?;
+            keys.push((key, Some(format!(" {}", scalar::write(text)))));
+        }
+    }
+    if let Some(topics) = &change.topics {
+        limits::check_topics(topics)?;
+        keys.push(("topics", Some(format!(" {}", scalar::write_list(topics)))));
+    }
+    let mut patch = |key: &'static str, text: Patch<Result<String, FormatError>>| {
+        match text {
+            Patch::Keep => {}
+            Patch::Set(text) => keys.push((key, Some(text?))),
+            Patch::Clear => keys.push((key, None)),
+        }
+        Ok::<(), FormatError>(())
+    };
+    let text = |key: &'static str, patch: &Patch<String>| {
+        map(patch, |text| {
+            limits::check_required(key, text)?;
+            Ok(format!(" {}", scalar::write(text)))
+        })
+    };
+    patch("title", text("title", &change.title))?;
+    patch("kind", map(&change.kind, |kind| Ok(format!(" {kind}"))))?;
+    patch("namespace", text("namespace", &change.namespace))?;
+    patch("scope", map(&change.scope, |scope| Ok(format!(" {scope}"))))?;
+    patch("tier", map(&change.tier, |tier| Ok(format!(" {tier}"))))?;
+    patch(
+        "importance",
+        map(&change.importance, |&n| {
+            limits::check_importance(n)?;
+            Ok(format!(" {n}"))
+        }),
+    )?;
+    patch(
+        "confidence",
+        map(&change.confidence, |&n| {
+            limits::check_confidence(n)?;
+            Ok(format!(" {n}"))
+        }),
+    )?;
+    patch("source", text("source", &change.source))?;
+    patch("status", text("status", &change.status))?;
+    patch(
+        "expires",
+        map(&change.expires, |at| Ok(format!(" {}", at.as_str()))),
+    )?;
+    patch(
+        "supersedes",
+        map(&change.supersedes, |stems| {
+            stems
+                .iter()
+                .try_for_each(|stem| limits::check_required("supersedes", stem))?;
+            Ok(format!(" {}", scalar::write_list(stems)))
+        }),
+    )?;
+    patch(
+        "superseded_by",
+        text("superseded_by", &change.superseded_by),
+    )?;
+    patch(
+        "links",
+        map(&change.links, |links| {
+            limits::check_links(links)?;
+            Ok(value::write_links(links, newline))
+        }),
+    )?;
+    patch(
+        "metadata",
+        map(&change.metadata, |metadata| {
+            limits::check_metadata(metadata)?;
+            Ok(format!(" {}", value::write_metadata(metadata)))
+        }),
+    )?;
+    Ok(keys)
+}
+
+fn map<T>(
+    patch: &Patch<T>,
+    render: impl FnOnce(&T) -> Result<String, FormatError>,
+) -> Patch<Result<String, FormatError>> {
+    match patch {
+        Patch::Keep => Patch::Keep,
+        Patch::Set(value) => Patch::Set(render(value)),
+        Patch::Clear => Patch::Clear,
+    }
+}
+
+fn set_key(bytes: &[u8], key: &'static str, text: Option<&str>) -> Result<Vec<u8>, FormatError> {
+    let layout = Layout::of(bytes);
+    if layout.frontmatter != Frontmatter::Whole {
+        return Err(FormatError::NoFrontmatter);
+    }
+    let (range, new) = match (layout.entry(key), text) {
+        (None, None) => return Ok(bytes.to_vec()),
+        (Some(entry), None) => (entry.lines.clone(), String::new()),
+        (Some(entry), Some(text)) => {
+            let old = String::from_utf8_lossy(&bytes[entry.value.clone()]);
+            let comment = comment_of(key, &old);
+            let end = if entry.below.is_empty() {
+                entry.value.end
+            } else {
+                entry.below.end
+            };
+            let line_end = if entry.below.is_empty() {
+                ""
+            } else {
+                layout.newline
+            };
+            (entry.value.start..end, format!("{text}{comment}{line_end}"))
+        }
+        (None, Some(text)) => {
+            let at = place_of(&layout, key);
+            (at..at, format!("{key}:{text}{}", layout.newline))
+        }
+    };
+    let grown = layout.keys.len() - range.len() + new.len();
+    if grown > MAX_FRONTMATTER_BYTES && new.len() > range.len() {
+        return Err(FormatError::FrontmatterTooLarge {
+            bytes: grown,
+            limit: MAX_FRONTMATTER_BYTES,
+        });
+    }
+    Ok([&bytes[..range.start], new.as_bytes(), &bytes[range.end..]].concat())
+}
+
+/// The comment after a one-line value, with the blanks before it.
+fn comment_of<'a>(key: &str, value: &'a str) -> &'a str {
+    if RAW_KEYS.contains(&key) || key == "links" {
+        return "";
+    }
+    let trimmed = value.trim_start_matches([' ', '\t']);
+    if trimmed.starts_with(['[', '{']) {
+        // `#` inside a flow value may belong to a word; only what follows its end is a comment.
+        let Some(end) = trimmed.rfind([']', '}']) else {
+            return "";
+        };
+        let after = &trimmed[end + 1..];
+        return if after.trim_start().starts_with('#') {
+            after
+        } else {
+            ""
+        };
+    }
+    &trimmed[scalar::comment_start(trimmed)..]
+}
+
+/// After the last key that the format's order puts before `key`, else before all keys.
+fn place_of(layout: &Layout, key: &str) -> usize {
+    let rank = |key: &str| KEYS.iter().position(|known| *known == key);
+    let own = rank(key).expect("only known keys are set");
+    layout
+        .entries
+        .iter()
+        .filter(|entry| rank(&entry.key).is_some_and(|other| other < own))
+        .map(|entry| entry.lines.end)
+        .max()
+        .unwrap_or(layout.keys.start)
+}
+
+fn set_content(bytes: &[u8], content: &str) -> Vec<u8> {
+    let layout = Layout::of(bytes);
+    let mut edited = bytes[..layout.content.start].to_vec();
+    if layout.frontmatter == Frontmatter::Whole {
+        // The frame: the closing line must end, and one blank line must follow, or a content
+        // that begins with a line break would lose it.
+        if !edited.ends_with(b"\n") {
+            edited.extend_from_slice(layout.newline.as_bytes());
+        }
+        if !has_blank_line(&edited) {
+            edited.extend_from_slice(layout.newline.as_bytes());
+        }
+    }
+    edited.extend_from_slice(content.as_bytes());
+    edited
+}
+
+/// Whether the last line of `head`, which ends with a line break, is blank.
+fn has_blank_line(head: &[u8]) -> bool {
+    head.ends_with(b"\n\n") || head.ends_with(b"\n\r\n")
+}

@@ -1,0 +1,62 @@
+//! Bytes ↔ [`Memory`]: file names, the frontmatter block, limits. `docs/FORMAT.md` is the contract.
+//!
+//! Promises: reading never fails and never hides a file, it returns what could be read together
+//! with the file's problems; writing yields bytes that read back as the same memory; editing
+//! touches the lines of the changed keys and no other byte. YAML is handed to a parser only
+//! after [`danger`] let it pass. Leaves to others: which files exist, and putting them in place.
+//!
+//! [`Memory`]: crate::model::Memory
+
+mod danger;
+mod edit;
+mod file_name;
+mod layout;
+mod limits;
+mod read;
+mod render;
+mod scalar;
+mod value;
+
+pub use edit::edit;
+pub use file_name::FileNameKind;
+pub use file_name::classify;
+pub use limits::MAX_CONTENT_BYTES;
+pub use limits::MAX_INDEXED_BYTES;
+pub use read::parse;
+pub use render::render;
+
+/// Why a memory cannot be written as asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    #[error("{field} holds the control character U+{code:04X}")]
+    ControlCharacter { field: String, code: u32 },
+    #[error("{field} is empty")]
+    Empty { field: &'static str },
+    #[error("{field} has {bytes} bytes, more than {limit}")]
+    TooLong {
+        field: String,
+        bytes: usize,
+        limit: usize,
+    },
+    #[error("there are {count} {field}, more than {limit}")]
+    TooMany {
+        field: &'static str,
+        count: usize,
+        limit: usize,
+    },
+    #[error("{field} is {value}, which is not between {low} and {high}")]
+    OutOfRange {
+        field: &'static str,
+        value: String,
+        low: u8,
+        high: u8,
+    },
+    #[error("metadata key `{key}` stands twice")]
+    DuplicateMetadata { key: String },
+    #[error("metadata is nested more than {limit} deep")]
+    TooDeep { limit: usize },
+    #[error("the frontmatter would have {bytes} bytes, more than {limit}")]
+    FrontmatterTooLarge { bytes: usize, limit: usize },
+    #[error("the file has no frontmatter block to change")]
+    NoFrontmatter,
+}

@@ -1,0 +1,365 @@
+//! Bytes → [`Memory`], whatever the bytes are.
+
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use chrono::DateTime;
+use chrono::Utc;
+
+use super::danger;
+use super::file_name::FileNameKind;
+use super::file_name::classify;
+use super::layout::Entry;
+use super::layout::Frontmatter;
+use super::layout::Layout;
+use super::limits::MAX_FRONTMATTER_BYTES;
+use super::limits::MAX_KEYS;
+use super::scalar;
+use super::value;
+use crate::model::Memory;
+use crate::model::Problem;
+use crate::model::Stem;
+use crate::model::Timestamp;
+
+/// Every key the format knows, in the order it is written.
+pub(super) const KEYS: [&str; 19] = [
+    "id",
+    "timestamp",
+    "agent",
+    "user",
+    "topics",
+    "title",
+    "kind",
+    "namespace",
+    "scope",
+    "tier",
+    "importance",
+    "confidence",
+    "source",
+    "status",
+    "expires",
+    "supersedes",
+    "superseded_by",
+    "links",
+    "metadata",
+];
+
+/// Keys that other programs write unquoted whatever their text; a comment cannot follow them.
+pub(super) const RAW_KEYS: [&str; 4] = ["id", "timestamp", "agent", "user"];
+
+/// Reads a memory file.
+///
+/// `modified` stands in where neither the frontmatter nor the name states a time. What cannot be
+/// read is left out and named in `problems`; the content is always there.
+pub fn parse(stem: &Stem, bytes: &[u8], modified: DateTime<Utc>) -> Memory {
+    Reader::new(bytes).memory(stem, modified)
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    layout: Layout,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8]) -> Reader<'a> {
+        Reader {
+            bytes,
+            layout: Layout::of(bytes),
+            problems: Vec::new(),
+        }
+    }
+
+    fn memory(mut self, stem: &Stem, modified: DateTime<Utc>) -> Memory {
+        self.check_name(stem);
+        self.check_text();
+        self.check_block();
+        let id = self.raw("id");
+        if let (Some(id), Some(handle)) = (&id, stem.handle())
+            && id != handle.as_str()
+        {
+            self.problems
+                .push(Problem::IdDiffersFromName { id: id.clone() });
+        }
+        let timestamp = self.timestamp(stem, modified);
+        let content = self.text(self.layout.content.clone()).into_owned();
+        Memory {
+            stem: stem.clone(),
+            id: id.unwrap_or_else(|| stem.short().to_owned()),
+            timestamp,
+            agent: self.raw("agent").unwrap_or_default(),
+            user: self.raw("user").unwrap_or_default(),
+            topics: self.topics(),
+            title: self.scalar("title"),
+            kind: self.parsed("kind"),
+            namespace: self.scalar("namespace"),
+            scope: self.parsed("scope"),
+            tier: self.parsed("tier"),
+            importance: self.number("importance", |n: &u8| (1..=10).contains(n), "1 to 10"),
+            confidence: self.number("confidence", |n: &f64| (0.0..=1.0).contains(n), "0 to 1"),
+            source: self.scalar("source"),
+            status: self.scalar("status"),
+            expires: self.expires(),
+            supersedes: self.list("supersedes").unwrap_or_default(),
+            superseded_by: self.scalar("superseded_by"),
+            links: self.checked("links", value::read_links),
+            metadata: self.checked("metadata", value::read_metadata),
+            unknown: self.unknown(),
+            content,
+            problems: self.problems,
+        }
+    }
+
+    fn check_name(&mut self, stem: &Stem) {
+        match classify(&format!("{stem}.md")) {
+            FileNameKind::Memory(_) => {}
+            FileNameKind::ConflictCopy { of, .. } => {
+                self.problems
+                    .push(Problem::ConflictCopyOf(of.as_str().to_owned()));
+            }
+            FileNameKind::Foreign(_) | FileNameKind::Ignored => {
+                self.problems.push(Problem::ForeignName);
+            }
+        }
+    }
+
+    fn check_text(&mut self) {
+        if self.bytes.is_empty() {
+            self.problems.push(Problem::Empty);
+            return;
+        }
+        if std::str::from_utf8(self.bytes).is_err() {
+            self.problems.push(Problem::NotUtf8);
+        }
+        if memchr::memchr(0, self.bytes).is_some() {
+            self.problems.push(Problem::HasNul);
+        }
+        if has_conflict_markers(self.bytes) {
+            self.problems.push(Problem::ConflictMarkers);
+        }
+    }
+
+    fn check_block(&mut self) {
+        match self.layout.frontmatter {
+            Frontmatter::Absent if self.bytes.is_empty() => {}
+            Frontmatter::Absent => self.problems.push(Problem::NoFrontmatter),
+            Frontmatter::NotClosed => self.problems.push(Problem::FrontmatterNotClosed),
+            Frontmatter::Whole => self.check_keys(),
+        }
+    }
+
+    fn check_keys(&mut self) {
+        let bytes = self.layout.keys.len();
+        if bytes > MAX_FRONTMATTER_BYTES {
+            self.problems.push(Problem::FrontmatterTooLarge { bytes });
+        }
+        for range in self.layout.stray.clone() {
+            let key = self.text(range).chars().take(40).collect();
+            self.problems.push(Problem::Key {
+                key,
+                what: "is no `key: value` line".to_owned(),
+            });
+        }
+        let keys: Vec<&str> = self.layout.entries.iter().map(|e| e.key.as_str()).collect();
+        if keys.len() > MAX_KEYS {
+            let what = format!("{} keys, more than {MAX_KEYS}", keys.len());
+            self.problems.push(Problem::RefusedYaml(what));
+        }
+        let mut twice: Vec<String> = Vec::new();
+        for (at, key) in keys.iter().enumerate().take(MAX_KEYS) {
+            if keys[..at].contains(key) && !twice.iter().any(|known| known == key) {
+                twice.push((*key).to_owned());
+            }
+        }
+        self.problems
+            .extend(twice.into_iter().map(Problem::DuplicateKey));
+        for key in &KEYS[..5] {
+            if self.layout.entry(key).is_none()
+                && !(*key == "topics" && self.layout.entry("tags").is_some())
+            {
+                self.problems.push(Problem::MissingKey(key));
+            }
+        }
+    }
+
+    fn text(&self, range: std::ops::Range<usize>) -> Cow<'a, str> {
+        String::from_utf8_lossy(&self.bytes[range])
+    }
+
+    fn value_of(&self, key: &str) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
+        let entry = self.layout.entry(key)?;
+        Some((
+            self.text(entry.value.clone()),
+            self.text(entry.below.clone()),
+        ))
+    }
+
+    fn raw(&self, key: &str) -> Option<String> {
+        let (value, _) = self.value_of(key)?;
+        Some(scalar::read_raw(&value).into_owned())
+    }
+
+    /// A one-line scalar, or a block scalar (`|`, `>`) as YAML folds it. Empty counts as absent.
+    fn scalar(&mut self, key: &'static str) -> Option<String> {
+        let (value, below) = self.value_of(key)?;
+        let first = scalar::trim_blank(&value);
+        let text = if below.trim().is_empty() {
+            scalar::read(&value).into_owned()
+        } else {
+            match self.folded(key, &value, &below) {
+                Ok(text) => text,
+                Err(what) => {
+                    self.problems.push(Problem::Key {
+                        key: key.to_owned(),
+                        what,
+                    });
+                    first.to_owned()
+                }
+            }
+        };
+        (!text.is_empty()).then_some(text)
+    }
+
+    fn folded(&self, key: &str, value: &str, below: &str) -> Result<String, String> {
+        let yaml = format!("{value}\n{below}");
+        if let Some(what) = danger::find(&yaml) {
+            return Err(format!("it is refused, because it holds {what}"));
+        }
+        let map: std::collections::BTreeMap<String, String> =
+            serde_yaml::from_str(&format!("{key}:{yaml}")).map_err(|error| error.to_string())?;
+        Ok(map.into_values().next().unwrap_or_default())
+    }
+
+    fn parsed<T: FromStr<Err: ToString>>(&mut self, key: &'static str) -> Option<T> {
+        let text = self.scalar(key)?;
+        match text.parse() {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.problems.push(Problem::Key {
+                    key: key.to_owned(),
+                    what: error.to_string(),
+                });
+                None
+            }
+        }
+    }
+
+    fn number<T: FromStr>(
+        &mut self,
+        key: &'static str,
+        fits: fn(&T) -> bool,
+        range: &str,
+    ) -> Option<T> {
+        let text = self.scalar(key)?;
+        let number = text.parse().ok().filter(fits);
+        if number.is_none() {
+            let what = format!("`{text}` is no number from {range}");
+            self.problems.push(Problem::Key {
+                key: key.to_owned(),
+                what,
+            });
+        }
+        number
+    }
+
+    fn timestamp(&mut self, stem: &Stem, modified: DateTime<Utc>) -> Timestamp {
+        if let Some(text) = self.raw("timestamp").filter(|text| !text.is_empty()) {
+            if let Some(timestamp) = Timestamp::parse(&text) {
+                return timestamp;
+            }
+            let what = format!("`{text}` is no date and time in ISO 8601");
+            self.problems.push(Problem::Key {
+                key: "timestamp".to_owned(),
+                what,
+            });
+        }
+        Timestamp::from_utc(stem.time().unwrap_or(modified))
+    }
+
+    fn expires(&mut self) -> Option<Timestamp> {
+        let text = self.scalar("expires")?;
+        let expires = Timestamp::parse(&text);
+        if expires.is_none() {
+            let what = format!("`{text}` is no date and time in ISO 8601; it never expires");
+            self.problems.push(Problem::Key {
+                key: "expires".to_owned(),
+                what,
+            });
+        }
+        expires
+    }
+
+    fn topics(&self) -> Vec<String> {
+        self.list("topics")
+            .or_else(|| {
+                let tags = self.list("tags")?;
+                Some(
+                    tags.iter()
+                        .map(|tag| tag.trim_start_matches('#').to_owned())
+                        .collect(),
+                )
+            })
+            .unwrap_or_default()
+    }
+
+    fn list(&self, key: &str) -> Option<Vec<String>> {
+        let (value, below) = self.value_of(key)?;
+        Some(value::read_list(&value, &below))
+    }
+
+    fn checked<T: Default>(
+        &mut self,
+        key: &'static str,
+        read: fn(&str, &str) -> Result<T, String>,
+    ) -> T {
+        let Some((value, below)) = self.value_of(key) else {
+            return T::default();
+        };
+        if self.layout.keys.len() > MAX_FRONTMATTER_BYTES {
+            return T::default();
+        }
+        read(&value, &below).unwrap_or_else(|what| {
+            self.problems.push(Problem::Key {
+                key: key.to_owned(),
+                what,
+            });
+            T::default()
+        })
+    }
+
+    fn unknown(&mut self) -> Vec<(String, String)> {
+        let unknown: Vec<Entry> = self
+            .layout
+            .entries
+            .iter()
+            .filter(|entry| !KEYS.contains(&entry.key.as_str()))
+            .take(MAX_KEYS)
+            .cloned()
+            .collect();
+        unknown
+            .into_iter()
+            .map(|entry| {
+                let text = self
+                    .text(entry.value.start..entry.lines.end)
+                    .trim()
+                    .to_owned();
+                if let Some(what) = danger::find(&text) {
+                    self.problems.push(Problem::RefusedYaml(format!(
+                        "`{}` holds {what}",
+                        entry.key
+                    )));
+                }
+                (entry.key, text)
+            })
+            .collect()
+    }
+}
+
+/// Whether lines begin with git's `<<<<<<< ` and, further down, `>>>>>>> `.
+fn has_conflict_markers(bytes: &[u8]) -> bool {
+    let line_starts_with = |bytes: &[u8], mark: &[u8]| {
+        memchr::memmem::find_iter(bytes, mark).find(|&at| at == 0 || bytes[at - 1] == b'\n')
+    };
+    line_starts_with(bytes, b"<<<<<<< ")
+        .is_some_and(|at| line_starts_with(&bytes[at..], b">>>>>>> ").is_some())
+}

@@ -1,0 +1,347 @@
+//! Values of more than one scalar: lists in their three spellings, links, metadata.
+
+use std::borrow::Cow;
+
+use super::danger;
+use super::scalar;
+use crate::model::Link;
+use crate::model::MetaValue;
+
+/// Reads a list as JSON, as a flow list, as a block list, as commas, or as one word.
+///
+/// `value` is what follows the colon, `below` the key's further lines.
+pub(super) fn read_list(value: &str, below: &str) -> Vec<String> {
+    let first = scalar::trim_blank(value);
+    if first.is_empty() || first.starts_with('#') {
+        return block_items(below);
+    }
+    let whole = if below.is_empty() {
+        Cow::Borrowed(first)
+    } else {
+        Cow::Owned(format!("{first}\n{below}"))
+    };
+    if whole.starts_with('[') {
+        return json_list(&whole).unwrap_or_else(|| flow_items(&whole));
+    }
+    if let Some((text, _)) = scalar::unquote(first) {
+        return vec![text.into_owned()];
+    }
+    let text = &first[..scalar::comment_start(first)];
+    text.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn json_list(text: &str) -> Option<Vec<String>> {
+    let items: Vec<serde_json::Value> = serde_json::from_str(text).ok()?;
+    items
+        .into_iter()
+        .map(|item| match item {
+            serde_json::Value::String(text) => Some(text),
+            serde_json::Value::Array(_) | serde_json::Value::Object(_) => None,
+            // `[2024, true]`: the words as they stand. A number's spelling could be lost here,
+            // so those lists are read by the flow reader below.
+            _ => None,
+        })
+        .collect()
+}
+
+/// Splits a flow list at its commas, outside of quotes; what follows the `]` is a comment.
+fn flow_items(text: &str) -> Vec<String> {
+    let mut items = Vec::new();
+    let mut rest = &text[1..];
+    loop {
+        rest = rest.trim_start();
+        if rest.is_empty() || rest.starts_with(']') {
+            return items;
+        }
+        if let Some((item, after)) = scalar::unquote(rest)
+            && after.trim_start().starts_with([',', ']'])
+        {
+            items.push(item.into_owned());
+            rest = after.trim_start();
+        } else {
+            let end = rest.find([',', ']', '\n']).unwrap_or(rest.len());
+            let item = rest[..end].trim().trim_matches(['"', '\'']);
+            if !item.is_empty() {
+                items.push(item.to_owned());
+            }
+            rest = &rest[end..];
+        }
+        rest = rest.strip_prefix([',', '\n']).unwrap_or(rest);
+    }
+}
+
+fn block_items(below: &str) -> Vec<String> {
+    below
+        .lines()
+        .filter_map(|line| scalar::trim_blank(line).strip_prefix('-'))
+        .filter(|item| item.is_empty() || item.starts_with([' ', '\t']))
+        .map(|item| scalar::read(item).into_owned())
+        .filter(|item| !item.is_empty())
+        .collect()
+}
+
+/// Reads a `metadata` mapping.
+pub(super) fn read_metadata(value: &str, below: &str) -> Result<Vec<(String, MetaValue)>, String> {
+    match parse_yaml("metadata", value, below)? {
+        MetaValue::Map(entries) => Ok(entries),
+        MetaValue::Null => Ok(Vec::new()),
+        _ => Err("it is no mapping".to_owned()),
+    }
+}
+
+/// Reads `links`: mappings of a target and a type, or bare targets.
+pub(super) fn read_links(value: &str, below: &str) -> Result<Vec<Link>, String> {
+    let items = match parse_yaml("links", value, below)? {
+        MetaValue::List(items) => items,
+        MetaValue::Null => return Ok(Vec::new()),
+        one @ (MetaValue::Text(_) | MetaValue::Map(_)) => vec![one],
+        _ => return Err("it is no list".to_owned()),
+    };
+    items.into_iter().map(read_link).collect()
+}
+
+fn read_link(item: MetaValue) -> Result<Link, String> {
+    const RELATED: &str = "related-to";
+    match item {
+        MetaValue::Text(to) => Ok(Link {
+            to,
+            relation: RELATED.to_owned(),
+        }),
+        MetaValue::Map(entries) => {
+            let text = |names: [&str; 2]| {
+                entries
+                    .iter()
+                    .find(|(key, _)| names.contains(&key.as_str()))
+                    .and_then(|(_, value)| match value {
+                        MetaValue::Text(text) => Some(text.clone()),
+                        _ => None,
+                    })
+            };
+            let to = text(["to", "target"]).ok_or("a link names no target: write `to: <stem>`")?;
+            let relation = text(["type", "relation"]).unwrap_or_else(|| RELATED.to_owned());
+            Ok(Link { to, relation })
+        }
+        _ => Err("a link is neither a stem nor `{to: …, type: …}`".to_owned()),
+    }
+}
+
+fn parse_yaml(key: &str, value: &str, below: &str) -> Result<MetaValue, String> {
+    let text = format!("{value}\n{below}");
+    if let Some(what) = danger::find(&text) {
+        return Err(format!("it is refused, because it holds {what}"));
+    }
+    if let Ok(json) = serde_json::from_str::<serde_json::Value>(&text) {
+        return Ok(from_json(json));
+    }
+    let document = format!("{key}:{text}");
+    let parsed: serde_yaml::Value =
+        serde_yaml::from_str(&document).map_err(|error| error.to_string())?;
+    let serde_yaml::Value::Mapping(mapping) = parsed else {
+        return Ok(MetaValue::Null);
+    };
+    mapping
+        .into_iter()
+        .next()
+        .map_or(Ok(MetaValue::Null), |(_, value)| from_yaml(value))
+}
+
+fn from_json(value: serde_json::Value) -> MetaValue {
+    match value {
+        serde_json::Value::Null => MetaValue::Null,
+        serde_json::Value::Bool(value) => MetaValue::Bool(value),
+        serde_json::Value::Number(number) => match number.as_i64() {
+            Some(int) => MetaValue::Int(int),
+            None => MetaValue::Float(number.as_f64().unwrap_or(f64::MAX)),
+        },
+        serde_json::Value::String(text) => MetaValue::Text(text),
+        serde_json::Value::Array(items) => {
+            MetaValue::List(items.into_iter().map(from_json).collect())
+        }
+        serde_json::Value::Object(map) => MetaValue::Map(
+            map.into_iter()
+                .map(|(key, value)| (key, from_json(value)))
+                .collect(),
+        ),
+    }
+}
+
+fn from_yaml(value: serde_yaml::Value) -> Result<MetaValue, String> {
+    Ok(match value {
+        serde_yaml::Value::Null => MetaValue::Null,
+        serde_yaml::Value::Bool(value) => MetaValue::Bool(value),
+        serde_yaml::Value::Number(number) => match number.as_i64() {
+            Some(int) => MetaValue::Int(int),
+            None => MetaValue::Float(number.as_f64().unwrap_or(f64::MAX)),
+        },
+        serde_yaml::Value::String(text) => MetaValue::Text(text),
+        serde_yaml::Value::Sequence(items) => {
+            MetaValue::List(items.into_iter().map(from_yaml).collect::<Result<_, _>>()?)
+        }
+        serde_yaml::Value::Mapping(map) => MetaValue::Map(
+            map.into_iter()
+                .map(|(key, value)| Ok((key_text(key)?, from_yaml(value)?)))
+                .collect::<Result<_, String>>()?,
+        ),
+        serde_yaml::Value::Tagged(_) => return Err("it holds a tag".to_owned()),
+    })
+}
+
+fn key_text(key: serde_yaml::Value) -> Result<String, String> {
+    match key {
+        serde_yaml::Value::String(text) => Ok(text),
+        serde_yaml::Value::Number(number) => Ok(number.to_string()),
+        serde_yaml::Value::Bool(value) => Ok(value.to_string()),
+        _ => Err("a key is no text".to_owned()),
+    }
+}
+
+/// Writes metadata as JSON on one line: a line-based reader then sees one key and not many, and
+/// changing it changes one line.
+pub(super) fn write_metadata(entries: &[(String, MetaValue)]) -> String {
+    let mut out = String::new();
+    write_map(&mut out, entries);
+    out
+}
+
+fn write_map(out: &mut String, entries: &[(String, MetaValue)]) {
+    out.push('{');
+    for (at, (key, value)) in entries.iter().enumerate() {
+        out.push_str(if at == 0 { "" } else { ", " });
+        out.push_str(&scalar::quoted(key));
+        out.push_str(": ");
+        write_value(out, value);
+    }
+    out.push('}');
+}
+
+fn write_value(out: &mut String, value: &MetaValue) {
+    match value {
+        MetaValue::Null => out.push_str("null"),
+        MetaValue::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        MetaValue::Int(int) => out.push_str(&int.to_string()),
+        // JSON knows no infinities; the largest number is what their readers make of them.
+        MetaValue::Float(float) => {
+            out.push_str(&serde_json::Value::from(float.clamp(f64::MIN, f64::MAX)).to_string());
+        }
+        MetaValue::Text(text) => out.push_str(&scalar::quoted(text)),
+        MetaValue::List(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                out.push_str(if at == 0 { "" } else { ", " });
+                write_value(out, item);
+            }
+            out.push(']');
+        }
+        MetaValue::Map(entries) => write_map(out, entries),
+    }
+}
+
+/// Writes links one a line, so that two machines that each add one do not touch the same line.
+pub(super) fn write_links(links: &[Link], newline: &str) -> String {
+    links.iter().fold(String::new(), |mut out, link| {
+        let flow = |text: &str| {
+            let list = scalar::write_list(&[text.to_owned()]);
+            list[1..list.len() - 1].to_owned()
+        };
+        out.push_str(newline);
+        out.push_str(&format!(
+            "  - {{to: {}, type: {}}}",
+            flow(&link.to),
+            flow(&link.relation)
+        ));
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topics_may_be_written_in_every_style() {
+        check(" [rust, git]", "", &["rust", "git"]);
+        check(
+            " [\"rust\", \"a, b\", \"\\ud83d\\ude00\"]",
+            "",
+            &["rust", "a, b", "😀"],
+        );
+        check("", "  - rust\n  - 'git hub'\n", &["rust", "git hub"]);
+        check("", "- rust\n- git # why\n", &["rust", "git"]);
+        check(" []", "", &[]);
+        check("", "", &[]);
+        check(" rust", "", &["rust"]);
+        check(" rust, git", "", &["rust", "git"]);
+        check(" [2024, yes, 1e5]", "", &["2024", "yes", "1e5"]);
+        check(" [a,", "  b,\n  'c, d']\n", &["a", "b", "c, d"]);
+        check(" [\"half, x]", "", &["half", "x"]);
+        check(" [a, b] # two", "", &["a", "b"]);
+    }
+
+    #[track_caller]
+    fn check(value: &str, below: &str, expected: &[&str]) {
+        assert_eq!(read_list(value, below), expected);
+    }
+
+    #[test]
+    fn metadata_survives_writing_and_reading() {
+        let entries = vec![
+            (
+                "source_id".to_owned(),
+                MetaValue::Text("conv-26/S1:\u{2028}\"x\"".to_owned()),
+            ),
+            ("n".to_owned(), MetaValue::Int(-3)),
+            ("f".to_owned(), MetaValue::Float(0.1)),
+            ("none".to_owned(), MetaValue::Null),
+            (
+                "deep".to_owned(),
+                MetaValue::Map(vec![(
+                    "list".to_owned(),
+                    MetaValue::List(vec![
+                        MetaValue::Bool(true),
+                        MetaValue::Text("&a".to_owned()),
+                    ]),
+                )]),
+            ),
+        ];
+        assert_eq!(
+            read_metadata(&write_metadata(&entries), "").unwrap(),
+            entries
+        );
+    }
+
+    #[test]
+    fn metadata_by_hand_is_read_as_yaml() {
+        let read = read_metadata("", "  project: atlas\n  runs: 3\n").unwrap();
+        assert_eq!(
+            read[0],
+            ("project".to_owned(), MetaValue::Text("atlas".to_owned()))
+        );
+        assert_eq!(read[1], ("runs".to_owned(), MetaValue::Int(3)));
+        assert!(read_metadata(" &a {b: *a}", "").is_err());
+        assert!(read_metadata(" {a: 1, a: 2}", "").is_err());
+    }
+
+    #[test]
+    fn links_survive_writing_and_reading() {
+        let link = |to: &str, relation: &str| Link {
+            to: to.to_owned(),
+            relation: relation.to_owned(),
+        };
+        let links = [
+            link("20260114_091500_1f3a9c02", "related-to"),
+            link("12345678", "is: odd, {x}"),
+        ];
+        assert_eq!(
+            read_links("", &write_links(&links, "\n")[1..]).unwrap(),
+            links
+        );
+        assert_eq!(
+            read_links(" [abc]", "").unwrap(),
+            [link("abc", "related-to")]
+        );
+    }
+}

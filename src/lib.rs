@@ -1,0 +1,12 @@
+//! memdir: what Maildir is to mail, for the memories of AI agents.
+//!
+//! One memory is one markdown file; the folder is the database. `docs/ARCHITECTURE.md` says what
+//! the parts are and which may use which; `docs/FORMAT.md` is the on-disk contract. The public
+//! promise is that format and the tools, not this library's interface.
+
+#![deny(unsafe_code)]
+
+pub mod clock;
+pub mod files;
+pub mod format;
+pub mod model;

@@ -1,0 +1,46 @@
+//! A wanted change of one memory.
+
+use super::Kind;
+use super::Link;
+use super::MetaValue;
+use super::Scope;
+use super::Tier;
+use super::Timestamp;
+
+/// What shall become of one optional field.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Patch<T> {
+    #[default]
+    Keep,
+    Set(T),
+    Clear,
+}
+
+impl<T> Patch<T> {
+    pub fn is_keep(&self) -> bool {
+        matches!(self, Patch::Keep)
+    }
+}
+
+/// Which fields of a memory change, and to what; the default changes nothing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Change {
+    pub agent: Option<String>,
+    pub user: Option<String>,
+    pub topics: Option<Vec<String>>,
+    pub title: Patch<String>,
+    pub kind: Patch<Kind>,
+    pub namespace: Patch<String>,
+    pub scope: Patch<Scope>,
+    pub tier: Patch<Tier>,
+    pub importance: Patch<u8>,
+    pub confidence: Patch<f64>,
+    pub source: Patch<String>,
+    pub status: Patch<String>,
+    pub expires: Patch<Timestamp>,
+    pub supersedes: Patch<Vec<String>>,
+    pub superseded_by: Patch<String>,
+    pub links: Patch<Vec<Link>>,
+    pub metadata: Patch<Vec<(String, MetaValue)>>,
+    pub content: Option<String>,
+}

@@ -1,0 +1,72 @@
+//! The closed vocabularies of a memory's fields.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A word that is none of those a field knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownWord {
+    pub field: &'static str,
+    pub word: String,
+    pub known: &'static [&'static str],
+}
+
+impl fmt::Display for UnknownWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} `{}` is none of {}",
+            self.field,
+            self.word,
+            self.known.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for UnknownWord {}
+
+macro_rules! vocabulary {
+    ($(#[$doc:meta])* $name:ident, $field:literal, $($variant:ident = $word:literal),+) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name { $($variant),+ }
+
+        impl $name {
+            /// Every word of the vocabulary, in the order of the documentation.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $word),+ }
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = UnknownWord;
+            fn from_str(word: &str) -> Result<$name, UnknownWord> {
+                match word.trim().to_lowercase().as_str() {
+                    $($word => Ok($name::$variant),)+
+                    _ => Err(UnknownWord { field: $field, word: word.to_owned(), known: $name::WORDS }),
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str(self.as_str()) }
+        }
+    };
+}
+
+vocabulary! {
+    /// What sort of knowledge a memory is.
+    Kind, "kind", Episodic = "episodic", Semantic = "semantic", Procedural = "procedural", Entity = "entity"
+}
+
+vocabulary! {
+    /// Who a memory is meant for: its own group, or everybody.
+    Scope, "scope", Group = "group", Global = "global"
+}
+
+vocabulary! {
+    /// How long a memory is meant to live.
+    Tier, "tier", Short = "short", Mid = "mid", Long = "long"
+}

@@ -1,0 +1,108 @@
+//! One memory, whole.
+
+use super::Handle;
+use super::Kind;
+use super::Problem;
+use super::Scope;
+use super::Stem;
+use super::Tier;
+use super::Timestamp;
+
+/// A directed, typed relation from the memory that holds it to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The other memory's stem or handle, as written.
+    pub to: String,
+    /// The relation's type, for example `related-to`.
+    pub relation: String,
+}
+
+/// A value of a memory's free `metadata`: what JSON can say.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MetaValue {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    List(Vec<MetaValue>),
+    Map(Vec<(String, MetaValue)>),
+}
+
+/// A memory as read from its file.
+///
+/// Absent fields are `None` or empty. What was wrong with the file is in `problems`: a memory
+/// with problems is still a memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Memory {
+    pub stem: Stem,
+    /// As the frontmatter states it; the stem decides.
+    pub id: String,
+    pub timestamp: Timestamp,
+    pub agent: String,
+    pub user: String,
+    pub topics: Vec<String>,
+    pub title: Option<String>,
+    pub kind: Option<Kind>,
+    pub namespace: Option<String>,
+    pub scope: Option<Scope>,
+    pub tier: Option<Tier>,
+    pub importance: Option<u8>,
+    pub confidence: Option<f64>,
+    pub source: Option<String>,
+    pub status: Option<String>,
+    pub expires: Option<Timestamp>,
+    pub supersedes: Vec<String>,
+    pub superseded_by: Option<String>,
+    pub links: Vec<Link>,
+    /// In the order of the file; empty when there is none.
+    pub metadata: Vec<(String, MetaValue)>,
+    /// Keys the program does not know, with their raw text; kept, never interpreted.
+    pub unknown: Vec<(String, String)>,
+    /// Everything after the frontmatter's closing line and its one blank line, untrimmed.
+    pub content: String,
+    pub problems: Vec<Problem>,
+}
+
+impl Memory {
+    /// The namespace it counts as: `global` when it states none.
+    pub fn namespace_or_global(&self) -> &str {
+        self.namespace.as_deref().unwrap_or("global")
+    }
+
+    /// The title, else the first line of the content that says something, without `#`.
+    pub fn headline(&self) -> &str {
+        self.title.as_deref().unwrap_or_else(|| {
+            self.content
+                .lines()
+                .map(|line| line.trim_start_matches('#').trim())
+                .find(|line| !line.is_empty())
+                .unwrap_or("")
+        })
+    }
+}
+
+/// What a caller gives to make a memory; the store adds id and, if absent, the time.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NewMemory {
+    pub timestamp: Option<Timestamp>,
+    /// Taken if no memory has it yet, for importers that keep ids; else one is drawn.
+    pub handle: Option<Handle>,
+    pub agent: String,
+    pub user: String,
+    pub topics: Vec<String>,
+    pub title: Option<String>,
+    pub kind: Option<Kind>,
+    pub namespace: Option<String>,
+    pub scope: Option<Scope>,
+    pub tier: Option<Tier>,
+    pub importance: Option<u8>,
+    pub confidence: Option<f64>,
+    pub source: Option<String>,
+    pub status: Option<String>,
+    pub expires: Option<Timestamp>,
+    pub supersedes: Vec<String>,
+    pub links: Vec<Link>,
+    pub metadata: Vec<(String, MetaValue)>,
+    pub content: String,
+}

@@ -1,0 +1,33 @@
+//! The words of the domain as plain values.
+//!
+//! Promises: no input or output, no clock (but for drawing ids), and nothing that knows how a
+//! value looks on disk or on the wire: none of these types can be serialized. The file format
+//! and each dialect have their own structs and convert.
+
+mod change;
+mod id;
+mod kind;
+mod memory;
+mod problem;
+mod query;
+mod timestamp;
+
+pub use change::Change;
+pub use change::Patch;
+pub use id::Handle;
+pub use id::Stem;
+pub use kind::Kind;
+pub use kind::Scope;
+pub use kind::Tier;
+pub use kind::UnknownWord;
+pub use memory::Link;
+pub use memory::Memory;
+pub use memory::MetaValue;
+pub use memory::NewMemory;
+pub use problem::Problem;
+pub use query::Budget;
+pub use query::Filter;
+pub use query::TopicMatch;
+pub use query::Visibility;
+pub use query::estimated_tokens;
+pub use timestamp::Timestamp;

@@ -1,0 +1,148 @@
+//! What is wrong with one file, as a value: a damaged memory is no failure of the program.
+
+use std::fmt;
+
+/// One thing wrong with one file. It never hides another file, and rarely even this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    Empty,
+    NoFrontmatter,
+    FrontmatterNotClosed,
+    FrontmatterTooLarge {
+        bytes: usize,
+    },
+    NotUtf8,
+    HasNul,
+    ConflictMarkers,
+    /// A key with what is wrong about it; the other keys were read.
+    Key {
+        key: String,
+        what: String,
+    },
+    MissingKey(&'static str),
+    DuplicateKey(String),
+    /// YAML that is refused unread: aliases, tags, nesting, too many keys.
+    RefusedYaml(String),
+    IdDiffersFromName {
+        id: String,
+    },
+    ForeignName,
+    ConflictCopyOf(String),
+    SameHandleAs(String),
+    PartlyIndexed {
+        bytes: u64,
+    },
+    /// Not a readable regular file: what it is instead.
+    NotReadable(String),
+}
+
+impl Problem {
+    /// A short stable word for scripts.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Problem::Empty => "empty",
+            Problem::NoFrontmatter => "no-frontmatter",
+            Problem::FrontmatterNotClosed => "frontmatter-not-closed",
+            Problem::FrontmatterTooLarge { .. } => "frontmatter-too-large",
+            Problem::NotUtf8 => "not-utf8",
+            Problem::HasNul => "nul",
+            Problem::ConflictMarkers => "conflict-markers",
+            Problem::Key { .. } => "bad-key",
+            Problem::MissingKey(_) => "missing-key",
+            Problem::DuplicateKey(_) => "duplicate-key",
+            Problem::RefusedYaml(_) => "refused-yaml",
+            Problem::IdDiffersFromName { .. } => "id-differs-from-name",
+            Problem::ForeignName => "foreign-name",
+            Problem::ConflictCopyOf(_) => "conflict-copy",
+            Problem::SameHandleAs(_) => "same-handle",
+            Problem::PartlyIndexed { .. } => "partly-indexed",
+            Problem::NotReadable(_) => "not-readable",
+        }
+    }
+
+    /// What a person can do about it, as a sentence.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Problem::Empty => "Write the memory again, or delete the file.",
+            Problem::NoFrontmatter => {
+                "Begin the file with a `---` line, the keys id, timestamp, agent, user, topics, and another `---` line."
+            }
+            Problem::FrontmatterNotClosed => "Add the closing `---` line after the last key.",
+            Problem::FrontmatterTooLarge { .. } => {
+                "Move long text from the frontmatter into the body."
+            }
+            Problem::NotUtf8 => "Save the file as UTF-8.",
+            Problem::HasNul => "Remove the NUL bytes; the file may have been cut off by a crash.",
+            Problem::ConflictMarkers => {
+                "Keep the lines you want and remove the `<<<<<<<`, `=======` and `>>>>>>>` lines."
+            }
+            Problem::Key { .. } => "Correct the line; the rest of the file was read.",
+            Problem::MissingKey(_) => "Add the key to the frontmatter.",
+            Problem::DuplicateKey(_) => "Remove one of the two lines; the first one counts.",
+            Problem::RefusedYaml(_) => {
+                "Write the value plainly: no anchors, aliases, tags or deep nesting."
+            }
+            Problem::IdDiffersFromName { .. } => {
+                "Make the id the eight hex digits of the file name; the name counts."
+            }
+            Problem::ForeignName => {
+                "Rename it to YYYYMMDD_HHMMSS_<8 hex>.md, or bring it in with `memdir import`."
+            }
+            Problem::ConflictCopyOf(_) => {
+                "Compare the two files, keep what you want in the first and delete the copy."
+            }
+            Problem::SameHandleAs(_) => "Nothing to do: use the whole stem to name one of them.",
+            Problem::PartlyIndexed { .. } => {
+                "Split the memory; what lies beyond the first MiB is kept but not searched."
+            }
+            Problem::NotReadable(_) => {
+                "Only regular files are memories; move it elsewhere or mend its permissions."
+            }
+        }
+    }
+
+    /// Whether the file is sound all the same: worth a note, not a repair.
+    pub fn is_note(&self) -> bool {
+        matches!(
+            self,
+            Problem::SameHandleAs(_) | Problem::PartlyIndexed { .. }
+        )
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Empty => f.write_str("the file is empty"),
+            Problem::NoFrontmatter => f.write_str("there is no frontmatter"),
+            Problem::FrontmatterNotClosed => {
+                f.write_str("the frontmatter has no closing `---` line")
+            }
+            Problem::FrontmatterTooLarge { bytes } => {
+                write!(f, "the frontmatter has {bytes} bytes, more than 16384")
+            }
+            Problem::NotUtf8 => f.write_str("the text is not UTF-8"),
+            Problem::HasNul => f.write_str("the text holds NUL bytes"),
+            Problem::ConflictMarkers => f.write_str("the text holds git conflict markers"),
+            Problem::Key { key, what } => write!(f, "key `{key}`: {what}"),
+            Problem::MissingKey(key) => write!(f, "key `{key}` is missing"),
+            Problem::DuplicateKey(key) => write!(f, "key `{key}` stands twice"),
+            Problem::RefusedYaml(what) => write!(f, "the frontmatter is refused: {what}"),
+            Problem::IdDiffersFromName { id } => {
+                write!(f, "its id `{id}` is not the one in the file name")
+            }
+            Problem::ForeignName => f.write_str("the file name is not YYYYMMDD_HHMMSS_<8 hex>.md"),
+            Problem::ConflictCopyOf(stem) => {
+                write!(f, "the name is that of a conflict copy of `{stem}`")
+            }
+            Problem::SameHandleAs(stem) => write!(f, "`{stem}` ends with the same eight digits"),
+            Problem::PartlyIndexed { bytes } => {
+                write!(
+                    f,
+                    "the file has {bytes} bytes; only the first MiB is searched"
+                )
+            }
+            Problem::NotReadable(what) => f.write_str(what),
+        }
+    }
+}

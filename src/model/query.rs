@@ -1,0 +1,74 @@
+//! What can be asked of a store.
+
+use chrono::DateTime;
+use chrono::Utc;
+
+use super::Kind;
+use super::Scope;
+use super::Stem;
+use super::Tier;
+
+/// Whether a memory must carry every asked topic or only one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TopicMatch {
+    #[default]
+    All,
+    Any,
+}
+
+/// Whether memories that have expired or were superseded are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Visibility {
+    /// Only those in force.
+    #[default]
+    Current,
+    Everything,
+}
+
+/// Which memories may be in an answer. Every set condition must hold; the default lets all
+/// current ones pass. Texts are compared without regard to case.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Filter {
+    pub agents: Vec<String>,
+    pub users: Vec<String>,
+    pub topics: Vec<String>,
+    pub topic_match: TopicMatch,
+    pub namespaces: Vec<String>,
+    pub kinds: Vec<Kind>,
+    pub scopes: Vec<Scope>,
+    pub tiers: Vec<Tier>,
+    pub min_importance: Option<u8>,
+    pub min_confidence: Option<f64>,
+    /// Further `key = value` conditions on any frontmatter key; `metadata.x` names an entry.
+    pub equals: Vec<(String, String)>,
+    /// Timestamps from this moment on.
+    pub since: Option<DateTime<Utc>>,
+    /// Timestamps before this moment.
+    pub until: Option<DateTime<Utc>>,
+    /// `None` lets every memory pass, an empty list none.
+    pub stems: Option<Vec<Stem>>,
+    pub visibility: Visibility,
+}
+
+/// How much an answer may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    pub limit: usize,
+    /// Estimated tokens of the whole answer ([`estimated_tokens`]).
+    pub max_tokens: Option<usize>,
+}
+
+/// Estimates how many tokens a language model reads `text` as: a quarter of its characters,
+/// and one for every ideograph or kana, which models rarely join.
+pub fn estimated_tokens(text: &str) -> usize {
+    let (mut wide, mut other) = (0, 0);
+    for character in text.chars() {
+        match character {
+            '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' => {
+                wide += 1
+            }
+            _ => other += 1,
+        }
+    }
+    wide + usize::div_ceil(other, 4)
+}
