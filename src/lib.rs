@@ -10,3 +10,4 @@ pub mod clock;
 pub mod files;
 pub mod format;
 pub mod model;
+pub mod words;

@@ -3,16 +3,14 @@
 use std::io;
 use std::path::Path;
 
+use crate::model::Stamp;
+
 /// One file that is a memory by its name, with what `stat` says of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Path below the memory directory, parts joined by `/`.
     pub name: String,
-    pub size: u64,
-    /// Nanoseconds since 1970.
-    pub modified: i64,
-    /// 0 where the system has none.
-    pub inode: u64,
+    pub stamp: Stamp,
 }
 
 /// Something with a memory's name that is no readable memory.
@@ -74,18 +72,7 @@ impl Listing {
     /// Takes one directory entry in, by its name and what it is.
     fn take(&mut self, name: String, what: What) {
         match what {
-            What::File {
-                size,
-                modified,
-                inode,
-            } => {
-                self.entries.push(Entry {
-                    name,
-                    size,
-                    modified,
-                    inode,
-                });
-            }
+            What::File(stamp) => self.entries.push(Entry { name, stamp }),
             What::Other(reason) => self.skipped.push(Skipped { name, reason }),
         }
     }
@@ -93,11 +80,7 @@ impl Listing {
 
 /// What stands behind a name.
 enum What {
-    File {
-        size: u64,
-        modified: i64,
-        inode: u64,
-    },
+    File(Stamp),
     Other(String),
 }
 
@@ -136,6 +119,7 @@ pub(super) mod unix {
 
     use super::Listing;
     use super::Skipped;
+    use super::Stamp;
     use super::What;
     use super::is_visible;
     use super::join;
@@ -204,11 +188,11 @@ pub(super) mod unix {
     fn look(fd: &OwnedFd, name: &CStr, kind: FileType) -> Option<What> {
         match kind {
             FileType::RegularFile => match stat(fd, name) {
-                Ok(stat) => Some(What::File {
+                Ok(stat) => Some(What::File(Stamp {
                     size: stat.st_size.unsigned_abs(),
                     modified: modified(&stat),
                     inode: stat.st_ino,
-                }),
+                })),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 Err(error) => Some(What::Other(error.to_string())),
             },
@@ -244,6 +228,7 @@ mod portable {
 
     use super::Listing;
     use super::Skipped;
+    use super::Stamp;
     use super::What;
     use super::is_visible;
     use super::join;
@@ -281,11 +266,11 @@ mod portable {
             } else if is_memory(name) {
                 let what = if kind.is_file() {
                     match entry.metadata() {
-                        Ok(data) => What::File {
+                        Ok(data) => What::File(Stamp {
                             size: data.len(),
                             modified: modified(&data),
                             inode: 0,
-                        },
+                        }),
                         Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                         Err(error) => What::Other(error.to_string()),
                     }

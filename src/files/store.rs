@@ -15,6 +15,7 @@ use super::list::Listing;
 use super::lock::Lock;
 use crate::format::FileNameKind;
 use crate::format::classify;
+use crate::model::Stamp;
 
 /// The two folders a memory can lie in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -352,11 +353,14 @@ impl Reader {
         if !data.is_file() {
             return Err(FilesError::NotRegular { path });
         }
-        let entry = Entry {
-            name: name.to_owned(),
+        let stamp = Stamp {
             size: data.len(),
             modified: modified_at(&data),
             inode: inode_of(&data),
+        };
+        let entry = Entry {
+            name: name.to_owned(),
+            stamp,
         };
         let capacity = usize::try_from(data.len().min(limit)).unwrap_or(0);
         let mut bytes = Vec::with_capacity(capacity + 1);

@@ -103,14 +103,12 @@ fn looks_typed(text: &str) -> bool {
         return true;
     }
     // Numbers, dates, sexagesimals: whatever begins like a number and holds no other letters
-    // than numbers may hold. Quoting one text too many costs two characters.
-    let first = text.as_bytes()[0];
-    (first.is_ascii_digit() || first == b'+')
-        && text.chars().all(|c| {
-            c.is_ascii_digit()
-                || matches!(c, '+' | '-' | '_' | '.' | ':' | ' ' | 'a'..='f' | 'A'..='F')
-                || matches!(c, 'x' | 'X' | 'o' | 'O' | 'T' | 't' | 'Z' | 'z' | ',')
-        })
+    // than decimal numbers may hold. Quoting one text too many costs two characters.
+    let unsigned = text.strip_prefix('+').unwrap_or(text);
+    let radix = ["0x", "0X", "0o", "0O", "0b", "0B"];
+    let numeric = |c: char| c.is_ascii_digit() || "+-_.:, eETtZz".contains(c);
+    unsigned.starts_with(|c: char| c.is_ascii_digit())
+        && (radix.iter().any(|mark| unsigned.starts_with(mark)) || unsigned.chars().all(numeric))
 }
 
 /// Reads the raw text after a key's colon, to the end of the line: quotes around the whole value

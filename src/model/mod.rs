@@ -10,6 +10,7 @@ mod kind;
 mod memory;
 mod problem;
 mod query;
+mod stamp;
 mod timestamp;
 
 pub use change::Change;
@@ -30,4 +31,5 @@ pub use query::Filter;
 pub use query::TopicMatch;
 pub use query::Visibility;
 pub use query::estimated_tokens;
+pub use stamp::Stamp;
 pub use timestamp::Timestamp;

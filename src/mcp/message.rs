@@ -1,0 +1,114 @@
+//! Decides what one line of input is: a message, nothing, or a fault to answer.
+//!
+//! A line that is not JSON gets the error -32700, and JSON that is no message
+//! -32600, with the request's id where there is one and otherwise `null`, as
+//! JSON-RPC demands. What is not a request is never answered: answers to
+//! answers could go on forever. Whether a method exists is left to the handler.
+
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::ErrorCode;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::dialect::JsonObject;
+use crate::mcp::surrogates;
+use crate::mcp::transport::MAX_LINE_BYTES;
+
+/// What a line of input turned out to be.
+pub(super) enum Line {
+    Message(Box<ClientJsonRpcMessage>),
+    /// No message; this line is the answer.
+    Refused(String),
+    /// Neither a message nor worth an answer.
+    Ignored,
+}
+
+/// Tells what `line` is, with or without its line ending.
+pub(super) fn parse(line: &[u8]) -> Line {
+    // Some Windows tools begin their output with a byte order mark.
+    let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return Line::Ignored;
+    }
+    let value = serde_json::from_slice(line).or_else(|error| {
+        surrogates::mend(line).map_or(Err(error), |line| serde_json::from_slice(&line))
+    });
+    match value {
+        Ok(Value::Object(object)) => parse_object(object),
+        Ok(Value::Array(_)) => refuse(
+            Value::Null,
+            ErrorCode::INVALID_REQUEST,
+            "invalid request: batches are not supported, send one message per line",
+        ),
+        Ok(_) => refuse(
+            Value::Null,
+            ErrorCode::INVALID_REQUEST,
+            "invalid request: a message is a JSON object",
+        ),
+        Err(error) => refuse(
+            Value::Null,
+            ErrorCode::PARSE_ERROR,
+            &format!("parse error: {error}"),
+        ),
+    }
+}
+
+/// The answer to a line longer than [`MAX_LINE_BYTES`].
+pub(super) fn refusal_of_long_line() -> String {
+    error_line(
+        Value::Null,
+        ErrorCode::INVALID_REQUEST,
+        &format!("invalid request: a message may have at most {MAX_LINE_BYTES} bytes"),
+    )
+}
+
+fn parse_object(mut object: JsonObject) -> Line {
+    let is_answer = object.contains_key("result") || object.contains_key("error");
+    if is_answer && !object.contains_key("method") {
+        // This server never asks a client anything.
+        return Line::Ignored;
+    }
+    let is_notification =
+        object.get("method").is_some_and(Value::is_string) && !object.contains_key("id");
+    let id = match object.get("id") {
+        Some(id @ (Value::String(_) | Value::Number(_))) => id.clone(),
+        _ => Value::Null,
+    };
+    drop_odd_arguments(&mut object);
+    match serde_json::from_value(Value::Object(object)) {
+        Ok(message) => Line::Message(Box::new(message)),
+        Err(_) if is_notification => Line::Ignored,
+        Err(_) => refuse(
+            id,
+            ErrorCode::INVALID_REQUEST,
+            "invalid request: not a JSON-RPC 2.0 message whose id is a string or an integer and whose params are an object",
+        ),
+    }
+}
+
+/// Makes a call whose `arguments` are no object one without arguments.
+///
+/// rmcp would refuse the whole request in words the model never gets to see; the
+/// tool itself says in its reply what it lacks.
+fn drop_odd_arguments(object: &mut JsonObject) {
+    if object.get("method").and_then(Value::as_str) != Some("tools/call") {
+        return;
+    }
+    if let Some(Value::Object(params)) = object.get_mut("params")
+        && params
+            .get("arguments")
+            .is_some_and(|arguments| !arguments.is_object())
+    {
+        params.shift_remove("arguments");
+    }
+}
+
+fn refuse(id: Value, code: ErrorCode, message: &str) -> Line {
+    Line::Refused(error_line(id, code, message))
+}
+
+/// Written out by hand, since rmcp leaves an unknown id away instead of `null`.
+fn error_line(id: Value, code: ErrorCode, message: &str) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code.0, "message": message}}).to_string()
+}

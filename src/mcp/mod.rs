@@ -1,0 +1,86 @@
+//! Serves one dialect to an MCP client over standard input and output.
+//!
+//! Promises: standard output carries JSON-RPC messages only, one a line. Nothing
+//! a client sends ends the session, and no call blocks another. Once the input
+//! has ended, pending calls have a second to be answered, and the server returns
+//! within two. Protocol revisions with `initialize` (2024-11-05 to 2025-11-25)
+//! and without (2026-07-28) are both served, also mixed in one session.
+//!
+//! What tools do and say is the dialect's business; where logs go is the
+//! program's, which must keep them off standard output. Only this module knows
+//! `rmcp` and `tokio`.
+
+mod handler;
+mod message;
+mod surrogates;
+mod tools;
+mod transport;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::service::QuitReason;
+
+use crate::dialect::Dialect;
+use crate::engine::Engine;
+use crate::mcp::handler::Handler;
+
+/// How many tools run at once; further calls wait for their turn. More threads
+/// than a small machine has cores, so that a slow call does not hold up quick
+/// ones, and few enough to bound memory.
+const CONCURRENT_CALLS: usize = 8;
+
+/// How long calls that are still running at the end of input may take. Long
+/// enough for a write to reach the disk, short enough that no client kills us.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How long the client may take, after that, to read what is left to write.
+const FLUSH: Duration = Duration::from_millis(500);
+
+/// Why a session could not be served to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error("cannot start the MCP server")]
+    Start(#[source] io::Error),
+    #[error("cannot read from standard input")]
+    Read(#[source] io::Error),
+    #[error("cannot write to standard output")]
+    Write(#[source] io::Error),
+    #[error("the MCP server stopped unexpectedly, please report")]
+    Stopped(#[source] tokio::task::JoinError),
+}
+
+/// Serves `dialect` on standard input and output until the client is gone.
+///
+/// A tool that outlasts the session keeps its thread and its share of `engine`:
+/// the caller should exit the process.
+///
+/// # Errors
+///
+/// Fails if the server cannot start, or on an I/O error other than a closed
+/// output, which is how some clients say goodbye.
+pub fn serve_stdio(engine: Arc<Engine>, dialect: &'static dyn Dialect) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .max_blocking_threads(CONCURRENT_CALLS)
+        .build()
+        .map_err(ServeError::Start)?;
+    let (transport, connection) =
+        transport::open(io::stdin(), io::stdout()).map_err(ServeError::Start)?;
+    let served = runtime.block_on(async {
+        // `serve_directly` skips rmcp's own opening, in which any notification
+        // or failed `initialize` ends the session. The handler does it instead.
+        let service = rmcp::service::serve_directly(Handler::new(engine, dialect), transport, None);
+        tokio::select! {
+            quit = service.waiting() => match quit {
+                Ok(QuitReason::JoinError(error)) | Err(error) => Err(ServeError::Stopped(error)),
+                Ok(_) => Ok(()),
+            },
+            () = connection.over_for(GRACE) => Ok(()),
+        }
+    });
+    // Frees the transport, and with it the writer, without waiting for tools.
+    runtime.shutdown_background();
+    served.and(connection.finish(FLUSH))
+}

@@ -1,0 +1,75 @@
+//! Says a dialect's tools and replies in the words of the protocol.
+//!
+//! The list is the same bytes for every session, whatever the store holds, and
+//! in the table's order: clients cache prompts by it. Reply texts pass unchanged.
+
+use std::sync::Arc;
+
+use rmcp::model::CallToolResult;
+use rmcp::model::ContentBlock;
+use rmcp::model::ErrorData;
+use rmcp::model::MetaObject;
+use rmcp::model::Tool as ListedTool;
+use rmcp::model::ToolAnnotations;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::dialect::JsonObject;
+use crate::dialect::Reply;
+use crate::dialect::Tool;
+
+/// Returns `tools` as `tools/list` shows them, in the same order.
+pub(super) fn listed(tools: &[Tool]) -> Vec<ListedTool> {
+    tools.iter().map(listed_tool).collect()
+}
+
+fn listed_tool(tool: &Tool) -> ListedTool {
+    let hints = &tool.hints;
+    let annotations = ToolAnnotations::with_title(hints.title)
+        .read_only(hints.read_only)
+        .destructive(hints.destructive)
+        .idempotent(hints.idempotent)
+        .open_world(false);
+    // Claude Code hides tools behind a search unless told otherwise, and a
+    // memory that has to be searched for is not used.
+    let meta = JsonObject::from_iter([("anthropic/alwaysLoad".to_owned(), json!(true))]);
+    ListedTool::new(tool.name, tool.description, (tool.arguments)())
+        .with_raw_output_schema(Arc::new((tool.result)()))
+        .with_annotations(annotations)
+        .with_meta(MetaObject::from(meta))
+}
+
+/// Returns `reply` as the result of `tools/call`.
+pub(super) fn result(reply: Reply) -> CallToolResult {
+    // An error without data must not bring an empty object along: clients
+    // would check it against the output schema and report that instead.
+    let has_data = !(reply.is_error && reply.structured.is_empty());
+    let mut result = CallToolResult::default();
+    result.content = vec![ContentBlock::text(reply.text)];
+    result.structured_content = has_data.then_some(Value::Object(reply.structured));
+    result.is_error = reply.is_error.then_some(true);
+    result
+}
+
+/// The error for a call of `name`, which is none of `tools`.
+pub(super) fn unknown_tool(name: &str, tools: &[Tool]) -> ErrorData {
+    let names: Vec<_> = tools.iter().map(|tool| tool.name).collect();
+    // Cut, because nothing else bounds a name that a client made up.
+    let message = format!(
+        "unknown tool `{name:.64}`, the tools are: {}",
+        names.join(", ")
+    );
+    ErrorData::invalid_params(message, None)
+}
+
+/// The reply of a tool that broke down.
+pub(super) fn broken_down(tool: &Tool) -> Reply {
+    Reply {
+        structured: JsonObject::new(),
+        text: format!(
+            "internal error, `{}` did not finish: please report it with what the server wrote to stderr",
+            tool.name
+        ),
+        is_error: true,
+    }
+}

@@ -1,0 +1,15 @@
+//! Text → terms: the word rules that the index and the query share.
+//!
+//! Words are cut as Unicode says, lower-cased and stemmed; scripts without spaces become
+//! bigrams; identifiers (`std::path`, `well-known`, `HTTPServer`, `foo_bar`, `v1.2.3`) become
+//! terms whole and in parts. No character makes an error and none is syntax. This module knows
+//! nothing of memories or of any index.
+
+mod analyzer;
+mod language;
+mod stop;
+
+pub use analyzer::Analyzer;
+pub use analyzer::Part;
+pub use language::Language;
+pub use stop::is_stop_word;
