@@ -9,5 +9,7 @@
 pub mod clock;
 pub mod files;
 pub mod format;
+pub mod index;
 pub mod model;
+pub mod ranking;
 pub mod words;

@@ -116,26 +116,34 @@ impl Analyzer {
         while !word.is_char_boundary(end) {
             end -= 1;
         }
-        let lower = word[..end].to_lowercase();
+        let lower = word[..end].to_lowercase().replace('’', "'");
+        // A possessive is the word itself; other contractions are two words.
+        let lower = lower.strip_suffix("'s").unwrap_or(&lower);
+        for word in lower.split('\'').filter(|word| !word.is_empty()) {
+            self.stemmed(word, each);
+        }
+    }
+
+    fn stemmed(&mut self, lower: &str, each: &mut impl FnMut(&str, &str, Part)) {
         if lower.bytes().any(|b| b.is_ascii_digit()) || self.stemmers.is_empty() {
-            each(&lower, &lower, Part::Word);
+            each(lower, lower, Part::Word);
             return;
         }
-        if !self.stems.contains_key(&lower) {
+        if !self.stems.contains_key(lower) {
             if self.stems.len() >= MAX_REMEMBERED {
                 self.stems.clear();
             }
             let mut stems: Vec<String> = Vec::with_capacity(1);
             for stemmer in &self.stemmers {
-                let stem = stemmer.stem(lower.trim_matches('\''));
+                let stem = stemmer.stem(lower);
                 if !stems.iter().any(|known| *known == stem) {
                     stems.push(stem.into_owned());
                 }
             }
-            self.stems.insert(lower.clone(), stems);
+            self.stems.insert(lower.to_owned(), stems);
         }
-        for stem in &self.stems[&lower] {
-            each(stem, &lower, Part::Word);
+        for stem in &self.stems[lower] {
+            each(stem, lower, Part::Word);
         }
     }
 }
@@ -255,7 +263,7 @@ mod tests {
     #[test]
     fn words_are_lower_cased_and_stemmed() {
         check("Running, runs; RAN!", &["run", "run", "ran"]);
-        check("Caroline's dogs don't", &["carolin", "dog", "don't"]);
+        check("Caroline's dogs don’t", &["carolin", "dog", "don", "t"]);
         check("", &[]);
         check("... --- !!", &[]);
     }

@@ -1,0 +1,307 @@
+//! The fields of the full-text index, and how a document fills them.
+
+use std::borrow::Cow;
+
+use tantivy::TantivyDocument;
+use tantivy::schema::FAST;
+use tantivy::schema::Field;
+use tantivy::schema::IndexRecordOption;
+use tantivy::schema::STRING;
+use tantivy::schema::Schema;
+use tantivy::schema::SchemaBuilder;
+use tantivy::schema::TextFieldIndexing;
+use tantivy::schema::TextOptions;
+use tantivy::tokenizer::TokenizerManager;
+
+use super::tokenize::MAX_RUN_BYTES;
+use super::tokenize::Runs;
+use super::tokenize::Trigrams;
+use super::tokenize::Words;
+use crate::index::Document;
+use crate::model::Memory;
+use crate::model::MetaValue;
+use crate::model::Problem;
+use crate::ranking::SKETCH_PARTS;
+use crate::ranking::Traits;
+use crate::words::Analyzer;
+use crate::words::Part;
+
+/// Raised whenever the same file would be indexed in another way.
+pub(super) const VERSION: u32 = 1;
+
+/// What is kept of every document, by field.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fields {
+    /// The file's name below the memory directory: what a document is replaced by.
+    pub name: Field,
+    /// Terms of user, topics, title and content, with frequencies.
+    pub words: Field,
+    /// Terms of the title.
+    pub title: Field,
+    /// Blank-separated pieces of content, user and agent, lower case, with frequencies.
+    pub runs: Field,
+    /// The same of the topics, which count double.
+    pub topic_runs: Field,
+    /// Every trigram of the file's text.
+    pub trigrams: Field,
+    /// `key`, NUL, lower-case value, for every value that a filter can ask for.
+    pub facts: Field,
+    /// Calendar terms of the timestamp.
+    pub dates: Field,
+    pub namespace: Field,
+    pub user: Field,
+    /// Microseconds since 1970.
+    pub timestamp: Field,
+    /// Microseconds since 1970; `i64::MAX` for never.
+    pub expires: Field,
+    pub importance: Field,
+    pub confidence: Field,
+    /// Number of terms.
+    pub length: Field,
+    /// [`Traits`], packed.
+    pub traits: Field,
+    pub sketch: [Field; SKETCH_PARTS],
+    pub flags: Field,
+    pub size: Field,
+    pub modified: Field,
+    pub inode: Field,
+    pub hash_high: Field,
+    pub hash_low: Field,
+}
+
+/// The columns of a [`Sketch`](crate::ranking::Sketch).
+pub(super) const SKETCH_NAMES: [&str; SKETCH_PARTS] = ["sketch0", "sketch1", "sketch2", "sketch3"];
+
+/// Bits of the `flags` column.
+pub(super) mod flag {
+    pub const SUPERSEDED: u64 = 1;
+    pub const RACY: u64 = 2;
+    /// Keyword counts must be made by reading the text.
+    pub const UNCOUNTED: u64 = 4;
+}
+
+/// The fact that marks files with problems.
+pub(super) const PROBLEM: &str = "problem";
+
+pub(super) fn schema() -> (Schema, Fields) {
+    let mut builder = SchemaBuilder::new();
+    let text = |tokenizer: &str, record| {
+        TextOptions::default().set_indexing_options(
+            TextFieldIndexing::default()
+                .set_tokenizer(tokenizer)
+                .set_index_option(record)
+                .set_fieldnorms(false),
+        )
+    };
+    let counted = IndexRecordOption::WithFreqs;
+    let present = IndexRecordOption::Basic;
+    let raw = text("raw", present);
+    let fields = Fields {
+        name: builder.add_text_field("name", STRING | FAST),
+        words: builder.add_text_field("words", text("words", counted)),
+        title: builder.add_text_field("title", text("words", present)),
+        runs: builder.add_text_field("runs", text("runs", counted)),
+        topic_runs: builder.add_text_field("topic_runs", text("runs", counted)),
+        trigrams: builder.add_text_field("trigrams", text("trigrams", present)),
+        facts: builder.add_text_field("facts", raw.clone()),
+        dates: builder.add_text_field("dates", raw),
+        namespace: builder.add_text_field("namespace", TextOptions::default().set_fast("raw")),
+        user: builder.add_text_field("user", TextOptions::default().set_fast("raw")),
+        timestamp: builder.add_i64_field("timestamp", FAST),
+        expires: builder.add_i64_field("expires", FAST),
+        importance: builder.add_u64_field("importance", FAST),
+        confidence: builder.add_f64_field("confidence", FAST),
+        length: builder.add_u64_field("length", FAST),
+        traits: builder.add_u64_field("traits", FAST),
+        sketch: SKETCH_NAMES.map(|name| builder.add_u64_field(name, FAST)),
+        flags: builder.add_u64_field("flags", FAST),
+        size: builder.add_u64_field("size", FAST),
+        modified: builder.add_i64_field("modified", FAST),
+        inode: builder.add_u64_field("inode", FAST),
+        hash_high: builder.add_u64_field("hash_high", FAST),
+        hash_low: builder.add_u64_field("hash_low", FAST),
+    };
+    (builder.build(), fields)
+}
+
+/// The tokenizers that the schema names.
+pub(super) fn tokenizers(analyzer: &Analyzer) -> TokenizerManager {
+    let manager = TokenizerManager::default();
+    manager.register("words", Words::new(analyzer.clone()));
+    manager.register("runs", Runs::default());
+    manager.register("trigrams", Trigrams::default());
+    manager
+}
+
+/// Fills the fields from a document.
+pub(super) fn fill(
+    fields: &Fields,
+    analyzer: &mut Analyzer,
+    document: &Document,
+) -> TantivyDocument {
+    let memory = &document.memory;
+    let content = searched_content(memory);
+    let mut filled = TantivyDocument::default();
+    filled.add_text(fields.name, &document.name);
+    let mut length = 0_u64;
+    let title = memory.title.as_deref().unwrap_or("");
+    for text in [memory.user.as_str(), title, &content]
+        .into_iter()
+        .chain(memory.topics.iter().map(String::as_str))
+    {
+        analyzer.terms(text, |_, _, part| length += u64::from(part == Part::Word));
+        filled.add_text(fields.words, text);
+    }
+    filled.add_text(fields.title, title);
+    for text in [content.as_ref(), &memory.user, &memory.agent] {
+        filled.add_text(fields.runs, text);
+    }
+    for topic in &memory.topics {
+        filled.add_text(fields.topic_runs, topic);
+    }
+    filled.add_text(fields.trigrams, trigram_text(document));
+    each_fact(memory, |key, value| {
+        filled.add_text(fields.facts, fact(key, value))
+    });
+    for token in crate::ranking::date_terms(memory.timestamp.date()) {
+        filled.add_text(fields.dates, token);
+    }
+    filled.add_text(fields.namespace, memory.namespace_or_global());
+    filled.add_text(fields.user, &memory.user);
+    filled.add_i64(fields.timestamp, memory.timestamp.utc().timestamp_micros());
+    let expires = memory
+        .expires
+        .as_ref()
+        .map_or(i64::MAX, |at| at.utc().timestamp_micros());
+    filled.add_i64(fields.expires, expires);
+    filled.add_u64(fields.importance, memory.importance.map_or(0, u64::from));
+    filled.add_f64(fields.confidence, memory.confidence.unwrap_or(0.0));
+    filled.add_u64(fields.length, length);
+    let traits = Traits::of(memory, analyzer);
+    filled.add_u64(fields.traits, traits.pack());
+    for (field, part) in fields.sketch.into_iter().zip(traits.sketch.pack()) {
+        filled.add_u64(field, part);
+    }
+    filled.add_u64(fields.flags, flags(document, &content));
+    let stamp = document.indexed.stamp;
+    filled.add_u64(fields.size, stamp.size);
+    filled.add_i64(fields.modified, stamp.modified);
+    filled.add_u64(fields.inode, stamp.inode);
+    filled.add_u64(fields.hash_high, (document.indexed.hash >> 64) as u64);
+    filled.add_u64(fields.hash_low, document.indexed.hash as u64);
+    filled
+}
+
+/// The content as far as it is searched: the file's bytes were cut, so the content is too.
+fn searched_content(memory: &Memory) -> Cow<'_, str> {
+    Cow::Borrowed(&memory.content)
+}
+
+/// The file's text with the values that stand in it escaped, so that a text search can rely on
+/// the trigrams of either spelling.
+fn trigram_text(document: &Document) -> String {
+    let memory = &document.memory;
+    let mut text = String::from_utf8_lossy(&document.bytes).into_owned();
+    for value in [&memory.user, &memory.agent]
+        .into_iter()
+        .chain(&memory.topics)
+    {
+        text.push('\n');
+        text.push_str(value);
+    }
+    text
+}
+
+fn flags(document: &Document, content: &str) -> u64 {
+    let memory = &document.memory;
+    let mut flags = 0;
+    if memory.superseded_by.is_some() {
+        flags |= flag::SUPERSEDED;
+    }
+    if document.indexed.racy {
+        flags |= flag::RACY;
+    }
+    let long = |text: &str| {
+        text.len() > MAX_RUN_BYTES / 3
+            && text
+                .split_whitespace()
+                .any(|run| run.len() > MAX_RUN_BYTES / 3)
+    };
+    if [content, &memory.user, &memory.agent].into_iter().any(long) {
+        flags |= flag::UNCOUNTED;
+    }
+    flags
+}
+
+/// The term of a fact.
+pub(super) fn fact(key: &str, value: &str) -> String {
+    let mut end = value.len().min(1_000);
+    while !value.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{key}\0{}", value[..end].to_lowercase())
+}
+
+/// Calls `each` with every key and value a filter can ask for.
+fn each_fact(memory: &Memory, mut each: impl FnMut(&str, &str)) {
+    each("id", memory.stem.short());
+    each("agent", &memory.agent);
+    each("user", &memory.user);
+    memory.topics.iter().for_each(|topic| each("topics", topic));
+    each("namespace", memory.namespace_or_global());
+    let optional = [
+        ("title", memory.title.as_deref()),
+        ("kind", memory.kind.map(|kind| kind.as_str())),
+        ("scope", memory.scope.map(|scope| scope.as_str())),
+        ("tier", memory.tier.map(|tier| tier.as_str())),
+        ("source", memory.source.as_deref()),
+        ("status", memory.status.as_deref()),
+        ("superseded_by", memory.superseded_by.as_deref()),
+        ("expires", memory.expires.as_ref().map(|at| at.as_str())),
+    ];
+    for (key, value) in optional {
+        value.iter().for_each(|value| each(key, value));
+    }
+    memory
+        .importance
+        .iter()
+        .for_each(|n| each("importance", &n.to_string()));
+    memory
+        .confidence
+        .iter()
+        .for_each(|n| each("confidence", &n.to_string()));
+    memory
+        .supersedes
+        .iter()
+        .for_each(|stem| each("supersedes", stem));
+    for link in &memory.links {
+        each("links", &link.to);
+        each("links.type", &link.relation);
+    }
+    memory.metadata.iter().for_each(|(key, value)| {
+        each_meta(&format!("metadata.{key}"), value, &mut each);
+    });
+    memory
+        .unknown
+        .iter()
+        .for_each(|(key, text)| each(key, text));
+    memory
+        .problems
+        .iter()
+        .map(Problem::code)
+        .for_each(|code| each(PROBLEM, code));
+}
+
+fn each_meta(key: &str, value: &MetaValue, each: &mut impl FnMut(&str, &str)) {
+    match value {
+        MetaValue::Null => each(key, "null"),
+        MetaValue::Bool(value) => each(key, if *value { "true" } else { "false" }),
+        MetaValue::Int(int) => each(key, &int.to_string()),
+        MetaValue::Float(float) => each(key, &float.to_string()),
+        MetaValue::Text(text) => each(key, text),
+        MetaValue::List(items) => items.iter().for_each(|item| each_meta(key, item, each)),
+        MetaValue::Map(entries) => entries
+            .iter()
+            .for_each(|(inner, value)| each_meta(&format!("{key}.{inner}"), value, each)),
+    }
+}

@@ -1,0 +1,204 @@
+//! The derived state: what is indexed, and who finds what.
+//!
+//! This file is the contract; [`embedded`] is its first implementation. Promises: changes
+//! become visible together with the record of which file versions they stand for; a snapshot
+//! never changes; deleting the index and rebuilding it gives the same answers. An index never
+//! reads or writes a memory file: documents are brought to it, and where a search needs a text it
+//! asks for it ([`Texts`]). The contract speaks of nothing that only a local directory has.
+
+pub mod embedded;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::DateTime;
+use chrono::Utc;
+
+use crate::model::Filter;
+use crate::model::Memory;
+use crate::model::Stamp;
+
+/// What could not be done with the index.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// The index is of another version, damaged or incomplete: throw it away and rebuild.
+    #[error("the index is unusable: {reason}")]
+    Unusable { reason: String },
+    #[error("cannot {action} the index: {reason}")]
+    Failed {
+        action: &'static str,
+        reason: String,
+    },
+}
+
+/// Which version of a file is indexed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Indexed {
+    pub stamp: Stamp,
+    pub hash: u128,
+    /// The file was so young when it was read that a later change may bear the same stamp.
+    pub racy: bool,
+}
+
+/// A file version with its memory, to be indexed.
+#[derive(Debug, Clone)]
+pub struct Document {
+    pub name: String,
+    pub indexed: Indexed,
+    pub memory: Memory,
+    /// The file's bytes as far as they are searched.
+    pub bytes: Vec<u8>,
+}
+
+/// Changes that are not in the index yet, and shall be seen by a search all the same.
+#[derive(Debug, Clone, Default)]
+pub struct Overlay {
+    /// By file name. `None`: the file is gone.
+    pub files: BTreeMap<String, Option<Arc<Document>>>,
+}
+
+/// Gives the text of a file where a search needs it; `None` if it is gone.
+pub type Texts<'a> = dyn Fn(&str) -> Option<Memory> + 'a;
+
+/// What is searched for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Ask<'a> {
+    /// Every memory that passes the filter, newest first.
+    Everything,
+    /// Substring counts of keywords, lower case and distinct.
+    Keywords(&'a [String]),
+    /// A sentence or words, ranked.
+    Text(&'a str),
+}
+
+/// One search.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    pub ask: Ask<'a>,
+    pub filter: &'a Filter,
+    /// What expired before it is not current.
+    pub now: DateTime<Utc>,
+    /// How many hits are wanted, best first.
+    pub limit: usize,
+    pub offset: usize,
+}
+
+/// One memory found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    pub name: String,
+    pub score: f64,
+    /// Which keywords matched, as positions in the asked list.
+    pub matched: Vec<usize>,
+    pub indexed: Indexed,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Found {
+    /// Best first, at most as many as asked for.
+    pub hits: Vec<Hit>,
+    /// How many memories matched in all.
+    pub total: usize,
+}
+
+/// An unchanging view of the index together with an [`Overlay`].
+pub trait Snapshot: Send + Sync {
+    /// Runs one search.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::Unusable`] if a part of the index cannot be read.
+    fn search(&self, request: &Request<'_>, texts: &Texts<'_>) -> Result<Found, IndexError>;
+
+    /// The names of the files that may hold all of `fragments` in the order of the names, each
+    /// fragment a lower-case text; `None` if the index cannot narrow it down.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Snapshot::search`].
+    fn containing(&self, fragments: &[Vec<String>]) -> Result<Option<Vec<String>>, IndexError>;
+
+    /// The indexed version of the file `name`.
+    fn indexed(&self, name: &str) -> Option<Indexed>;
+
+    /// Every indexed file name with its version, in no order.
+    fn for_each(&self, each: &mut dyn FnMut(&str, Indexed));
+
+    /// How many files are covered.
+    fn len(&self) -> usize;
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The distinct values of a facet (`topics`, `user`, …) with their numbers of memories.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Snapshot::search`].
+    fn facet(&self, key: &str) -> Result<Vec<(String, usize)>, IndexError>;
+
+    /// The names of files with problems.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Snapshot::search`].
+    fn with_problems(&self) -> Result<Vec<String>, IndexError>;
+
+    /// Until when racy files are known to be as indexed, in nanoseconds since 1970.
+    fn verified(&self) -> i64;
+}
+
+/// Changes of the index that become visible together.
+pub trait Batch {
+    /// Indexes a file version in place of any other of its name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the index cannot take it; the batch is then worthless.
+    fn upsert(&mut self, document: Document) -> Result<(), IndexError>;
+
+    /// Takes a file out of the index.
+    fn delete(&mut self, name: &str);
+
+    /// Makes the changes visible and durable, with the moment until which racy files are known
+    /// to be as indexed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they could not be written; the index is then as it was.
+    fn commit(self: Box<Self>, verified: i64) -> Result<(), IndexError>;
+}
+
+/// An index of one store.
+pub trait Index: Send + Sync {
+    /// The newest committed state, with `overlay` over it.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::Unusable`]: rebuild it.
+    fn snapshot(&self, overlay: &Overlay) -> Result<Arc<dyn Snapshot>, IndexError>;
+
+    /// Begins a batch of about `expected` changes. At most one at a time and store: the caller
+    /// holds the store's writer lock.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the index cannot be written.
+    fn batch(&self, expected: usize) -> Result<Box<dyn Batch + '_>, IndexError>;
+
+    /// Throws everything away and begins anew, empty. The caller holds the writer lock.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the index cannot be written.
+    fn reset(&self) -> Result<(), IndexError>;
+
+    /// Proves that the index's own files are whole; the names of those that are not.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they cannot be read at all.
+    fn damaged_parts(&self) -> Result<Vec<String>, IndexError>;
+}

@@ -1,0 +1,239 @@
+//! What a query says besides its words: whom it names, whether it asks, and when.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::dates;
+
+/// The users of a store by the words they are called by.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// Lower-case words of a name → the user fields (by number) that the name takes part in.
+    users_by_name: HashMap<Vec<String>, Vec<u32>>,
+}
+
+/// Roles, not people.
+const ROLES: [&str; 12] = [
+    "user",
+    "assistant",
+    "agent",
+    "system",
+    "human",
+    "ai",
+    "bot",
+    "chat",
+    "model",
+    "tool",
+    "me",
+    "unknown",
+];
+/// Longer names are not looked for.
+const MAX_NAME_WORDS: usize = 4;
+
+impl Names {
+    /// Reads the names out of `user_fields`; one field may hold several people (`Ana+Ben`).
+    /// Roles and the names of `agents` (lower case) are not people.
+    pub fn of(user_fields: &[String], agents: &HashSet<String>) -> Names {
+        let mut names = Names::default();
+        for (number, field) in user_fields.iter().enumerate() {
+            for person in people(field) {
+                let words: Vec<String> = words(&person)
+                    .map(|(_, word)| word.to_lowercase())
+                    .collect();
+                let lower = person.to_lowercase();
+                if words.is_empty() || ROLES.contains(&lower.as_str()) || agents.contains(&lower) {
+                    continue;
+                }
+                // Of a longer name its first word is one, too.
+                if words.len() > 1 {
+                    names.add(words[..1].to_vec(), number as u32);
+                }
+                names.add(words, number as u32);
+            }
+        }
+        names
+    }
+
+    fn add(&mut self, words: Vec<String>, user: u32) {
+        let users = self.users_by_name.entry(words).or_default();
+        if users.last() != Some(&user) {
+            users.push(user);
+        }
+    }
+}
+
+fn people(field: &str) -> Vec<String> {
+    field
+        .split(['+', ',', ';', '&', '/', '|'])
+        .flat_map(|part| part.split(" and "))
+        .map(|person| person.trim().to_owned())
+        .filter(|person| !person.is_empty())
+        .collect()
+}
+
+/// Letters and digits in a row, with where they begin.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
+}
+
+/// A query, understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The query without the names in it.
+    pub text: String,
+    /// User fields that hold a named person, each with how many of the named ones it holds.
+    pub users: HashMap<u32, u32>,
+    /// It is a question, or a request in a sentence, and not a list of words.
+    pub asks: bool,
+    /// It asks for a time.
+    pub asks_when: bool,
+    /// Calendar terms it names.
+    pub dates: Vec<String>,
+}
+
+static WHEN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)^\W*(?:when|how long|how recently|since when|(?:what|which) (?:date|day|month|year|time))\b|\b(?:what|which) (?:date|day|month|year)\b|\bhow long\b",
+    )
+    .expect("it is valid")
+});
+
+/// How questions and requests begin.
+const OPENINGS: [&str; 33] = [
+    "what",
+    "when",
+    "where",
+    "who",
+    "whom",
+    "whose",
+    "which",
+    "why",
+    "how",
+    "did",
+    "do",
+    "does",
+    "is",
+    "are",
+    "was",
+    "were",
+    "has",
+    "have",
+    "had",
+    "could",
+    "would",
+    "should",
+    "summarize",
+    "summarise",
+    "describe",
+    "explain",
+    "tell",
+    "list",
+    "give",
+    "compare",
+    "can",
+    "will",
+    "am",
+];
+
+impl Question {
+    pub fn read(query: &str, names: &Names) -> Question {
+        let found: Vec<(usize, &str)> = words(query).collect();
+        let lower: Vec<String> = found.iter().map(|(_, word)| word.to_lowercase()).collect();
+        let mut text = String::new();
+        let mut users: HashMap<u32, u32> = HashMap::new();
+        let mut named: HashSet<Vec<String>> = HashSet::new();
+        let (mut at, mut copied) = (0, 0);
+        while at < found.len() {
+            let longest = MAX_NAME_WORDS.min(found.len() - at);
+            let name = (1..=longest).rev().find_map(|count| {
+                names
+                    .users_by_name
+                    .get(&lower[at..at + count])
+                    .map(|users| (count, users))
+            });
+            let Some((count, of)) = name else {
+                at += 1;
+                continue;
+            };
+            if named.insert(lower[at..at + count].to_vec()) {
+                for &user in of {
+                    *users.entry(user).or_default() += 1;
+                }
+            }
+            text.push_str(&query[copied..found[at].0]);
+            let (start, last) = found[at + count - 1];
+            copied = start + last.len();
+            copied += possessive(&query[copied..]);
+            at += count;
+            while at < found.len() && found[at].0 < copied {
+                at += 1;
+            }
+        }
+        text.push_str(&query[copied..]);
+        let asks = query.contains(['?', '？'])
+            || (lower.len() > 2 && OPENINGS.contains(&lower[0].as_str()));
+        Question {
+            text,
+            users,
+            asks,
+            asks_when: WHEN.is_match(query),
+            dates: dates::query_terms(query),
+        }
+    }
+}
+
+/// How many bytes of a possessive ending stand at the start of `rest`.
+fn possessive(rest: &str) -> usize {
+    ["'s", "’s", "'", "’"]
+        .iter()
+        .find(|ending| {
+            rest.strip_prefix(**ending)
+                .is_some_and(|after| !after.starts_with(char::is_alphanumeric))
+        })
+        .map_or(0, |ending| ending.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Names {
+        let users = ["Caroline", "Caroline+Melanie", "John Smith", "user"].map(str::to_owned);
+        Names::of(&users, &HashSet::from(["claude".to_owned()]))
+    }
+
+    #[test]
+    fn named_people_are_taken_out_of_the_words() {
+        let read = Question::read("What did Caroline's friend Melanie say?", &names());
+        assert_eq!(read.text, "What did  friend  say?");
+        assert_eq!(read.users, HashMap::from([(0, 1), (1, 2)]));
+        assert!(read.asks && !read.asks_when);
+        assert_eq!(
+            Question::read("john smith invoice", &names()).text,
+            " invoice"
+        );
+        assert_eq!(
+            Question::read("the user said", &names()).text,
+            "the user said"
+        );
+    }
+
+    #[test]
+    fn questions_differ_from_lists_of_words() {
+        for (query, asks) in [
+            ("When did it fail?", true),
+            ("how do we deploy atlas", true),
+            ("deploy atlas", false),
+            ("is it", false),
+            ("", false),
+        ] {
+            assert_eq!(Question::read(query, &names()).asks, asks, "{query}");
+        }
+        assert!(Question::read("how long did it take", &names()).asks_when);
+    }
+}

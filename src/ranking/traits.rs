@@ -1,0 +1,193 @@
+//! What is noticed about a memory's text once, when it is indexed, for ranking it later.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::model::Memory;
+use crate::words::Analyzer;
+use crate::words::Part;
+use crate::words::is_stop_word;
+
+/// Numbers that stand for a text's words: how many two texts share tells how much they have in
+/// common (bottom-k sketch of hashed terms; Broder 1997). Ascending; `u16::MAX` fills up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sketch(pub [u16; 16]);
+
+/// How many 64-bit numbers hold a sketch.
+pub const SKETCH_PARTS: usize = 4;
+
+impl Sketch {
+    /// The sketch of hashed terms.
+    fn of(mut hashes: Vec<u16>) -> Sketch {
+        hashes.sort_unstable();
+        hashes.dedup();
+        let mut sketch = [u16::MAX; 16];
+        for (slot, hash) in sketch.iter_mut().zip(hashes) {
+            *slot = hash;
+        }
+        Sketch(sketch)
+    }
+
+    pub fn pack(self) -> [u64; SKETCH_PARTS] {
+        let mut parts = [0; SKETCH_PARTS];
+        for (at, hash) in self.0.into_iter().enumerate() {
+            parts[at / 4] |= u64::from(hash) << (at % 4 * 16);
+        }
+        parts
+    }
+
+    pub fn unpack(parts: [u64; SKETCH_PARTS]) -> Sketch {
+        let mut sketch = [0; 16];
+        for (at, slot) in sketch.iter_mut().enumerate() {
+            *slot = (parts[at / 4] >> (at % 4 * 16)) as u16;
+        }
+        Sketch(sketch)
+    }
+
+    /// Estimates the share of their common words in all words of two texts.
+    pub fn similarity(&self, other: &Sketch) -> f32 {
+        let (mut here, mut there, mut seen, mut shared) = (0, 0, 0, 0);
+        while seen < self.0.len() && here < self.0.len() && there < other.0.len() {
+            let (a, b) = (self.0[here], other.0[there]);
+            if a.min(b) == u16::MAX {
+                break;
+            }
+            seen += 1;
+            shared += usize::from(a == b);
+            here += usize::from(a <= b);
+            there += usize::from(b <= a);
+        }
+        if seen == 0 {
+            0.0
+        } else {
+            shared as f32 / seen as f32
+        }
+    }
+}
+
+/// Facts about one memory's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Traits {
+    /// Words of the content, at most 65,535.
+    pub words: u16,
+    /// Distinct content words of the title, at least 1.
+    pub title_words: u8,
+    /// Ends with a question mark.
+    pub asks: bool,
+    /// Holds a capitalised word inside a sentence: it names something.
+    pub names: bool,
+    /// Says when: a weekday, a month, a year, "yesterday".
+    pub tells_time: bool,
+    pub sketch: Sketch,
+}
+
+/// How much of a text is looked at for its traits.
+const LOOK_BYTES: usize = 16 * 1024;
+
+static CAPITAL: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"[a-z0-9,;] (?:[A-HJ-Z][a-z]|I[a-z])").expect("it is valid"));
+
+static TIME: LazyLock<Regex> = LazyLock::new(|| {
+    const DAYS: &str = "monday|tuesday|wednesday|thursday|friday|saturday|sunday";
+    const MONTHS: &str =
+        "january|february|march|april|june|july|august|september|october|november|december";
+    const PERIODS: &str = "week|weekend|month|year|night|summer|winter|spring|fall|autumn|may";
+    let pattern = format!(
+        r"(?i)\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this|past|previous|following|every) (?:{PERIODS}|{DAYS}|{MONTHS})|weeks?|months?|years?|days?|weekend|recently|{DAYS}|{MONTHS}|in may|(?:19|20)[0-9]{{2}})\b"
+    );
+    Regex::new(&pattern).expect("it is valid")
+});
+
+impl Traits {
+    pub fn of(memory: &Memory, analyzer: &mut Analyzer) -> Traits {
+        let text = memory.content.trim_end();
+        let mut end = text.len().min(LOOK_BYTES);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let looked_at = &text[..end];
+        let mut hashes = Vec::new();
+        let mut words = 0_u16;
+        analyzer.terms(looked_at, |term, word, part| {
+            words = words.saturating_add(u16::from(part == Part::Word));
+            if !is_stop_word(word) {
+                hashes.push(hash(term));
+            }
+        });
+        let mut title: Vec<String> = Vec::new();
+        analyzer.terms(memory.title.as_deref().unwrap_or(""), |term, word, _| {
+            if !is_stop_word(word) && !title.iter().any(|known| known == term) {
+                title.push(term.to_owned());
+            }
+        });
+        Traits {
+            words,
+            title_words: title.len().clamp(1, 255) as u8,
+            asks: text.ends_with(['?', '？']),
+            names: CAPITAL.is_match(looked_at),
+            tells_time: TIME.is_match(looked_at),
+            sketch: Sketch::of(hashes),
+        }
+    }
+
+    /// Everything but the sketch, as one number.
+    pub fn pack(&self) -> u64 {
+        u64::from(self.words)
+            | u64::from(self.title_words) << 16
+            | u64::from(self.asks) << 24
+            | u64::from(self.names) << 25
+            | u64::from(self.tells_time) << 26
+    }
+
+    pub fn unpack(packed: u64, sketch: Sketch) -> Traits {
+        Traits {
+            words: packed as u16,
+            title_words: (packed >> 16) as u8,
+            asks: packed >> 24 & 1 == 1,
+            names: packed >> 25 & 1 == 1,
+            tells_time: packed >> 26 & 1 == 1,
+            sketch,
+        }
+    }
+}
+
+/// FNV-1a, folded to 16 bits: the same on every machine, because it is kept in the index.
+fn hash(term: &str) -> u16 {
+    let hash = term.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash ^ hash >> 16 ^ hash >> 32 ^ hash >> 48) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_loses_nothing() {
+        let sketch = Sketch::of(vec![7, 65_000, 7, 1]);
+        let traits = Traits {
+            words: 300,
+            title_words: 9,
+            asks: true,
+            names: false,
+            tells_time: true,
+            sketch,
+        };
+        assert_eq!(
+            Traits::unpack(traits.pack(), Sketch::unpack(sketch.pack())),
+            traits
+        );
+    }
+
+    #[test]
+    fn similarity_is_the_share_of_common_words() {
+        let one = Sketch::of((0..10).collect());
+        let other = Sketch::of((5..15).collect());
+        assert!((one.similarity(&one) - 1.0).abs() < f32::EPSILON);
+        assert!((one.similarity(&other) - 5.0 / 15.0).abs() < 0.1);
+        assert!(one.similarity(&Sketch::of(vec![99])) < f32::EPSILON);
+        assert!(Sketch::of(vec![]).similarity(&one) < f32::EPSILON);
+    }
+}
