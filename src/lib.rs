@@ -7,8 +7,10 @@
 #![deny(unsafe_code)]
 
 pub mod clock;
+pub mod engine;
 pub mod files;
 pub mod format;
+pub mod import;
 pub mod index;
 pub mod model;
 pub mod ranking;

@@ -116,3 +116,25 @@ pub(super) fn uninterrupted<T>(mut operation: impl FnMut() -> io::Result<T>) -> 
         }
     }
 }
+
+/// Makes a folder for the user alone, with its missing parents.
+///
+/// # Errors
+///
+/// Fails as the system says.
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    create_directory(folder)
+}
+
+/// Writes a small file that can be made again at any time: whole, but not synced.
+///
+/// # Errors
+///
+/// Fails as the system says.
+pub fn write_derived(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut temp = NamedTempFile::new_in(folder)?;
+    temp.write_all(bytes)?;
+    temp.persist(path)?;
+    Ok(())
+}

@@ -10,6 +10,8 @@ mod list;
 mod lock;
 mod store;
 
+pub use disk::create_private_folder;
+pub use disk::write_derived;
 pub use list::Entry;
 pub use list::Listing;
 pub use list::Skipped;
@@ -20,6 +22,7 @@ pub use store::Reader;
 pub use store::Replaced;
 pub use store::Store;
 pub use store::Version;
+pub use store::digest;
 
 use std::io;
 use std::path::PathBuf;

@@ -141,6 +141,22 @@ impl Store {
         }
     }
 
+    /// Whether a file of the memory folder ends with the eight hex digits `handle`. Looks at a
+    /// limited number of names: this avoids confusion, it does not exclude it.
+    pub fn has_handle(&self, handle: &str) -> bool {
+        const MOST: usize = 50_000;
+        let ending = format!("_{handle}.md");
+        let Ok(names) = fs::read_dir(self.folder(Place::Files)) else {
+            return false;
+        };
+        names.take(MOST).flatten().any(|entry| {
+            entry
+                .file_name()
+                .as_encoded_bytes()
+                .ends_with(ending.as_bytes())
+        })
+    }
+
     /// Whether a folder of an earlier listing changed: a name came, went or was replaced.
     pub fn folders_changed(&self, place: Place, folders: &[(String, i64)]) -> bool {
         let top = self.folder(place);
@@ -443,6 +459,11 @@ fn inode_of(data: &fs::Metadata) -> u64 {
         let _ = data;
         0
     }
+}
+
+/// A digest of some bytes, for names that follow from them.
+pub fn digest(bytes: &[u8]) -> u128 {
+    content_hash(bytes)
 }
 
 /// The hash that tells whether two texts are the same.

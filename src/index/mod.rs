@@ -125,6 +125,9 @@ pub trait Snapshot: Send + Sync {
     /// Every indexed file name with its version, in no order.
     fn for_each(&self, each: &mut dyn FnMut(&str, Indexed));
 
+    /// How many memories end with the eight hex digits `handle`.
+    fn handle_count(&self, handle: &str) -> usize;
+
     /// How many files are covered.
     fn len(&self) -> usize;
 

@@ -51,7 +51,7 @@ impl EmbeddedBatch {
         Ok(EmbeddedBatch {
             writer,
             fields: index.fields,
-            analyzer: index.analyzer.fresh(),
+            analyzer: index.analyzer(),
             starts_empty,
         })
     }

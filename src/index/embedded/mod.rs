@@ -18,10 +18,12 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::PoisonError;
 
 use tantivy::Index as TantivyIndex;
 use tantivy::IndexReader;
 use tantivy::ReloadPolicy;
+use tantivy::directory::MmapDirectory;
 use tantivy::schema::Schema;
 
 use self::schema::Fields;
@@ -36,20 +38,12 @@ use crate::words::Language;
 
 /// The index in one folder.
 pub struct EmbeddedIndex {
-    folder: PathBuf,
-    analyzer: Analyzer0,
+    /// `None`: kept in memory.
+    folder: Option<PathBuf>,
+    languages: Vec<Language>,
     schema: Schema,
     fields: Fields,
     open: Mutex<Option<Opened>>,
-}
-
-/// An analyzer to make others from; each use has its own.
-struct Analyzer0(Vec<Language>);
-
-impl Analyzer0 {
-    fn fresh(&self) -> Analyzer {
-        Analyzer::new(&self.0)
-    }
 }
 
 /// The files of the index, opened.
@@ -65,34 +59,49 @@ impl EmbeddedIndex {
     /// Version and languages are part of the folder's name: an index made in another way is
     /// another index, and is never misread.
     pub fn new(state: &Path, languages: &[Language]) -> EmbeddedIndex {
-        let languages_name: Vec<&str> = languages.iter().map(|language| language.name()).collect();
-        let name = format!("index-v{}-{}", schema::VERSION, languages_name.join("-"));
+        let names: Vec<&str> = languages.iter().map(|language| language.name()).collect();
+        let name = format!("index-v{}-{}", schema::VERSION, names.join("-"));
+        EmbeddedIndex::at(Some(state.join(name)), languages)
+    }
+
+    /// An index that lives as long as the process: for stores beside which nothing can be kept.
+    pub fn in_memory(languages: &[Language]) -> EmbeddedIndex {
+        EmbeddedIndex::at(None, languages)
+    }
+
+    fn at(folder: Option<PathBuf>, languages: &[Language]) -> EmbeddedIndex {
         let (schema, fields) = schema::schema();
         EmbeddedIndex {
-            folder: state.join(name),
-            analyzer: Analyzer0(languages.to_vec()),
+            folder,
+            languages: languages.to_vec(),
             schema,
             fields,
             open: Mutex::new(None),
         }
     }
 
+    /// A fresh analyzer for the store's languages.
+    fn analyzer(&self) -> Analyzer {
+        Analyzer::new(&self.languages)
+    }
+
     /// Opens the index, or makes an empty one.
     fn opened(&self) -> Result<Opened, IndexError> {
-        let mut open = self
-            .open
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = open.as_ref() {
             return Ok(opened.clone());
         }
-        if !self.folder.join("meta.json").exists() {
-            create_private(&self.folder).map_err(|error| failed("create", error))?;
-        }
-        let directory = tantivy::directory::MmapDirectory::open(&self.folder).map_err(unusable)?;
-        let mut index =
-            TantivyIndex::open_or_create(directory, self.schema.clone()).map_err(unusable)?;
-        index.set_tokenizers(schema::tokenizers(&self.analyzer.fresh()));
+        let mut index = match &self.folder {
+            None => TantivyIndex::create_in_ram(self.schema.clone()),
+            Some(folder) => {
+                if !folder.is_dir() {
+                    create_private(folder).map_err(|error| failed("create", error))?;
+                }
+                let directory = MmapDirectory::open(folder).map_err(unusable)?;
+                TantivyIndex::open_or_create(directory, self.schema.clone()).map_err(unusable)?
+            }
+        };
+        index.set_tokenizers(schema::tokenizers(&self.analyzer()));
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
@@ -132,14 +141,14 @@ impl Index for EmbeddedIndex {
 
     fn reset(&self) -> Result<(), IndexError> {
         self.close();
-        // Other processes may have the files open: set aside under a new name, then remove.
-        let aside = self
-            .folder
-            .with_extension(format!("old-{}", std::process::id()));
-        match fs::rename(&self.folder, &aside) {
-            Ok(()) => fs::remove_dir_all(&aside).map_err(|error| failed("remove", error))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed("remove", error)),
+        if let Some(folder) = &self.folder {
+            // Other processes may have the files open: set aside under a new name, then remove.
+            let aside = folder.with_extension(format!("old-{}", std::process::id()));
+            match fs::rename(folder, &aside) {
+                Ok(()) => fs::remove_dir_all(&aside).map_err(|error| failed("remove", error))?,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed("remove", error)),
+            }
         }
         self.opened().map(drop)
     }

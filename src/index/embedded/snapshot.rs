@@ -94,7 +94,7 @@ impl EmbeddedSnapshot {
             table,
             segments,
             verified: payload.and_then(|text| text.parse().ok()).unwrap_or(0),
-            analyzer: Mutex::new(index.analyzer.fresh()),
+            analyzer: Mutex::new(index.analyzer()),
             names: OnceLock::new(),
             by_name: OnceLock::new(),
         })
@@ -288,7 +288,7 @@ fn overlay_segment(
     if documents.is_empty() {
         return Ok(Vec::new());
     }
-    let mut analyzer = index.analyzer.fresh();
+    let mut analyzer = index.analyzer();
     let mut writer = TantivyIndex::builder()
         .schema(index.schema.clone())
         .tokenizers(schema::tokenizers(&analyzer))
@@ -441,6 +441,21 @@ impl Snapshot for EmbeddedSnapshot {
         for row in 0..self.table.len() as u32 {
             each(self.table.name(row), self.table.indexed(row));
         }
+    }
+
+    fn handle_count(&self, handle: &str) -> usize {
+        let mut count = 0;
+        let fact = schema::fact("id", handle);
+        let counted = self.each_posting(
+            self.fields.facts,
+            &fact,
+            IndexRecordOption::Basic,
+            |_, _| {
+                count += 1;
+            },
+        );
+        // Who cannot look cannot say that it is free.
+        if counted.is_ok() { count } else { 1 }
     }
 
     fn len(&self) -> usize {

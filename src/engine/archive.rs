@@ -1,0 +1,58 @@
+//! Forgetting, which never loses: memories move to `archive/` and back.
+
+use super::Engine;
+use super::EngineError;
+use super::freshness::stem_of;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::model::Stem;
+
+/// A memory that was moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    pub stem: Stem,
+    /// Its path below `files/` and `archive/`.
+    pub name: String,
+}
+
+impl Engine {
+    /// Moves the memory called `id` to the archive; `restore` brings the same bytes back.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such memory, or if the archive holds another one of its name.
+    pub fn forget(&self, id: &str) -> Result<Moved, EngineError> {
+        self.check_writable()?;
+        let (_, name) = self.resolve(id)?;
+        self.relocate(id, name, Place::Files, Place::Archive)
+    }
+
+    /// Brings the forgotten memory called `id` back.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the archive holds no such memory, or if a live one has its name.
+    pub fn restore(&self, id: &str) -> Result<Moved, EngineError> {
+        self.check_writable()?;
+        let (_, name) = self.resolve_archived(id)?;
+        self.relocate(id, name, Place::Archive, Place::Files)
+    }
+
+    fn relocate(
+        &self,
+        id: &str,
+        name: String,
+        from: Place,
+        to: Place,
+    ) -> Result<Moved, EngineError> {
+        match self.store.relocate(&name, from, to) {
+            Err(FilesError::Missing { .. }) => return Err(EngineError::NotFound(id.to_owned())),
+            other => other?,
+        }
+        self.changed_by_us();
+        Ok(Moved {
+            stem: stem_of(&name),
+            name,
+        })
+    }
+}

@@ -1,0 +1,58 @@
+//! Why an operation of the engine failed.
+
+use std::path::PathBuf;
+
+use crate::files::FilesError;
+use crate::format::FormatError;
+use crate::index::IndexError;
+
+/// What could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    #[error(transparent)]
+    Files(#[from] FilesError),
+    #[error("the memory cannot be written: {0}")]
+    Format(#[from] FormatError),
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    #[error("no memory is called `{0}`")]
+    NotFound(String),
+    #[error("`{id}` could mean {}", candidates.join(", "))]
+    Ambiguous { id: String, candidates: Vec<String> },
+    #[error("{} is no store: there is no folder `files` in it", .0.display())]
+    NoStore(PathBuf),
+    #[error("the store {} can only be read", .0.display())]
+    ReadOnly(PathBuf),
+    #[error("somebody else changed `{id}` meanwhile; their text stays and yours is kept as {copy}")]
+    ChangedMeanwhile { id: String, copy: String },
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl EngineError {
+    /// What to do about it, as a sentence.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            EngineError::Files(error) if error.is_full() => {
+                Some("Free some space, or raise the quota or limit, and try again; nothing was lost.".into())
+            }
+            EngineError::Files(error) if error.is_read_only() => {
+                Some("Check the permissions of the store's folder.".into())
+            }
+            EngineError::Files(FilesError::Busy { .. }) => Some("Try again in a moment.".into()),
+            EngineError::NotFound(_) => {
+                Some("`memdir think WORDS` finds ids; forgotten memories come back with `memdir restore ID`.".into())
+            }
+            EngineError::Ambiguous { .. } => Some("Use one of the whole names.".into()),
+            EngineError::NoStore(_) => {
+                Some("`memdir init` makes a store there; `--store DIR` names another one.".into())
+            }
+            EngineError::ReadOnly(_) => Some("Searching and reading work; writing needs write permission.".into()),
+            EngineError::ChangedMeanwhile { .. } => {
+                Some("Compare the two files, keep what you want in the first and forget the copy.".into())
+            }
+            EngineError::Index(_) => Some("`memdir reindex --full` makes the index anew.".into()),
+            _ => None,
+        }
+    }
+}

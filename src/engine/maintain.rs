@@ -1,0 +1,286 @@
+//! What state the store is in, and whether index and files agree.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use super::Engine;
+use super::EngineError;
+use super::freshness::parse;
+use super::freshness::stem_of;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::format::FileNameKind;
+use crate::format::MAX_INDEXED_BYTES;
+use crate::format::classify;
+use crate::model::Problem;
+
+/// Something to know or to mend about one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The file's path below the store's folder.
+    pub file: String,
+    pub problem: Problem,
+}
+
+/// The state of a store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Status {
+    pub root: PathBuf,
+    /// Where the index lies.
+    pub state: PathBuf,
+    pub read_only: bool,
+    /// Memory files on disk.
+    pub files: usize,
+    /// Of these, in the index as they are.
+    pub indexed: usize,
+    /// Found by searches, but not in the index yet.
+    pub waiting: usize,
+    /// Files that cannot be read as text at all.
+    pub unreadable: usize,
+    pub archived: usize,
+    pub bytes: u64,
+    pub index_bytes: u64,
+    /// The process that holds the writer lock, if any.
+    pub writer: Option<String>,
+    pub languages: Vec<&'static str>,
+    /// By file.
+    pub findings: Vec<Finding>,
+}
+
+/// What a comparison of files and index showed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Proof {
+    /// Files whose bytes were compared.
+    pub files: usize,
+    /// What is wrong with files.
+    pub findings: Vec<Finding>,
+    /// Where the index differs from the files, or from itself, in sentences.
+    pub index_faults: Vec<String>,
+}
+
+impl Proof {
+    /// Whether everything is as it should be; notes do not count.
+    pub fn is_sound(&self) -> bool {
+        self.index_faults.is_empty()
+            && self
+                .findings
+                .iter()
+                .all(|finding| finding.problem.is_note())
+    }
+}
+
+impl Engine {
+    /// Looks at the store as it is now.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn status(&self) -> Result<Status, EngineError> {
+        let snapshot = self.fresh_snapshot(true)?;
+        let listing = self.store.list(Place::Files)?;
+        let waiting = self.waiting();
+        let mut findings = Vec::new();
+        let reader = self.store.reader(Place::Files);
+        for name in snapshot.with_problems()? {
+            let Ok(version) = reader.read(&name, MAX_INDEXED_BYTES as u64) else {
+                continue;
+            };
+            let mut problems = parse(&version.entry, &version.bytes).problems;
+            if version.entry.stamp.size > MAX_INDEXED_BYTES as u64 {
+                problems.push(Problem::PartlyIndexed {
+                    bytes: version.entry.stamp.size,
+                });
+            }
+            findings.extend(problems.into_iter().map(|problem| finding(&name, problem)));
+        }
+        findings.extend(self.skipped_findings());
+        let names: Vec<&str> = listing
+            .entries
+            .iter()
+            .map(|entry| entry.name.as_str())
+            .collect();
+        findings.extend(twins(&names));
+        findings.sort_by(|a, b| a.file.cmp(&b.file));
+        let unreadable = findings
+            .iter()
+            .filter(|f| matches!(f.problem, Problem::NotReadable(_)))
+            .count();
+        Ok(Status {
+            root: self.root().to_owned(),
+            state: self.state().to_owned(),
+            read_only: self.is_read_only(),
+            files: listing.entries.len(),
+            indexed: snapshot.len().saturating_sub(waiting),
+            waiting,
+            unreadable,
+            archived: self.store.list(Place::Archive)?.entries.len(),
+            bytes: listing.entries.iter().map(|entry| entry.stamp.size).sum(),
+            index_bytes: folder_bytes(self.state()),
+            writer: self.writer(),
+            languages: self
+                .languages
+                .iter()
+                .map(|language| language.name())
+                .collect(),
+            findings,
+        })
+    }
+
+    /// Compares every file's bytes with what is indexed, and checks names, ids and the index's
+    /// own files. Mends nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn verify(&self) -> Result<Proof, EngineError> {
+        let mut proof = Proof::default();
+        match self.index.damaged_parts() {
+            Ok(parts) => proof
+                .index_faults
+                .extend(parts.into_iter().map(|part| format!("{part} is damaged"))),
+            Err(error) => proof.index_faults.push(error.to_string()),
+        }
+        let snapshot = self.fresh_snapshot(true)?;
+        let listing = self.store.list(Place::Files)?;
+        let reader = self.store.reader(Place::Files);
+        let mut indexed_and_there = 0;
+        for entry in &listing.entries {
+            let version = match reader.read(&entry.name, MAX_INDEXED_BYTES as u64) {
+                Ok(version) => version,
+                Err(FilesError::Missing { .. }) => continue, // Removed while we look.
+                Err(error) => {
+                    proof.findings.push(finding(
+                        &entry.name,
+                        Problem::NotReadable(error.to_string()),
+                    ));
+                    continue;
+                }
+            };
+            proof.files += 1;
+            let mut problems = parse(&version.entry, &version.bytes).problems;
+            if version.entry.stamp.size > MAX_INDEXED_BYTES as u64 {
+                problems.push(Problem::PartlyIndexed {
+                    bytes: version.entry.stamp.size,
+                });
+            }
+            proof.findings.extend(
+                problems
+                    .into_iter()
+                    .map(|problem| finding(&entry.name, problem)),
+            );
+            match snapshot.indexed(&entry.name) {
+                None => proof
+                    .index_faults
+                    .push(format!("{} is not indexed", entry.name)),
+                Some(indexed) if indexed.hash != version.hash => {
+                    proof
+                        .index_faults
+                        .push(format!("{} is indexed with another text", entry.name));
+                }
+                Some(_) => indexed_and_there += 1,
+            }
+        }
+        if snapshot.len() > indexed_and_there {
+            snapshot.for_each(&mut |name, _| {
+                if listing
+                    .entries
+                    .binary_search_by(|e| e.name.as_str().cmp(name))
+                    .is_err()
+                {
+                    proof
+                        .index_faults
+                        .push(format!("{name} is indexed and does not exist"));
+                }
+            });
+        }
+        let names: Vec<&str> = listing
+            .entries
+            .iter()
+            .map(|entry| entry.name.as_str())
+            .collect();
+        proof.findings.extend(twins(&names));
+        proof.findings.extend(self.skipped_findings());
+        for entry in self.store.list(Place::Archive)?.entries {
+            if let Ok(version) = self
+                .store
+                .reader(Place::Archive)
+                .read(&entry.name, MAX_INDEXED_BYTES as u64)
+            {
+                let problems = parse(&version.entry, &version.bytes).problems;
+                proof
+                    .findings
+                    .extend(problems.into_iter().map(|problem| Finding {
+                        file: format!("archive/{}", entry.name),
+                        problem,
+                    }));
+            }
+        }
+        proof.findings.sort_by(|a, b| a.file.cmp(&b.file));
+        proof.findings.dedup();
+        Ok(proof)
+    }
+
+    fn skipped_findings(&self) -> Vec<Finding> {
+        self.freshness()
+            .skipped
+            .iter()
+            .map(|skipped| finding(&skipped.name, Problem::NotReadable(skipped.reason.clone())))
+            .collect()
+    }
+
+    fn writer(&self) -> Option<String> {
+        let path = self.writer_lock_path();
+        if !path.exists() {
+            return None;
+        }
+        match crate::files::Lock::try_take(&path) {
+            Ok(None) => std::fs::read_to_string(&path).ok(),
+            _ => None,
+        }
+    }
+}
+
+fn finding(name: &str, problem: Problem) -> Finding {
+    Finding {
+        file: format!("files/{name}"),
+        problem,
+    }
+}
+
+/// Memories that share a handle: to be named by their stems.
+fn twins(names: &[&str]) -> Vec<Finding> {
+    let mut by_handle: HashMap<&str, &str> = HashMap::new();
+    let mut findings = Vec::new();
+    for name in names {
+        let file = name.rsplit('/').next().unwrap_or(name);
+        let FileNameKind::Memory(_) = classify(file) else {
+            continue;
+        };
+        let handle = &file[16..24];
+        match by_handle.insert(handle, file) {
+            None => {}
+            Some(first) => {
+                let other = stem_of(first);
+                findings.push(finding(
+                    name,
+                    Problem::SameHandleAs(other.as_str().to_owned()),
+                ));
+            }
+        }
+    }
+    findings
+}
+
+fn folder_bytes(folder: &std::path::Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return 0;
+    };
+    entries
+        .flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(data) if data.is_dir() => folder_bytes(&entry.path()),
+            Ok(data) => data.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}

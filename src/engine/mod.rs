@@ -1,0 +1,38 @@
+//! What the program can do: one operation a file, and the background loop.
+//!
+//! Promises: an operation never answers from the index alone, it first looks whether the files
+//! changed; writing a memory needs no index; a damaged file or index costs that one thing. The
+//! engine never asks who is calling: what differs between callers comes in as values.
+
+mod archive;
+mod background;
+mod error;
+mod exchange;
+mod freshness;
+mod grep;
+mod maintain;
+mod open;
+mod recall;
+mod remember;
+mod search;
+mod update;
+
+pub use archive::Moved;
+pub use background::Background;
+pub use error::EngineError;
+pub use exchange::Import;
+pub use exchange::Imported;
+pub use freshness::Progress;
+pub use grep::GrepLine;
+pub use maintain::Finding;
+pub use maintain::Proof;
+pub use maintain::Status;
+pub use open::Engine;
+pub use open::Options;
+pub use recall::Recalled;
+pub use remember::Remembered;
+pub use search::Hit;
+pub use search::Search;
+pub use search::Thought;
+pub use search::Wanted;
+pub use update::Edited;

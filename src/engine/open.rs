@@ -1,0 +1,149 @@
+//! A store, opened.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+
+use super::EngineError;
+use super::freshness::Freshness;
+use crate::clock::Clock;
+use crate::files::Store;
+use crate::index::Index;
+use crate::index::embedded::EmbeddedIndex;
+use crate::words::Language;
+
+/// How to open a store.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder that holds `files/`.
+    pub root: PathBuf,
+    /// Where index and locks lie, if not in `.memdir/` below the root.
+    pub state: Option<PathBuf>,
+    /// Where they lie if the store cannot be written and no place was named.
+    pub cache: Option<PathBuf>,
+    /// Languages whose words are stemmed.
+    pub languages: Vec<Language>,
+    /// The namespace of memories that state none; `None` is `global`.
+    pub namespace: Option<String>,
+    /// Refuse every change.
+    pub read_only: bool,
+}
+
+/// A store with everything that can be done to it. Shared between threads.
+pub struct Engine {
+    pub(super) store: Store,
+    pub(super) index: Box<dyn Index>,
+    pub(super) clock: Box<dyn Clock>,
+    pub(super) namespace: Option<String>,
+    pub(super) languages: Vec<Language>,
+    read_only: bool,
+    freshness: Mutex<Freshness>,
+}
+
+impl Engine {
+    /// Opens the store. Cheap: nothing is read before the first operation needs it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store's folder does not exist.
+    pub fn open(options: Options, clock: Box<dyn Clock>) -> Result<Engine, EngineError> {
+        if !options.root.is_dir() {
+            return Err(EngineError::NoStore(options.root));
+        }
+        let own_state = options.root.join(".memdir");
+        let plain = Store::new(&options.root, &own_state);
+        let read_only = options.read_only || !plain.is_writable();
+        let state = match (options.state, options.cache) {
+            (Some(state), _) => state,
+            // A writable store keeps its own, also when this caller only wants to read.
+            (None, _) if plain.is_writable() => own_state,
+            (None, Some(cache)) => cache.join(store_key(&options.root)),
+            (None, None) => own_state,
+        };
+        let index: Box<dyn Index> = match prepare(&state, &options.root) {
+            Ok(()) => Box::new(EmbeddedIndex::new(&state, &options.languages)),
+            Err(error) => {
+                let state = state.display();
+                tracing::warn!("cannot write {state} ({error}); the index is kept in memory");
+                Box::new(EmbeddedIndex::in_memory(&options.languages))
+            }
+        };
+        Ok(Engine {
+            store: Store::new(&options.root, &state),
+            index,
+            clock,
+            namespace: options.namespace,
+            languages: options.languages,
+            read_only,
+            freshness: Mutex::new(Freshness::default()),
+        })
+    }
+
+    /// The folder that holds `files/`.
+    pub fn root(&self) -> &Path {
+        self.store.root()
+    }
+
+    /// Where index and locks lie.
+    pub fn state(&self) -> &Path {
+        self.store.state()
+    }
+
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    pub(super) fn check_writable(&self) -> Result<(), EngineError> {
+        if self.read_only {
+            return Err(EngineError::ReadOnly(self.root().to_owned()));
+        }
+        Ok(())
+    }
+
+    /// What is known of the files' and the index's state. A panic elsewhere does not spoil it:
+    /// it is only a memory of what was looked at.
+    pub(super) fn freshness(&self) -> MutexGuard<'_, Freshness> {
+        self.freshness
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn writer_lock_path(&self) -> PathBuf {
+        self.state().join("writer.lock")
+    }
+}
+
+/// Makes the folder of derived things, for the user alone and unseen by git.
+fn prepare(state: &Path, root: &Path) -> std::io::Result<()> {
+    if state.is_dir() {
+        return if is_writable(state) {
+            Ok(())
+        } else {
+            Err(std::io::ErrorKind::PermissionDenied.into())
+        };
+    }
+    crate::files::create_private_folder(state)?;
+    if state.starts_with(root) {
+        crate::files::write_derived(
+            &state.join(".gitignore"),
+            b"# Derived from files/; safe to delete.\n*\n",
+        )?;
+    }
+    Ok(())
+}
+
+fn is_writable(folder: &Path) -> bool {
+    Store::new(folder, folder).is_writable()
+}
+
+/// A name for the store's folder among others in one cache.
+fn store_key(root: &Path) -> String {
+    let path = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let name = path
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let digest = crate::files::digest(path.as_os_str().as_encoded_bytes());
+    format!("{name}-{:016x}", digest as u64)
+}

@@ -1,0 +1,150 @@
+//! From what a memory is called to the memory.
+
+use super::Engine;
+use super::EngineError;
+use super::freshness::parse;
+use super::freshness::stem_of;
+use crate::files::FilesError;
+use crate::files::Listing;
+use crate::files::Place;
+use crate::files::Version;
+use crate::model::Memory;
+use crate::model::Stem;
+
+/// What became of one asked id.
+#[derive(Debug)]
+pub enum Recalled {
+    Found { memory: Box<Memory>, name: String },
+    Failed { id: String, error: EngineError },
+}
+
+/// Shorter texts are no prefixes: they would name too much by accident.
+const MIN_PREFIX: usize = 4;
+
+impl Engine {
+    /// Reads the memories called `ids`, in that order, with one entry for each.
+    pub fn recall(&self, ids: &[String]) -> Vec<Recalled> {
+        ids.iter()
+            .map(|id| match self.read(id) {
+                Ok((name, version)) => {
+                    let memory = Box::new(parse(&version.entry, &version.bytes));
+                    Recalled::Found { memory, name }
+                }
+                Err(error) => Recalled::Failed {
+                    id: id.clone(),
+                    error,
+                },
+            })
+            .collect()
+    }
+
+    /// Reads the file of the memory called `id`.
+    pub(super) fn read(&self, id: &str) -> Result<(String, Version), EngineError> {
+        let (_, name) = self.resolve(id)?;
+        match self.store.reader(Place::Files).read(&name, u64::MAX) {
+            Ok(version) => Ok((name, version)),
+            Err(FilesError::Missing { .. }) => Err(EngineError::NotFound(id.to_owned())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Finds the memory called `id`: a stem, eight hex digits, or the unique beginning of one.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::NotFound`], or [`EngineError::Ambiguous`] with the stems it could mean.
+    pub fn resolve(&self, id: &str) -> Result<(Stem, String), EngineError> {
+        let snapshot = self.snapshot()?;
+        let mut matches = Matches::new(id);
+        snapshot.for_each(&mut |name, _| matches.take(name));
+        matches.only()
+    }
+
+    /// As [`Engine::resolve`], among the forgotten memories.
+    pub(super) fn resolve_archived(&self, id: &str) -> Result<(Stem, String), EngineError> {
+        let Listing { entries, .. } = self.store.list(Place::Archive)?;
+        let mut matches = Matches::new(id);
+        entries.iter().for_each(|entry| matches.take(&entry.name));
+        matches.only()
+    }
+}
+
+/// The memories that an id could mean, best kind of match first.
+struct Matches {
+    id: String,
+    exact: Vec<(Stem, String)>,
+    by_handle: Vec<(Stem, String)>,
+    by_prefix: Vec<(Stem, String)>,
+}
+
+impl Matches {
+    fn new(id: &str) -> Matches {
+        // People and agents paste what they see: links, file names, references.
+        let id = id.trim();
+        let id = id.strip_prefix("memory://").unwrap_or(id);
+        let id = id
+            .strip_prefix("[[")
+            .and_then(|id| id.strip_suffix("]]"))
+            .unwrap_or(id);
+        let id = id.strip_suffix(".md").unwrap_or(id);
+        let id = if id.is_ascii() && id.len() <= 24 {
+            id.to_lowercase()
+        } else {
+            id.to_owned()
+        };
+        Matches {
+            id,
+            exact: Vec::new(),
+            by_handle: Vec::new(),
+            by_prefix: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, name: &str) {
+        let stem = name.rsplit('/').next().unwrap_or(name);
+        let stem = stem.strip_suffix(".md").unwrap_or(stem);
+        let is_exact = stem == self.id || stem.to_lowercase() == self.id;
+        let handle = stem.get(16..).filter(|_| stem.len() == 24);
+        let list = if is_exact {
+            &mut self.exact
+        } else if handle == Some(&self.id) {
+            &mut self.by_handle
+        } else if self.id.len() >= MIN_PREFIX
+            && (handle.is_some_and(|handle| handle.starts_with(&self.id))
+                || stem.starts_with(&self.id))
+        {
+            &mut self.by_prefix
+        } else {
+            return;
+        };
+        list.push((stem_of(name), name.to_owned()));
+    }
+
+    fn only(self) -> Result<(Stem, String), EngineError> {
+        let found = [self.exact, self.by_handle, self.by_prefix];
+        let Some(mut best) = found.into_iter().find(|list| !list.is_empty()) else {
+            return Err(EngineError::NotFound(self.id));
+        };
+        if best.len() == 1 {
+            return Ok(best.pop().expect("there is one"));
+        }
+        best.sort();
+        // Two files of one stem in two folders are told apart by their folders.
+        let same_stem = best.windows(2).any(|pair| pair[0].0 == pair[1].0);
+        let candidates = best
+            .into_iter()
+            .take(20)
+            .map(|(stem, name)| {
+                if same_stem {
+                    name
+                } else {
+                    stem.as_str().to_owned()
+                }
+            })
+            .collect();
+        Err(EngineError::Ambiguous {
+            id: self.id,
+            candidates,
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! Puts a new memory in place.
+
+use super::Engine;
+use super::EngineError;
+use super::update::superseded_by;
+use crate::files::FilesError;
+use crate::files::Lock;
+use crate::files::Place;
+use crate::format;
+use crate::index::Ask;
+use crate::index::Request;
+use crate::model::Filter;
+use crate::model::Handle;
+use crate::model::MetaValue;
+use crate::model::NewMemory;
+use crate::model::Stem;
+use crate::model::Timestamp;
+use crate::model::Visibility;
+
+/// A memory that is safely on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remembered {
+    pub stem: Stem,
+    /// It had been written before, by a call with the same idempotency key.
+    pub existed: bool,
+    /// The memories that are now marked as superseded by it.
+    pub superseded: Vec<Stem>,
+}
+
+/// The metadata key that tells a repeated call from a new one.
+const KEY: &str = "idempotency_key";
+/// New names drawn before giving up; a second one is needed once in four billion times.
+const MAX_DRAWS: usize = 16;
+
+impl Engine {
+    /// Writes a memory; when this returns it survives the end of the process and of the power.
+    ///
+    /// With an idempotency `key`, a second call with the same key and user writes nothing and
+    /// returns the first one's memory. Memories named in `supersedes` are marked.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the memory breaks the format's limits, if a superseded memory does not exist, or
+    /// if any step of writing fails; then nothing was written.
+    pub fn remember(
+        &self,
+        mut memory: NewMemory,
+        key: Option<&str>,
+    ) -> Result<Remembered, EngineError> {
+        self.check_writable()?;
+        if memory.namespace.is_none() {
+            memory.namespace.clone_from(&self.namespace);
+        }
+        let superseded: Vec<Stem> = memory
+            .supersedes
+            .iter()
+            .map(|id| self.resolve(id).map(|(stem, _)| stem))
+            .collect::<Result<_, _>>()?;
+        memory.supersedes = superseded
+            .iter()
+            .map(|stem| stem.as_str().to_owned())
+            .collect();
+        let _same_key = match key {
+            None => None,
+            Some(key) => {
+                memory
+                    .metadata
+                    .push((KEY.to_owned(), MetaValue::Text(key.to_owned())));
+                let shard = crate::files::digest(key.as_bytes()) % 16;
+                let path = self
+                    .state()
+                    .join("locks")
+                    .join(format!("key-{shard:x}.lock"));
+                let lock = Lock::take(&path, "the idempotency key")?;
+                if let Some(stem) = self.written_with(key, &memory.user)? {
+                    return Ok(Remembered {
+                        stem,
+                        existed: true,
+                        superseded: Vec::new(),
+                    });
+                }
+                Some(lock)
+            }
+        };
+        let stem = self.write_new(&memory)?;
+        for old in &superseded {
+            self.update(old.as_str(), &superseded_by(&stem))?;
+        }
+        Ok(Remembered {
+            stem,
+            existed: false,
+            superseded,
+        })
+    }
+
+    /// Draws a name and writes; draws again if somebody has it.
+    pub(super) fn write_new(&self, memory: &NewMemory) -> Result<Stem, EngineError> {
+        self.store.create()?;
+        let timestamp = memory
+            .timestamp
+            .clone()
+            .unwrap_or_else(|| Timestamp::from_utc(self.clock.now()));
+        let mut wanted = memory.handle;
+        for _ in 0..MAX_DRAWS {
+            let handle = match wanted.take() {
+                Some(handle) => handle,
+                None => self.draw_handle(),
+            };
+            let stem = Stem::new(timestamp.utc(), handle);
+            let text = format::render(memory, &stem, &timestamp)?;
+            match self
+                .store
+                .add(Place::Files, &format!("{stem}.md"), text.as_bytes())
+            {
+                Ok(()) => {
+                    self.changed_by_us();
+                    return Ok(stem);
+                }
+                // Taken by another memory, or the temporary file was swept away: once more.
+                Err(FilesError::Taken { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::Invalid(format!(
+            "no free name was found in {MAX_DRAWS} draws"
+        )))
+    }
+
+    /// A handle that no memory has, as far as this process knows. A doubtful look is no reason to
+    /// fail: names are unique by their time, too.
+    fn draw_handle(&self) -> Handle {
+        let known = self.freshness().current();
+        (0..MAX_DRAWS)
+            .map(|_| Handle::draw())
+            .find(|handle| match &known {
+                Some(snapshot) => snapshot.handle_count(handle.as_str()) == 0,
+                None => !self.store.has_handle(handle.as_str()),
+            })
+            .unwrap_or_else(Handle::draw)
+    }
+
+    fn written_with(&self, key: &str, user: &str) -> Result<Option<Stem>, EngineError> {
+        let filter = Filter {
+            equals: vec![
+                (format!("metadata.{KEY}"), key.to_owned()),
+                ("user".to_owned(), user.to_owned()),
+            ],
+            visibility: Visibility::Everything,
+            ..Filter::default()
+        };
+        let request = Request {
+            ask: Ask::Everything,
+            filter: &filter,
+            now: self.clock.now(),
+            limit: 1,
+            offset: 0,
+        };
+        let found = self.snapshot()?.search(&request, &|_| None)?;
+        Ok(found
+            .hits
+            .first()
+            .map(|hit| super::freshness::stem_of(&hit.name)))
+    }
+}

@@ -1,0 +1,155 @@
+//! Finds memories and proves each against the disk.
+
+use super::Engine;
+use super::EngineError;
+use super::freshness::parse;
+use crate::files::Place;
+use crate::format::MAX_INDEXED_BYTES;
+use crate::index;
+use crate::index::Ask;
+use crate::index::Request;
+use crate::model::Filter;
+use crate::model::Memory;
+use crate::ranking::keyword::Keyword;
+
+/// What is looked for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wanted {
+    /// Substring counts of keywords.
+    Keywords(Vec<String>),
+    /// A sentence or words, ranked.
+    Text(String),
+    /// Whatever passes the filter, newest first.
+    Everything,
+}
+
+/// One search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    pub wanted: Wanted,
+    pub filter: Filter,
+    pub limit: usize,
+    pub offset: usize,
+}
+
+/// A memory found, as it is on disk at this moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    pub memory: Memory,
+    /// The file's path below the memory directory.
+    pub name: String,
+    /// Higher is better. Keyword counts are whole numbers; other scores compare within one
+    /// answer only.
+    pub score: f64,
+    /// The keywords that matched, as asked, without doubles.
+    pub matched: Vec<String>,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Thought {
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// How many memories matched in all.
+    pub total: usize,
+}
+
+/// How often a search begins anew because a hit changed while it ran.
+const MAX_TRIES: usize = 3;
+
+impl Engine {
+    /// Searches; every hit exists and has the text it is returned with.
+    ///
+    /// # Errors
+    ///
+    /// Fails if nothing is asked for, or if the directory cannot be read.
+    pub fn search(&self, search: &Search) -> Result<Thought, EngineError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let snapshot = self.fresh_snapshot(tries > 1)?;
+            let (thought, is_stale) = self.search_in(snapshot.as_ref(), search)?;
+            // A file that changes faster than it can be read is left out in the end.
+            if !is_stale || tries == MAX_TRIES {
+                return Ok(thought);
+            }
+        }
+    }
+
+    fn search_in(
+        &self,
+        snapshot: &dyn index::Snapshot,
+        search: &Search,
+    ) -> Result<(Thought, bool), EngineError> {
+        let keywords = match &search.wanted {
+            Wanted::Keywords(words) => distinct_keywords(words)?,
+            _ => Vec::new(),
+        };
+        let lower: Vec<String> = keywords
+            .iter()
+            .map(|(_, word)| word.as_str().to_owned())
+            .collect();
+        let ask = match &search.wanted {
+            Wanted::Keywords(_) => Ask::Keywords(&lower),
+            Wanted::Text(text) if text.trim().is_empty() => {
+                return Err(EngineError::Invalid("the query is empty".to_owned()));
+            }
+            Wanted::Text(text) => Ask::Text(text),
+            Wanted::Everything => Ask::Everything,
+        };
+        let request = Request {
+            ask,
+            filter: &search.filter,
+            now: self.clock.now(),
+            limit: search.limit,
+            offset: search.offset,
+        };
+        let reader = self.store.reader(Place::Files);
+        let texts = |name: &str| {
+            let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
+            Some(parse(&version.entry, &version.bytes))
+        };
+        let found = snapshot.search(&request, &texts)?;
+        let mut thought = Thought {
+            hits: Vec::with_capacity(found.hits.len()),
+            total: found.total,
+        };
+        let mut is_stale = false;
+        for hit in found.hits {
+            match reader.read(&hit.name, u64::MAX) {
+                Ok(version) if version.hash == hit.indexed.hash => thought.hits.push(Hit {
+                    memory: parse(&version.entry, &version.bytes),
+                    name: hit.name,
+                    score: hit.score,
+                    matched: hit
+                        .matched
+                        .iter()
+                        .map(|&at| keywords[at].0.clone())
+                        .collect(),
+                }),
+                _ => is_stale = true,
+            }
+        }
+        Ok((thought, is_stale))
+    }
+}
+
+/// The keywords as asked and as counted, without doubles, in the order asked.
+fn distinct_keywords(words: &[String]) -> Result<Vec<(String, Keyword)>, EngineError> {
+    let mut keywords: Vec<(String, Keyword)> = Vec::new();
+    for word in words {
+        let Some(keyword) = Keyword::new(word) else {
+            continue;
+        };
+        if keywords
+            .iter()
+            .all(|(_, known)| known.as_str() != keyword.as_str())
+        {
+            keywords.push((keyword.as_str().to_owned(), keyword));
+        }
+    }
+    if keywords.is_empty() {
+        return Err(EngineError::Invalid("there is no keyword".to_owned()));
+    }
+    Ok(keywords)
+}

@@ -1,0 +1,108 @@
+//! Changes a memory's file: single keys, the content, or the whole text by hand.
+
+use super::Engine;
+use super::EngineError;
+use super::freshness::parse;
+use super::freshness::stem_of;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::files::Version;
+use crate::format;
+use crate::model::Change;
+use crate::model::Memory;
+use crate::model::Patch;
+use crate::model::Stem;
+
+/// A memory that was asked to change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edited {
+    pub memory: Memory,
+    /// Whether a byte is different now.
+    pub changed: bool,
+}
+
+/// The change that marks a memory as superseded by `stem`.
+pub(super) fn superseded_by(stem: &Stem) -> Change {
+    Change {
+        superseded_by: Patch::Set(stem.as_str().to_owned()),
+        ..Change::default()
+    }
+}
+
+impl Engine {
+    /// Makes `change` in the memory called `id`; only the lines of changed keys are touched.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such memory, if a value breaks the format's limits, or if somebody
+    /// else changes the file in this moment: then both texts are kept.
+    pub fn update(&self, id: &str, change: &Change) -> Result<Edited, EngineError> {
+        self.check_writable()?;
+        let (name, version) = self.read(id)?;
+        let mut change = change.clone();
+        if let Patch::Set(ids) = &mut change.supersedes {
+            for id in ids {
+                *id = self.resolve(id)?.0.as_str().to_owned();
+            }
+        }
+        let bytes = format::edit(&version.bytes, &change)?;
+        self.put(&name, &version, &bytes)
+    }
+
+    /// The text of a memory for an editor: its file's name and bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such memory.
+    pub fn open_text(&self, id: &str) -> Result<(String, Version), EngineError> {
+        self.check_writable()?;
+        self.read(id)
+    }
+
+    /// Reads `bytes` as the memory at `name` would be read, for checking before saving.
+    pub fn preview(&self, name: &str, bytes: &[u8]) -> Memory {
+        format::parse(&stem_of(name), bytes, self.clock.now())
+    }
+
+    /// Saves an edited text over the version it was made from.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::update`].
+    pub fn save_text(
+        &self,
+        name: &str,
+        seen: &Version,
+        bytes: &[u8],
+    ) -> Result<Edited, EngineError> {
+        self.check_writable()?;
+        self.put(name, seen, bytes)
+    }
+
+    fn put(&self, name: &str, seen: &Version, bytes: &[u8]) -> Result<Edited, EngineError> {
+        if bytes == seen.bytes {
+            return Ok(Edited {
+                memory: parse(&seen.entry, bytes),
+                changed: false,
+            });
+        }
+        let replaced = match self.store.replace(name, seen, bytes) {
+            Err(FilesError::Missing { .. }) => {
+                return Err(EngineError::NotFound(stem_of(name).as_str().to_owned()));
+            }
+            other => other?,
+        };
+        self.changed_by_us();
+        match replaced {
+            Replaced::Done => Ok(Edited {
+                memory: self.preview(name, bytes),
+                changed: true,
+            }),
+            Replaced::KeptOther { name: copy } => Err(EngineError::ChangedMeanwhile {
+                id: stem_of(name).short().to_owned(),
+                copy: self.store.path(Place::Files, &copy).display().to_string(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! TO BE WRITTEN
+use super::Defaults;
+use super::ImportError;
+use super::Memories;
+pub fn aiaml(_path: &std::path::Path, _defaults: &Defaults) -> Result<Memories, ImportError> {
+    todo!()
+}
