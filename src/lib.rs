@@ -7,11 +7,14 @@
 #![deny(unsafe_code)]
 
 pub mod clock;
+pub mod dialect;
 pub mod engine;
 pub mod files;
 pub mod format;
+pub mod git;
 pub mod import;
 pub mod index;
+pub mod mcp;
 pub mod model;
 pub mod ranking;
 pub mod words;

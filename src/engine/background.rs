@@ -35,6 +35,10 @@ impl Background {
     /// Fails if no thread can be started.
     pub fn start(engine: &Arc<Engine>) -> std::io::Result<Background> {
         let (events, inbox) = mpsc::channel();
+        let waker = events.clone();
+        engine.set_wake(Box::new(move || {
+            let _ = waker.send(Event::FilesChanged); // Nobody listens when the process ends.
+        }));
         let engine = Arc::clone(engine);
         let thread = std::thread::Builder::new()
             .name("background".to_owned())
@@ -43,11 +47,6 @@ impl Background {
             events,
             thread: Some(thread),
         })
-    }
-
-    /// Says that files may have changed.
-    pub fn files_changed(&self) {
-        let _ = self.events.send(Event::FilesChanged); // Nobody listens when the process ends.
     }
 }
 

@@ -131,6 +131,9 @@ impl Engine {
         freshness.skipped.extend(overlay.skipped);
         freshness.overlay = overlay.overlay;
         freshness.folders = listing.folders;
+        if !freshness.overlay.files.is_empty() {
+            self.wake();
+        }
         freshness.committed = Some(committed);
         freshness.current = None;
         freshness.swept = Some(Sweep {
@@ -256,6 +259,7 @@ impl Engine {
     /// Lets the next operation look at the directory again: this process changed it.
     pub(super) fn changed_by_us(&self) {
         self.freshness().folders.clear();
+        self.wake();
     }
 
     fn overlay(&self, changes: &Changes, known: &Overlay, committed: &dyn Snapshot) -> Looked {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
+use std::sync::OnceLock;
 use std::sync::PoisonError;
 
 use super::EngineError;
@@ -12,6 +13,7 @@ use crate::clock::Clock;
 use crate::files::Store;
 use crate::index::Index;
 use crate::index::embedded::EmbeddedIndex;
+use crate::model::Stem;
 use crate::words::Language;
 
 /// How to open a store.
@@ -27,6 +29,8 @@ pub struct Options {
     pub languages: Vec<Language>,
     /// The namespace of memories that state none; `None` is `global`.
     pub namespace: Option<String>,
+    /// How many hits a search returns unless asked otherwise.
+    pub limit: usize,
     /// Refuse every change.
     pub read_only: bool,
 }
@@ -38,8 +42,11 @@ pub struct Engine {
     pub(super) clock: Box<dyn Clock>,
     pub(super) namespace: Option<String>,
     pub(super) languages: Vec<Language>,
+    limit: usize,
     read_only: bool,
     freshness: Mutex<Freshness>,
+    /// Called when there is something to do in the background.
+    wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Engine {
@@ -76,8 +83,10 @@ impl Engine {
             clock,
             namespace: options.namespace,
             languages: options.languages,
+            limit: options.limit,
             read_only,
             freshness: Mutex::new(Freshness::default()),
+            wake: OnceLock::new(),
         })
     }
 
@@ -89,6 +98,35 @@ impl Engine {
     /// Where index and locks lie.
     pub fn state(&self) -> &Path {
         self.store.state()
+    }
+
+    /// How many hits a search returns unless asked otherwise.
+    pub fn default_limit(&self) -> usize {
+        self.limit
+    }
+
+    /// What people and agents are shown as a memory's id: its handle, or the whole stem where
+    /// the handle alone would be ambiguous.
+    pub fn shown_id(&self, stem: &Stem) -> String {
+        let is_shared = |handle: &str| {
+            let snapshot = self.freshness().current();
+            snapshot.is_some_and(|snapshot| snapshot.handle_count(handle) > 1)
+        };
+        match stem.handle() {
+            Some(handle) if !is_shared(handle.as_str()) => handle.to_string(),
+            _ => stem.as_str().to_owned(),
+        }
+    }
+
+    /// Has `wake` called whenever there is something to do in the background.
+    pub(super) fn set_wake(&self, wake: Box<dyn Fn() + Send + Sync>) {
+        let _ = self.wake.set(wake); // A second loop would find nothing to do.
+    }
+
+    pub(super) fn wake(&self) {
+        if let Some(wake) = self.wake.get() {
+            wake();
+        }
     }
 
     pub fn is_read_only(&self) -> bool {
