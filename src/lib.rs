@@ -6,7 +6,9 @@
 
 #![deny(unsafe_code)]
 
+pub mod cli;
 pub mod clock;
+pub mod config;
 pub mod dialect;
 pub mod engine;
 pub mod files;

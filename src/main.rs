@@ -1,1 +1,7 @@
-fn main() {}
+//! The program: one command, one exit code.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    memdir::cli::run()
+}

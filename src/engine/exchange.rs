@@ -1,5 +1,6 @@
 //! Brings foreign memories in, and own ones out.
 
+use std::collections::HashMap;
 use std::collections::HashSet;
 
 use super::Engine;
@@ -7,6 +8,7 @@ use super::EngineError;
 use super::Hit;
 use super::Search;
 use super::Wanted;
+use super::freshness::stem_of;
 use crate::import::Foreign;
 use crate::model::Filter;
 use crate::model::MetaValue;
@@ -30,6 +32,7 @@ pub enum Imported {
     /// It was imported before.
     Known {
         source_id: Option<String>,
+        stem: Option<Stem>,
     },
     Failed {
         source: String,
@@ -57,8 +60,11 @@ impl Engine {
             self.check_writable()?;
         }
         let snapshot = self.snapshot()?;
-        let known = snapshot.facet(&format!("metadata.{SOURCE_ID}"))?;
-        let mut known: HashSet<String> = known.into_iter().map(|(id, _)| id).collect();
+        let holders = snapshot.holders(&format!("metadata.{SOURCE_ID}"))?;
+        let mut known: HashMap<String, Stem> = holders
+            .into_iter()
+            .map(|(id, name)| (id, stem_of(&name)))
+            .collect();
         let mut names = HashSet::new();
         snapshot.for_each(&mut |name, _| {
             names.insert(name.to_owned());
@@ -79,7 +85,7 @@ impl Engine {
         &self,
         foreign: Foreign,
         options: Import,
-        known: &mut HashSet<String>,
+        known: &mut HashMap<String, Stem>,
         names: &HashSet<String>,
     ) -> Imported {
         let Foreign {
@@ -87,17 +93,22 @@ impl Engine {
             source_id,
             source,
         } = foreign;
-        let same_name = memory
+        let own_stem = memory
             .handle
             .zip(memory.timestamp.as_ref())
-            .is_some_and(|(handle, at)| {
-                names.contains(&format!("{}.md", Stem::new(at.utc(), handle)))
-            });
-        let same_source = source_id
-            .as_ref()
-            .is_some_and(|id| !known.insert(id.to_lowercase()));
-        if same_name || same_source {
-            return Imported::Known { source_id };
+            .map(|(handle, at)| Stem::new(at.utc(), handle));
+        if let Some(stem) = own_stem.filter(|stem| names.contains(&format!("{stem}.md"))) {
+            return Imported::Known {
+                source_id,
+                stem: Some(stem),
+            };
+        }
+        let key = source_id.as_ref().map(|id| id.to_lowercase());
+        if let Some(stem) = key.as_ref().and_then(|key| known.get(key)) {
+            return Imported::Known {
+                source_id,
+                stem: Some(stem.clone()),
+            };
         }
         if let Some(id) = &source_id {
             memory.metadata.retain(|(key, _)| key != SOURCE_ID);

@@ -48,8 +48,10 @@ impl Engine {
         key: Option<&str>,
     ) -> Result<Remembered, EngineError> {
         self.check_writable()?;
-        if memory.namespace.is_none() {
-            memory.namespace.clone_from(&self.namespace);
+        match memory.namespace.as_deref() {
+            None => memory.namespace.clone_from(&self.namespace),
+            Some("global") => memory.namespace = None, // A memory of no project states none.
+            Some(_) => {}
         }
         let superseded: Vec<Stem> = memory
             .supersedes

@@ -6,12 +6,14 @@
 //! bytes mean is the business of `format`.
 
 mod disk;
+mod draft;
 mod list;
 mod lock;
 mod store;
 
 pub use disk::create_private_folder;
 pub use disk::write_derived;
+pub use draft::Draft;
 pub use list::Entry;
 pub use list::Listing;
 pub use list::Skipped;

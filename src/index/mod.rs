@@ -142,6 +142,13 @@ pub trait Snapshot: Send + Sync {
     /// As for [`Snapshot::search`].
     fn facet(&self, key: &str) -> Result<Vec<(String, usize)>, IndexError>;
 
+    /// The lower-case values of a facet, each with the name of a file that holds it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Snapshot::search`].
+    fn holders(&self, key: &str) -> Result<Vec<(String, String)>, IndexError>;
+
     /// The names of files with problems.
     ///
     /// # Errors

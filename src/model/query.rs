@@ -39,6 +39,10 @@ pub struct Filter {
     pub tiers: Vec<Tier>,
     pub min_importance: Option<u8>,
     pub min_confidence: Option<f64>,
+    /// Texts that must all stand in content, topics, user or agent.
+    pub contains: Vec<String>,
+    /// Texts none of which may stand there.
+    pub excludes: Vec<String>,
     /// Further `key = value` conditions on any frontmatter key; `metadata.x` names an entry.
     pub equals: Vec<(String, String)>,
     /// Timestamps from this moment on.

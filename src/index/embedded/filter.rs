@@ -2,10 +2,12 @@
 
 use tantivy::schema::IndexRecordOption;
 
+use super::keywords;
 use super::schema::fact;
 use super::schema::flag;
 use super::snapshot::EmbeddedSnapshot;
 use crate::index::IndexError;
+use crate::index::Texts;
 use crate::model::Filter;
 use crate::model::TopicMatch;
 use crate::model::Visibility;
@@ -24,6 +26,7 @@ pub(super) fn passing(
     snapshot: &EmbeddedSnapshot,
     filter: &Filter,
     now: i64,
+    texts: &Texts<'_>,
 ) -> Result<Rows, IndexError> {
     let table = &snapshot.table;
     let mut rows = Rows(vec![true; table.len()]);
@@ -122,6 +125,18 @@ pub(super) fn passing(
         }
         for (kept, any) in rows.0.iter_mut().zip(any) {
             *kept = *kept && any;
+        }
+    }
+    for (phrases, wanted) in [(&filter.contains, true), (&filter.excludes, false)] {
+        for phrase in phrases {
+            let counted = keywords::count(snapshot, std::slice::from_ref(phrase), &rows, texts)?;
+            let mut holds = vec![false; table.len()];
+            counted
+                .iter()
+                .for_each(|found| holds[found.row as usize] = true);
+            for (kept, holds) in rows.0.iter_mut().zip(holds) {
+                *kept = *kept && holds == wanted;
+            }
         }
     }
     Ok(rows)

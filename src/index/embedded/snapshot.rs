@@ -364,7 +364,7 @@ impl context::Postings for EmbeddedSnapshot {
 
 impl Snapshot for EmbeddedSnapshot {
     fn search(&self, request: &Request<'_>, texts: &Texts<'_>) -> Result<Found, IndexError> {
-        let passing = filter::passing(self, request.filter, request.now.timestamp_micros())?;
+        let passing = filter::passing(self, request.filter, request.now.timestamp_micros(), texts)?;
         let wanted =
             |total: usize| request.offset.min(total)..(request.offset + request.limit).min(total);
         let (total, hits) = match request.ask {
@@ -489,6 +489,22 @@ impl Snapshot for EmbeddedSnapshot {
         let mut values: Vec<_> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
         values.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         Ok(values)
+    }
+
+    fn holders(&self, key: &str) -> Result<Vec<(String, String)>, IndexError> {
+        let mut holders = Vec::new();
+        for (value, _) in self.facet(key)? {
+            let term = schema::fact(key, &value);
+            self.each_posting(
+                self.fields.facts,
+                &term,
+                IndexRecordOption::Basic,
+                |row, _| {
+                    holders.push((value.clone(), self.table.name(row).to_owned()));
+                },
+            )?;
+        }
+        Ok(holders)
     }
 
     fn with_problems(&self) -> Result<Vec<String>, IndexError> {

@@ -1,0 +1,384 @@
+//! The command line's words. Help texts are the reference documentation of the commands.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use clap::Parser;
+use clap::Subcommand;
+
+use super::output::Color;
+
+/// The memory of AI agents as a folder of markdown files.
+#[derive(Debug, Parser)]
+#[command(
+    name = "memdir",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+#[command(after_help = "Examples:
+  memdir init ~/memories                        make a store
+  memdir remember --topics rust,style 'Prefers small commits.'
+  memdir think how do we deploy atlas           find memories
+  memdir recall 1f3a9c02                        read one
+  memdir mcp                                    serve agents over standard input and output")]
+pub(super) struct Args {
+    /// The store's folder [default: MEMDIR_STORE, AIAML_MEMORY_DIR, the nearest store above the
+    /// working folder, else the user's data folder]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Color,
+    /// Send control characters of memories to the terminal as they are
+    #[arg(long, global = true)]
+    pub raw: bool,
+    /// Refuse every change
+    #[arg(long, global = true)]
+    pub read_only: bool,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Make a store
+    Init(Init),
+    /// Store a memory; prints its id
+    #[command(
+        visible_alias = "store",
+        after_help = "Examples:
+  memdir remember --topics atlas,deploy 'Deploys go out on Tuesdays, after the backup.'
+  git log -1 --format=%B | memdir remember - --topics release --title 'Release 2.1'
+  memdir remember --topics plan --expires 30d --importance 8 'Freeze until the audit is over.'"
+    )]
+    Remember(Box<Remember>),
+    /// Find memories by a question, or by keywords
+    #[command(
+        visible_alias = "search",
+        after_help = "Words may also be conditions:
+  \"a phrase\"  -excluded  topic:rust  user:mira  agent:claude  since:2w
+
+Examples:
+  memdir think when did we move to postgres
+  memdir think --keywords deploy atlas
+  memdir think backup topic:atlas since:3mo -staging
+
+Exit code: 0 found, 1 nothing found, 2 error"
+    )]
+    Think(Think),
+    /// Read memories by id, by a unique beginning of one, or by file name
+    #[command(visible_aliases = ["get", "show"])]
+    Recall(Recall),
+    /// List memories, newest first
+    #[command(visible_alias = "ls")]
+    List(List),
+    /// Find lines by regular expression, as FILE:LINE:TEXT
+    #[command(after_help = "Examples:
+  memdir grep 'TODO|FIXME'
+  memdir grep -i 'postgres \\d+' --namespace atlas
+
+Exit code: 0 found, 1 nothing found, 2 error")]
+    Grep(Grep),
+    /// Change fields or the content of a memory; every other byte of the file stays
+    #[command(after_help = "Examples:
+  memdir update 1f3a --topics rust,review --importance 9
+  memdir update 1f3a --title ''                 remove the title
+  memdir update 1f3a --content - < new.md")]
+    Update(Box<Update>),
+    /// Edit a memory's file in $VISUAL or $EDITOR; it is checked before it is saved
+    Edit(Edit),
+    /// Move memories to the archive; `restore` brings them back
+    #[command(visible_alias = "delete")]
+    Forget(Ids),
+    /// Bring forgotten memories back
+    Restore(Ids),
+    /// Bring the index up to date with the files
+    Reindex(Reindex),
+    /// Show what state the store is in
+    Status,
+    /// Prove that files are sound and the index agrees with them; exit code 1 if not
+    Verify,
+    /// Bring in memories from elsewhere; importing twice adds nothing
+    #[command(after_help = "Examples:
+  memdir import --from aiaml ~/.aiaml
+  memdir import --from jsonl notes.jsonl --dry-run
+  memdir import --from markdown ~/vault --namespace notes")]
+    Import(Import),
+    /// Write memories out
+    Export(Export),
+    /// Serve agents over standard input and output (Model Context Protocol)
+    Mcp,
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Print the manual page
+    Man,
+    /// Print the store's folder, or the file of a memory
+    Path(PathOf),
+    /// Show every setting and where it comes from
+    Config,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Init {
+    /// The folder [default: --store, else the working folder]
+    pub folder: Option<PathBuf>,
+}
+
+/// Fields of a memory that can be set.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Fields {
+    /// One line that names it
+    #[arg(long)]
+    pub title: Option<String>,
+    /// episodic, semantic, procedural or entity
+    #[arg(long)]
+    pub kind: Option<String>,
+    /// Project it belongs to [default: the git project of the working folder, else global]
+    #[arg(long)]
+    pub namespace: Option<String>,
+    /// group or global
+    #[arg(long)]
+    pub scope: Option<String>,
+    /// short, mid or long
+    #[arg(long)]
+    pub tier: Option<String>,
+    /// 1 to 10
+    #[arg(long, value_name = "1-10")]
+    pub importance: Option<String>,
+    /// 0 to 1
+    #[arg(long, value_name = "0-1")]
+    pub confidence: Option<String>,
+    /// Where it comes from, such as user-stated
+    #[arg(long)]
+    pub source: Option<String>,
+    #[arg(long)]
+    pub status: Option<String>,
+    /// When it ceases to hold: a date, a time, or an amount of time such as 30d
+    #[arg(long, value_name = "WHEN")]
+    pub expires: Option<String>,
+    /// Ids of memories that it replaces
+    #[arg(long, value_name = "IDS")]
+    pub supersedes: Option<String>,
+    /// A link to another memory, ID or ID:TYPE; may be given several times
+    #[arg(long = "link", value_name = "ID[:TYPE]")]
+    pub links: Vec<String>,
+    /// An entry of its metadata; the value is JSON or a text; may be given several times
+    #[arg(long = "meta", value_name = "KEY=VALUE")]
+    pub metadata: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Remember {
+    /// The memory, as markdown; `-` or nothing reads standard input
+    pub text: Option<String>,
+    /// Single words to find it by
+    #[arg(long, value_name = "A,B")]
+    pub topics: Option<String>,
+    /// Who writes it [default: the setting `agent`]
+    #[arg(long)]
+    pub agent: Option<String>,
+    /// Whom it is about or from [default: the setting `user`]
+    #[arg(long)]
+    pub user: Option<String>,
+    #[command(flatten)]
+    pub fields: Fields,
+    /// When it happened [default: now]
+    #[arg(long, value_name = "WHEN")]
+    pub timestamp: Option<String>,
+    /// A second call with the same key stores nothing new
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Update {
+    pub id: String,
+    /// The new content; `-` reads standard input
+    #[arg(long)]
+    pub content: Option<String>,
+    #[arg(long, value_name = "A,B")]
+    pub topics: Option<String>,
+    #[arg(long)]
+    pub agent: Option<String>,
+    #[arg(long)]
+    pub user: Option<String>,
+    #[command(flatten)]
+    pub fields: Fields,
+}
+
+/// Conditions that memories must meet.
+#[derive(Debug, Default, ClapArgs)]
+#[command(next_help_heading = "Filters")]
+pub(super) struct Filters {
+    /// Only from these agents
+    #[arg(long, value_name = "A,B")]
+    pub agent: Option<String>,
+    /// Only of these users
+    #[arg(long, value_name = "A,B")]
+    pub user: Option<String>,
+    /// Only with all of these topics
+    #[arg(long, value_name = "A,B")]
+    pub topics: Option<String>,
+    /// One of the topics is enough
+    #[arg(long)]
+    pub any_topic: bool,
+    /// Only of these projects; `global` for those of none
+    #[arg(long, value_name = "A,B")]
+    pub namespace: Option<String>,
+    /// Only of these kinds
+    #[arg(long, value_name = "A,B")]
+    pub kind: Option<String>,
+    #[arg(long, value_name = "A,B")]
+    pub scope: Option<String>,
+    #[arg(long, value_name = "A,B")]
+    pub tier: Option<String>,
+    #[arg(long, value_name = "1-10")]
+    pub min_importance: Option<u8>,
+    #[arg(long, value_name = "0-1")]
+    pub min_confidence: Option<f64>,
+    /// Any frontmatter key with a value, such as status=open or metadata.project=x
+    #[arg(long = "where", value_name = "KEY=VALUE")]
+    pub equals: Vec<String>,
+    /// Only from this moment on: a date, yesterday, 2w
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Only before this moment
+    #[arg(long, value_name = "WHEN")]
+    pub until: Option<String>,
+    /// Only among these
+    #[arg(long, value_name = "IDS")]
+    pub ids: Option<String>,
+    /// Expired and superseded memories too
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Think {
+    /// A question, a sentence, or words
+    #[arg(required = true, value_name = "WORDS", allow_hyphen_values = true)]
+    pub words: Vec<String>,
+    /// Count the words as substrings instead of ranking by them
+    #[arg(long, short)]
+    pub keywords: bool,
+    /// The most hits [default: the setting `limit`]
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+    /// The estimated size of the answer in tokens
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<usize>,
+    #[command(flatten)]
+    pub filters: Filters,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Recall {
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<String>,
+    /// The estimated size of the answer in tokens; contents are cut to fit
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<usize>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct List {
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub offset: usize,
+    #[command(flatten)]
+    pub filters: Filters,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Grep {
+    #[arg(value_name = "REGEX", allow_hyphen_values = true)]
+    pub pattern: String,
+    /// Ignore case
+    #[arg(long, short)]
+    pub ignore_case: bool,
+    /// Print only the names of files
+    #[arg(long, short = 'l')]
+    pub files_with_matches: bool,
+    #[command(flatten)]
+    pub filters: Filters,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Edit {
+    pub id: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Ids {
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Reindex {
+    /// Throw the index away and make it anew
+    #[arg(long)]
+    pub full: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Source {
+    /// A store of the AI Agnostic Memory Layer: its base folder or `files/`
+    Aiaml,
+    /// One JSON object a line: id, timestamp, user, agent, topics, text or content, title, …
+    Jsonl,
+    /// A folder of markdown notes, such as a vault
+    Markdown,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Import {
+    #[arg(long, value_enum)]
+    pub from: Source,
+    /// A file or folder; `-` reads standard input (jsonl)
+    pub path: PathBuf,
+    /// Only say what would be imported
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Project of memories that name none
+    #[arg(long)]
+    pub namespace: Option<String>,
+    /// Agent of memories that name none
+    #[arg(long)]
+    pub agent: Option<String>,
+    /// User of memories that name none
+    #[arg(long)]
+    pub user: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Target {
+    /// One JSON object a line
+    Jsonl,
+    /// One markdown document
+    Markdown,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Export {
+    #[arg(long, value_enum)]
+    pub to: Target,
+    #[command(flatten)]
+    pub filters: Filters,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Completions {
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct PathOf {
+    /// A memory
+    pub id: Option<String>,
+}

@@ -1,0 +1,113 @@
+//! Edits a memory's file in the user's editor.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::Command;
+
+use super::Context;
+use super::Outcome;
+use super::args::Edit;
+use super::fail::Failure;
+use super::output::ID;
+use crate::engine::Engine;
+use crate::model::Problem;
+
+/// The fallback where neither setting nor environment names an editor.
+const DEFAULT_EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
+
+/// Opens a draft beside nothing of the store, checks it on save, and opens it again while it has
+/// problems that the memory did not have before. The draft survives a failure.
+pub(super) fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let (name, version) = engine.open_text(&command.id)?;
+    let before = engine.preview(&name, &version.bytes).problems;
+    let draft = crate::files::Draft::new(&name, &version.bytes)
+        .map_err(|error| Failure::new("cannot make a draft to edit").because(error))?;
+    let mut tried: Option<Vec<u8>> = None;
+    let bytes = loop {
+        open_editor(context, draft.path())?;
+        let bytes = draft
+            .read()
+            .map_err(|error| Failure::new("cannot read the draft").because(error))?;
+        let problems = new_problems(&engine, &name, &bytes, &before);
+        if problems.is_empty() {
+            break bytes;
+        }
+        let said: Vec<String> = problems
+            .iter()
+            .map(|problem| format!("{problem}. {}", problem.hint()))
+            .collect();
+        if tried.as_ref() == Some(&bytes) {
+            // Left as it was: the editor's user has given up.
+            let path = draft.keep();
+            return Err(
+                Failure::new(format!("the memory was not saved: {}", said.join(" ")))
+                    .hint(format!("Your draft is kept at {}.", path.display())),
+            );
+        }
+        context.output.note(said.join("\n"));
+        if std::io::stdin().is_terminal() {
+            context.output.note("Press Enter to edit again.");
+            let _ = std::io::stdin().read_line(&mut String::new()); // Nothing to wait for at its end.
+        }
+        tried = Some(bytes);
+    };
+    let saved = engine.save_text(&name, &version, &bytes).map_err(|error| {
+        let path = draft.keep();
+        let failure = Failure::from(error);
+        let hint = failure.hint.clone().unwrap_or_default();
+        failure.hint(
+            format!("{hint} Your draft is kept at {}.", path.display())
+                .trim_start()
+                .to_owned(),
+        )
+    })?;
+    let id = engine.shown_id(&saved.memory.stem);
+    let output = &mut context.output;
+    if output.json {
+        output.json(&serde_json::json!({"id": id, "changed": saved.changed}))?;
+    } else {
+        let what = if saved.changed { "saved" } else { "unchanged" };
+        output.line(format!("{what} {ID}{id}{ID:#}"))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn new_problems(engine: &Engine, name: &str, bytes: &[u8], before: &[Problem]) -> Vec<Problem> {
+    let mut problems = engine.preview(name, bytes).problems;
+    problems.retain(|problem| !before.contains(problem));
+    problems
+}
+
+/// Runs the editor and waits for it. Its setting is split as a shell would, without a shell.
+fn open_editor(context: &Context, draft: &Path) -> Result<(), Failure> {
+    let setting = &context.config.editor;
+    let line = setting
+        .value
+        .clone()
+        .unwrap_or_else(|| DEFAULT_EDITOR.to_owned());
+    let words = shlex::split(&line)
+        .filter(|words| !words.is_empty())
+        .ok_or_else(|| {
+            Failure::new(format!(
+                "cannot read the editor setting `{line}` ({})",
+                setting.origin
+            ))
+        })?;
+    let status = Command::new(&words[0])
+        .args(&words[1..])
+        .arg(draft)
+        .status()
+        .map_err(|error| {
+            Failure::new(format!("cannot start the editor `{}`", words[0]))
+                .because(error)
+                .hint("Set VISUAL or EDITOR to one that is installed.")
+        })?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "the editor `{}` ended with {status}; nothing was saved",
+        words[0]
+    )))
+}

@@ -1,0 +1,141 @@
+//! Commands that bring memories in and out: import, export.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::Context;
+use super::Outcome;
+use super::args::Export;
+use super::args::Import;
+use super::args::Source;
+use super::args::Target;
+use super::fail::Failure;
+use super::maintain::progress_bar;
+use crate::dialect::core;
+use crate::engine;
+use crate::engine::Imported;
+use crate::engine::Recalled;
+use crate::import;
+use crate::import::Defaults;
+
+pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failure> {
+    let engine = context.engine_for_writing()?;
+    let config = &context.config;
+    let defaults = Defaults {
+        agent: command.agent.clone().unwrap_or_else(|| "import".to_owned()),
+        user: command
+            .user
+            .clone()
+            .unwrap_or_else(|| config.user.value.clone()),
+        namespace: command.namespace.clone(),
+    };
+    let open = match command.from {
+        Source::Aiaml => import::aiaml,
+        Source::Jsonl => import::jsonl,
+        Source::Markdown => import::markdown,
+    };
+    let memories = open(&command.path, &defaults)?;
+    let bar = progress_bar("importing");
+    let options = engine::Import {
+        dry_run: command.dry_run,
+    };
+    let output = &mut context.output;
+    let (mut pairs, mut failures) = (Vec::new(), Vec::new());
+    let (mut added, mut known) = (0_usize, 0_usize);
+    engine.import(memories, options, &mut |imported| {
+        bar.inc(1);
+        match imported {
+            Imported::Added { source_id, stem } => {
+                added += 1;
+                let id = stem.map(|stem| engine.shown_id(&stem));
+                pairs.push(json!({"source_id": source_id, "id": id}));
+            }
+            Imported::Known { source_id, stem } => {
+                known += 1;
+                pairs.push(
+                    json!({"source_id": source_id, "id": stem.map(|stem| engine.shown_id(&stem))}),
+                );
+            }
+            Imported::Failed { source, reason } => failures.push((source, reason)),
+        }
+    })?;
+    bar.finish_and_clear();
+    for (source, reason) in &failures {
+        let said = if reason.contains(source.as_str()) {
+            reason.clone()
+        } else {
+            format!("{source}: {reason}")
+        };
+        output.note(format!("not imported: {}", super::output::visible(&said)));
+    }
+    if output.json {
+        output.json(&Value::Array(pairs))?;
+    } else {
+        let verb = if command.dry_run {
+            "would import"
+        } else {
+            "imported"
+        };
+        output.line(format!(
+            "{verb} {added}, known already {known}, failed {}",
+            failures.len()
+        ))?;
+    }
+    if !command.dry_run && added > 0 {
+        engine.reindex(false, &mut |_| {})?;
+    }
+    Ok(if failures.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    })
+}
+
+pub(super) fn export(context: &mut Context, command: &Export) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let filter = command.filters.filter(context, &engine)?;
+    let output = &mut context.output;
+    let mut failed = Ok(());
+    let count = engine.export(&filter, &mut |hit| {
+        if failed.is_err() || output.reader_is_gone() {
+            return;
+        }
+        let memory = hit.memory;
+        failed = match command.to {
+            Target::Jsonl => {
+                let stem = memory.stem.clone();
+                let recalled = Recalled::Found {
+                    memory: Box::new(memory),
+                    name: hit.name,
+                };
+                let reply = core::recall_reply(&engine, vec![recalled], None);
+                let mut object = reply.structured["results"][0].clone();
+                object["stem"] = json!(stem.as_str());
+                output.line(object.to_string())
+            }
+            Target::Markdown => {
+                let headline = output.shown(memory.headline());
+                let facts = [
+                    memory.timestamp.as_str(),
+                    &memory.agent,
+                    &memory.user,
+                    memory.namespace_or_global(),
+                    &memory.topics.join(", "),
+                    memory.stem.as_str(),
+                ]
+                .join(" · ");
+                let content = output.shown(memory.content.trim_end());
+                output.line(format!(
+                    "## {headline}\n\n<!-- {} -->\n\n{content}\n",
+                    facts.replace("--", "—")
+                ))
+            }
+        };
+    })?;
+    failed?;
+    Ok(if count > 0 {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    })
+}

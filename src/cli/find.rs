@@ -1,0 +1,398 @@
+//! Commands that find and show: think, recall, list, grep.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::Context;
+use super::Outcome;
+use super::args::Grep;
+use super::args::List;
+use super::args::Recall;
+use super::args::Think;
+use super::fail::Failure;
+use super::output::BOLD;
+use super::output::DIM;
+use super::output::ID;
+use super::output::MATCH;
+use super::output::Output;
+use super::when;
+use super::when::Direction;
+use crate::dialect::core;
+use crate::dialect::preview;
+use crate::engine::Engine;
+use crate::engine::Hit;
+use crate::engine::Recalled;
+use crate::engine::Search;
+use crate::engine::Wanted;
+use crate::model::Budget;
+use crate::model::Filter;
+use crate::model::Memory;
+
+pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let mut filter = command.filters.filter(context, &engine)?;
+    let limit = command.limit.unwrap_or_else(|| engine.default_limit());
+    if limit == 0 {
+        return Err(Failure::new("--limit must be at least 1"));
+    }
+    let words = conditions(context, &command.words, &mut filter)?;
+    let wanted = if words.is_empty() {
+        Wanted::Everything
+    } else if command.keywords {
+        Wanted::Keywords(words)
+    } else {
+        Wanted::Text(words.join(" "))
+    };
+    let search = Search {
+        wanted,
+        filter,
+        limit,
+        offset: 0,
+    };
+    let thought = engine.search(&search)?;
+    let found = !thought.hits.is_empty();
+    let output = &mut context.output;
+    if output.json {
+        let budget = Budget {
+            limit,
+            max_tokens: command.max_tokens,
+        };
+        let reply = core::think_reply(&engine, &search, thought, budget);
+        output.json(&reply.structured["results"])?;
+    } else if found {
+        let lower: Vec<String> = match &search.wanted {
+            Wanted::Keywords(words) => words.iter().map(|word| word.to_lowercase()).collect(),
+            Wanted::Text(text) => text
+                .split_whitespace()
+                .filter(|w| w.len() > 3)
+                .map(str::to_lowercase)
+                .collect(),
+            Wanted::Everything => Vec::new(),
+        };
+        let mut tokens = command.max_tokens.unwrap_or(usize::MAX);
+        for hit in &thought.hits {
+            let text = described(&engine, output, hit, &lower);
+            let cost = crate::model::estimated_tokens(&text);
+            if cost > tokens {
+                break;
+            }
+            tokens -= cost;
+            output.line(text)?;
+        }
+    } else {
+        output.note("nothing found");
+    }
+    output.flush()?;
+    engine.settle(false)?;
+    Ok(if found {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    })
+}
+
+/// Takes `topic:x`, `user:x`, `agent:x`, `since:x`, `-word` and `"phrases"` out of the words and
+/// into the filter; returns the other words.
+fn conditions(
+    context: &Context,
+    words: &[String],
+    filter: &mut Filter,
+) -> Result<Vec<String>, Failure> {
+    let mut plain = Vec::new();
+    // An argument that the shell kept together is read like typed words, phrases apart.
+    for word in words.iter().flat_map(|argument| split(argument)) {
+        let (key, value) = word.split_once(':').unwrap_or(("", ""));
+        match key {
+            "topic" if !value.is_empty() => filter.topics.push(value.to_owned()),
+            "user" if !value.is_empty() => filter.users.push(value.to_owned()),
+            "agent" if !value.is_empty() => filter.agents.push(value.to_owned()),
+            "since" if !value.is_empty() => {
+                filter.since = Some(when::moment(
+                    "since:",
+                    value,
+                    context.now(),
+                    Direction::Past,
+                )?);
+            }
+            _ => match word.strip_prefix('-') {
+                Some(excluded) if excluded.chars().any(char::is_alphanumeric) => {
+                    filter.excludes.push(unquoted(excluded).to_owned());
+                }
+                _ if word.len() > 2 && word.starts_with('"') && word.ends_with('"') => {
+                    filter.contains.push(unquoted(&word).to_owned());
+                    plain.push(unquoted(&word).to_owned());
+                }
+                _ => plain.push(word),
+            },
+        }
+    }
+    Ok(plain)
+}
+
+fn unquoted(word: &str) -> &str {
+    word.trim_matches('"')
+}
+
+/// Splits at blanks outside of quotation marks.
+fn split(argument: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for character in argument.chars() {
+        match character {
+            '"' => {
+                quoted = !quoted;
+                words.last_mut().expect("there is one").push('"');
+            }
+            c if c.is_whitespace() && !quoted => words.push(String::new()),
+            c => words.last_mut().expect("there is one").push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// One hit, as a person reads it.
+fn described(engine: &Engine, output: &Output, hit: &Hit, words: &[String]) -> String {
+    let memory = &hit.memory;
+    let id = engine.shown_id(&memory.stem);
+    let shown = preview(&memory.content, words, 160);
+    let flat: Vec<&str> = shown.text.split_whitespace().collect();
+    let mut text = summary(output, memory, &id);
+    let flat = flat.join(" ");
+    if memory.title.is_some() || flat != memory.headline() {
+        text.push_str(&format!("\n    {}", output.shown(&flat)));
+    }
+    text
+}
+
+/// The line that stands for a memory in lists.
+fn summary(output: &Output, memory: &Memory, id: &str) -> String {
+    let at = memory.timestamp.utc();
+    let age = output.age(
+        at,
+        crate::clock::Clock::now(&crate::clock::SystemClock),
+        memory.timestamp.as_str(),
+    );
+    let headline: String = memory.headline().chars().take(80).collect();
+    let headline = output.shown(&headline.replace(['\n', '\t'], " "));
+    let topics = output.shown(&memory.topics.join(", ").replace(['\n', '\t'], " "));
+    let topics = if topics.is_empty() {
+        topics
+    } else {
+        format!("  [{topics}]")
+    };
+    format!("{ID}{id}{ID:#}  {BOLD}{headline}{BOLD:#}  {DIM}{age}{topics}{DIM:#}")
+}
+
+pub(super) fn recall(context: &mut Context, command: &Recall) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let recalled = engine.recall(&command.ids);
+    let all_found = recalled
+        .iter()
+        .all(|one| matches!(one, Recalled::Found { .. }));
+    let output = &mut context.output;
+    if output.json {
+        let reply = core::recall_reply(&engine, recalled, command.max_tokens);
+        output.json(&reply.structured["results"])?;
+        return Ok(if all_found {
+            Outcome::Done
+        } else {
+            Outcome::Nothing
+        });
+    }
+    let mut tokens = command.max_tokens.unwrap_or(usize::MAX);
+    for (number, one) in recalled.into_iter().enumerate() {
+        match one {
+            Recalled::Found { memory, .. } => {
+                if number > 0 {
+                    output.line("")?;
+                }
+                show(&engine, output, &memory, &mut tokens)?;
+            }
+            Recalled::Failed { error, .. } => output.error(&Failure::from(error)),
+        }
+    }
+    Ok(if all_found {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    })
+}
+
+/// A whole memory: its fields, then its content as it is.
+fn show(
+    engine: &Engine,
+    output: &mut Output,
+    memory: &Memory,
+    tokens: &mut usize,
+) -> Result<(), Failure> {
+    let id = engine.shown_id(&memory.stem);
+    let line = summary(output, memory, &id);
+    output.line(line)?;
+    let fields = core::recall_reply(
+        engine,
+        vec![Recalled::Found {
+            memory: Box::new(memory.clone()),
+            name: String::new(),
+        }],
+        None,
+    );
+    if let Some(Value::Object(fields)) = fields.structured["results"].get(0) {
+        for (key, value) in fields {
+            if matches!(key.as_str(), "id" | "title" | "topics" | "content") {
+                continue;
+            }
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            let text = output.shown(&text.replace('\n', " "));
+            output.line(format!("{DIM}{key}: {text}{DIM:#}"))?;
+        }
+    }
+    output.line("")?;
+    let most = tokens.saturating_mul(4);
+    let content: String = memory.content.chars().take(most).collect();
+    *tokens = tokens.saturating_sub(crate::model::estimated_tokens(&content));
+    let shown = output.shown(&content);
+    output.bytes(shown.as_bytes())?;
+    if !content.ends_with('\n') {
+        output.line("")?;
+    }
+    Ok(())
+}
+
+pub(super) fn list(context: &mut Context, command: &List) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let search = Search {
+        wanted: Wanted::Everything,
+        filter: command.filters.filter(context, &engine)?,
+        limit: command.limit,
+        offset: command.offset,
+    };
+    let thought = engine.search(&search)?;
+    let output = &mut context.output;
+    let found = !thought.hits.is_empty();
+    if output.json {
+        let memories: Vec<Value> = thought
+            .hits
+            .iter()
+            .map(|hit| {
+                let memory = &hit.memory;
+                let shown = preview(&memory.content, &[], 160);
+                json!({
+                    "id": engine.shown_id(&memory.stem),
+                    "file": format!("files/{}", hit.name),
+                    "timestamp": memory.timestamp.as_str(),
+                    "agent": memory.agent,
+                    "user": memory.user,
+                    "topics": memory.topics,
+                    "title": memory.title,
+                    "namespace": memory.namespace_or_global(),
+                    "kind": memory.kind.map(|kind| kind.as_str()),
+                    "content_preview": shown.text,
+                    "truncated": shown.truncated,
+                })
+            })
+            .collect();
+        output.json(
+            &json!({"memories": memories, "total": thought.total, "offset": command.offset}),
+        )?;
+    } else {
+        for hit in &thought.hits {
+            let line = summary(output, &hit.memory, &engine.shown_id(&hit.memory.stem));
+            output.line(line)?;
+        }
+        let shown = command.offset + thought.hits.len();
+        if shown < thought.total && output.is_terminal {
+            output.note(format!(
+                "{shown} of {}; more with --offset {shown}",
+                thought.total
+            ));
+        }
+    }
+    output.flush()?;
+    engine.settle(false)?;
+    Ok(if found {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    })
+}
+
+pub(super) fn grep(context: &mut Context, command: &Grep) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let filter = command.filters.filter(context, &engine)?;
+    // A search of texts finds what stands in them, whether or not it still holds.
+    let filter = if filter == Filter::default() {
+        Filter {
+            visibility: crate::model::Visibility::Everything,
+            ..filter
+        }
+    } else {
+        filter
+    };
+    let output = &mut context.output;
+    let mut matches: Vec<Value> = Vec::new();
+    let mut found = false;
+    let mut last_file = String::new();
+    let mut failed = Ok(());
+    engine.grep(
+        &command.pattern,
+        command.ignore_case,
+        &filter,
+        &mut |line| {
+            found = true;
+            if command.files_with_matches && line.name == last_file {
+                return true;
+            }
+            last_file.clone_from(&line.name);
+            let file = format!("files/{}", line.name);
+            if output.json {
+                let text = String::from_utf8_lossy(&line.text);
+                matches.push(if command.files_with_matches {
+                    json!({"file": file})
+                } else {
+                    json!({"file": file, "line": line.number, "text": text})
+                });
+                return true;
+            }
+            let written = if command.files_with_matches {
+                output.line(file)
+            } else if output.is_terminal {
+                let text = String::from_utf8_lossy(&line.text);
+                let (start, end) = line.matched;
+                let shown = match (text.get(..start), text.get(start..end), text.get(end..)) {
+                    (Some(before), Some(inside), Some(after)) => format!(
+                        "{}{MATCH}{}{MATCH:#}{}",
+                        output.shown(before),
+                        output.shown(inside),
+                        output.shown(after)
+                    ),
+                    _ => output.shown(&text),
+                };
+                output.line(format!(
+                    "{ID}{file}{ID:#}:{DIM}{}{DIM:#}:{shown}",
+                    line.number
+                ))
+            } else {
+                output
+                    .bytes(format!("{file}:{}:", line.number).as_bytes())
+                    .and_then(|()| output.bytes(&line.text))
+                    .and_then(|()| output.bytes(b"\n"))
+            };
+            failed = written;
+            failed.is_ok() && !output.reader_is_gone()
+        },
+    )?;
+    failed?;
+    if output.json {
+        output.json(&json!({"matches": matches}))?;
+    }
+    output.flush()?;
+    engine.settle(false)?;
+    Ok(if found {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    })
+}

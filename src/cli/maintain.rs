@@ -1,0 +1,163 @@
+//! Commands about the store's state: reindex, status, verify.
+
+use indicatif::ProgressBar;
+use indicatif::ProgressDrawTarget;
+use indicatif::ProgressStyle;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Context;
+use super::Outcome;
+use super::args::Reindex;
+use super::fail::Failure;
+use super::output::BOLD;
+use super::output::Output;
+use crate::engine::Finding;
+
+/// A bar on standard error; hidden where nobody looks.
+pub(super) fn progress_bar(what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}");
+    bar.set_style(style.expect("the template is valid"));
+    bar.set_message(what);
+    bar
+}
+
+pub(super) fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let bar = progress_bar("indexing");
+    let read = engine.reindex(command.full, &mut |progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_position(progress.done as u64);
+    });
+    bar.finish_and_clear();
+    let read = read?;
+    let status = engine.status()?;
+    let output = &mut context.output;
+    if output.json {
+        output.json(&json!({"read": read, "files": status.files, "indexed": status.indexed}))?;
+    } else {
+        output.line(format!(
+            "read {read} files; {} of {} are indexed",
+            status.indexed, status.files
+        ))?;
+    }
+    Ok(Outcome::Done)
+}
+
+pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let status = engine.status()?;
+    let output = &mut context.output;
+    if output.json {
+        output.json(&json!({
+            "store": status.root,
+            "index": status.state,
+            "read_only": status.read_only,
+            "files": status.files,
+            "indexed": status.indexed,
+            "waiting": status.waiting,
+            "unreadable": status.unreadable,
+            "archived": status.archived,
+            "bytes": status.bytes,
+            "index_bytes": status.index_bytes,
+            "writer": status.writer,
+            "languages": status.languages,
+            "problems": findings(&status.findings),
+        }))?;
+        output.flush()?;
+        engine.settle(false)?;
+        return Ok(Outcome::Done);
+    }
+    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / 1_048_576.0);
+    let read_only = if status.read_only { " (read-only)" } else { "" };
+    let mut rows = vec![
+        ("store", format!("{}{read_only}", status.root.display())),
+        ("files", format!("{} ({})", status.files, mib(status.bytes))),
+        (
+            "indexed",
+            format!("{} ({})", status.indexed, mib(status.index_bytes)),
+        ),
+        (
+            "waiting",
+            format!("{} (searched all the same)", status.waiting),
+        ),
+        ("archived", status.archived.to_string()),
+        ("index", status.state.display().to_string()),
+        ("languages", status.languages.join(", ")),
+    ];
+    rows.retain(|(name, _)| *name != "waiting" || status.waiting > 0);
+    if let Some(writer) = &status.writer {
+        rows.push(("indexing", format!("process {writer}")));
+    }
+    for (name, value) in rows {
+        output.line(format!("{BOLD}{name:>9}{BOLD:#}  {value}"))?;
+    }
+    show_findings(output, &status.findings)?;
+    output.flush()?;
+    engine.settle(false)?;
+    Ok(Outcome::Done)
+}
+
+pub(super) fn verify(context: &mut Context) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let proof = engine.verify()?;
+    let output = &mut context.output;
+    let outcome = if proof.is_sound() {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    };
+    if output.json {
+        output.json(&json!({
+            "sound": proof.is_sound(),
+            "files": proof.files,
+            "index_faults": proof.index_faults,
+            "problems": findings(&proof.findings),
+        }))?;
+        return Ok(outcome);
+    }
+    show_findings(output, &proof.findings)?;
+    for fault in &proof.index_faults {
+        output.line(format!("index: {fault}"))?;
+    }
+    if !proof.index_faults.is_empty() {
+        output.line("  `memdir reindex --full` makes the index anew.")?;
+    }
+    let verdict = if proof.is_sound() {
+        "sound"
+    } else {
+        "not sound"
+    };
+    output.line(format!(
+        "{} files compared with the index: {verdict}",
+        proof.files
+    ))?;
+    Ok(outcome)
+}
+
+fn findings(findings: &[Finding]) -> Value {
+    findings
+        .iter()
+        .map(|finding| {
+            json!({
+                "file": finding.file,
+                "code": finding.problem.code(),
+                "problem": finding.problem.to_string(),
+                "hint": finding.problem.hint(),
+            })
+        })
+        .collect()
+}
+
+fn show_findings(output: &mut Output, findings: &[Finding]) -> std::io::Result<()> {
+    for finding in findings {
+        let (file, problem) = (
+            output.shown(&finding.file),
+            output.shown(&finding.problem.to_string()),
+        );
+        output.line(format!("{BOLD}{file}{BOLD:#}: {problem}"))?;
+        output.line(format!("  {}", finding.problem.hint()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,202 @@
+//! Commands and how their results look in a terminal and to scripts.
+//!
+//! With `--json` every command prints one JSON document on standard output. Exit codes are
+//! grep's: 0 found or done, 1 nothing found, 2 an error. What is meant for people goes to
+//! standard error or is plain text; colours appear on terminals only.
+
+mod args;
+mod edit;
+mod exchange;
+mod fail;
+mod fields;
+mod find;
+mod maintain;
+mod output;
+mod setup;
+mod when;
+mod write;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+
+use self::args::Args;
+use self::args::Command;
+use self::fail::Failure;
+use self::output::Output;
+use crate::clock::Clock;
+use crate::clock::SystemClock;
+use crate::config::Config;
+use crate::config::Environment;
+use crate::config::Flags;
+use crate::config::StoreOrigin;
+use crate::engine::Engine;
+use crate::engine::Options;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Done,
+    /// A search without a hit, a check with findings.
+    Nothing,
+}
+
+/// What commands work with.
+struct Context {
+    config: Config,
+    environment: Environment,
+    output: Output,
+}
+
+/// Runs the program's command line.
+pub fn run() -> ExitCode {
+    let args = Args::parse();
+    let mut output = Output::new(args.json, args.color, args.raw);
+    let outcome = prepare().and_then(|environment| dispatch(args, environment, &mut output));
+    let flushed = output.flush();
+    match outcome {
+        Ok(_) if output.reader_is_gone() => ExitCode::from(0),
+        Ok(outcome) if flushed.is_ok() => ExitCode::from(u8::from(outcome == Outcome::Nothing)),
+        Ok(_) => {
+            output.error(&Failure::from(flushed.expect_err("it is not ok")));
+            ExitCode::from(2)
+        }
+        Err(failure) => {
+            output.error(&failure);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Sees to it that limits of the system are errors, not deaths, and looks around.
+fn prepare() -> Result<Environment, Failure> {
+    #[cfg(unix)]
+    {
+        // Without a handler the first write past a file size limit ends the process; with one it
+        // fails like any other. (SIGPIPE is ignored by the standard library already.)
+        let noticed = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let _ = signal_hook::flag::register(SIGXFSZ, noticed);
+    }
+    let folder = std::env::current_dir()
+        .map_err(|error| Failure::new("cannot tell the working folder").because(error))?;
+    let folders = etcetera::choose_base_strategy().ok();
+    let below = |get: fn(&dyn etcetera::BaseStrategy) -> std::path::PathBuf| {
+        folders.as_ref().map(|folders| get(folders).join("memdir"))
+    };
+    Ok(Environment {
+        variables: std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect(),
+        folder,
+        config_folder: below(|folders| folders.config_dir()),
+        data_folder: below(|folders| folders.data_dir()),
+        cache_folder: below(|folders| folders.cache_dir()),
+    })
+}
+
+/// The number of the signal on every system that has it.
+#[cfg(unix)]
+const SIGXFSZ: i32 = 25;
+
+fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result<Outcome, Failure> {
+    match &args.command {
+        Command::Completions(command) => return setup::completions(command, output),
+        Command::Man => return setup::man(output),
+        _ => {}
+    }
+    let flags = Flags {
+        store: args.store.clone(),
+        read_only: args.read_only,
+    };
+    let config = Config::read(&flags, &environment)?;
+    start_log(&config);
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
+    let mut context = Context {
+        config,
+        environment,
+        output: output.share(),
+    };
+    match args.command {
+        Command::Init(command) => setup::init(&mut context, &command),
+        Command::Config => setup::config(&mut context),
+        Command::Path(command) => setup::path(&mut context, &command),
+        Command::Remember(command) => write::remember(&mut context, *command),
+        Command::Think(command) => find::think(&mut context, &command),
+        Command::Recall(command) => find::recall(&mut context, &command),
+        Command::List(command) => find::list(&mut context, &command),
+        Command::Grep(command) => find::grep(&mut context, &command),
+        Command::Update(command) => write::update(&mut context, *command),
+        Command::Edit(command) => edit::edit(&mut context, &command),
+        Command::Forget(command) => write::forget(&mut context, &command),
+        Command::Restore(command) => write::restore(&mut context, &command),
+        Command::Reindex(command) => maintain::reindex(&mut context, &command),
+        Command::Status => maintain::status(&mut context),
+        Command::Verify => maintain::verify(&mut context),
+        Command::Import(command) => exchange::import(&mut context, &command),
+        Command::Export(command) => exchange::export(&mut context, &command),
+        Command::Mcp => setup::mcp(&mut context),
+        Command::Completions(_) | Command::Man => unreachable!("they were answered above"),
+    }
+}
+
+/// Logs go to standard error; standard output belongs to answers and to the protocol.
+fn start_log(config: &Config) {
+    use tracing_subscriber::EnvFilter;
+    let level = config.log.value.as_str();
+    let filter = EnvFilter::try_new(level).unwrap_or_else(|_| EnvFilter::new("warn"));
+    // The protocol library logs whole requests at its lower levels: other people's texts.
+    let quiet = "rmcp=warn".parse().expect("it is a directive");
+    let is_plain = !level.contains(['=', ',']);
+    let filter = if is_plain {
+        filter.add_directive(quiet)
+    } else {
+        filter
+    };
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .without_time()
+        .try_init(); // A second one is a test's; the first stays.
+}
+
+impl Context {
+    /// The store, for commands that only read.
+    fn engine(&self) -> Result<Engine, Failure> {
+        self.open(false)
+    }
+
+    /// The store, made if it does not exist and was not named on the command line.
+    fn engine_for_writing(&self) -> Result<Engine, Failure> {
+        self.open(true)
+    }
+
+    fn open(&self, may_create: bool) -> Result<Engine, Failure> {
+        let config = &self.config;
+        let root = &config.store.value;
+        if !root.exists() && may_create && config.store_origin == StoreOrigin::Configured {
+            crate::files::create_private_folder(root).map_err(|error| {
+                Failure::new(format!("cannot create the store {}", root.display())).because(error)
+            })?;
+        }
+        let options = Options {
+            root: root.clone(),
+            state: config.index_dir.value.clone(),
+            cache: config.cache.clone(),
+            languages: config.languages.value.clone(),
+            namespace: config.namespace.value.clone(),
+            limit: config.limit.value,
+            read_only: config.read_only,
+        };
+        Ok(Engine::open(options, Box::new(SystemClock))?)
+    }
+
+    fn now(&self) -> chrono::DateTime<chrono::Utc> {
+        SystemClock.now()
+    }
+}

@@ -1,0 +1,228 @@
+//! Where answers go, and how texts from memories are made safe to look at.
+
+use std::cell::RefCell;
+use std::fmt::Write as _;
+use std::io;
+use std::io::BufWriter;
+use std::io::IsTerminal;
+use std::io::Write;
+use std::rc::Rc;
+
+use anstyle::AnsiColor;
+use anstyle::Style;
+use chrono::DateTime;
+use chrono::Utc;
+use serde_json::Value;
+
+use super::fail::Failure;
+
+/// When colours are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(super) enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// Standard output, with what is to be known about it.
+pub(super) struct Output {
+    stream: Rc<RefCell<BufWriter<anstream::Stdout>>>,
+    pub json: bool,
+    /// Somebody looks at it: a terminal.
+    pub is_terminal: bool,
+    /// Control characters in texts are shown, not sent.
+    escapes: bool,
+    reader_is_gone: Rc<RefCell<bool>>,
+}
+
+pub(super) const BOLD: Style = Style::new().bold();
+pub(super) const DIM: Style = Style::new().dimmed();
+pub(super) const ID: Style = AnsiColor::Yellow.on_default();
+pub(super) const MATCH: Style = AnsiColor::Red.on_default().bold();
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+
+impl Output {
+    pub fn new(json: bool, color: Color, raw: bool) -> Output {
+        match color {
+            Color::Auto => {}
+            Color::Always => anstream::ColorChoice::Always.write_global(),
+            Color::Never => anstream::ColorChoice::Never.write_global(),
+        }
+        let is_terminal = io::stdout().is_terminal();
+        Output {
+            stream: Rc::new(RefCell::new(BufWriter::new(anstream::stdout()))),
+            json,
+            is_terminal,
+            escapes: is_terminal && !raw,
+            reader_is_gone: Rc::default(),
+        }
+    }
+
+    /// The same output under another owner.
+    pub fn share(&self) -> Output {
+        Output {
+            stream: Rc::clone(&self.stream),
+            reader_is_gone: Rc::clone(&self.reader_is_gone),
+            ..*self
+        }
+    }
+
+    /// Writes one line. A reader that has gone away, such as `head`, is no error: what follows is
+    /// not written any more.
+    pub fn line(&mut self, text: impl AsRef<str>) -> io::Result<()> {
+        self.bytes(text.as_ref().as_bytes())
+            .and_then(|()| self.bytes(b"\n"))
+    }
+
+    pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.reader_is_gone() {
+            return Ok(());
+        }
+        let written = self.stream.borrow_mut().write_all(bytes);
+        self.forgive(written)
+    }
+
+    pub fn json(&mut self, value: &Value) -> io::Result<()> {
+        let text = if self.is_terminal {
+            serde_json::to_string_pretty(value).unwrap_or_default()
+        } else {
+            value.to_string()
+        };
+        self.line(text)
+    }
+
+    pub fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.stream.borrow_mut().flush();
+        self.forgive(flushed)
+    }
+
+    fn forgive(&mut self, result: io::Result<()>) -> io::Result<()> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                *self.reader_is_gone.borrow_mut() = true;
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    pub fn reader_is_gone(&self) -> bool {
+        *self.reader_is_gone.borrow()
+    }
+
+    /// Says something to the person beside the answer.
+    pub fn note(&self, text: impl AsRef<str>) {
+        let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
+    }
+
+    /// Shows an error: to people, and with `--json` to the script too.
+    pub fn error(&mut self, failure: &Failure) {
+        let mut text = format!("{ERROR}error:{ERROR:#} {}", visible(&failure.what));
+        for cause in &failure.causes {
+            let _ = write!(text, "\n{DIM}cause:{DIM:#} {}", visible(cause));
+        }
+        if let Some(hint) = &failure.hint {
+            let _ = write!(text, "\n{BOLD}hint:{BOLD:#} {}", visible(hint));
+        }
+        self.note(text);
+        if self.json {
+            let _ = self.json(&serde_json::json!({
+                "error": failure.what, "causes": failure.causes, "hint": failure.hint,
+            }));
+            let _ = self.flush();
+        }
+    }
+
+    /// A text from a memory, safe for where it goes: a terminal is shown what it must not obey.
+    pub fn shown(&self, text: &str) -> String {
+        if self.escapes {
+            visible(text)
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// How long ago something was, on a terminal; else the moment itself.
+    pub fn age(&self, at: DateTime<Utc>, now: DateTime<Utc>, written: &str) -> String {
+        if self.is_terminal {
+            age(at, now)
+        } else {
+            written.to_owned()
+        }
+    }
+}
+
+/// Replaces what moves cursors, changes titles or turns text around by its name.
+pub(super) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => shown.push(character),
+            c if c.is_control() && (c as u32) < 0x100 => {
+                let _ = write!(shown, "\\x{:02x}", c as u32);
+            }
+            '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2064}'
+            | '\u{2066}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}' => {
+                let _ = write!(shown, "\\u{{{:x}}}", character as u32);
+            }
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+fn age(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    let seconds = (now - at).num_seconds();
+    let (amount, is_past) = (seconds.unsigned_abs(), seconds >= 0);
+    let (count, unit) = match amount {
+        0..60 if is_past => return "just now".to_owned(),
+        0..3_600 => (amount / 60, "min"),
+        3_600..86_400 => (amount / 3_600, "h"),
+        86_400..1_209_600 => (amount / 86_400, "d"),
+        1_209_600..5_184_000 => (amount / 604_800, "wk"),
+        5_184_000..63_072_000 => (amount / 2_592_000, "mo"),
+        _ => (amount / 31_536_000, "yr"),
+    };
+    let gap = if unit.len() > 1 { " " } else { "" };
+    if is_past {
+        format!("{count}{gap}{unit} ago")
+    } else {
+        format!("in {count}{gap}{unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_not_given_what_it_would_obey() {
+        let hostile = "\x1b]52;c;x\x07 \u{9b}2J \u{202e}abc\u{2069} a\tb\n\u{e0041}";
+        let shown = visible(hostile);
+        assert!(
+            shown
+                .chars()
+                .all(|c| !c.is_control() || c == '\n' || c == '\t'),
+            "{shown}"
+        );
+        assert_eq!(
+            shown,
+            "\\x1b]52;c;x\\x07 \\x9b2J \\u{202e}abc\\u{2069} a\tb\n\\u{e0041}"
+        );
+    }
+
+    #[test]
+    fn ages_are_short() {
+        let now = Utc::now();
+        let ago = |seconds| age(now - chrono::Duration::seconds(seconds), now);
+        assert_eq!(
+            [ago(5), ago(130), ago(7_300), ago(90_000), ago(-90_000)].join("|"),
+            "just now|2 min ago|2h ago|1d ago|in 1d"
+        );
+    }
+}

@@ -1,0 +1,158 @@
+//! Commands around a store: init, mcp, config, path, completions, man.
+
+use std::sync::Arc;
+
+use clap::CommandFactory;
+use serde_json::json;
+
+use super::Context;
+use super::Outcome;
+use super::args::Args;
+use super::args::Completions;
+use super::args::Init;
+use super::args::PathOf;
+use super::fail::Failure;
+use super::output::BOLD;
+use super::output::DIM;
+use super::output::Output;
+use crate::dialect::core::Core;
+use crate::engine::Background;
+use crate::engine::Recalled;
+
+/// What a new store's settings file says. It marks the folder as a store.
+const SETTINGS: &str = "\
+# Settings of this memdir store. They travel with it, so they never name a command, an endpoint
+# or a path. `memdir config` shows every setting and where it comes from.
+#
+# languages = [\"english\"]   # whose words are stemmed in searches
+# namespace = \"project\"     # of new memories: \"project\", \"global\", or a name
+# limit = 25                # hits of a search
+";
+
+pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Failure> {
+    let folder = match &command.folder {
+        Some(folder) => context.environment.folder.join(folder),
+        None if matches!(
+            context.config.store_origin,
+            crate::config::StoreOrigin::Flag
+        ) =>
+        {
+            context.config.store.value.clone()
+        }
+        None => context.environment.folder.clone(),
+    };
+    let cannot =
+        |error| Failure::new(format!("cannot make a store in {}", folder.display())).because(error);
+    let existed = folder.join("memdir.toml").exists();
+    crate::files::create_private_folder(&folder.join("files")).map_err(cannot)?;
+    if !existed {
+        crate::files::write_derived(&folder.join("memdir.toml"), SETTINGS.as_bytes())
+            .map_err(cannot)?;
+    }
+    let output = &mut context.output;
+    if output.json {
+        output.json(&json!({"store": folder, "existed": existed}))?;
+    } else {
+        let what = if existed {
+            "is a store already"
+        } else {
+            "is a store now"
+        };
+        output.line(format!("{} {what}", folder.display()))?;
+        if output.is_terminal {
+            output.note("Write to it:  memdir remember --topics a,b 'TEXT'\nServe agents: claude mcp add --scope user memdir -- memdir mcp");
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// Serves agents until standard input ends.
+pub(super) fn mcp(context: &mut Context) -> Result<Outcome, Failure> {
+    let engine = Arc::new(context.engine_for_writing()?);
+    let background = Background::start(&engine)
+        .map_err(|error| Failure::new("cannot start the background loop").because(error))?;
+    let served = crate::mcp::serve_stdio(Arc::clone(&engine), &Core);
+    drop(background);
+    match served {
+        // A tool that still runs must not keep the process; its file is whole or absent.
+        Ok(()) => std::process::exit(0),
+        Err(error) => Err(Failure::new("the server ended").because(error)),
+    }
+}
+
+pub(super) fn config(context: &mut Context) -> Result<Outcome, Failure> {
+    let output = &mut context.output;
+    let settings = context.config.list();
+    if output.json {
+        let document: serde_json::Map<String, serde_json::Value> = settings
+            .into_iter()
+            .map(|(key, value, origin)| {
+                (
+                    key.to_owned(),
+                    json!({"value": value, "origin": origin.to_string()}),
+                )
+            })
+            .collect();
+        output.json(&document.into())?;
+        return Ok(Outcome::Done);
+    }
+    for (key, value, origin) in settings {
+        output.line(format!(
+            "{BOLD}{key:<10}{BOLD:#} {value}  {DIM}({origin}){DIM:#}"
+        ))?;
+    }
+    Ok(Outcome::Done)
+}
+
+pub(super) fn path(context: &mut Context, command: &PathOf) -> Result<Outcome, Failure> {
+    let path = match &command.id {
+        None => context.config.store.value.clone(),
+        Some(id) => {
+            let engine = context.engine()?;
+            match engine.recall(std::slice::from_ref(id)).pop() {
+                Some(Recalled::Found { name, .. }) => engine.root().join("files").join(name),
+                Some(Recalled::Failed { error, .. }) => return Err(error.into()),
+                None => unreachable!("one id has one answer"),
+            }
+        }
+    };
+    let output = &mut context.output;
+    if output.json {
+        output.json(&json!({"path": path}))?;
+    } else {
+        output.line(path.display().to_string())?;
+    }
+    Ok(Outcome::Done)
+}
+
+pub(super) fn completions(command: &Completions, output: &mut Output) -> Result<Outcome, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(command.shell, &mut Args::command(), "memdir", &mut script);
+    output.bytes(&script)?;
+    Ok(Outcome::Done)
+}
+
+pub(super) fn man(output: &mut Output) -> Result<Outcome, Failure> {
+    let mut page = Vec::new();
+    let mut command = Args::command();
+    command.build();
+    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    // One page for all: the commands follow in the order of the help.
+    for subcommand in command
+        .get_subcommands()
+        .filter(|command| command.get_name() != "help")
+    {
+        let title = subcommand
+            .get_display_name()
+            .unwrap_or(subcommand.get_name())
+            .to_owned();
+        let man = clap_mangen::Man::new(subcommand.clone().display_name(title.replace('-', " ")));
+        man.render_name_section(&mut page)?;
+        man.render_synopsis_section(&mut page)?;
+        man.render_description_section(&mut page)?;
+        man.render_options_section(&mut page)?;
+        man.render_extra_section(&mut page)?;
+    }
+    output.bytes(&page)?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,169 @@
+//! Commands that write memories: remember, update, forget, restore.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::Context;
+use super::Outcome;
+use super::args::Ids;
+use super::args::Remember;
+use super::args::Update;
+use super::fail::Failure;
+use super::fields;
+use super::output::ID;
+use super::when;
+use super::when::Direction;
+use crate::dialect::core;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::Moved;
+use crate::model::NewMemory;
+use crate::model::Timestamp;
+
+pub(super) fn remember(context: &mut Context, command: Remember) -> Result<Outcome, Failure> {
+    let engine = context.engine_for_writing()?;
+    let content = match command.text.as_deref() {
+        Some("-") => fields::standard_input()?,
+        None if std::io::IsTerminal::is_terminal(&std::io::stdin()) => {
+            return Err(Failure::new("there is nothing to remember")
+                .hint("Give the text: memdir remember --topics a,b 'TEXT', or pipe it in."));
+        }
+        None => fields::standard_input()?,
+        Some(text) => text.to_owned(),
+    };
+    if content.trim().is_empty() {
+        return Err(Failure::new(
+            "there is nothing to remember: the text is empty",
+        ));
+    }
+    let timestamp = match &command.timestamp {
+        None => None,
+        Some(text) => Some(match Timestamp::parse(text) {
+            Some(timestamp) => timestamp,
+            None => Timestamp::from_utc(when::moment(
+                "--timestamp",
+                text,
+                context.now(),
+                Direction::Past,
+            )?),
+        }),
+    };
+    let mut memory = NewMemory {
+        timestamp,
+        agent: command
+            .agent
+            .unwrap_or_else(|| context.config.agent.value.clone()),
+        user: command
+            .user
+            .unwrap_or_else(|| context.config.user.value.clone()),
+        topics: command
+            .topics
+            .as_deref()
+            .map(fields::list)
+            .unwrap_or_default(),
+        content,
+        ..NewMemory::default()
+    };
+    command.fields.fill(context, &engine, &mut memory)?;
+    let remembered = engine.remember(memory, command.idempotency_key.as_deref())?;
+    let reply = core::remember_reply(&engine, &remembered);
+    let output = &mut context.output;
+    if output.json {
+        output.json(&Value::Object(reply.structured))?;
+    } else {
+        let id = engine.shown_id(&remembered.stem);
+        output.line(format!("{ID}{id}{ID:#}"))?;
+        if output.is_terminal {
+            let path = engine
+                .root()
+                .join("files")
+                .join(format!("{}.md", remembered.stem));
+            output.note(format!("remembered in {}", path.display()));
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+pub(super) fn update(context: &mut Context, command: Update) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let mut change = command.fields.change(context, &engine)?;
+    change.content = match command.content.as_deref() {
+        Some("-") => Some(fields::standard_input()?),
+        other => other.map(str::to_owned),
+    };
+    change.topics = command.topics.as_deref().map(fields::list);
+    change.agent = command.agent;
+    change.user = command.user;
+    if change == crate::model::Change::default() {
+        return Err(Failure::new("there is nothing to change")
+            .hint("Name a field, for example --title 'New title'; an empty value removes it."));
+    }
+    let edited = engine.update(&command.id, &change)?;
+    let id = engine.shown_id(&edited.memory.stem);
+    let output = &mut context.output;
+    if output.json {
+        output.json(
+            &json!({"id": id, "stem": edited.memory.stem.as_str(), "changed": edited.changed}),
+        )?;
+    } else {
+        let what = if edited.changed {
+            "updated"
+        } else {
+            "unchanged"
+        };
+        output.line(format!("{what} {ID}{id}{ID:#}"))?;
+    }
+    engine.settle(false)?;
+    Ok(Outcome::Done)
+}
+
+pub(super) fn forget(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
+    relocate(context, command, "forgotten", Engine::forget)
+}
+
+pub(super) fn restore(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
+    relocate(context, command, "restored", Engine::restore)
+}
+
+/// Moves each memory; one that cannot be moved does not stop the others.
+fn relocate(
+    context: &mut Context,
+    command: &Ids,
+    done: &str,
+    relocate: fn(&Engine, &str) -> Result<Moved, EngineError>,
+) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let (mut moved, mut failed) = (Vec::new(), Vec::new());
+    for id in &command.ids {
+        match relocate(&engine, id) {
+            Ok(one) => {
+                if !context.output.json {
+                    let short = one.stem.short();
+                    context.output.line(format!("{done} {ID}{short}{ID:#}"))?;
+                }
+                moved.push(
+                    json!({"id": one.stem.short(), "stem": one.stem.as_str(), "file": one.name}),
+                );
+            }
+            Err(error) => {
+                let failure = Failure::from(error);
+                failed.push(json!({"id": id, "error": failure.what.clone()}));
+                if !context.output.json {
+                    context.output.error(&failure);
+                }
+            }
+        }
+    }
+    let all_moved = failed.is_empty();
+    if context.output.json {
+        let mut document = serde_json::Map::new();
+        document.insert(done.to_owned(), Value::Array(moved));
+        document.insert("errors".to_owned(), Value::Array(failed));
+        context.output.json(&Value::Object(document))?;
+    }
+    Ok(if all_moved {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    })
+}

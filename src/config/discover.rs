@@ -1,0 +1,47 @@
+//! Where the store is, if nobody says.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::model::Stem;
+
+/// How a store was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreOrigin {
+    /// Named on the command line: it must exist, a slip must not make a new one.
+    Flag,
+    /// Named by the environment, by configuration, or the default: made when first written to.
+    Configured,
+    /// A folder above the working folder.
+    Parent,
+}
+
+/// The settings file that marks a folder as a store.
+pub(super) const MARK: &str = "memdir.toml";
+
+/// The nearest of `folder` and its parents that is a store.
+pub(super) fn nearest_store(folder: &Path) -> Option<PathBuf> {
+    folder
+        .ancestors()
+        .find(|folder| is_store(folder))
+        .map(Path::to_owned)
+}
+
+/// Whether a folder holds a settings file, or memories under `files/`.
+fn is_store(folder: &Path) -> bool {
+    folder.join(MARK).is_file() || holds_a_memory(&folder.join("files"))
+}
+
+fn holds_a_memory(files: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(files) else {
+        return false;
+    };
+    // A `files` folder of something else shows itself early.
+    entries.flatten().take(1_000).any(|entry| {
+        let name = entry.file_name();
+        name.to_str()
+            .and_then(|name| name.strip_suffix(".md"))
+            .is_some_and(|stem| Stem::parse(stem).is_some())
+    })
+}

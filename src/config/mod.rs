@@ -1,0 +1,17 @@
+//! Flags, environment and files → one [`Config`], each value with its origin.
+//!
+//! Order: flags, `MEMDIR_*` (and, where one exists, the three-tool program's) environment
+//! variables, the store's `memdir.toml`, the user's `config.toml`, defaults. What travels with a
+//! store may only say how its texts are read: a command, an endpoint or a path in its
+//! `memdir.toml` is ignored with a warning, because somebody else may have written it.
+
+mod discover;
+mod settings;
+
+pub use discover::StoreOrigin;
+pub use settings::Config;
+pub use settings::ConfigError;
+pub use settings::Environment;
+pub use settings::Flags;
+pub use settings::Origin;
+pub use settings::Setting;

@@ -1,0 +1,625 @@
+//! The settings, where each comes from, and the one value made of them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use super::discover;
+use super::discover::StoreOrigin;
+use crate::git;
+use crate::words::Language;
+
+/// What is wrong with a setting.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("cannot read {}", path.display())]
+    Unreadable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{} is no TOML: {what}", path.display())]
+    NotToml { path: PathBuf, what: String },
+    #[error("{origin}: `{key}` {what}")]
+    BadValue {
+        origin: Origin,
+        key: &'static str,
+        what: String,
+    },
+    #[error(
+        "there is no home folder to keep memories in: name a store with --store or MEMDIR_STORE"
+    )]
+    NoHome,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    Flag,
+    Variable(&'static str),
+    File(PathBuf),
+    /// Found by looking: a folder above, a git repository, the system's user name.
+    Found(&'static str),
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Flag => f.write_str("flag"),
+            Origin::Variable(name) => f.write_str(name),
+            Origin::File(path) => write!(f, "{}", path.display()),
+            Origin::Found(where_) => f.write_str(where_),
+            Origin::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// A value and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting<T> {
+    pub value: T,
+    pub origin: Origin,
+}
+
+/// What the command line says for all commands.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    pub store: Option<PathBuf>,
+    pub read_only: bool,
+}
+
+/// What surrounds the process. Tests make their own.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    pub variables: HashMap<String, String>,
+    pub folder: PathBuf,
+    pub config_folder: Option<PathBuf>,
+    pub data_folder: Option<PathBuf>,
+    pub cache_folder: Option<PathBuf>,
+}
+
+/// Everything that can be set.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub store: Setting<PathBuf>,
+    pub store_origin: StoreOrigin,
+    /// Where the index lies, if not in the store.
+    pub index_dir: Setting<Option<PathBuf>>,
+    /// Where it lies if the store cannot be written.
+    pub cache: Option<PathBuf>,
+    /// Who writes memories on the command line.
+    pub agent: Setting<String>,
+    pub user: Setting<String>,
+    /// The namespace of new memories; `None` is `global`.
+    pub namespace: Setting<Option<String>>,
+    pub languages: Setting<Vec<Language>>,
+    /// Hits of a search.
+    pub limit: Setting<usize>,
+    pub editor: Setting<Option<String>>,
+    /// What is logged to standard error.
+    pub log: Setting<String>,
+    pub read_only: bool,
+    /// Things to tell the user once.
+    pub warnings: Vec<String>,
+}
+
+const KEYS: [&str; 8] = [
+    "store",
+    "index_dir",
+    "agent",
+    "user",
+    "namespace",
+    "languages",
+    "limit",
+    "editor",
+];
+/// Keys that a store may bring along.
+const STORE_KEYS: [&str; 5] = ["agent", "user", "namespace", "languages", "limit"];
+const MAX_LIMIT: usize = 1_000;
+
+impl Config {
+    /// Puts the settings together.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a settings file cannot be read or a value has no sense; names file and key.
+    pub fn read(flags: &Flags, environment: &Environment) -> Result<Config, ConfigError> {
+        let mut warnings = Vec::new();
+        let user_file = environment
+            .config_folder
+            .as_ref()
+            .map(|folder| folder.join("config.toml"));
+        let user_layer = Layer::read(user_file.as_deref(), &KEYS, &mut warnings)?;
+        let (store, store_origin) = find_store(flags, environment, &user_layer)?;
+        let store_file = store.value.join(discover::MARK);
+        let store_layer = Layer::read(Some(&store_file), &STORE_KEYS, &mut warnings)?;
+        let sources = Sources {
+            environment,
+            layers: [&store_layer, &user_layer],
+        };
+        let system_user = ["USER", "USERNAME", "LOGNAME"].iter().find_map(|name| {
+            environment
+                .variables
+                .get(*name)
+                .filter(|user| !user.is_empty())
+        });
+        let user = sources
+            .text("user", &["MEMDIR_USER"])?
+            .unwrap_or_else(|| match system_user {
+                Some(user) => Setting {
+                    value: user.clone(),
+                    origin: Origin::Found("system user"),
+                },
+                None => Setting {
+                    value: "unknown".to_owned(),
+                    origin: Origin::Default,
+                },
+            });
+        let default = |value: &str| Setting {
+            value: value.to_owned(),
+            origin: Origin::Default,
+        };
+        let editor = sources.text("editor", &["MEMDIR_EDITOR", "VISUAL", "EDITOR"])?;
+        Ok(Config {
+            index_dir: optional(
+                sources.text("index_dir", &["MEMDIR_INDEX_DIR"])?,
+                PathBuf::from,
+            ),
+            cache: environment.cache_folder.clone(),
+            agent: sources
+                .text("agent", &["MEMDIR_AGENT"])?
+                .unwrap_or_else(|| default("cli")),
+            user,
+            namespace: namespace(&sources, environment, &store.value)?,
+            languages: languages(&sources)?,
+            limit: limit(&sources)?,
+            editor: optional(editor, |editor| editor),
+            log: log(environment),
+            read_only: flags.read_only,
+            store,
+            store_origin,
+            warnings,
+        })
+    }
+
+    /// Every setting with its value as text and its origin, in the order of the documentation.
+    pub fn list(&self) -> Vec<(&'static str, String, &Origin)> {
+        let path = |path: &Option<PathBuf>| {
+            path.as_ref()
+                .map_or_else(String::new, |p| p.display().to_string())
+        };
+        let languages: Vec<&str> = self
+            .languages
+            .value
+            .iter()
+            .map(|language| language.name())
+            .collect();
+        vec![
+            (
+                "store",
+                self.store.value.display().to_string(),
+                &self.store.origin,
+            ),
+            (
+                "index_dir",
+                path(&self.index_dir.value),
+                &self.index_dir.origin,
+            ),
+            ("agent", self.agent.value.clone(), &self.agent.origin),
+            ("user", self.user.value.clone(), &self.user.origin),
+            (
+                "namespace",
+                self.namespace
+                    .value
+                    .clone()
+                    .unwrap_or_else(|| "global".to_owned()),
+                &self.namespace.origin,
+            ),
+            ("languages", languages.join(","), &self.languages.origin),
+            ("limit", self.limit.value.to_string(), &self.limit.origin),
+            (
+                "editor",
+                self.editor.value.clone().unwrap_or_default(),
+                &self.editor.origin,
+            ),
+            ("log", self.log.value.clone(), &self.log.origin),
+        ]
+    }
+}
+
+fn optional<T>(
+    setting: Option<Setting<String>>,
+    make: impl FnOnce(String) -> T,
+) -> Setting<Option<T>> {
+    match setting {
+        Some(Setting { value, origin }) => Setting {
+            value: Some(make(value)),
+            origin,
+        },
+        None => Setting {
+            value: None,
+            origin: Origin::Default,
+        },
+    }
+}
+
+/// One settings file.
+#[derive(Default)]
+struct Layer {
+    path: PathBuf,
+    values: toml::Table,
+}
+
+impl Layer {
+    fn read(
+        path: Option<&Path>,
+        known: &[&str],
+        warnings: &mut Vec<String>,
+    ) -> Result<Layer, ConfigError> {
+        let Some(path) = path else {
+            return Ok(Layer::default());
+        };
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(Layer::default());
+            }
+            Err(source) => {
+                return Err(ConfigError::Unreadable {
+                    path: path.to_owned(),
+                    source,
+                });
+            }
+        };
+        let mut values: toml::Table =
+            toml::from_str(&text).map_err(|error| ConfigError::NotToml {
+                path: path.to_owned(),
+                what: error.message().to_owned(),
+            })?;
+        values.retain(|key, _| {
+            let is_known = known.contains(&key);
+            if !is_known {
+                let why = if KEYS.contains(&key) {
+                    "may not be set by a store"
+                } else {
+                    "is unknown"
+                };
+                warnings.push(format!("{}: `{key}` {why} and is ignored", path.display()));
+            }
+            is_known
+        });
+        Ok(Layer {
+            path: path.to_owned(),
+            values,
+        })
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::File(self.path.clone())
+    }
+}
+
+/// All places a setting can come from but flags, best first.
+struct Sources<'a> {
+    environment: &'a Environment,
+    layers: [&'a Layer; 2],
+}
+
+impl Sources<'_> {
+    fn variable(&self, names: &[&'static str]) -> Option<Setting<String>> {
+        names.iter().find_map(|&name| {
+            let value = self.environment.variables.get(name)?;
+            let value = value.trim().to_owned();
+            (!value.is_empty()).then_some(Setting {
+                value,
+                origin: Origin::Variable(name),
+            })
+        })
+    }
+
+    fn text(
+        &self,
+        key: &'static str,
+        variables: &[&'static str],
+    ) -> Result<Option<Setting<String>>, ConfigError> {
+        if let Some(setting) = self.variable(variables) {
+            return Ok(Some(setting));
+        }
+        for layer in self.layers {
+            let origin = layer.origin();
+            match layer.values.get(key) {
+                None => {}
+                Some(toml::Value::String(text)) => {
+                    return Ok(Some(Setting {
+                        value: text.clone(),
+                        origin,
+                    }));
+                }
+                Some(toml::Value::Integer(number)) => {
+                    return Ok(Some(Setting {
+                        value: number.to_string(),
+                        origin,
+                    }));
+                }
+                Some(toml::Value::Array(items)) if items.iter().all(toml::Value::is_str) => {
+                    let items: Vec<&str> = items.iter().filter_map(toml::Value::as_str).collect();
+                    return Ok(Some(Setting {
+                        value: items.join(","),
+                        origin,
+                    }));
+                }
+                Some(_) => {
+                    let what = "must be a text".to_owned();
+                    return Err(ConfigError::BadValue { origin, key, what });
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn find_store(
+    flags: &Flags,
+    environment: &Environment,
+    user_layer: &Layer,
+) -> Result<(Setting<PathBuf>, StoreOrigin), ConfigError> {
+    if let Some(store) = &flags.store {
+        let value = environment.folder.join(store);
+        return Ok((
+            Setting {
+                value,
+                origin: Origin::Flag,
+            },
+            StoreOrigin::Flag,
+        ));
+    }
+    let configured = |value: &str, origin| {
+        let value = environment.folder.join(expand_home(value, environment));
+        Ok((Setting { value, origin }, StoreOrigin::Configured))
+    };
+    let sources = Sources {
+        environment,
+        layers: [user_layer, user_layer],
+    };
+    if let Some(Setting { value, origin }) = sources.variable(&["MEMDIR_STORE", "AIAML_MEMORY_DIR"])
+    {
+        return configured(&value, origin);
+    }
+    if let Some(value) = discover::nearest_store(&environment.folder) {
+        return Ok((
+            Setting {
+                value,
+                origin: Origin::Found("folder above"),
+            },
+            StoreOrigin::Parent,
+        ));
+    }
+    if let Some(Setting { value, origin }) = sources.text("store", &[])? {
+        return configured(&value, origin);
+    }
+    let value = environment.data_folder.clone().ok_or(ConfigError::NoHome)?;
+    Ok((
+        Setting {
+            value,
+            origin: Origin::Default,
+        },
+        StoreOrigin::Configured,
+    ))
+}
+
+fn expand_home(path: &str, environment: &Environment) -> PathBuf {
+    match (path.strip_prefix("~/"), environment.variables.get("HOME")) {
+        (Some(rest), Some(home)) => Path::new(home).join(rest),
+        _ => PathBuf::from(path),
+    }
+}
+
+/// `project` (the default) means the project of the working folder, `global` none.
+fn namespace(
+    sources: &Sources<'_>,
+    environment: &Environment,
+    store: &Path,
+) -> Result<Setting<Option<String>>, ConfigError> {
+    let set = sources.text("namespace", &["MEMDIR_NAMESPACE"])?;
+    if let Some(Setting { value, origin }) = set
+        && value != "project"
+    {
+        return Ok(Setting {
+            value: Some(value).filter(|value| value != "global"),
+            origin,
+        });
+    }
+    Ok(match git::project_name(&environment.folder, store) {
+        Some(project) => Setting {
+            value: Some(project),
+            origin: Origin::Found("git project"),
+        },
+        None => Setting {
+            value: None,
+            origin: Origin::Default,
+        },
+    })
+}
+
+fn languages(sources: &Sources<'_>) -> Result<Setting<Vec<Language>>, ConfigError> {
+    let Some(Setting { value, origin }) = sources.text("languages", &["MEMDIR_LANGUAGES"])? else {
+        return Ok(Setting {
+            value: vec![Language::default()],
+            origin: Origin::Default,
+        });
+    };
+    let languages: Result<Vec<Language>, String> = value
+        .split(',')
+        .filter(|name| !name.trim().is_empty())
+        .map(str::parse)
+        .collect();
+    match languages {
+        Ok(value) if !value.is_empty() => Ok(Setting { value, origin }),
+        Ok(_) => Err(ConfigError::BadValue {
+            origin,
+            key: "languages",
+            what: "is empty".to_owned(),
+        }),
+        Err(what) => Err(ConfigError::BadValue {
+            origin,
+            key: "languages",
+            what: format!("is wrong: {what}"),
+        }),
+    }
+}
+
+fn limit(sources: &Sources<'_>) -> Result<Setting<usize>, ConfigError> {
+    let variables = ["MEMDIR_LIMIT", "AIAML_MAX_SEARCH_RESULTS"];
+    let Some(Setting { value, origin }) = sources.text("limit", &variables)? else {
+        return Ok(Setting {
+            value: 25,
+            origin: Origin::Default,
+        });
+    };
+    match value.parse() {
+        Ok(limit @ 1..=MAX_LIMIT) => Ok(Setting {
+            value: limit,
+            origin,
+        }),
+        _ => {
+            let what = format!("is `{value}`, which is no whole number from 1 to {MAX_LIMIT}");
+            Err(ConfigError::BadValue {
+                origin,
+                key: "limit",
+                what,
+            })
+        }
+    }
+}
+
+fn log(environment: &Environment) -> Setting<String> {
+    let sources = Sources {
+        environment,
+        layers: [&Layer::default(), &Layer::default()],
+    };
+    match sources.variable(&["MEMDIR_LOG", "RUST_LOG", "AIAML_LOG_LEVEL"]) {
+        Some(Setting {
+            value,
+            origin: origin @ Origin::Variable("AIAML_LOG_LEVEL"),
+        }) => {
+            // That program's levels are Python's.
+            let value = match value.to_uppercase().as_str() {
+                "DEBUG" => "debug",
+                "INFO" => "info",
+                "ERROR" | "CRITICAL" => "error",
+                _ => "warn",
+            };
+            Setting {
+                value: value.to_owned(),
+                origin,
+            }
+        }
+        Some(setting) => setting,
+        None => Setting {
+            value: "warn".to_owned(),
+            origin: Origin::Default,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(folder: &Path, variables: &[(&str, &str)]) -> Environment {
+        Environment {
+            variables: variables
+                .iter()
+                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .collect(),
+            folder: folder.to_owned(),
+            config_folder: Some(folder.join("config")),
+            data_folder: Some(folder.join("data")),
+            cache_folder: None,
+        }
+    }
+
+    #[test]
+    fn each_layer_overrides_those_below() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, config) = (folder.path().join("store"), folder.path().join("config"));
+        fs::create_dir_all(store.join("deep/er")).unwrap();
+        fs::create_dir_all(&config).unwrap();
+        fs::write(
+            config.join("config.toml"),
+            "user = \"mine\"\nlimit = 3\nagent = \"me\"\n",
+        )
+        .unwrap();
+        fs::write(
+            store.join("memdir.toml"),
+            "limit = 4\nlanguages = [\"german\"]\n",
+        )
+        .unwrap();
+        let here = environment(&store.join("deep/er"), &[("MEMDIR_AGENT", "env")]);
+        let here = Environment {
+            config_folder: Some(config),
+            ..here
+        };
+        let read = Config::read(&Flags::default(), &here).unwrap();
+        assert_eq!(read.store.value, store);
+        assert_eq!(read.store.origin, Origin::Found("folder above"));
+        assert_eq!((read.limit.value, read.user.value.as_str()), (4, "mine"));
+        assert_eq!(
+            read.agent,
+            Setting {
+                value: "env".to_owned(),
+                origin: Origin::Variable("MEMDIR_AGENT")
+            }
+        );
+        assert_eq!(read.languages.value[0].name(), "german");
+    }
+
+    #[test]
+    fn a_store_names_no_command_and_no_path() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(
+            folder.path().join("memdir.toml"),
+            "editor = \"rm -rf\"\nindex_dir = \"/x\"\nlimit = 2\nnew = 1\n",
+        )
+        .unwrap();
+        let read = Config::read(&Flags::default(), &environment(folder.path(), &[])).unwrap();
+        assert_eq!(
+            (read.editor.value, read.index_dir.value, read.limit.value),
+            (None, None, 2)
+        );
+        assert_eq!(read.warnings.len(), 3);
+    }
+
+    #[test]
+    fn the_three_tool_programs_variables_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let variables = [
+            ("AIAML_MEMORY_DIR", "/somewhere/aiaml"),
+            ("AIAML_MAX_SEARCH_RESULTS", "7"),
+            ("AIAML_LOG_LEVEL", "DEBUG"),
+        ];
+        let read =
+            Config::read(&Flags::default(), &environment(folder.path(), &variables)).unwrap();
+        assert_eq!(read.store.value, Path::new("/somewhere/aiaml"));
+        assert_eq!((read.limit.value, read.log.value.as_str()), (7, "debug"));
+    }
+
+    #[test]
+    fn a_bad_value_is_named_with_its_origin() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |variables: &[(&str, &str)]| {
+            Config::read(&Flags::default(), &environment(folder.path(), variables))
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(read(&[("MEMDIR_LIMIT", "many")]).starts_with("MEMDIR_LIMIT: `limit` is `many`"));
+        assert!(read(&[("MEMDIR_LANGUAGES", "klingon")]).contains("klingon"));
+    }
+}
