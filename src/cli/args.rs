@@ -65,7 +65,7 @@ pub(super) enum Command {
 Examples:
   memdir think when did we move to postgres
   memdir think --keywords deploy atlas
-  memdir think backup topic:atlas since:3mo -staging
+  memdir think 'backup topic:atlas since:3mo -staging'
 
 Exit code: 0 found, 1 nothing found, 2 error"
     )]
@@ -260,7 +260,7 @@ pub(super) struct Filters {
 #[derive(Debug, ClapArgs)]
 pub(super) struct Think {
     /// A question, a sentence, or words
-    #[arg(required = true, value_name = "WORDS", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "WORDS")]
     pub words: Vec<String>,
     /// Count the words as substrings instead of ranking by them
     #[arg(long, short)]
@@ -296,7 +296,7 @@ pub(super) struct List {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Grep {
-    #[arg(value_name = "REGEX", allow_hyphen_values = true)]
+    #[arg(value_name = "REGEX")]
     pub pattern: String,
     /// Ignore case
     #[arg(long, short)]

@@ -23,7 +23,6 @@ use crate::files::Place;
 use crate::files::Reader;
 use crate::files::Skipped;
 use crate::format::MAX_INDEXED_BYTES;
-use crate::index::Batch;
 use crate::index::Document;
 use crate::index::IndexError;
 use crate::index::Indexed;
@@ -178,9 +177,15 @@ impl Engine {
         let verified = self.now_nanos();
         let mut done = 0;
         for chunk in unread.chunks(CHUNK) {
+            let mut documents = Vec::with_capacity(chunk.len());
             for read in self.read_all(&reader, chunk) {
-                add(batch.as_mut(), read)?;
+                match read {
+                    Read::Document(document) => documents.push(*document),
+                    Read::Gone(name) => batch.delete(&name),
+                    Read::Skipped(skipped) => batch.delete(&skipped.name),
+                }
             }
+            batch.upsert_all(documents)?;
             done += chunk.len();
             progress(Progress { done, total });
         }
@@ -470,18 +475,4 @@ pub(super) fn parse(entry: &Entry, bytes: &[u8]) -> crate::model::Memory {
 pub(super) fn stem_of(name: &str) -> Stem {
     let file = name.rsplit('/').next().unwrap_or(name);
     Stem::from_file_name(file.strip_suffix(".md").unwrap_or(file))
-}
-
-fn add(batch: &mut dyn Batch, read: Read) -> Result<(), IndexError> {
-    match read {
-        Read::Document(document) => batch.upsert(*document),
-        Read::Gone(name) => {
-            batch.delete(&name);
-            Ok(())
-        }
-        Read::Skipped(skipped) => {
-            batch.delete(&skipped.name);
-            Ok(())
-        }
-    }
 }

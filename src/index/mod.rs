@@ -169,6 +169,13 @@ pub trait Batch {
     /// Fails if the index cannot take it; the batch is then worthless.
     fn upsert(&mut self, document: Document) -> Result<(), IndexError>;
 
+    /// As [`Batch::upsert`] for many at once, on all cores.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Batch::upsert`].
+    fn upsert_all(&mut self, documents: Vec<Document>) -> Result<(), IndexError>;
+
     /// Takes a file out of the index.
     fn delete(&mut self, name: &str);
 

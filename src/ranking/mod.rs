@@ -17,4 +17,6 @@ pub use question::Names;
 pub use question::Question;
 pub use traits::SKETCH_PARTS;
 pub use traits::Sketch;
+pub use traits::TextPart;
 pub use traits::Traits;
+pub use traits::TraitsBuilder;

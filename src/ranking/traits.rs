@@ -4,8 +4,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::model::Memory;
-use crate::words::Analyzer;
 use crate::words::Part;
 use crate::words::is_stop_word;
 
@@ -84,6 +82,8 @@ pub struct Traits {
 
 /// How much of a text is looked at for its traits.
 const LOOK_BYTES: usize = 16 * 1024;
+/// Longer memories are not judged by what they name and tell; above what ranking asks for.
+const MAX_JUDGED_WORDS: u16 = 200;
 
 static CAPITAL: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"[a-z0-9,;] (?:[A-HJ-Z][a-z]|I[a-z])").expect("it is valid"));
@@ -99,38 +99,66 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&pattern).expect("it is valid")
 });
 
-impl Traits {
-    pub fn of(memory: &Memory, analyzer: &mut Analyzer) -> Traits {
-        let text = memory.content.trim_end();
+/// Where in a memory a term stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextPart {
+    Title,
+    Content,
+    Other,
+}
+
+/// Collects traits while a memory's texts are cut into terms.
+#[derive(Debug, Default)]
+pub struct TraitsBuilder {
+    words: u16,
+    title: Vec<String>,
+    hashes: Vec<u16>,
+}
+
+impl TraitsBuilder {
+    /// Takes the next term in, with the word it comes from.
+    pub fn term(&mut self, text: TextPart, term: &str, word: &str, part: Part) {
+        match text {
+            TextPart::Content => {
+                self.words = self.words.saturating_add(u16::from(part == Part::Word));
+                if !is_stop_word(word) {
+                    self.hashes.push(hash(term));
+                }
+            }
+            TextPart::Title => {
+                if !is_stop_word(word) && !self.title.iter().any(|known| known == term) {
+                    self.title.push(term.to_owned());
+                }
+            }
+            TextPart::Other => {}
+        }
+    }
+
+    /// The traits of the memory with this content.
+    pub fn finish(self, content: &str) -> Traits {
+        let text = content.trim_end();
         let mut end = text.len().min(LOOK_BYTES);
         while !text.is_char_boundary(end) {
             end -= 1;
         }
-        let looked_at = &text[..end];
-        let mut hashes = Vec::new();
-        let mut words = 0_u16;
-        analyzer.terms(looked_at, |term, word, part| {
-            words = words.saturating_add(u16::from(part == Part::Word));
-            if !is_stop_word(word) {
-                hashes.push(hash(term));
-            }
-        });
-        let mut title: Vec<String> = Vec::new();
-        analyzer.terms(memory.title.as_deref().unwrap_or(""), |term, word, _| {
-            if !is_stop_word(word) && !title.iter().any(|known| known == term) {
-                title.push(term.to_owned());
-            }
-        });
+        // Only short memories are judged by these; a long one has a capital and a date anyway.
+        let judged = if self.words <= MAX_JUDGED_WORDS {
+            &text[..end]
+        } else {
+            ""
+        };
         Traits {
-            words,
-            title_words: title.len().clamp(1, 255) as u8,
+            words: self.words,
+            title_words: self.title.len().clamp(1, 255) as u8,
             asks: text.ends_with(['?', '？']),
-            names: CAPITAL.is_match(looked_at),
-            tells_time: TIME.is_match(looked_at),
-            sketch: Sketch::of(hashes),
+            names: CAPITAL.is_match(judged),
+            tells_time: TIME.is_match(judged),
+            sketch: Sketch::of(self.hashes),
         }
     }
+}
 
+impl Traits {
     /// Everything but the sketch, as one number.
     pub fn pack(&self) -> u64 {
         u64::from(self.words)

@@ -1,5 +1,6 @@
 //! Writes changes into the index, all or none.
 
+use rayon::prelude::*;
 use tantivy::Index as TantivyIndex;
 use tantivy::IndexWriter;
 use tantivy::TantivyDocument;
@@ -66,6 +67,25 @@ impl Batch for EmbeddedBatch {
         self.writer
             .add_document(filled)
             .map(drop)
+            .map_err(|error| failed("write", error))
+    }
+
+    fn upsert_all(&mut self, documents: Vec<Document>) -> Result<(), IndexError> {
+        if !self.starts_empty {
+            documents
+                .iter()
+                .for_each(|document| self.delete(&document.name));
+        }
+        let (fields, writer) = (&self.fields, &self.writer);
+        documents
+            .into_par_iter()
+            .try_for_each_init(
+                || self.analyzer.clone(),
+                |analyzer, document| {
+                    let filled = schema::fill(fields, analyzer, &document);
+                    writer.add_document(filled).map(drop)
+                },
+            )
             .map_err(|error| failed("write", error))
     }
 

@@ -101,7 +101,7 @@ impl EmbeddedIndex {
                 TantivyIndex::open_or_create(directory, self.schema.clone()).map_err(unusable)?
             }
         };
-        index.set_tokenizers(schema::tokenizers(&self.analyzer()));
+        index.set_tokenizers(schema::tokenizers());
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)

@@ -1,7 +1,5 @@
 //! The fields of the full-text index, and how a document fills them.
 
-use std::borrow::Cow;
-
 use tantivy::TantivyDocument;
 use tantivy::schema::FAST;
 use tantivy::schema::Field;
@@ -13,16 +11,18 @@ use tantivy::schema::TextFieldIndexing;
 use tantivy::schema::TextOptions;
 use tantivy::tokenizer::TokenizerManager;
 
+use super::tokenize::Cut;
 use super::tokenize::MAX_RUN_BYTES;
 use super::tokenize::Runs;
+use super::tokenize::TERM_END;
 use super::tokenize::Trigrams;
-use super::tokenize::Words;
 use crate::index::Document;
 use crate::model::Memory;
 use crate::model::MetaValue;
 use crate::model::Problem;
 use crate::ranking::SKETCH_PARTS;
-use crate::ranking::Traits;
+use crate::ranking::TextPart;
+use crate::ranking::TraitsBuilder;
 use crate::words::Analyzer;
 use crate::words::Part;
 
@@ -58,7 +58,7 @@ pub(super) struct Fields {
     pub confidence: Field,
     /// Number of terms.
     pub length: Field,
-    /// [`Traits`], packed.
+    /// [`Traits`](crate::ranking::Traits), packed.
     pub traits: Field,
     pub sketch: [Field; SKETCH_PARTS],
     pub flags: Field,
@@ -98,8 +98,8 @@ pub(super) fn schema() -> (Schema, Fields) {
     let raw = text("raw", present);
     let fields = Fields {
         name: builder.add_text_field("name", STRING | FAST),
-        words: builder.add_text_field("words", text("words", counted)),
-        title: builder.add_text_field("title", text("words", present)),
+        words: builder.add_text_field("words", text("cut", counted)),
+        title: builder.add_text_field("title", text("cut", present)),
         runs: builder.add_text_field("runs", text("runs", counted)),
         topic_runs: builder.add_text_field("topic_runs", text("runs", counted)),
         trigrams: builder.add_text_field("trigrams", text("trigrams", present)),
@@ -125,9 +125,9 @@ pub(super) fn schema() -> (Schema, Fields) {
 }
 
 /// The tokenizers that the schema names.
-pub(super) fn tokenizers(analyzer: &Analyzer) -> TokenizerManager {
+pub(super) fn tokenizers() -> TokenizerManager {
     let manager = TokenizerManager::default();
-    manager.register("words", Words::new(analyzer.clone()));
+    manager.register("cut", Cut::default());
     manager.register("runs", Runs::default());
     manager.register("trigrams", Trigrams::default());
     manager
@@ -140,20 +140,37 @@ pub(super) fn fill(
     document: &Document,
 ) -> TantivyDocument {
     let memory = &document.memory;
-    let content = searched_content(memory);
+    let content = memory.content.as_str();
     let mut filled = TantivyDocument::default();
     filled.add_text(fields.name, &document.name);
+    let mut terms = String::with_capacity(content.len());
     let mut length = 0_u64;
-    let title = memory.title.as_deref().unwrap_or("");
-    for text in [memory.user.as_str(), title, &content]
-        .into_iter()
-        .chain(memory.topics.iter().map(String::as_str))
-    {
-        analyzer.terms(text, |_, _, part| length += u64::from(part == Part::Word));
-        filled.add_text(fields.words, text);
-    }
-    filled.add_text(fields.title, title);
-    for text in [content.as_ref(), &memory.user, &memory.agent] {
+    let mut traits = TraitsBuilder::default();
+    let mut take = |field: TextPart, text: &str, terms: &mut String| {
+        analyzer.terms(text, |term, word, part| {
+            terms.push_str(term);
+            terms.push(TERM_END);
+            length += u64::from(part == Part::Word);
+            traits.term(field, term, word, part);
+        });
+    };
+    let mut title_terms = String::new();
+    take(
+        TextPart::Title,
+        memory.title.as_deref().unwrap_or(""),
+        &mut title_terms,
+    );
+    terms.push_str(&title_terms);
+    take(TextPart::Other, &memory.user, &mut terms);
+    memory
+        .topics
+        .iter()
+        .for_each(|topic| take(TextPart::Other, topic, &mut terms));
+    take(TextPart::Content, content, &mut terms);
+    let traits = traits.finish(content);
+    filled.add_text(fields.words, terms);
+    filled.add_text(fields.title, title_terms);
+    for text in [content, &memory.user, &memory.agent] {
         filled.add_text(fields.runs, text);
     }
     for topic in &memory.topics {
@@ -177,12 +194,11 @@ pub(super) fn fill(
     filled.add_u64(fields.importance, memory.importance.map_or(0, u64::from));
     filled.add_f64(fields.confidence, memory.confidence.unwrap_or(0.0));
     filled.add_u64(fields.length, length);
-    let traits = Traits::of(memory, analyzer);
     filled.add_u64(fields.traits, traits.pack());
     for (field, part) in fields.sketch.into_iter().zip(traits.sketch.pack()) {
         filled.add_u64(field, part);
     }
-    filled.add_u64(fields.flags, flags(document, &content));
+    filled.add_u64(fields.flags, flags(document, content));
     let stamp = document.indexed.stamp;
     filled.add_u64(fields.size, stamp.size);
     filled.add_i64(fields.modified, stamp.modified);
@@ -190,11 +206,6 @@ pub(super) fn fill(
     filled.add_u64(fields.hash_high, (document.indexed.hash >> 64) as u64);
     filled.add_u64(fields.hash_low, document.indexed.hash as u64);
     filled
-}
-
-/// The content as far as it is searched: the file's bytes were cut, so the content is too.
-fn searched_content(memory: &Memory) -> Cow<'_, str> {
-    Cow::Borrowed(&memory.content)
 }
 
 /// The file's text with the values that stand in it escaped, so that a text search can rely on

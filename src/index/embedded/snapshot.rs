@@ -291,7 +291,7 @@ fn overlay_segment(
     let mut analyzer = index.analyzer();
     let mut writer = TantivyIndex::builder()
         .schema(index.schema.clone())
-        .tokenizers(schema::tokenizers(&analyzer))
+        .tokenizers(schema::tokenizers())
         .single_segment_index_writer::<TantivyDocument>(RamDirectory::create(), OVERLAY_BYTES)
         .map_err(unusable)?;
     for document in documents {

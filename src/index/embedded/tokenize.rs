@@ -6,8 +6,6 @@ use tantivy::tokenizer::Token;
 use tantivy::tokenizer::TokenStream;
 use tantivy::tokenizer::Tokenizer;
 
-use crate::words::Analyzer;
-
 /// Longer terms the index drops; a document holding one is counted by reading its text.
 pub(super) const MAX_RUN_BYTES: usize = 60_000;
 
@@ -73,30 +71,52 @@ impl TokenStream for Walk<'_> {
     }
 }
 
-/// The word rules of `words`.
-#[derive(Clone)]
-pub(super) struct Words {
-    analyzer: Analyzer,
-    terms: Terms,
+/// Ends each term of a text that was cut into terms before.
+pub(super) const TERM_END: char = '\0';
+
+/// Takes apart what [`TERM_END`] ends: the word rules are applied once, where a document is
+/// looked at for everything else too.
+#[derive(Clone, Default)]
+pub(super) struct Cut {
+    token: Token,
 }
 
-impl Words {
-    pub fn new(analyzer: Analyzer) -> Words {
-        Words {
-            analyzer,
-            terms: Terms::default(),
+/// Walks the terms of a text that was cut before.
+pub(super) struct CutWalk<'a> {
+    rest: &'a str,
+    token: &'a mut Token,
+}
+
+impl Tokenizer for Cut {
+    type TokenStream<'a> = CutWalk<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> CutWalk<'a> {
+        self.token.reset();
+        CutWalk {
+            rest: text,
+            token: &mut self.token,
         }
     }
 }
 
-impl Tokenizer for Words {
-    type TokenStream<'a> = Walk<'a>;
+impl TokenStream for CutWalk<'_> {
+    fn advance(&mut self) -> bool {
+        let Some(end) = memchr::memchr(TERM_END as u8, self.rest.as_bytes()) else {
+            return false;
+        };
+        self.token.text.clear();
+        self.token.text.push_str(&self.rest[..end]);
+        self.token.position = self.token.position.wrapping_add(1);
+        self.rest = &self.rest[end + 1..];
+        true
+    }
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Walk<'a> {
-        self.terms.clear();
-        let terms = &mut self.terms;
-        self.analyzer.terms(text, |term, _, _| terms.push(term));
-        Walk::over(&self.terms)
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
     }
 }
 
@@ -124,7 +144,7 @@ impl Tokenizer for Runs {
 #[derive(Clone, Default)]
 pub(super) struct Trigrams {
     terms: Terms,
-    seen: HashSet<u64, BuildMix>,
+    seen: Seen,
 }
 
 impl Tokenizer for Trigrams {
@@ -135,12 +155,48 @@ impl Tokenizer for Trigrams {
         self.seen.clear();
         let (terms, seen) = (&mut self.terms, &mut self.seen);
         trigrams(text, |key, trigram| {
-            if seen.insert(key) {
+            if seen.insert(key, trigram) {
                 trigram.iter().for_each(|&c| terms.text.push(c));
                 terms.ends.push(terms.text.len());
             }
         });
         Walk::over(&self.terms)
+    }
+}
+
+/// Which trigrams a text has shown so far: a bit each for those of ASCII, a set for the others.
+#[derive(Clone, Default)]
+struct Seen {
+    ascii: Vec<u64>,
+    touched: Vec<u32>,
+    others: HashSet<u64, BuildMix>,
+}
+
+impl Seen {
+    fn clear(&mut self) {
+        const WORDS: usize = (1 << 21) / 64;
+        self.ascii.resize(WORDS, 0);
+        for word in self.touched.drain(..) {
+            self.ascii[word as usize] = 0;
+        }
+        self.others.clear();
+    }
+
+    /// Whether the trigram is new.
+    fn insert(&mut self, key: u64, trigram: [char; 3]) -> bool {
+        if !trigram.iter().all(char::is_ascii) {
+            return self.others.insert(key);
+        }
+        let bit = trigram
+            .iter()
+            .fold(0_usize, |bit, &c| bit << 7 | c as usize);
+        let word = &mut self.ascii[bit / 64];
+        if *word == 0 {
+            self.touched.push((bit / 64) as u32);
+        }
+        let is_new = *word >> (bit % 64) & 1 == 0;
+        *word |= 1 << (bit % 64);
+        is_new
     }
 }
 
