@@ -16,7 +16,7 @@ pub(super) fn write(text: &str) -> Cow<'_, str> {
 /// which line-based readers of such files understand.
 pub(super) fn write_list(items: &[String]) -> String {
     let plain = items.iter().all(|item| {
-        plain_is_safe(item) && !item.contains([',', '[', ']', '{', '}', ':', '"', '\''])
+        plain_is_safe(item) && !item.contains([',', '[', ']', '{', '}', ':', '?', '"', '\''])
     });
     let items: Vec<Cow<'_, str>> = items
         .iter()
@@ -313,6 +313,18 @@ mod tests {
             assert_eq!(read_raw(&write(text)), text);
             assert_eq!(read(&write(text)), text);
         }
+    }
+
+    #[test]
+    fn a_list_is_plain_only_where_no_item_can_be_misread() {
+        let list = |items: &[&str]| {
+            let items: Vec<String> = items.iter().map(|item| (*item).to_owned()).collect();
+            write_list(&items)
+        };
+        assert_eq!(list(&["rust", "my notes"]), "[rust, my notes]");
+        // Python's reader ends a plain item of a flow list at a question mark, and fails.
+        assert_eq!(list(&["why?"]), "[\"why?\"]");
+        assert_eq!(list(&["a, b", "c"]), "[\"a, b\", \"c\"]");
     }
 
     #[test]
