@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::scalar;
+
 /// A top-level key with all its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -86,12 +88,25 @@ impl Layout {
 
     fn find_entries(&mut self, bytes: &[u8]) {
         let mut at = self.keys.start;
+        // How far the line is indented that opened a text of several lines, where `#` is a letter.
+        let mut text_below: Option<usize> = None;
         while at < self.keys.end {
             let line = line_at(bytes, at);
             at = line.end;
             let text = trim_line_end(&bytes[line.clone()]);
-            if text.is_empty() || text[0] == b'#' || text.iter().all(u8::is_ascii_whitespace) {
+            let blanks = text.iter().take_while(|b| b.is_ascii_whitespace()).count();
+            if blanks == text.len() {
                 continue;
+            }
+            if text_below.is_none_or(|opener| blanks <= opener) {
+                text_below = None;
+                // Indented or not, a comment stays where it is when the key above it changes.
+                if text[blanks] == b'#' {
+                    continue;
+                }
+                if opens_text(text) {
+                    text_below = Some(blanks);
+                }
             }
             if continues(text) {
                 // Blank lines and comments before it were passed over; they lie inside the value.
@@ -120,6 +135,20 @@ impl Layout {
 /// A line that belongs to the key above: indented, a list item, or the end of a flow value.
 fn continues(line: &[u8]) -> bool {
     matches!(line[0], b' ' | b'\t' | b']' | b'}') || line == b"-" || line.starts_with(b"- ")
+}
+
+/// Whether the lines below belong to a text: after `|` or `>`, or inside of open quotes.
+fn opens_text(line: &[u8]) -> bool {
+    let line = String::from_utf8_lossy(line);
+    let head = line.split(" #").next().unwrap_or(&line).trim_end();
+    let head = head.trim_end_matches(|c: char| c.is_ascii_digit() || c == '+' || c == '-');
+    if head.ends_with(['|', '>']) {
+        return true;
+    }
+    let value = line
+        .split_once(':')
+        .map_or("", |(_, value)| scalar::trim_blank(value));
+    value.starts_with(['"', '\'']) && scalar::unquote(value).is_none()
 }
 
 fn key_text(raw: &[u8]) -> String {
