@@ -1,0 +1,201 @@
+//! Checks that every module uses only the modules below it, and that each outside library, and
+//! each kind of side effect, is named only where it belongs.
+//!
+//! Rust lets the modules of one package use each other in circles, so the direction has to be
+//! checked here. To permit a new arrow, add it to `LAYERS`, and to `docs/ARCHITECTURE.md`: the
+//! change then shows up in review. Write one `use crate::module::…` per line; the grouped form
+//! `crate::{…}` is reported, as is `super::super::`.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// Each top-level module with the modules its files may name, lowest first.
+/// A module may name only modules listed before it.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("clock", &[]),
+    ("words", &[]),
+    ("format", &["model"]),
+    ("ranking", &["model", "words"]),
+    ("files", &["model", "format"]),
+    ("git", &[]),
+    ("import", &["model", "format"]),
+    ("index", &["model", "words", "ranking"]),
+    (
+        "engine",
+        &[
+            "model", "clock", "words", "format", "ranking", "files", "index", "git", "import",
+        ],
+    ),
+    ("dialect", &["model", "engine"]),
+    ("mcp", &["engine", "dialect"]),
+    ("config", &["model", "words", "git"]),
+    (
+        "cli",
+        &[
+            "model", "clock", "words", "format", "ranking", "files", "git", "import", "index",
+            "engine", "dialect", "mcp", "config",
+        ],
+    ),
+];
+
+/// Text that may occur only in the files of the listed modules. Tests at the end of a file may
+/// name anything: they set scenes that the module itself must not make.
+const ONLY_IN: &[(&str, &[&str])] = &[
+    ("serde_yaml::", &["format"]),
+    ("gray_matter::", &["import"]),
+    ("tempfile::", &["files"]),
+    ("tantivy::", &["index"]),
+    ("git2::", &["git"]),
+    ("rmcp::", &["mcp"]),
+    ("tokio::", &["mcp"]),
+    ("clap::", &["cli"]),
+    ("println!", &["cli", "main"]),
+    ("print!", &["cli", "main"]),
+    ("eprintln!", &["cli", "main"]),
+    ("eprint!", &["cli", "main"]),
+    ("dbg!", &[]),
+    ("Utc::now", &["clock"]),
+    ("Local::now", &["clock"]),
+    ("SystemTime::now", &["clock"]),
+    ("unsafe", &[]),
+    ("super::super::", &[]),
+    // Whatever changes a disk. `index` does so only inside its own folder below `.memdir/`, which
+    // it sets aside and removes when it is of no use; memory files are the business of `files`.
+    ("fs::write", &["files"]),
+    ("fs::copy", &["files"]),
+    ("fs::hard_link", &["files"]),
+    ("fs::create_dir", &["files"]),
+    ("fs::create_dir_all", &["files"]),
+    ("fs::rename", &["files", "index"]),
+    ("fs::remove_file", &["files"]),
+    ("fs::remove_dir", &["files"]),
+    ("fs::remove_dir_all", &["files", "index"]),
+    ("DirBuilder", &["files", "index"]),
+    ("OpenOptions", &["files"]),
+    ("File::create", &["files"]),
+    ("File::create_new", &["files"]),
+];
+
+#[test]
+fn the_table_lists_lower_layers_first() {
+    for (i, (module, may_use)) in LAYERS.iter().enumerate() {
+        for used in *may_use {
+            let below = LAYERS[..i].iter().any(|(lower, _)| lower == used);
+            assert!(
+                below,
+                "`{module}` may use `{used}`, which is not listed above it"
+            );
+        }
+    }
+}
+
+#[test]
+fn modules_use_only_what_lies_below_them() {
+    let violations = each_line(|module, line| {
+        // These put the parts together and see all of them.
+        if module == "main" || module == "lib" {
+            return Vec::new();
+        }
+        let Some((_, may_use)) = LAYERS.iter().find(|(name, _)| *name == module) else {
+            return vec![format!("`{module}` is missing from LAYERS")];
+        };
+        crate_paths(line.code)
+            .filter(|used| *used != module && !may_use.contains(used))
+            .map(|used| format!("`{module}` uses `{used}`"))
+            .collect()
+    });
+    assert!(violations.is_empty(), "\n{}", violations.join("\n"));
+}
+
+#[test]
+fn each_library_and_side_effect_has_its_home() {
+    let violations = each_line(|module, line| {
+        ONLY_IN
+            .iter()
+            .filter(|(text, homes)| {
+                !line.is_test && names(line.code, text) && !homes.contains(&module)
+            })
+            .map(|(text, homes)| format!("`{text}` belongs in {homes:?}"))
+            .collect()
+    });
+    assert!(violations.is_empty(), "\n{}", violations.join("\n"));
+}
+
+#[test]
+fn a_name_is_found_only_as_a_whole() {
+    assert!(names("let x = ort::run();", "ort::"));
+    assert!(!names("port::run()", "ort::"));
+    assert!(names("unsafe { x }", "unsafe"));
+    assert!(!names("#![deny(unsafe_code)]", "unsafe"));
+    assert!(!names("eprintln!()", "println!"));
+    assert!(names("std::fs::write(a, b)", "fs::write"));
+    assert!(!names("fs::create_dir_all(a)", "fs::create_dir"));
+}
+
+/// One line of a source file without its comment.
+struct Line<'a> {
+    code: &'a str,
+    /// It stands in the tests at the end of its file.
+    is_test: bool,
+}
+
+/// Collects what `check` has against each line of `src/`, with the place before it.
+fn each_line(check: impl Fn(&str, &Line<'_>) -> Vec<String>) -> Vec<String> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut violations = Vec::new();
+    for file in rust_files(&src) {
+        let module = top_module(&src, &file);
+        let text = fs::read_to_string(&file).unwrap();
+        let mut is_test = false;
+        for (number, line) in text.lines().enumerate() {
+            is_test |= line == "#[cfg(test)]";
+            let code = line.split("//").next().unwrap();
+            let found = check(&module, &Line { code, is_test });
+            let place = format!("{}:{}", file.display(), number + 1);
+            violations.extend(found.into_iter().map(|what| format!("{place}: {what}")));
+        }
+    }
+    violations
+}
+
+/// Whether `text` occurs in `code` as a name of its own: `ort::` is not in `port::`.
+fn names(code: &str, text: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices(text).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        let after = code[at + text.len()..].chars().next();
+        let ends_open = text.ends_with(is_word);
+        !before.is_some_and(is_word) && !(ends_open && after.is_some_and(is_word))
+    })
+}
+
+/// Yields `x` for every `crate::x` in a line of code.
+fn crate_paths(code: &str) -> impl Iterator<Item = &str> {
+    code.split("crate::").skip(1).map(|rest| {
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_'));
+        &rest[..end.unwrap_or(rest.len())]
+    })
+}
+
+/// Returns `index` for both `src/index.rs` and `src/index/writer.rs`.
+fn top_module(src: &Path, file: &Path) -> String {
+    let first = file.strip_prefix(src).unwrap().components().next().unwrap();
+    let first = first.as_os_str().to_str().unwrap();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+fn rust_files(dir: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
