@@ -6,7 +6,11 @@ use tantivy::schema::Field;
 use super::unusable;
 use crate::index::IndexError;
 
-/// The terms of one field of one segment, one after the other with a zero byte between.
+/// A byte that stands in no UTF-8 text, so in no term and in nothing that is looked for. A zero
+/// byte would not do: damaged files hold them.
+const END: u8 = 0xff;
+
+/// The terms of one field of one segment, one after the other, each with [`END`] after it.
 #[derive(Default)]
 pub(super) struct Lexicon {
     text: Vec<u8>,
@@ -19,7 +23,7 @@ impl Lexicon {
         let mut stream = terms.terms().stream().map_err(unusable)?;
         while stream.advance() {
             text.extend_from_slice(stream.key());
-            text.push(0);
+            text.push(END);
         }
         Ok(Lexicon { text })
     }
@@ -29,8 +33,8 @@ impl Lexicon {
         let finder = memchr::memmem::Finder::new(part);
         let mut from = 0;
         while let Some(at) = finder.find(&self.text[from..]).map(|at| from + at) {
-            let start = memchr::memrchr(0, &self.text[..at]).map_or(0, |zero| zero + 1);
-            let end = at + memchr::memchr(0, &self.text[at..]).unwrap_or(self.text.len() - at);
+            let start = memchr::memrchr(END, &self.text[..at]).map_or(0, |end| end + 1);
+            let end = at + memchr::memchr(END, &self.text[at..]).unwrap_or(self.text.len() - at);
             if let Ok(term) = std::str::from_utf8(&self.text[start..end]) {
                 each(term);
             }
