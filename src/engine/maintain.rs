@@ -3,16 +3,26 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use chrono::DateTime;
+use chrono::Duration;
+use chrono::Utc;
+
 use super::Engine;
 use super::EngineError;
 use super::freshness::parse;
 use super::freshness::stem_of;
 use crate::files::FilesError;
 use crate::files::Place;
+use crate::files::Version;
 use crate::format::FileNameKind;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::format::classify;
+use crate::index::Ask;
+use crate::index::Request;
+use crate::index::Snapshot;
+use crate::model::Filter;
 use crate::model::Problem;
+use crate::model::Visibility;
 
 /// Something to know or to mend about one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,17 +91,16 @@ impl Engine {
         let waiting = self.waiting();
         let mut findings = Vec::new();
         let reader = self.store.reader(Place::Files);
-        for name in snapshot.with_problems()? {
+        let mut names = snapshot.with_problems()?;
+        names.extend(self.in_the_future(snapshot.as_ref())?);
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
             let Ok(version) = reader.read(&name, MAX_INDEXED_BYTES as u64) else {
                 continue;
             };
-            let mut problems = parse(&version.entry, &version.bytes).problems;
-            if version.entry.stamp.size > MAX_INDEXED_BYTES as u64 {
-                problems.push(Problem::PartlyIndexed {
-                    bytes: version.entry.stamp.size,
-                });
-            }
-            findings.extend(problems.into_iter().map(|problem| finding(&name, problem)));
+            let problems = self.problems(&version).into_iter();
+            findings.extend(problems.map(|problem| finding(&name, problem)));
         }
         findings.extend(self.skipped_findings());
         let names: Vec<&str> = listing
@@ -157,17 +166,10 @@ impl Engine {
                 }
             };
             proof.files += 1;
-            let mut problems = parse(&version.entry, &version.bytes).problems;
-            if version.entry.stamp.size > MAX_INDEXED_BYTES as u64 {
-                problems.push(Problem::PartlyIndexed {
-                    bytes: version.entry.stamp.size,
-                });
-            }
-            proof.findings.extend(
-                problems
-                    .into_iter()
-                    .map(|problem| finding(&entry.name, problem)),
-            );
+            let problems = self.problems(&version).into_iter();
+            proof
+                .findings
+                .extend(problems.map(|problem| finding(&entry.name, problem)));
             match snapshot.indexed(&entry.name) {
                 None => proof
                     .index_faults
@@ -218,6 +220,45 @@ impl Engine {
         proof.findings.sort_by(|a, b| a.file.cmp(&b.file));
         proof.findings.dedup();
         Ok(proof)
+    }
+
+    /// What is wrong with a file, as its text, its size and the clock say.
+    fn problems(&self, version: &Version) -> Vec<Problem> {
+        let memory = parse(&version.entry, &version.bytes);
+        let mut problems = memory.problems;
+        let bytes = version.entry.stamp.size;
+        if bytes > MAX_INDEXED_BYTES as u64 {
+            problems.push(Problem::PartlyIndexed { bytes });
+        }
+        if memory.timestamp.utc() >= self.future() {
+            problems.push(Problem::Key {
+                key: "timestamp".to_owned(),
+                what: format!("`{}` lies in the future", memory.timestamp.as_str()),
+            });
+        }
+        problems
+    }
+
+    /// What is dated so late lies in the future whatever the zone of the clock that wrote it.
+    fn future(&self) -> DateTime<Utc> {
+        self.clock.now() + Duration::hours(24)
+    }
+
+    fn in_the_future(&self, snapshot: &dyn Snapshot) -> Result<Vec<String>, EngineError> {
+        let filter = Filter {
+            since: Some(self.future()),
+            visibility: Visibility::Everything,
+            ..Filter::default()
+        };
+        let request = Request {
+            ask: Ask::Everything,
+            filter: &filter,
+            now: self.clock.now(),
+            limit: usize::MAX / 2,
+            offset: 0,
+        };
+        let hits = snapshot.search(&request, &|_| None)?.hits;
+        Ok(hits.into_iter().map(|hit| hit.name).collect())
     }
 
     fn skipped_findings(&self) -> Vec<Finding> {

@@ -47,6 +47,11 @@ pub(super) const KEYS: [&str; 19] = [
 /// Keys that other programs write unquoted whatever their text; a comment cannot follow them.
 pub(super) const RAW_KEYS: [&str; 4] = ["id", "timestamp", "agent", "user"];
 
+const LIST_KEYS: [&str; 3] = ["topics", "tags", "supersedes"];
+
+/// Programs that name files in local time are at most so far away from a name in UTC.
+const MOST_APART: chrono::Duration = chrono::Duration::hours(24);
+
 /// Reads a memory file.
 ///
 /// `modified` stands in where neither the frontmatter nor the name states a time. What cannot be
@@ -173,12 +178,39 @@ impl<'a> Reader<'a> {
         }
         self.problems
             .extend(twice.into_iter().map(Problem::DuplicateKey));
+        for entry in self.layout.entries.clone() {
+            self.check_entry(&entry);
+        }
         for key in &KEYS[..5] {
             if self.layout.entry(key).is_none()
                 && !(*key == "topics" && self.layout.entry("tags").is_some())
             {
                 self.problems.push(Problem::MissingKey(key));
             }
+        }
+    }
+
+    /// What is wrong with a key's lines although their meaning is plain.
+    fn check_entry(&mut self, entry: &Entry) {
+        let key = entry.key.clone();
+        let (value, below) = (
+            self.text(entry.value.clone()),
+            self.text(entry.below.clone()),
+        );
+        if key == "<<" {
+            self.problems
+                .push(Problem::RefusedYaml("it holds a merge key".to_owned()));
+        }
+        if below.lines().any(|line| line.starts_with('\t')) {
+            let what = "is indented by a tab, which YAML does not allow".to_owned();
+            self.problems.push(Problem::Key {
+                key: key.clone(),
+                what,
+            });
+        }
+        if LIST_KEYS.contains(&key.as_str()) && !value::is_sound_list(&value, &below) {
+            let what = "holds a quoted text that has no end or an impossible escape".to_owned();
+            self.problems.push(Problem::Key { key, what });
         }
     }
 
@@ -265,6 +297,14 @@ impl<'a> Reader<'a> {
     fn timestamp(&mut self, stem: &Stem, modified: DateTime<Utc>) -> Timestamp {
         if let Some(text) = self.raw("timestamp").filter(|text| !text.is_empty()) {
             if let Some(timestamp) = Timestamp::parse(&text) {
+                let apart = stem.time().map(|time| (timestamp.utc() - time).abs());
+                if apart.is_some_and(|apart| apart > MOST_APART) {
+                    let what = format!("`{text}` is more than a day away from the file name");
+                    self.problems.push(Problem::Key {
+                        key: "timestamp".to_owned(),
+                        what,
+                    });
+                }
                 return timestamp;
             }
             let what = format!("`{text}` is no date and time in ISO 8601");

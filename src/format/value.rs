@@ -15,13 +15,8 @@ pub(super) fn read_list(value: &str, below: &str) -> Vec<String> {
     if first.is_empty() || first.starts_with('#') {
         return block_items(below);
     }
-    let whole = if below.is_empty() {
-        Cow::Borrowed(first)
-    } else {
-        Cow::Owned(format!("{first}\n{below}"))
-    };
-    if whole.starts_with('[') {
-        return json_list(&whole).unwrap_or_else(|| flow_items(&whole));
+    if let Some(whole) = flow_list(first, below) {
+        return json_list(&whole).unwrap_or_else(|| flow_items(&whole).0);
     }
     if let Some((text, _)) = scalar::unquote(first) {
         return vec![text.into_owned()];
@@ -32,6 +27,19 @@ pub(super) fn read_list(value: &str, below: &str) -> Vec<String> {
         .filter(|item| !item.is_empty())
         .map(str::to_owned)
         .collect()
+}
+
+/// Whether every quoted item of a flow list could be read; other spellings have no such fault.
+pub(super) fn is_sound_list(value: &str, below: &str) -> bool {
+    flow_list(scalar::trim_blank(value), below).is_none_or(|whole| flow_items(&whole).1)
+}
+
+/// The whole text of a list in brackets, which may go on below its first line.
+fn flow_list<'a>(first: &'a str, below: &str) -> Option<Cow<'a, str>> {
+    first.starts_with('[').then(|| match below {
+        "" => Cow::Borrowed(first),
+        below => Cow::Owned(format!("{first}\n{below}")),
+    })
 }
 
 fn json_list(text: &str) -> Option<Vec<String>> {
@@ -48,14 +56,16 @@ fn json_list(text: &str) -> Option<Vec<String>> {
         .collect()
 }
 
-/// Splits a flow list at its commas, outside of quotes; what follows the `]` is a comment.
-fn flow_items(text: &str) -> Vec<String> {
+/// Splits a flow list at its commas, outside of quotes; what follows the `]` is a comment. Says
+/// also whether every item that begins with a quote is a quoted text.
+fn flow_items(text: &str) -> (Vec<String>, bool) {
     let mut items = Vec::new();
+    let mut is_sound = true;
     let mut rest = &text[1..];
     loop {
         rest = rest.trim_start();
         if rest.is_empty() || rest.starts_with(']') {
-            return items;
+            return (items, is_sound);
         }
         if let Some((item, after)) = scalar::unquote(rest)
             && after.trim_start().starts_with([',', ']'])
@@ -63,6 +73,7 @@ fn flow_items(text: &str) -> Vec<String> {
             items.push(item.into_owned());
             rest = after.trim_start();
         } else {
+            is_sound &= !rest.starts_with(['"', '\'']);
             let end = rest.find([',', ']', '\n']).unwrap_or(rest.len());
             let item = rest[..end].trim().trim_matches(['"', '\'']);
             if !item.is_empty() {
