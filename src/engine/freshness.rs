@@ -37,8 +37,6 @@ pub(super) struct Freshness {
     folders: Vec<(String, i64)>,
     swept: Option<Sweep>,
     overlay: Overlay,
-    /// What is committed, without the overlay.
-    committed: Option<Arc<dyn Snapshot>>,
     /// What is committed with the overlay over it.
     current: Option<Arc<dyn Snapshot>>,
     /// Names that are no readable memories, with the reason.
@@ -133,8 +131,8 @@ impl Engine {
         if !freshness.overlay.files.is_empty() {
             self.wake();
         }
-        freshness.committed = Some(committed);
-        freshness.current = None;
+        // Without an overlay the committed state is the current one.
+        freshness.current = freshness.overlay.files.is_empty().then_some(committed);
         freshness.swept = Some(Sweep {
             at: started,
             cost: started.elapsed(),
@@ -251,7 +249,6 @@ impl Engine {
         batch.commit(freshness.verified)?;
         freshness.racy = 0;
         freshness.overlay = Overlay::default();
-        freshness.committed = None;
         freshness.current = None;
         Ok(())
     }
@@ -380,33 +377,26 @@ impl Changes {
     }
 }
 
-/// Compares the directory with what is indexed.
+/// Compares the directory with what is indexed: two listings in the order of names.
 fn changes(listing: &Listing, committed: &dyn Snapshot, verified: i64) -> Changes {
     let mut changes = Changes::default();
-    let mut known = 0;
-    for entry in &listing.entries {
-        let indexed: Option<Indexed> = committed.indexed(&entry.name);
-        known += usize::from(indexed.is_some());
-        match indexed {
-            Some(indexed) if indexed.stamp == entry.stamp => {
-                if indexed.racy && entry.stamp.modified > verified.saturating_sub(RACY_NANOS) {
+    let mut entries = listing.entries.iter().peekable();
+    committed.for_each(&mut |name, indexed| {
+        while let Some(new) = entries.next_if(|entry| entry.name.as_str() < name) {
+            changes.changed.push(new.clone());
+        }
+        match entries.next_if(|entry| entry.name == name) {
+            None => changes.removed.push(name.to_owned()),
+            Some(entry) if entry.stamp != indexed.stamp => changes.changed.push(entry.clone()),
+            Some(entry) => {
+                let in_doubt = entry.stamp.modified > verified.saturating_sub(RACY_NANOS);
+                if indexed.racy && in_doubt {
                     changes.racy.push(entry.clone());
                 }
             }
-            _ => changes.changed.push(entry.clone()),
         }
-    }
-    if known < committed.len() {
-        committed.for_each(&mut |name, _| {
-            let gone = listing
-                .entries
-                .binary_search_by(|e| e.name.as_str().cmp(name))
-                .is_err();
-            if gone {
-                changes.removed.push(name.to_owned());
-            }
-        });
-    }
+    });
+    changes.changed.extend(entries.cloned());
     changes
 }
 

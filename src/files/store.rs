@@ -13,8 +13,7 @@ use super::disk;
 use super::list::Entry;
 use super::list::Listing;
 use super::lock::Lock;
-use crate::format::FileNameKind;
-use crate::format::classify;
+use crate::format::is_memory_name;
 use crate::model::Stamp;
 
 /// The two folders a memory can lie in.
@@ -134,8 +133,7 @@ impl Store {
     /// Fails if the folder exists and cannot be read.
     pub fn list(&self, place: Place) -> Result<Listing, FilesError> {
         let folder = self.folder(place);
-        let is_memory = |name: &str| classify(name) != FileNameKind::Ignored;
-        match Listing::read(&folder, is_memory) {
+        match Listing::read(&folder, is_memory_name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Listing::default()),
             other => other.at("list", &folder),
         }

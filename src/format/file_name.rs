@@ -15,14 +15,18 @@ pub enum FileNameKind {
     Ignored,
 }
 
+/// Whether a file called `name` (without folders) is a memory, of whatever kind. Cheap: asked of
+/// every name in the directory.
+pub fn is_memory_name(name: &str) -> bool {
+    name.len() > 3 && name.ends_with(".md") && !name.starts_with(['.', '#'])
+}
+
 /// Tells what a file called `name` (without folders) is.
 pub fn classify(name: &str) -> FileNameKind {
-    let Some(stem) = name.strip_suffix(".md") else {
-        return FileNameKind::Ignored;
-    };
-    if stem.is_empty() || name.starts_with(['.', '#']) {
+    if !is_memory_name(name) {
         return FileNameKind::Ignored;
     }
+    let stem = name.strip_suffix(".md").unwrap_or(name);
     if let Some(stem) = Stem::parse(stem) {
         return FileNameKind::Memory(stem);
     }

@@ -20,6 +20,7 @@ mod value;
 pub use edit::edit;
 pub use file_name::FileNameKind;
 pub use file_name::classify;
+pub use file_name::is_memory_name;
 pub use limits::MAX_CONTENT_BYTES;
 pub use limits::MAX_INDEXED_BYTES;
 pub use read::parse;

@@ -122,7 +122,7 @@ pub trait Snapshot: Send + Sync {
     /// The indexed version of the file `name`.
     fn indexed(&self, name: &str) -> Option<Indexed>;
 
-    /// Every indexed file name with its version, in no order.
+    /// Every indexed file name with its version, in the order of the names.
     fn for_each(&self, each: &mut dyn FnMut(&str, Indexed));
 
     /// How many memories end with the eight hex digits `handle`.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use chrono::DateTime;
-use chrono::NaiveDateTime;
+use chrono::NaiveDate;
 use chrono::Utc;
 
 /// Eight lower-case hex digits: the short handle of a memory, what agents pass around.
@@ -111,21 +111,32 @@ impl fmt::Display for Stem {
     }
 }
 
+/// Reads `YYYYMMDD_HHMMSS_<8 hex>` with a real date and time.
 fn canonical_parts(text: &str) -> Option<(DateTime<Utc>, Handle)> {
     let bytes = text.as_bytes();
     if bytes.len() != 24 || bytes[8] != b'_' || bytes[15] != b'_' {
         return None;
     }
     let handle = Handle::parse(text.get(16..)?)?;
-    if !bytes[..8]
-        .iter()
-        .chain(&bytes[9..15])
-        .all(u8::is_ascii_digit)
-    {
-        return None;
-    }
-    let time = NaiveDateTime::parse_from_str(&text[..15], "%Y%m%d_%H%M%S").ok()?;
-    Some((time.and_utc(), handle))
+    let number = |digits: &[u8]| {
+        digits.iter().try_fold(0_u32, |sum, digit| {
+            digit
+                .is_ascii_digit()
+                .then(|| sum * 10 + u32::from(digit - b'0'))
+        })
+    };
+    let (year, month, day) = (
+        number(&bytes[..4])?,
+        number(&bytes[4..6])?,
+        number(&bytes[6..8])?,
+    );
+    let (hour, minute, second) = (
+        number(&bytes[9..11])?,
+        number(&bytes[11..13])?,
+        number(&bytes[13..15])?,
+    );
+    let date = NaiveDate::from_ymd_opt(year.try_into().ok()?, month, day)?;
+    Some((date.and_hms_opt(hour, minute, second)?.and_utc(), handle))
 }
 
 #[cfg(test)]

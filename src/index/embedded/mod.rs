@@ -44,6 +44,8 @@ pub struct EmbeddedIndex {
     schema: Schema,
     fields: Fields,
     open: Mutex<Option<Opened>>,
+    /// The last committed state that was looked at.
+    committed: Mutex<Option<Arc<EmbeddedSnapshot>>>,
 }
 
 /// The files of the index, opened.
@@ -77,6 +79,7 @@ impl EmbeddedIndex {
             schema,
             fields,
             open: Mutex::new(None),
+            committed: Mutex::new(None),
         }
     }
 
@@ -120,15 +123,28 @@ impl EmbeddedIndex {
 
 impl Index for EmbeddedIndex {
     fn snapshot(&self, overlay: &Overlay) -> Result<Arc<dyn Snapshot>, IndexError> {
-        let opened = self.opened()?;
+        let mut opened = self.opened()?;
         if let Err(error) = opened.reader.reload() {
             // Another process may have begun the index anew below us: look once more.
-            self.close();
             tracing::debug!(%error, "the index is opened again");
-            let opened = self.opened()?;
-            return EmbeddedSnapshot::of(self, &opened, overlay).map(|s| Arc::new(s) as _);
+            self.close();
+            opened = self.opened()?;
         }
-        EmbeddedSnapshot::of(self, &opened, overlay).map(|snapshot| Arc::new(snapshot) as _)
+        let state = opened.index.load_metas().map_err(unusable)?;
+        if !overlay.files.is_empty() {
+            return Ok(Arc::new(EmbeddedSnapshot::of(
+                self, &opened, &state, overlay,
+            )?));
+        }
+        let mut committed = self
+            .committed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = committed.as_ref().filter(|known| known.is_of(&state)) {
+            return Ok(Arc::clone(known) as _);
+        }
+        let snapshot = Arc::new(EmbeddedSnapshot::of(self, &opened, &state, overlay)?);
+        Ok(Arc::clone(committed.insert(snapshot)) as _)
     }
 
     fn batch(&self, expected: usize) -> Result<Box<dyn Batch + '_>, IndexError> {

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use tantivy::DocSet;
 use tantivy::Index as TantivyIndex;
+use tantivy::IndexMeta;
 use tantivy::SegmentReader;
 use tantivy::TERMINATED;
 use tantivy::TantivyDocument;
@@ -48,10 +49,11 @@ pub(super) struct EmbeddedSnapshot {
     pub(super) table: Table,
     segments: Vec<Segment>,
     verified: i64,
+    /// Tells one committed state from another.
+    state: String,
     /// Lent to one search at a time; its memory of stems is worth more than a fresh one.
     analyzer: Mutex<Analyzer>,
     names: OnceLock<Names>,
-    by_name: OnceLock<HashMap<String, u32>>,
 }
 
 struct Segment {
@@ -69,6 +71,7 @@ impl EmbeddedSnapshot {
     pub fn of(
         index: &EmbeddedIndex,
         opened: &Opened,
+        state: &IndexMeta,
         overlay: &Overlay,
     ) -> Result<EmbeddedSnapshot, IndexError> {
         let searcher = opened.reader.searcher();
@@ -88,16 +91,24 @@ impl EmbeddedSnapshot {
                 topic_runs: OnceLock::new(),
             })
             .collect();
-        let payload = opened.index.load_metas().map_err(unusable)?.payload;
         Ok(EmbeddedSnapshot {
             fields: index.fields,
             table,
             segments,
-            verified: payload.and_then(|text| text.parse().ok()).unwrap_or(0),
+            verified: state
+                .payload
+                .as_ref()
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(0),
+            state: state_key(state),
             analyzer: Mutex::new(index.analyzer()),
             names: OnceLock::new(),
-            by_name: OnceLock::new(),
         })
+    }
+
+    /// Whether this is the view of the committed `state`, with nothing over it.
+    pub fn is_of(&self, state: &IndexMeta) -> bool {
+        self.state == state_key(state)
     }
 
     /// Calls `each` with every live row that holds the term `text` in `field`, and how often.
@@ -306,6 +317,27 @@ fn overlay_segment(
         .collect()
 }
 
+/// A text that differs between any two committed states.
+fn state_key(state: &IndexMeta) -> String {
+    let segments: Vec<String> = state
+        .segments
+        .iter()
+        .map(|segment| {
+            format!(
+                "{}:{:?}",
+                segment.id().uuid_string(),
+                segment.delete_opstamp()
+            )
+        })
+        .collect();
+    format!(
+        "{} {:?} {}",
+        state.opstamp,
+        state.payload,
+        segments.join(" ")
+    )
+}
+
 fn intersection(one: &[u32], other: &[u32]) -> Vec<u32> {
     let (mut here, mut there) = (one.iter().peekable(), other.iter().peekable());
     let mut common = Vec::new();
@@ -427,18 +459,11 @@ impl Snapshot for EmbeddedSnapshot {
     }
 
     fn indexed(&self, name: &str) -> Option<Indexed> {
-        let by_name = self.by_name.get_or_init(|| {
-            self.table
-                .by_name()
-                .into_iter()
-                .map(|(name, row)| (name.to_owned(), row))
-                .collect()
-        });
-        by_name.get(name).map(|&row| self.table.indexed(row))
+        self.table.row(name).map(|row| self.table.indexed(row))
     }
 
     fn for_each(&self, each: &mut dyn FnMut(&str, Indexed)) {
-        for row in 0..self.table.len() as u32 {
+        for &row in self.table.by_name() {
             each(self.table.name(row), self.table.indexed(row));
         }
     }

@@ -29,6 +29,8 @@ pub(super) struct Table {
     pub confidence: Vec<f32>,
     pub flags: Vec<u8>,
     indexed: Vec<Indexed>,
+    /// Rows in the order of their names.
+    by_name: Vec<u32>,
     /// What ranking knows of the rows.
     pub collection: Collection,
 }
@@ -149,6 +151,11 @@ impl Table {
                 .then_with(|| name(a).cmp(name(b)))
         });
         let rows = table.place(&unplaced, segments, &columns);
+        let mut by_name: Vec<u32> = (0..table.len() as u32).collect();
+        // Names lie in the arena in each segment's order of documents, mostly that of names.
+        by_name.sort_unstable_by_key(|&row| table.name_ranges[row as usize]);
+        by_name.sort_by(|&a, &b| table.name(a).cmp(table.name(b)));
+        table.by_name = by_name;
         table.collection.set_users(users.words);
         table.collection.find_episodes();
         Ok((table, rows))
@@ -215,11 +222,18 @@ impl Table {
         self.indexed[row as usize]
     }
 
-    /// The row of each name.
-    pub fn by_name(&self) -> HashMap<&str, u32> {
-        (0..self.len() as u32)
-            .map(|row| (self.name(row), row))
-            .collect()
+    /// The row of the file `name`.
+    pub fn row(&self, name: &str) -> Option<u32> {
+        let at = self
+            .by_name
+            .binary_search_by(|&row| self.name(row).cmp(name))
+            .ok()?;
+        Some(self.by_name[at])
+    }
+
+    /// The rows in the order of their names.
+    pub fn by_name(&self) -> &[u32] {
+        &self.by_name
     }
 }
 
@@ -244,7 +258,9 @@ fn texts(column: &StrColumn) -> Result<Texts, IndexError> {
     let mut stream = column.dictionary().stream().map_err(failed)?;
     while stream.advance() {
         let start = texts.text.len() as u32;
-        texts.text.push_str(&String::from_utf8_lossy(stream.key()));
+        texts
+            .text
+            .push_str(std::str::from_utf8(stream.key()).unwrap_or_default());
         texts.ranges.push((start, texts.text.len() as u32));
     }
     Ok(texts)
