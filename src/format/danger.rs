@@ -9,7 +9,7 @@ use super::limits::MAX_DEPTH;
 ///
 /// Errs on the side of refusal: a plain scalar that merely begins like an anchor is refused too,
 /// as YAML itself would not read it as text.
-pub(super) fn find(yaml: &str) -> Option<&'static str> {
+pub fn find(yaml: &str) -> Option<&'static str> {
     let mut depth = 0_usize;
     let mut indents: Vec<usize> = Vec::new();
     for line in yaml.lines() {

@@ -17,6 +17,7 @@ mod render;
 mod scalar;
 mod value;
 
+pub use danger::find as yaml_danger;
 pub use edit::edit;
 pub use file_name::FileNameKind;
 pub use file_name::classify;

@@ -1,7 +1,690 @@
-//! TO BE WRITTEN
+//! Exports of other programs as JSON → memories: one object a line, or one list of objects.
+//!
+//! Each object is read by itself, from a file or standard input of any length. What is known by
+//! another name elsewhere (`text`, `tags`, `priority` …) finds its field; what is not known, or has
+//! a value the field cannot hold, is kept in the metadata under its own key.
+
+use std::fs::File;
+use std::io;
+use std::io::BufRead;
+use std::io::BufReader;
+use std::io::Cursor;
+use std::io::Read;
+use std::path::Path;
+
 use super::Defaults;
+use super::Foreign;
 use super::ImportError;
 use super::Memories;
-pub fn jsonl(_path: &std::path::Path, _defaults: &Defaults) -> Result<Memories, ImportError> {
-    todo!()
+use super::draft::Draft;
+use super::fields;
+use super::fields::Fields;
+use super::source_file::io_error;
+use crate::model::MetaValue;
+
+/// Eight times the longest memory: room for every character to be escaped.
+const MAX_RECORD_BYTES: usize = 8 * 1024 * 1024;
+/// Where `memories` must begin in an object that wraps the list.
+const HEAD_BYTES: u64 = 64 * 1024;
+/// More metadata than this fits into no frontmatter, however it is written.
+const MAX_METADATA_BYTES: usize = 16 * 1024;
+
+/// The memories of the file at `path`, or of standard input for `-`, in their order.
+///
+/// # Errors
+///
+/// Fails if the file cannot be read.
+pub fn jsonl(path: &Path, defaults: &Defaults) -> Result<Memories, ImportError> {
+    if path == Path::new("-") {
+        return memories(io::stdin(), path, "standard input", defaults);
+    }
+    let file = File::open(path).map_err(|source| io_error(path, source))?;
+    memories(file, path, &path.display().to_string(), defaults)
+}
+
+fn memories(
+    mut input: impl Read + 'static,
+    path: &Path,
+    name: &str,
+    defaults: &Defaults,
+) -> Result<Memories, ImportError> {
+    let mut head = Vec::new();
+    input
+        .by_ref()
+        .take(HEAD_BYTES)
+        .read_to_end(&mut head)
+        .map_err(|source| io_error(path, source))?;
+    let (form, start) = Form::of(&head);
+    let mut records = Records {
+        line: 1 + memchr::memchr_iter(b'\n', &head[..start]).count(),
+        input: BufReader::new(Cursor::new(head.split_off(start)).chain(input)),
+        form,
+    };
+    let path = path.to_owned();
+    let name = name.to_owned();
+    let defaults = defaults.clone();
+    Ok(Box::new(std::iter::from_fn(move || {
+        let record = match records.next() {
+            Ok(record) => record?,
+            Err(source) => {
+                records.form = Form::Ended;
+                return Some(Err(io_error(&path, source)));
+            }
+        };
+        Some(foreign(record, &name, &defaults))
+    })))
+}
+
+/// How the objects of an input are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Lines,
+    /// The elements of an array that is the whole input.
+    List,
+    /// The elements of an array in an object; what follows the array is not looked at.
+    WrappedList,
+    AfterList,
+    Ended,
+}
+
+impl Form {
+    /// Tells the form by the first bytes, and where the first line or element begins.
+    fn of(head: &[u8]) -> (Form, usize) {
+        let bom = if head.starts_with(b"\xef\xbb\xbf") {
+            3
+        } else {
+            0
+        };
+        let start = skip_blanks(head, bom);
+        match head.get(start) {
+            Some(b'[') => {
+                // A line that is no JSON may begin with a bracket, too.
+                let inside = skip_blanks(head, start + 1);
+                match head.get(inside) {
+                    Some(b'{' | b']') => (Form::List, start + 1),
+                    _ => (Form::Lines, bom),
+                }
+            }
+            Some(b'{') => match wrapped_list(head, start) {
+                Some(inside) => (Form::WrappedList, inside),
+                None => (Form::Lines, bom),
+            },
+            _ => (Form::Lines, bom),
+        }
+    }
+}
+
+fn skip_blanks(bytes: &[u8], from: usize) -> usize {
+    from + bytes[from..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_whitespace())
+        .count()
+}
+
+/// Finds `"memories": [` among the keys of the object that begins at `start`.
+fn wrapped_list(head: &[u8], start: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut at = start;
+    while at < head.len() {
+        match head[at] {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth <= 1 => return None,
+            b'}' | b']' => depth -= 1,
+            b'"' => {
+                let end = string_end(head, at)?;
+                let colon = skip_blanks(head, end);
+                if depth == 1 && &head[at..end] == b"\"memories\"" && head.get(colon) == Some(&b':')
+                {
+                    let open = skip_blanks(head, colon + 1);
+                    return (head.get(open) == Some(&b'[')).then_some(open + 1);
+                }
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Where the string that begins at `start` has ended; JSON allows no line feed in it.
+fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        match bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\n' => return None,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// One object's bytes with the line they begin at, or what stands there instead.
+struct Record {
+    line: usize,
+    bytes: Result<Vec<u8>, Fault>,
+}
+
+impl Record {
+    fn fault(line: usize, fault: Fault) -> Record {
+        Record {
+            line,
+            bytes: Err(fault),
+        }
+    }
+}
+
+enum Fault {
+    TooLong,
+    ListNotClosed,
+    TextAfterList,
+}
+
+/// Cuts an input into records, holding one of them at a time.
+struct Records<R> {
+    input: R,
+    form: Form,
+    line: usize,
+}
+
+impl<R: BufRead> Records<R> {
+    fn next(&mut self) -> io::Result<Option<Record>> {
+        match self.form {
+            Form::Lines => self.next_line(),
+            Form::List | Form::WrappedList => self.next_element(),
+            Form::AfterList => self.after_list(),
+            Form::Ended => Ok(None),
+        }
+    }
+
+    fn next_line(&mut self) -> io::Result<Option<Record>> {
+        loop {
+            let mut line = Bounded::default();
+            let mut is_end = true;
+            loop {
+                let chunk = self.input.fill_buf()?;
+                if chunk.is_empty() {
+                    break;
+                }
+                is_end = false;
+                let newline = memchr::memchr(b'\n', chunk);
+                let length = newline.map_or(chunk.len(), |at| at + 1);
+                line.extend(&chunk[..length]);
+                self.input.consume(length);
+                if newline.is_some() {
+                    break;
+                }
+            }
+            if is_end {
+                return Ok(None);
+            }
+            self.line += 1;
+            if !line.is_blank {
+                return Ok(Some(line.record(self.line - 1)));
+            }
+        }
+    }
+
+    fn next_element(&mut self) -> io::Result<Option<Record>> {
+        let mut element = Bounded::default();
+        let mut first_line = self.line;
+        let mut nesting = Nesting::default();
+        loop {
+            let Some(byte) = self.next_byte()? else {
+                if nesting.is_outside() && !element.is_blank {
+                    return Ok(Some(element.record(first_line)));
+                }
+                self.form = Form::Ended;
+                return Ok(Some(Record::fault(first_line, Fault::ListNotClosed)));
+            };
+            if nesting.is_outside() && matches!(byte, b',' | b']') {
+                if byte == b']' {
+                    self.form = match self.form {
+                        Form::List => Form::AfterList,
+                        _ => Form::Ended,
+                    };
+                }
+                if !element.is_blank {
+                    return Ok(Some(element.record(first_line)));
+                }
+                if byte == b']' {
+                    return self.next();
+                }
+                continue;
+            }
+            if element.is_blank {
+                first_line = self.line;
+            }
+            if byte == b'\n' {
+                self.line += 1;
+                if nesting.in_string {
+                    // JSON allows no line feed in a string: its object is broken, and the next
+                    // one may begin here.
+                    return Ok(Some(element.record(first_line)));
+                }
+            }
+            if !(element.is_blank && byte.is_ascii_whitespace()) {
+                nesting.step(byte);
+                element.extend(&[byte]);
+            }
+        }
+    }
+
+    fn after_list(&mut self) -> io::Result<Option<Record>> {
+        self.form = Form::Ended;
+        while let Some(byte) = self.next_byte()? {
+            if !byte.is_ascii_whitespace() {
+                return Ok(Some(Record::fault(self.line, Fault::TextAfterList)));
+            }
+            self.line += usize::from(byte == b'\n');
+        }
+        Ok(None)
+    }
+
+    fn next_byte(&mut self) -> io::Result<Option<u8>> {
+        let byte = self.input.fill_buf()?.first().copied();
+        self.input.consume(usize::from(byte.is_some()));
+        Ok(byte)
+    }
+}
+
+/// Bytes up to [`MAX_RECORD_BYTES`]; what comes after them is only noticed.
+struct Bounded {
+    bytes: Vec<u8>,
+    is_blank: bool,
+    is_too_long: bool,
+}
+
+impl Default for Bounded {
+    fn default() -> Bounded {
+        Bounded {
+            bytes: Vec::new(),
+            is_blank: true,
+            is_too_long: false,
+        }
+    }
+}
+
+impl Bounded {
+    fn extend(&mut self, more: &[u8]) {
+        self.is_blank = self.is_blank && more.iter().all(u8::is_ascii_whitespace);
+        let room = MAX_RECORD_BYTES - self.bytes.len();
+        self.is_too_long = self.is_too_long || more.len() > room;
+        self.bytes.extend_from_slice(&more[..more.len().min(room)]);
+    }
+
+    fn record(self, line: usize) -> Record {
+        let bytes = if self.is_too_long {
+            Err(Fault::TooLong)
+        } else {
+            Ok(self.bytes)
+        };
+        Record { line, bytes }
+    }
+}
+
+/// Whether the bytes so far have left every bracket and string they opened.
+#[derive(Default)]
+struct Nesting {
+    depth: usize,
+    in_string: bool,
+    is_escaped: bool,
+}
+
+impl Nesting {
+    fn is_outside(&self) -> bool {
+        self.depth == 0 && !self.in_string
+    }
+
+    fn step(&mut self, byte: u8) {
+        if self.in_string {
+            let ends = byte == b'"' && !self.is_escaped;
+            self.is_escaped = byte == b'\\' && !self.is_escaped;
+            self.in_string = !ends;
+            return;
+        }
+        match byte {
+            b'"' => (self.in_string, self.is_escaped) = (true, false),
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+}
+
+fn foreign(record: Record, name: &str, defaults: &Defaults) -> Result<Foreign, ImportError> {
+    let Record { line, bytes } = record;
+    let error = |line: usize, what: String| ImportError::Unreadable {
+        source_name: format!("{name}:{line}"),
+        what,
+    };
+    let bytes = bytes.map_err(|fault| error(line, fault.what()))?;
+    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|cause| {
+        let what = cause.to_string();
+        let what = what.split(" at line ").next().unwrap_or_default();
+        let what = format!("column {}: it is no JSON: {what}", cause.column());
+        error(line + cause.line().saturating_sub(1), what)
+    })?;
+    let MetaValue::Map(entries) = fields::from_json(value) else {
+        return Err(error(line, "it is no JSON object".to_owned()));
+    };
+    let mut draft = Draft::new(format!("{name}:{line}"));
+    fill(&mut draft, Fields(entries), defaults)?;
+    draft.finish(defaults)
+}
+
+impl Fault {
+    fn what(&self) -> String {
+        match self {
+            Fault::TooLong => {
+                format!("it has more than {MAX_RECORD_BYTES} bytes. Split the memory first.")
+            }
+            Fault::ListNotClosed => {
+                "the list has no closing `]`. The file may have been cut off here.".to_owned()
+            }
+            Fault::TextAfterList => "what follows the list was not read".to_owned(),
+        }
+    }
+}
+
+fn fill(draft: &mut Draft, mut fields: Fields, defaults: &Defaults) -> Result<(), ImportError> {
+    let Some(content) = fields.take(&["text", "content", "value"], fields::any_text) else {
+        return Err(draft.error("it has no text: no `text`, `content` or `value`".to_owned()));
+    };
+    let memory = &mut draft.memory;
+    memory.content = content;
+    memory.timestamp = fields.take(&["timestamp", "created_at"], fields::moment);
+    memory.agent = fields.take(&["agent"], fields::text).unwrap_or_default();
+    memory.user = fields.take(&["user"], fields::text).unwrap_or_default();
+    memory.topics = fields.take_topics();
+    memory.title = fields.take(&["title", "key"], fields::text);
+    memory.kind = fields.take(&["kind", "type"], fields::word);
+    memory.scope = fields.take(&["scope"], fields::word);
+    memory.namespace = fields
+        .take(&["namespace", "category", "source_group"], fields::text)
+        .or_else(|| fields.take(&["scope"], fields::text))
+        .or_else(|| defaults.namespace.clone());
+    memory.tier = fields.take(&["tier"], fields::word);
+    memory.importance = fields.take(&["importance", "priority"], fields::importance);
+    memory.confidence = fields.take(&["confidence"], fields::confidence);
+    memory.source = fields.take(&["source"], fields::text);
+    memory.status = fields.take(&["status"], fields::text);
+    memory.expires = fields.take(&["expires", "expires_at"], fields::moment);
+    memory.supersedes = fields
+        .take(&["supersedes"], fields::list)
+        .unwrap_or_default();
+    memory.links = fields.take(&["links"], fields::links).unwrap_or_default();
+    let id = fields.take(&["id"], fields::text);
+    let metadata = fields.take(&["metadata"], fields::map).unwrap_or_default();
+    let bytes = size_of(&metadata) + size_of(&fields.0);
+    if bytes > MAX_METADATA_BYTES {
+        let what = format!(
+            "its metadata has {bytes} bytes, more than {MAX_METADATA_BYTES}. Shorten it, or move \
+             the longest field into the text."
+        );
+        return Err(draft.error(what));
+    }
+    for (key, value) in metadata.into_iter().chain(fields.rest()) {
+        draft.keep(&key, value);
+    }
+    draft.called(id);
+    Ok(())
+}
+
+/// At most as many bytes as it takes to write the entries.
+fn size_of(entries: &[(String, MetaValue)]) -> usize {
+    fn value_size(value: &MetaValue) -> usize {
+        match value {
+            MetaValue::Text(text) => text.len(),
+            MetaValue::List(items) => items.iter().map(|item| 1 + value_size(item)).sum(),
+            MetaValue::Map(entries) => size_of(entries),
+            _ => 1,
+        }
+    }
+    entries
+        .iter()
+        .map(|(key, value)| 3 + key.len() + value_size(value))
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Kind;
+    use crate::model::Link;
+    use crate::model::Scope;
+    use crate::model::Tier;
+
+    fn defaults() -> Defaults {
+        Defaults {
+            agent: "importer".to_owned(),
+            user: "me".to_owned(),
+            namespace: None,
+        }
+    }
+
+    fn read(input: impl Into<Vec<u8>>) -> Vec<Result<Foreign, ImportError>> {
+        let input = Cursor::new(input.into());
+        memories(input, Path::new("in"), "in.jsonl", &defaults())
+            .unwrap()
+            .collect()
+    }
+
+    #[track_caller]
+    fn one(line: &str) -> Foreign {
+        let mut all = read(line);
+        assert_eq!(all.len(), 1, "{all:?}");
+        all.remove(0).unwrap()
+    }
+
+    #[test]
+    fn a_line_of_the_evaluation_sets_is_read_whole() {
+        let foreign = one(
+            r#"{"id": "conv-26/S1F0", "timestamp": "2023-05-08T13:57:00", "user": "Caroline", "agent": "chat", "text": "Caroline attended.", "session": "conv-26/S1", "scope": "conv-26"}"#,
+        );
+        let memory = foreign.memory;
+        assert_eq!(foreign.source_id.as_deref(), Some("conv-26/S1F0"));
+        assert_eq!(foreign.source, "in.jsonl:1");
+        assert_eq!(memory.timestamp.unwrap().as_str(), "2023-05-08T13:57:00");
+        assert_eq!(
+            (memory.user.as_str(), memory.agent.as_str()),
+            ("Caroline", "chat")
+        );
+        assert_eq!(memory.content, "Caroline attended.");
+        assert_eq!(memory.namespace.as_deref(), Some("conv-26"));
+        assert_eq!(memory.scope, None);
+        let session = MetaValue::Text("conv-26/S1".to_owned());
+        assert_eq!(memory.metadata, [("session".to_owned(), session)]);
+    }
+
+    #[test]
+    fn every_field_is_known_by_its_other_names() {
+        let memory = one(
+            r##"{"value": "v", "tags": "a, b", "key": "k.x", "category": "tools", "scope": "global", "type": "semantic", "tier": "long", "priority": 7, "confidence": 0.5, "source": "session", "status": "active", "expires_at": "2030-01-01T00:00:00Z", "supersedes": ["old"], "links": [{"target": "x", "relation": "elaborates"}, "y"], "created_at": 1768382100, "id": 12}"##,
+        );
+        assert_eq!(memory.source_id.as_deref(), Some("12"));
+        let memory = memory.memory;
+        assert_eq!(memory.content, "v");
+        assert_eq!(memory.topics, ["a", "b"]);
+        assert_eq!(memory.title.as_deref(), Some("k.x"));
+        assert_eq!(memory.namespace.as_deref(), Some("tools"));
+        assert_eq!(memory.scope, Some(Scope::Global));
+        assert_eq!(memory.kind, Some(Kind::Semantic));
+        assert_eq!(memory.tier, Some(Tier::Long));
+        assert_eq!((memory.importance, memory.confidence), (Some(7), Some(0.5)));
+        assert_eq!(memory.source.as_deref(), Some("session"));
+        assert_eq!(memory.status.as_deref(), Some("active"));
+        assert_eq!(memory.expires.unwrap().as_str(), "2030-01-01T00:00:00Z");
+        assert_eq!(memory.supersedes, ["old"]);
+        let link = |to: &str, relation: &str| Link {
+            to: to.to_owned(),
+            relation: relation.to_owned(),
+        };
+        assert_eq!(
+            memory.links,
+            [link("x", "elaborates"), link("y", "related-to")]
+        );
+        let at = memory.timestamp.unwrap().utc().to_rfc3339();
+        assert_eq!(at, "2026-01-14T09:15:00+00:00");
+        assert_eq!(
+            (memory.agent.as_str(), memory.user.as_str()),
+            ("importer", "me")
+        );
+        assert_eq!(memory.metadata, []);
+    }
+
+    #[test]
+    fn what_a_field_cannot_hold_is_kept_in_the_metadata() {
+        check_metadata(r#""importance": 50"#, r#"{"importance": 50}"#);
+        check_metadata(r#""importance": 0"#, r#"{"importance": 0}"#);
+        check_metadata(r#""priority": "high""#, r#"{"priority": "high"}"#);
+        check_metadata(r#""confidence": 1.5"#, r#"{"confidence": 1.5}"#);
+        check_metadata(r#""kind": "recipe""#, r#"{"kind": "recipe"}"#);
+        check_metadata(r#""timestamp": "now""#, r#"{"timestamp": "now"}"#);
+        check_metadata(r#""source": {"a": 1}"#, r#"{"source": {"a": 1}}"#);
+        check_metadata(r#""links": [{"a": 1}]"#, r#"{"links": [{"a": 1}]}"#);
+        check_metadata(r#""tags": [["a"]]"#, r#"{"tags": [["a"]]}"#);
+        check_metadata(r#""text": ["a"]"#, r#"{"text": ["a"]}"#);
+        check_metadata(r#""namespace": "n", "scope": "s""#, r#"{"scope": "s"}"#);
+        check_metadata(r#""title": null, "x": null, "status": """#, "{}");
+        check_metadata(r#""a": 1, "metadata": {"a": 2}"#, r#"{"a": 2, "a_2": 1}"#);
+        check_metadata(r#""metadata": "free""#, r#"{"metadata": "free"}"#);
+        check_metadata(
+            r#""n": 18446744073709551615"#,
+            r#"{"n": "18446744073709551615"}"#,
+        );
+    }
+
+    #[track_caller]
+    fn check_metadata(fields: &str, expected: &str) {
+        let foreign = one(&format!("{{\"content\": \"t\", {fields}}}"));
+        let found = fields::to_json(&MetaValue::Map(foreign.memory.metadata));
+        let expected: serde_json::Value = serde_json::from_str(expected).unwrap();
+        assert_eq!(found, expected, "{fields}");
+    }
+
+    #[test]
+    fn one_object_a_line_a_list_and_a_list_in_an_object_are_told_apart() {
+        check_contents("{\"text\":\"a\"}\n\n{\"text\":\"b\"}\r\n", &["1 a", "3 b"]);
+        check_contents("\u{feff}{\"text\":\"a\"}", &["1 a"]);
+        check_contents("[{\"text\":\"a\"},{\"text\":\"b\"}]\n", &["1 a", "1 b"]);
+        check_contents(
+            " [\n {\n\"text\":\"],[\\\"\"},\n{\"text\":\"b\"}\n]",
+            &["2 ],[\"", "4 b"],
+        );
+        check_contents(
+            "{\"version\": {\"memories\": [1]},\n \"memories\" : [{\"text\":\"a\"}], \"relations\": [1]}",
+            &["2 a"],
+        );
+        check_contents(
+            "{\"text\":\"memories\", \"memories\": 1}",
+            &["1 a"].map(|_| "1 memories"),
+        );
+        check_contents(
+            "{\"text\":\"same\",\"id\":1}\n{\"text\":\"same\",\"id\":1}",
+            &["1 same", "2 same"],
+        );
+        check_contents("", &[]);
+        check_contents(" \n ", &[]);
+        check_contents("[]", &[]);
+        check_contents("{\"memories\": []}", &[]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_one_error_with_its_line() {
+        check_contents(
+            "{\"text\":\"a\"}\n{oops\n{\"text\":\"b\"}",
+            &[
+                "1 a",
+                "in.jsonl:2: column 2: it is no JSON: key must be a string",
+                "3 b",
+            ],
+        );
+        check_contents(
+            "[oops\n{\"text\":\"b\"}",
+            &["in.jsonl:1: column 2: it is no JSON: expected value", "2 b"],
+        );
+        check_contents("7", &["in.jsonl:1: it is no JSON object"]);
+        check_contents(
+            "{\"id\":1}",
+            &["in.jsonl:1: it has no text: no `text`, `content` or `value`"],
+        );
+        check_contents(
+            "[\n{\"text\":\"a\"},\n{\"text\":\"open},\n{\"text\":\"b\"}]",
+            &[
+                "2 a",
+                "in.jsonl:3: column 15: it is no JSON: EOF while parsing a string",
+                "4 b",
+            ],
+        );
+        check_contents(
+            "[{\"text\":\"a\"}\n",
+            &[
+                "1 a",
+                "in.jsonl:2: the list has no closing `]`. The file may have been cut off here.",
+            ],
+        );
+        check_contents(
+            "[{\"text\":\"a\"},\n{\"text\":",
+            &[
+                "1 a",
+                "in.jsonl:2: the list has no closing `]`. The file may have been cut off here.",
+            ],
+        );
+        check_contents(
+            "[{\"text\":\"a\"}] x",
+            &["1 a", "in.jsonl:1: what follows the list was not read"],
+        );
+    }
+
+    #[track_caller]
+    fn check_contents(input: &str, expected: &[&str]) {
+        let found: Vec<String> = read(input)
+            .into_iter()
+            .map(|item| match item {
+                Ok(foreign) => {
+                    let line = foreign.source.rsplit(':').next().unwrap().to_owned();
+                    format!("{line} {}", foreign.memory.content)
+                }
+                Err(error) => error.to_string(),
+            })
+            .collect();
+        assert_eq!(found, expected, "{input}");
+    }
+
+    #[test]
+    fn a_line_of_any_length_is_skipped_and_the_next_one_read() {
+        let long = "x".repeat(MAX_RECORD_BYTES);
+        check_long(format!("{{\"text\":\"{long}\"}}\n{{\"text\":\"b\"}}"));
+        check_long(format!("[{{\"text\":\"{long}\"}},\n{{\"text\":\"b\"}}]"));
+    }
+
+    #[track_caller]
+    fn check_long(input: String) {
+        let all = read(input);
+        let error = all[0].as_ref().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "in.jsonl:1: it has more than 8388608 bytes. Split the memory first."
+        );
+        assert_eq!(all[1].as_ref().unwrap().memory.content, "b");
+        assert_eq!(all.len(), 2);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_and_endless_nesting_are_errors() {
+        assert!(read(b"{\"text\":\"\xff\"}".to_vec())[0].is_err());
+        assert!(read(format!("{{\"text\":\"a\",\"x\":{}", "[".repeat(100_000)))[0].is_err());
+        let many: String = (0..100_000).map(|n| format!(",\"k{n}\":1")).collect();
+        assert!(read(format!("{{\"text\":\"a\"{many}}}"))[0].is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_input_makes_it_panic(input in "[\\[\\]{}\",:\\\\ \n0-9a-z]{0,200}") {
+            read(input);
+        }
+    }
 }

@@ -4,8 +4,12 @@
 //! nothing. One thing that cannot be read never stops the rest.
 
 mod aiaml;
+mod block;
+mod draft;
+mod fields;
 mod jsonl;
 mod markdown;
+mod source_file;
 
 use std::path::PathBuf;
 

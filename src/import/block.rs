@@ -1,0 +1,240 @@
+//! The metadata at the head of a foreign note: YAML, TOML or JSON, found and read.
+//!
+//! `gray_matter` parses it, and does nothing else: it is not true to the bytes of the text, forgets
+//! the order of the keys, and its YAML parser knows no limits. So the block is cut out here, checked
+//! before it is parsed, and put in order afterwards.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use gray_matter::Matter;
+use gray_matter::Pod;
+use gray_matter::engine::Engine;
+use gray_matter::engine::JSON;
+use gray_matter::engine::TOML;
+use gray_matter::engine::YAML;
+use serde::de::IgnoredAny;
+
+use super::fields::Fields;
+use crate::format;
+use crate::model::MetaValue;
+
+const MAX_BLOCK_BYTES: usize = 16 * 1024;
+
+/// The metadata at the head of a note, without its fences.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Block<'a> {
+    pub language: Language,
+    text: &'a str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Language {
+    Yaml,
+    Toml,
+    Json,
+}
+
+pub(super) enum Parts<'a> {
+    /// The block, and the text after its fence and one blank line.
+    Whole(Block<'a>, &'a str),
+    NotClosed,
+    NoBlock,
+}
+
+impl<'a> Block<'a> {
+    /// Finds the block by its first and last line.
+    pub fn find(text: &'a str) -> Parts<'a> {
+        let (opening, rest) = text.split_once('\n').unwrap_or((text, ""));
+        let (fence, language) = match opening.trim_end() {
+            "---" => ("---", None),
+            "---yaml" => ("---", Some(Language::Yaml)),
+            "---toml" => ("---", Some(Language::Toml)),
+            "---json" => ("---", Some(Language::Json)),
+            "+++" => ("+++", Some(Language::Toml)),
+            ";;;" => (";;;", Some(Language::Json)),
+            _ => return Block::find_json(text),
+        };
+        let mut at = 0;
+        for line in rest.split_inclusive('\n') {
+            if line.trim_end() == fence {
+                let text = &rest[..at];
+                let language = language.unwrap_or_else(|| Block::language_of(text));
+                let content = without_blank_line(&rest[at + line.len()..]);
+                return Parts::Whole(Block { language, text }, content);
+            }
+            at += line.len();
+        }
+        Parts::NotClosed
+    }
+
+    /// An object that begins the text and stands on lines of its own, as some site builders have it.
+    fn find_json(text: &'a str) -> Parts<'a> {
+        if !text.starts_with('{') {
+            return Parts::NoBlock;
+        }
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+        let Some(Ok(_)) = values.next() else {
+            return Parts::NoBlock;
+        };
+        let (block, rest) = text.split_at(values.byte_offset());
+        match rest.split_once('\n') {
+            Some((blank, content)) if blank.trim().is_empty() && !content.trim().is_empty() => {
+                let block = Block {
+                    language: Language::Json,
+                    text: block,
+                };
+                Parts::Whole(block, without_blank_line(content))
+            }
+            _ => Parts::NoBlock,
+        }
+    }
+
+    fn language_of(text: &str) -> Language {
+        let is_json =
+            text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok();
+        if is_json {
+            Language::Json
+        } else {
+            Language::Yaml
+        }
+    }
+
+    /// The keys in their order, or why the block is left alone.
+    pub fn read(&self) -> Result<Fields, String> {
+        let bytes = self.text.len();
+        if bytes > MAX_BLOCK_BYTES {
+            return Err(format!("it has {bytes} bytes, more than {MAX_BLOCK_BYTES}"));
+        }
+        let pod = match self.language {
+            Language::Yaml => {
+                if let Some(what) = yaml_danger(self.text) {
+                    return Err(format!("it holds {what}"));
+                }
+                pod::<YAML>(self.text)?
+            }
+            Language::Toml => pod::<TOML>(self.text)?,
+            Language::Json => pod::<JSON>(self.text)?,
+        };
+        match pod {
+            Pod::Hash(entries) => Ok(Fields(self.in_order(entries))),
+            Pod::Null => Ok(Fields(Vec::new())),
+            _ => Err("it holds no `key: value` lines".to_owned()),
+        }
+    }
+
+    /// The parser forgets the order of the keys: it is that of the lines they begin.
+    fn in_order(&self, entries: HashMap<String, Pod>) -> Vec<(String, MetaValue)> {
+        let line_of = |key: &str| {
+            self.text.lines().position(|line| {
+                let line = line.trim_start_matches(['{', '[', '"', '\'', ' ', '\t']);
+                line.strip_prefix(key)
+                    .is_some_and(|rest| rest.starts_with(['"', '\'', ' ', ':', '=', '.', ']']))
+            })
+        };
+        let mut entries: Vec<_> = entries
+            .into_iter()
+            .map(|(key, pod)| ((line_of(&key).unwrap_or(usize::MAX), key), meta_value(pod)))
+            .collect();
+        entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        entries
+            .into_iter()
+            .map(|((_, key), value)| (key, value))
+            .collect()
+    }
+}
+
+fn without_blank_line(text: &str) -> &str {
+    text.strip_prefix("\r\n")
+        .or_else(|| text.strip_prefix('\n'))
+        .unwrap_or(text)
+}
+
+/// Parses a block that was found to be safe. No line of it is the fence it is given here.
+fn pod<E: Engine>(block: &str) -> Result<Pod, String> {
+    const FENCE: &str = "\u{1}memdir\u{1}";
+    let mut matter: Matter<E> = Matter::new();
+    matter.delimiter = FENCE.to_owned();
+    let parsed = matter.parse::<Pod>(&format!("{FENCE}\n{block}\n{FENCE}\n"));
+    // Some parsers quote the text they fail at, over many lines.
+    let parsed = parsed.map_err(|error| {
+        let what = error.to_string();
+        let line = what.lines().next().unwrap_or_default();
+        line.chars().take(200).collect::<String>()
+    })?;
+    Ok(parsed.data.unwrap_or(Pod::Null))
+}
+
+/// Says why YAML must not reach the parser, or would not come back whole.
+fn yaml_danger(block: &str) -> Option<&'static str> {
+    format::yaml_danger(block)
+        .or_else(|| has_known_alias(block).then_some("an alias"))
+        .or_else(|| has_odd_key(block).then_some("a key that is no text"))
+}
+
+/// Whether any `*name` repeats an `&name`, quoted or not: without such a pair nothing can multiply.
+/// `format` looks outside of quotes only, and quotes may end on another line.
+fn has_known_alias(block: &str) -> bool {
+    let names = |mark: char| {
+        block.match_indices(mark).map(|(at, _)| {
+            let name = &block[at + 1..];
+            let end = name.find(|c: char| c.is_whitespace() || ",[]{}".contains(c));
+            &name[..end.unwrap_or(name.len())]
+        })
+    };
+    let anchors: HashSet<&str> = names('&').collect();
+    names('*').any(|alias| !alias.is_empty() && anchors.contains(alias))
+}
+
+/// Whether a key is written with `?`, is absent as in `: x`, or is a mapping as in `{{date}}`: the
+/// parser nests the first two until the stack ends, and drops the third with its value.
+fn has_odd_key(block: &str) -> bool {
+    let explicit = block.lines().any(|line| {
+        let marks = line
+            .find(|c: char| !"-?: \t".contains(c))
+            .unwrap_or(line.len());
+        line[..marks]
+            .split_whitespace()
+            .any(|mark| mark == "?" || mark == ":")
+    });
+    explicit
+        || ["{{", "{[", "? "].iter().any(|mark| {
+            block.match_indices(mark).any(|(at, _)| {
+                let before = block[..at].trim_end();
+                before.is_empty() || before.ends_with([':', '-', '[', ',', '{'])
+            })
+        })
+}
+
+fn meta_value(pod: Pod) -> MetaValue {
+    match pod {
+        Pod::Null => MetaValue::Null,
+        Pod::String(text) => MetaValue::Text(text),
+        Pod::Integer(int) => MetaValue::Int(int),
+        Pod::Float(float) if float.is_finite() => MetaValue::Float(float),
+        Pod::Float(float) => MetaValue::Text(float.to_string()),
+        Pod::Boolean(value) => MetaValue::Bool(value),
+        Pod::Array(items) => MetaValue::List(items.into_iter().map(meta_value).collect()),
+        Pod::Hash(entries) => {
+            let mut entries: Vec<_> = entries
+                .into_iter()
+                .map(|(key, pod)| (key, meta_value(pod)))
+                .collect();
+            entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+            MetaValue::Map(entries)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn no_block_makes_the_parser_panic(block in "[-?:,&*!|>'\"%@#{}\\[\\] \\n\\ta-c0-9.~=+]{0,120}") {
+            let languages = [Language::Yaml, Language::Toml, Language::Json];
+            let _ = languages.map(|language| Block { language, text: &block }.read().is_ok());
+        }
+    }
+}

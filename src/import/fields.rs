@@ -1,0 +1,269 @@
+//! The keys of a foreign memory, and how their values are understood.
+//!
+//! A reader returns `None` for a value it does not understand; the value then stays among the
+//! fields and ends in the metadata, under the key it had.
+
+use std::str::FromStr;
+
+use chrono::DateTime;
+
+use crate::model::Link;
+use crate::model::MetaValue;
+use crate::model::Timestamp;
+
+/// Keys with values, in the order of the source; those that were understood are taken out.
+pub(super) struct Fields(pub Vec<(String, MetaValue)>);
+
+impl Fields {
+    /// Takes the first of `names` whose value `read` understands. Empty values are dropped.
+    pub fn take<T>(&mut self, names: &[&str], read: fn(&MetaValue) -> Option<T>) -> Option<T> {
+        names.iter().find_map(|name| self.take_one(name, read))
+    }
+
+    fn take_one<T>(&mut self, name: &str, read: fn(&MetaValue) -> Option<T>) -> Option<T> {
+        let at = self.0.iter().position(|(key, _)| key == name)?;
+        let value = &self.0[at].1;
+        let understood = read(value);
+        if understood.is_some() || says_nothing(value) {
+            self.0.remove(at);
+        }
+        understood
+    }
+
+    /// The topics: `topics` and `tags` together.
+    pub fn take_topics(&mut self) -> Vec<String> {
+        let mut topics = self.take(&["topics"], list).unwrap_or_default();
+        for tag in self.take(&["tags"], list).unwrap_or_default() {
+            if !topics.contains(&tag) {
+                topics.push(tag);
+            }
+        }
+        topics
+    }
+
+    /// What nobody took. A key without a value says nothing.
+    pub fn rest(self) -> impl Iterator<Item = (String, MetaValue)> {
+        self.0
+            .into_iter()
+            .filter(|(_, value)| *value != MetaValue::Null)
+    }
+}
+
+fn says_nothing(value: &MetaValue) -> bool {
+    match value {
+        MetaValue::Null => true,
+        MetaValue::Text(text) => text.trim().is_empty(),
+        MetaValue::List(items) => items.is_empty(),
+        MetaValue::Map(entries) => entries.is_empty(),
+        _ => false,
+    }
+}
+
+/// A text that says something; a number or a truth value as it is spelled.
+pub(super) fn text(value: &MetaValue) -> Option<String> {
+    any_text(value).filter(|text| !text.trim().is_empty())
+}
+
+/// A text, even an empty one.
+pub(super) fn any_text(value: &MetaValue) -> Option<String> {
+    match value {
+        MetaValue::Text(text) => Some(text.clone()),
+        MetaValue::Int(int) => Some(int.to_string()),
+        MetaValue::Float(float) => Some(format!("{float:?}")),
+        MetaValue::Bool(value) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// A list of words: an array, its JSON as a text, or words between commas.
+pub(super) fn list(value: &MetaValue) -> Option<Vec<String>> {
+    match value {
+        MetaValue::List(items) => items.iter().map(any_text).collect(),
+        MetaValue::Text(words) => Some(listed(words.trim())),
+        MetaValue::Int(_) | MetaValue::Float(_) => any_text(value).map(|word| vec![word]),
+        _ => None,
+    }
+}
+
+fn listed(words: &str) -> Vec<String> {
+    if let Ok(items) = serde_json::from_str(words)
+        && let MetaValue::List(items) = from_json(items)
+        && let Some(items) = items.iter().map(any_text).collect()
+    {
+        return items;
+    }
+    words
+        .strip_prefix('[')
+        .and_then(|inside| inside.strip_suffix(']'))
+        .unwrap_or(words)
+        .split(',')
+        .map(|word| word.trim().trim_matches(['"', '\'']).to_owned())
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// A word of a closed vocabulary.
+pub(super) fn word<T: FromStr>(value: &MetaValue) -> Option<T> {
+    match value {
+        MetaValue::Text(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+/// A whole number from 1 to 10.
+pub(super) fn importance(value: &MetaValue) -> Option<u8> {
+    let number = number(value)?;
+    (number.fract() == 0.0 && (1.0..=10.0).contains(&number)).then_some(number as u8)
+}
+
+/// A number from 0 to 1.
+pub(super) fn confidence(value: &MetaValue) -> Option<f64> {
+    number(value).filter(|number| (0.0..=1.0).contains(number))
+}
+
+fn number(value: &MetaValue) -> Option<f64> {
+    match value {
+        MetaValue::Int(int) => Some(*int as f64),
+        MetaValue::Float(float) => Some(*float),
+        MetaValue::Text(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// A moment in ISO 8601.
+pub(super) fn written_moment(value: &MetaValue) -> Option<Timestamp> {
+    match value {
+        MetaValue::Text(text) => Timestamp::parse(text),
+        _ => None,
+    }
+}
+
+/// A moment in ISO 8601, or as seconds since 1970.
+pub(super) fn moment(value: &MetaValue) -> Option<Timestamp> {
+    let at = match value {
+        MetaValue::Int(seconds) => DateTime::from_timestamp(*seconds, 0)?,
+        // Microseconds are what a timestamp is written with; the cast saturates.
+        MetaValue::Float(seconds) => {
+            DateTime::from_timestamp_micros((seconds * 1e6).round() as i64)?
+        }
+        _ => return written_moment(value),
+    };
+    Timestamp::parse(Timestamp::from_utc(at).as_str())
+}
+
+/// Relations to other memories: targets, or targets with a type.
+pub(super) fn links(value: &MetaValue) -> Option<Vec<Link>> {
+    match value {
+        MetaValue::List(items) => items.iter().map(link).collect(),
+        one => link(one).map(|link| vec![link]),
+    }
+}
+
+fn link(value: &MetaValue) -> Option<Link> {
+    const RELATED: &str = "related-to";
+    let MetaValue::Map(entries) = value else {
+        return Some(Link {
+            to: text(value)?,
+            relation: RELATED.to_owned(),
+        });
+    };
+    let named = |names: &[&str]| {
+        entries
+            .iter()
+            .find(|(key, _)| names.contains(&key.as_str()))
+            .and_then(|(_, value)| text(value))
+    };
+    Some(Link {
+        to: named(&["to", "target"])?,
+        relation: named(&["type", "relation"]).unwrap_or_else(|| RELATED.to_owned()),
+    })
+}
+
+/// The entries of a mapping.
+pub(super) fn map(value: &MetaValue) -> Option<Vec<(String, MetaValue)>> {
+    match value {
+        MetaValue::Map(entries) => Some(entries.clone()),
+        _ => None,
+    }
+}
+
+/// The same value as metadata. A number that is too large for an integer keeps its digits as text.
+pub(super) fn from_json(value: serde_json::Value) -> MetaValue {
+    match value {
+        serde_json::Value::Null => MetaValue::Null,
+        serde_json::Value::Bool(value) => MetaValue::Bool(value),
+        serde_json::Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(int), _) => MetaValue::Int(int),
+            (None, Some(float)) if number.is_f64() => MetaValue::Float(float),
+            _ => MetaValue::Text(number.to_string()),
+        },
+        serde_json::Value::String(text) => MetaValue::Text(text),
+        serde_json::Value::Array(items) => {
+            MetaValue::List(items.into_iter().map(from_json).collect())
+        }
+        serde_json::Value::Object(map) => MetaValue::Map(
+            map.into_iter()
+                .map(|(key, value)| (key, from_json(value)))
+                .collect(),
+        ),
+    }
+}
+
+/// The same value as JSON.
+pub(super) fn to_json(value: &MetaValue) -> serde_json::Value {
+    match value {
+        MetaValue::Null => serde_json::Value::Null,
+        MetaValue::Bool(value) => (*value).into(),
+        MetaValue::Int(int) => (*int).into(),
+        MetaValue::Float(float) => (*float).into(),
+        MetaValue::Text(text) => text.as_str().into(),
+        MetaValue::List(items) => items.iter().map(to_json).collect(),
+        MetaValue::Map(entries) => entries
+            .iter()
+            .map(|(key, value)| (key.clone(), to_json(value)))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topics_may_be_an_array_its_json_or_words_between_commas() {
+        check_list(r#"["rust", 2024, true]"#, Some(&["rust", "2024", "true"]));
+        check_list(r#""[\"a, b\", \"c\"]""#, Some(&["a, b", "c"]));
+        check_list(r#""[a, 'b']""#, Some(&["a", "b"]));
+        check_list(r#""rust, git,, ""#, Some(&["rust", "git"]));
+        check_list("7", Some(&["7"]));
+        check_list(r#"[["deep"]]"#, None);
+        check_list(r#"{"a": 1}"#, None);
+    }
+
+    #[track_caller]
+    fn check_list(json: &str, expected: Option<&[&str]>) {
+        let found = list(&from_json(serde_json::from_str(json).unwrap()));
+        let expected: Option<Vec<String>> =
+            expected.map(|words| words.iter().map(|word| (*word).to_owned()).collect());
+        assert_eq!(found, expected, "{json}");
+    }
+
+    #[test]
+    fn a_moment_is_iso_text_or_unix_seconds() {
+        check_moment("\"2026-01-14T09:15:00Z\"", Some("2026-01-14T09:15:00Z"));
+        check_moment("1768382100", Some("2026-01-14T09:15:00.000000+00:00"));
+        check_moment("1768382100.25", Some("2026-01-14T09:15:00.250000+00:00"));
+        check_moment("-1", Some("1969-12-31T23:59:59.000000+00:00"));
+        check_moment("1768382100000", None);
+        check_moment("1e300", None);
+        check_moment("9223372036854775807", None);
+        check_moment("\"yesterday\"", None);
+        check_moment("true", None);
+    }
+
+    #[track_caller]
+    fn check_moment(json: &str, expected: Option<&str>) {
+        let found = moment(&from_json(serde_json::from_str(json).unwrap()));
+        assert_eq!(found.as_ref().map(Timestamp::as_str), expected, "{json}");
+    }
+}
