@@ -12,37 +12,42 @@ pub struct Preview {
 /// first of `words` (lower case) if that lies further down. Blanks and line breaks are one space
 /// each; what is left out is marked by `…`.
 pub fn preview(content: &str, words: &[String], length: usize) -> Preview {
-    if content.chars().count() <= length {
+    if content.chars().nth(length).is_none() {
         // All of it, as it is: a second call can be spared.
         return Preview {
             text: content.to_owned(),
             truncated: false,
         };
     }
-    let flat: Vec<char> = flatten(content);
-    let lower: String = flat.iter().flat_map(|c| c.to_lowercase().next()).collect();
-    let first = words
-        .iter()
-        .filter_map(|word| {
-            lower
-                .find(word.as_str())
-                .map(|at| lower[..at].chars().count())
-        })
-        .min()
-        .unwrap_or(0);
+    let first = first_match(content, words).unwrap_or(0);
     // A third of the piece stands before the word, so that its sentence is understood.
-    let start = if first + length / 3 <= length {
+    let before = length / 3;
+    let start = back(content, first, before);
+    let start = if back(content, first, length - before) == 0 {
         0
     } else {
-        first.saturating_sub(length / 3)
+        word_start(content, start)
     };
-    let start = word_start(&flat, start);
-    let end = word_end(&flat, (start + length).min(flat.len()), start);
-    let mut text: String = flat[start..end].iter().collect();
+    let mut text = String::new();
+    let mut left = length;
+    let mut end = start;
+    for word in content[start..].split_whitespace() {
+        let count = word.chars().count() + usize::from(!text.is_empty());
+        if count > left && !text.is_empty() {
+            break;
+        }
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        // One endless word is cut: better a part of it than nothing.
+        text.extend(word.chars().take(left));
+        left = left.saturating_sub(count);
+        end = word.as_ptr() as usize - content.as_ptr() as usize + word.len();
+    }
     if start > 0 {
         text.insert(0, '…');
     }
-    if end < flat.len() {
+    if !content[end..].trim().is_empty() || left == 0 {
         text.push('…');
     }
     Preview {
@@ -51,32 +56,52 @@ pub fn preview(content: &str, words: &[String], length: usize) -> Preview {
     }
 }
 
-fn flatten(content: &str) -> Vec<char> {
-    let mut flat = Vec::with_capacity(content.len().min(64 * 1024));
-    for word in content.split_whitespace() {
-        if !flat.is_empty() {
-            flat.push(' ');
-        }
-        flat.extend(word.chars());
+/// Where the first of `words` stands in `content`, whatever its case.
+fn first_match(content: &str, words: &[String]) -> Option<usize> {
+    if content.is_ascii() {
+        let lower = content.to_ascii_lowercase();
+        return words
+            .iter()
+            .filter_map(|word| lower.find(word.as_str()))
+            .min();
     }
-    flat
+    // Lower case may be longer or shorter: each of its characters remembers where it came from.
+    let mut lower = String::with_capacity(content.len());
+    let mut origin = Vec::with_capacity(content.len());
+    for (at, character) in content.char_indices() {
+        for small in character.to_lowercase() {
+            lower.push(small);
+            origin.resize(lower.len(), at);
+        }
+    }
+    words
+        .iter()
+        .filter_map(|word| lower.find(word.as_str()))
+        .min()
+        .map(|at| origin[at])
 }
 
-/// The beginning of the word around `at`, if it is near.
-fn word_start(text: &[char], at: usize) -> usize {
-    (at.saturating_sub(20)..at)
+/// The place `count` characters before `at`, or the beginning.
+fn back(text: &str, at: usize, count: usize) -> usize {
+    text[..at]
+        .char_indices()
         .rev()
-        .find(|&i| text[i] == ' ')
-        .map_or(at, |space| space + 1)
+        .take(count)
+        .last()
+        .map_or(at, |(start, _)| start)
 }
 
-/// The end of the last whole word before `at`, if it is near.
-fn word_end(text: &[char], at: usize, start: usize) -> usize {
-    if at == text.len() || text[at] == ' ' {
+/// The beginning of the next word after `at`, unless `at` is one.
+fn word_start(text: &str, at: usize) -> usize {
+    if at == 0 || text[..at].ends_with(char::is_whitespace) {
         return at;
     }
-    let least = at.saturating_sub(20).max(start + 1);
-    (least..at).rev().find(|&i| text[i] == ' ').unwrap_or(at)
+    // A script without blanks has no word to wait for.
+    let near = text[at..]
+        .char_indices()
+        .take(20)
+        .find(|(_, c)| c.is_whitespace());
+    near.map_or(at, |(offset, _)| at + offset)
 }
 
 #[cfg(test)]

@@ -5,93 +5,145 @@
 
 use super::limits::MAX_DEPTH;
 
-/// Says what is dangerous about the YAML of one key's value, if anything.
+/// Says what is dangerous about a piece of YAML, if anything: the value of one key as it stands
+/// after its colon, with the lines below, or a whole block of keys.
 ///
 /// Errs on the side of refusal: a plain scalar that merely begins like an anchor is refused too,
 /// as YAML itself would not read it as text.
 pub fn find(yaml: &str) -> Option<&'static str> {
-    let mut depth = 0_usize;
-    let mut indents: Vec<usize> = Vec::new();
-    for line in yaml.lines() {
+    let mut scanner = Scanner::default();
+    for (number, line) in yaml.lines().enumerate() {
+        if let Some(found) = scanner.line(line, number == 0) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// What one line leaves for the next.
+#[derive(Default)]
+struct Scanner {
+    /// The quotation mark of a scalar that goes on.
+    quote: Option<char>,
+    /// Open `[` and `{`.
+    flow: usize,
+    /// Columns of the open block collections.
+    indents: Vec<usize>,
+    /// The column that the text of a block scalar (`|`, `>`) must be further in than.
+    block_scalar: Option<usize>,
+}
+
+impl Scanner {
+    fn line(&mut self, line: &str, is_first: bool) -> Option<&'static str> {
+        if self.quote.is_some() {
+            return match self.end_of_quote(line) {
+                None => None,
+                Some(end) => self.tokens(&line[end..], end, 0, false),
+            };
+        }
         let text = line.trim_start_matches([' ', '\t']);
-        if text.is_empty() || text.starts_with('#') {
-            continue;
+        // The first line follows its key, which stands at the margin.
+        let indent = if is_first { 0 } else { line.len() - text.len() };
+        if text.is_empty() {
+            return None;
+        }
+        if let Some(outer) = self.block_scalar {
+            if indent > outer {
+                return None; // Text, not YAML.
+            }
+            self.block_scalar = None;
+        }
+        if text.starts_with('#') {
+            return None;
         }
         if line.starts_with("---") || line.starts_with("...") {
             return Some("a second document");
         }
-        let indent = line.len() - text.len();
-        while indents.last().is_some_and(|&outer| outer >= indent) {
-            indents.pop();
-        }
-        indents.push(indent);
-        if let Some(found) = scan_line(text, &mut depth, &mut indents, indent) {
-            return Some(found);
-        }
-        if depth + indents.len() > MAX_DEPTH {
-            return Some("nesting deeper than 16 levels");
-        }
-    }
-    None
-}
-
-/// Walks one line outside of quotes. `depth` is the flow nesting, carried over lines.
-fn scan_line(
-    text: &str,
-    depth: &mut usize,
-    indents: &mut Vec<usize>,
-    indent: usize,
-) -> Option<&'static str> {
-    let mut chars = text.char_indices().peekable();
-    // A node may begin here: at the start, after `- `, `: `, `[`, `{`, `,`.
-    let mut at_node = true;
-    while let Some((at, character)) = chars.next() {
-        let next_is_blank = chars.peek().is_none_or(|&(_, c)| c == ' ' || c == '\t');
-        match character {
-            ' ' | '\t' => continue,
-            '#' if at == 0 || text[..at].ends_with([' ', '\t']) => return None,
-            '&' if at_node => return Some("an anchor"),
-            '*' if at_node => return Some("an alias"),
-            '!' if at_node => return Some("a tag"),
-            '%' if at == 0 => return Some("a directive"),
-            '|' | '>' if at_node => return None, // The text below is indented; it is no YAML.
-            '<' if at_node && text[at..].starts_with("<<") => return Some("a merge key"),
-            '"' | '\'' if at_node => skip_quoted(&mut chars, character),
-            '-' if at_node && next_is_blank => {
-                indents.push(indent + at + 1);
-                continue;
+        if self.flow == 0 {
+            while self.indents.last().is_some_and(|&outer| outer >= indent) {
+                self.indents.pop();
             }
-            '[' | '{' => {
-                *depth += 1;
-                if *depth + indents.len() > MAX_DEPTH {
-                    return Some("nesting deeper than 16 levels");
+            self.indents.push(indent);
+        }
+        self.tokens(text, line.len() - text.len(), indent, true)
+    }
+
+    /// Walks `text`, which begins at byte `offset` of its line, outside of quotes. `column` is
+    /// that of the collection that the line belongs to; a node may begin here if `at_node`.
+    fn tokens(
+        &mut self,
+        text: &str,
+        offset: usize,
+        mut column: usize,
+        mut at_node: bool,
+    ) -> Option<&'static str> {
+        let mut at = 0;
+        while let Some(character) = text[at..].chars().next() {
+            let rest = &text[at + character.len_utf8()..];
+            let is_alone = rest.is_empty() || rest.starts_with([' ', '\t']);
+            let mut begins_node = false;
+            match character {
+                ' ' | '\t' => begins_node = at_node,
+                '#' if at == 0 || text[..at].ends_with([' ', '\t']) => return None,
+                '&' if at_node => return Some("an anchor"),
+                '*' if at_node => return Some("an alias"),
+                '!' if at_node => return Some("a tag"),
+                '%' if at + offset == 0 => return Some("a directive"),
+                '<' if at_node && rest.starts_with('<') => return Some("a merge key"),
+                '|' | '>' if at_node && self.flow == 0 => {
+                    self.block_scalar = Some(column);
+                    return None;
                 }
-                at_node = true;
-                continue;
+                '"' | '\'' if at_node => {
+                    self.quote = Some(character);
+                    at += 1;
+                    at += self.end_of_quote(&text[at..])?;
+                    at_node = false;
+                    continue;
+                }
+                '-' if at_node && is_alone && self.flow == 0 => {
+                    column = offset + at;
+                    self.indents.push(column + 1);
+                    begins_node = true;
+                }
+                '?' | ':' if at_node && is_alone => return Some("a complex key"),
+                ':' if is_alone || self.flow > 0 => begins_node = true,
+                '[' | '{' => {
+                    self.flow += 1;
+                    begins_node = true;
+                }
+                ']' | '}' => self.flow = self.flow.saturating_sub(1),
+                ',' if self.flow > 0 => begins_node = true,
+                _ if at_node && self.flow == 0 => column = column.max(offset + at),
+                _ => {}
             }
-            ']' | '}' => *depth = depth.saturating_sub(1),
-            ',' if *depth > 0 => {
-                at_node = true;
-                continue;
+            if self.flow + self.indents.len() > MAX_DEPTH {
+                return Some("nesting deeper than 16 levels");
             }
-            ':' | '?' if next_is_blank || *depth > 0 => {
-                at_node = true;
-                continue;
-            }
-            _ => {}
+            at_node = begins_node;
+            at += character.len_utf8();
         }
-        at_node = false;
+        None
     }
-    None
-}
 
-fn skip_quoted(chars: &mut std::iter::Peekable<std::str::CharIndices<'_>>, quote: char) {
-    while let Some((_, character)) = chars.next() {
-        if character == '\\' && quote == '"' {
-            chars.next();
-        } else if character == quote {
-            return;
+    /// Looks for the end of the open quote; returns where what follows it begins. `None`: it goes
+    /// on in the next line.
+    fn end_of_quote(&mut self, text: &str) -> Option<usize> {
+        let quote = self.quote?;
+        let mut chars = text.char_indices().peekable();
+        while let Some((at, character)) = chars.next() {
+            if character == '\\' && quote == '"' {
+                chars.next();
+            } else if character == quote {
+                // Two single quotes are one of the text.
+                if quote == '\'' && chars.next_if(|&(_, next)| next == quote).is_some() {
+                    continue;
+                }
+                self.quote = None;
+                return Some(at + 1);
+            }
         }
+        None
     }
 }
 
@@ -112,6 +164,22 @@ mod tests {
         ] {
             assert_eq!(find(yaml), Some(what), "{yaml}");
         }
+        for hidden in [
+            " [\"x\n  \", &a [x,x]]",
+            " [\"x\n  # \", *a, *a]",
+            "\n  t: |\n    \"\n  b: &a [x]",
+            "\n  - k: |\n      text\n    other: *a",
+            " ['it''s', &a x]",
+            " ['x'', ', &a [1], ', y']",
+        ] {
+            assert!(find(hidden).is_some(), "{hidden}");
+        }
+        assert_eq!(find(&": ".repeat(8_000)), Some("a complex key"));
+        assert_eq!(find(&"? ".repeat(8_000)), Some("a complex key"));
+        assert_eq!(
+            find(&format!("\n{}", "- ".repeat(8_000))),
+            Some("nesting deeper than 16 levels")
+        );
         let deep = format!(" {}{}", "[".repeat(32_000), "]".repeat(32_000));
         assert_eq!(find(&deep), Some("nesting deeper than 16 levels"));
         let steps: String = (0..40)
@@ -130,6 +198,8 @@ mod tests {
             "\n  - {to: 20260114_091500_1f3a9c02, type: related-to}\n  - {to: x, type: y}",
             "\n  name: a * b & c ! d\n  list: [1, 2]",
             " 'it''s *fine*'",
+            "\n  text: |\n    &a *b !c\n    \"half\n  next: 1",
+            " \"two\n  lines *x &y\"",
         ] {
             assert_eq!(find(yaml), None, "{yaml}");
         }
