@@ -155,19 +155,14 @@ impl Engine {
 
 /// Makes the folder of derived things, for the user alone and unseen by git.
 fn prepare(state: &Path, root: &Path) -> std::io::Result<()> {
-    if state.is_dir() {
-        return if is_writable(state) {
-            Ok(())
-        } else {
-            Err(std::io::ErrorKind::PermissionDenied.into())
-        };
-    }
     crate::files::create_private_folder(state)?;
-    if state.starts_with(root) {
-        crate::files::write_derived(
-            &state.join(".gitignore"),
-            b"# Derived from files/; safe to delete.\n*\n",
-        )?;
+    if !is_writable(state) {
+        return Err(std::io::ErrorKind::PermissionDenied.into());
+    }
+    let gitignore = state.join(".gitignore");
+    // A process that outlived the folder makes it again without this file.
+    if state.starts_with(root) && !gitignore.exists() {
+        crate::files::write_derived(&gitignore, b"# Derived from files/; safe to delete.\n*\n")?;
     }
     Ok(())
 }
