@@ -203,6 +203,15 @@ impl Engine {
         full: bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<usize, EngineError> {
+        let progress = std::cell::RefCell::new(progress);
+        self.mending(|| self.reindex_once(full, *progress.borrow_mut()))
+    }
+
+    fn reindex_once(
+        &self,
+        full: bool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<usize, EngineError> {
         let mut freshness = self.freshness();
         if full {
             let _lock = Lock::take(&self.writer_lock_path(), "the index")?;
@@ -229,6 +238,10 @@ impl Engine {
     ///
     /// Fails if the index cannot be written.
     pub fn settle(&self, all: bool) -> Result<(), EngineError> {
+        self.mending(|| self.settle_once(all))
+    }
+
+    fn settle_once(&self, all: bool) -> Result<(), EngineError> {
         let mut freshness = self.freshness();
         // Racy files cost every later look a reading until their state is written down.
         let waiting = freshness.overlay.files.len() + freshness.racy;

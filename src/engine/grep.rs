@@ -50,7 +50,7 @@ impl Engine {
         each: &mut dyn FnMut(&GrepLine) -> bool,
     ) -> Result<(), EngineError> {
         let regex = compile(pattern, ignore_case)?;
-        let names = self.grep_candidates(pattern, ignore_case, filter)?;
+        let names = self.mending(|| self.grep_candidates(pattern, ignore_case, filter))?;
         let reader = self.store.reader(Place::Files);
         for group in names.chunks(GROUP) {
             let found: Vec<Vec<GrepLine>> = group

@@ -86,6 +86,10 @@ impl Engine {
     ///
     /// Fails if the directory cannot be read.
     pub fn status(&self) -> Result<Status, EngineError> {
+        self.mending(|| self.status_now())
+    }
+
+    fn status_now(&self) -> Result<Status, EngineError> {
         let snapshot = self.fresh_snapshot(true)?;
         let listing = self.store.list(Place::Files)?;
         let waiting = self.waiting();
@@ -149,7 +153,7 @@ impl Engine {
                 .extend(parts.into_iter().map(|part| format!("{part} is damaged"))),
             Err(error) => proof.index_faults.push(error.to_string()),
         }
-        let snapshot = self.fresh_snapshot(true)?;
+        let snapshot = self.mending(|| self.fresh_snapshot(true))?;
         let listing = self.store.list(Place::Files)?;
         let reader = self.store.reader(Place::Files);
         let mut indexed_and_there = 0;

@@ -11,6 +11,7 @@ mod exchange;
 mod freshness;
 mod grep;
 mod maintain;
+mod mend;
 mod open;
 mod recall;
 mod remember;

@@ -54,7 +54,7 @@ impl Engine {
     ///
     /// [`EngineError::NotFound`], or [`EngineError::Ambiguous`] with the stems it could mean.
     pub fn resolve(&self, id: &str) -> Result<(Stem, String), EngineError> {
-        let snapshot = self.snapshot()?;
+        let snapshot = self.mending(|| self.snapshot())?;
         let mut matches = Matches::new(id);
         snapshot.for_each(&mut |name, _| matches.take(name));
         matches.only()

@@ -67,8 +67,10 @@ impl Engine {
         let mut tries = 0;
         loop {
             tries += 1;
-            let snapshot = self.fresh_snapshot(tries > 1)?;
-            let (thought, is_stale) = self.search_in(snapshot.as_ref(), search)?;
+            let (thought, is_stale) = self.mending(|| {
+                let snapshot = self.fresh_snapshot(tries > 1)?;
+                self.search_in(snapshot.as_ref(), search)
+            })?;
             // A file that changes faster than it can be read is left out in the end.
             if !is_stale || tries == MAX_TRIES {
                 return Ok(thought);

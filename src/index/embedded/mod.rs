@@ -113,16 +113,7 @@ impl EmbeddedIndex {
         Ok(open.insert(Opened { index, reader }).clone())
     }
 
-    fn close(&self) {
-        *self
-            .open
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner) = None;
-    }
-}
-
-impl Index for EmbeddedIndex {
-    fn snapshot(&self, overlay: &Overlay) -> Result<Arc<dyn Snapshot>, IndexError> {
+    fn view(&self, overlay: &Overlay) -> Result<Arc<dyn Snapshot>, IndexError> {
         let mut opened = self.opened()?;
         if let Err(error) = opened.reader.reload() {
             // Another process may have begun the index anew below us: look once more.
@@ -145,6 +136,19 @@ impl Index for EmbeddedIndex {
         }
         let snapshot = Arc::new(EmbeddedSnapshot::of(self, &opened, &state, overlay)?);
         Ok(Arc::clone(committed.insert(snapshot)) as _)
+    }
+
+    fn close(&self) {
+        *self
+            .open
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+    }
+}
+
+impl Index for EmbeddedIndex {
+    fn snapshot(&self, overlay: &Overlay) -> Result<Arc<dyn Snapshot>, IndexError> {
+        guarded(|| self.view(overlay))
     }
 
     fn batch(&self, expected: usize) -> Result<Box<dyn Batch + '_>, IndexError> {
@@ -170,7 +174,7 @@ impl Index for EmbeddedIndex {
     }
 
     fn damaged_parts(&self) -> Result<Vec<String>, IndexError> {
-        let damaged = self.opened()?.index.validate_checksum().map_err(unusable)?;
+        let damaged = guarded(|| self.opened()?.index.validate_checksum().map_err(unusable))?;
         let mut names: Vec<String> = damaged
             .into_iter()
             .map(|path| path.display().to_string())
@@ -187,6 +191,14 @@ fn create_private(folder: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+/// Does `work` that reads the index's files; damaged ones can make Tantivy panic, which is one
+/// more way to be unusable.
+fn guarded<T>(work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
+    // What a panic leaves half done is dropped with the index: nothing else is shared.
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    done.unwrap_or_else(|_| Err(unusable("reading it made the program panic")))
 }
 
 fn unusable(error: impl std::fmt::Display) -> IndexError {

@@ -20,6 +20,7 @@ use tantivy::schema::IndexRecordOption;
 use super::EmbeddedIndex;
 use super::Opened;
 use super::filter;
+use super::guarded;
 use super::keywords;
 use super::lexicon::Lexicon;
 use super::schema;
@@ -251,6 +252,51 @@ impl EmbeddedSnapshot {
             .then_with(|| self.table.name(a).cmp(self.table.name(b)))
     }
 
+    fn answer(&self, request: &Request<'_>, texts: &Texts<'_>) -> Result<Found, IndexError> {
+        let passing = filter::passing(self, request.filter, request.now.timestamp_micros(), texts)?;
+        let wanted =
+            |total: usize| request.offset.min(total)..(request.offset + request.limit).min(total);
+        let (total, hits) = match request.ask {
+            Ask::Everything => {
+                let mut rows: Vec<u32> = (0..self.table.len() as u32)
+                    .filter(|&row| passing.contains(row))
+                    .collect();
+                rows.sort_unstable_by(|&a, &b| self.newer(a, b));
+                let range = wanted(rows.len());
+                let hits = rows[range]
+                    .iter()
+                    .map(|&row| self.hit(row, 0.0, Vec::new()))
+                    .collect();
+                (rows.len(), hits)
+            }
+            Ask::Keywords(keywords) => {
+                let mut counted = keywords::count(self, keywords, &passing, texts)?;
+                counted.sort_unstable_by(|a, b| {
+                    b.score.cmp(&a.score).then_with(|| self.newer(a.row, b.row))
+                });
+                let (total, range) = (counted.len(), wanted(counted.len()));
+                let hits = counted
+                    .drain(range)
+                    .map(|found| self.hit(found.row, f64::from(found.score), found.matched))
+                    .collect();
+                (total, hits)
+            }
+            Ask::Text(text) => {
+                let mut scored = self.search_text(text, &passing)?;
+                scored.sort_unstable_by(|a, b| {
+                    b.1.total_cmp(&a.1).then_with(|| self.newer(a.0, b.0))
+                });
+                let range = wanted(scored.len());
+                let hits = scored[range]
+                    .iter()
+                    .map(|&(row, score)| self.hit(row, f64::from(score), Vec::new()))
+                    .collect();
+                (scored.len(), hits)
+            }
+        };
+        Ok(Found { hits, total })
+    }
+
     fn search_text(
         &self,
         text: &str,
@@ -396,54 +442,13 @@ impl context::Postings for EmbeddedSnapshot {
 
 impl Snapshot for EmbeddedSnapshot {
     fn search(&self, request: &Request<'_>, texts: &Texts<'_>) -> Result<Found, IndexError> {
-        let passing = filter::passing(self, request.filter, request.now.timestamp_micros(), texts)?;
-        let wanted =
-            |total: usize| request.offset.min(total)..(request.offset + request.limit).min(total);
-        let (total, hits) = match request.ask {
-            Ask::Everything => {
-                let mut rows: Vec<u32> = (0..self.table.len() as u32)
-                    .filter(|&row| passing.contains(row))
-                    .collect();
-                rows.sort_unstable_by(|&a, &b| self.newer(a, b));
-                let range = wanted(rows.len());
-                let hits = rows[range]
-                    .iter()
-                    .map(|&row| self.hit(row, 0.0, Vec::new()))
-                    .collect();
-                (rows.len(), hits)
-            }
-            Ask::Keywords(keywords) => {
-                let mut counted = keywords::count(self, keywords, &passing, texts)?;
-                counted.sort_unstable_by(|a, b| {
-                    b.score.cmp(&a.score).then_with(|| self.newer(a.row, b.row))
-                });
-                let (total, range) = (counted.len(), wanted(counted.len()));
-                let hits = counted
-                    .drain(range)
-                    .map(|found| self.hit(found.row, f64::from(found.score), found.matched))
-                    .collect();
-                (total, hits)
-            }
-            Ask::Text(text) => {
-                let mut scored = self.search_text(text, &passing)?;
-                scored.sort_unstable_by(|a, b| {
-                    b.1.total_cmp(&a.1).then_with(|| self.newer(a.0, b.0))
-                });
-                let range = wanted(scored.len());
-                let hits = scored[range]
-                    .iter()
-                    .map(|&(row, score)| self.hit(row, f64::from(score), Vec::new()))
-                    .collect();
-                (scored.len(), hits)
-            }
-        };
-        Ok(Found { hits, total })
+        guarded(|| self.answer(request, texts))
     }
 
     fn containing(&self, fragments: &[Vec<String>]) -> Result<Option<Vec<String>>, IndexError> {
         let mut rows: Vec<u32> = Vec::new();
         for alternative in fragments {
-            match self.rows_with_trigrams(alternative)? {
+            match guarded(|| self.rows_with_trigrams(alternative))? {
                 None => return Ok(None),
                 Some(found) => rows.extend(found),
             }
