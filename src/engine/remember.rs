@@ -2,6 +2,8 @@
 
 use super::Engine;
 use super::EngineError;
+use super::freshness::parse;
+use super::freshness::stem_of;
 use super::update::superseded_by;
 use crate::files::FilesError;
 use crate::files::Lock;
@@ -154,13 +156,20 @@ impl Engine {
             ask: Ask::Everything,
             filter: &filter,
             now: self.clock.now(),
-            limit: 1,
+            limit: usize::MAX / 2,
             offset: 0,
         };
-        let found = self.snapshot()?.search(&request, &|_| None)?;
-        Ok(found
-            .hits
-            .first()
-            .map(|hit| super::freshness::stem_of(&hit.name)))
+        let found = self.mending(|| Ok(self.snapshot()?.search(&request, &|_| None)?))?;
+        // The index folds case and cuts long values; what is written decides.
+        let is_it = |name: &str| {
+            let version = self.store.reader(Place::Files).read(name, u64::MAX);
+            version.is_ok_and(|version| {
+                let memory = parse(&version.entry, &version.bytes);
+                let value = MetaValue::Text(key.to_owned());
+                memory.user == user && memory.metadata.iter().any(|(k, v)| k == KEY && *v == value)
+            })
+        };
+        let mut names = found.hits.into_iter().map(|hit| hit.name);
+        Ok(names.find(|name| is_it(name)).map(|name| stem_of(&name)))
     }
 }
