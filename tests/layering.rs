@@ -167,7 +167,8 @@ fn names(code: &str, text: &str) -> bool {
         let before = code[..at].chars().next_back();
         let after = code[at + text.len()..].chars().next();
         let ends_open = text.ends_with(is_word);
-        !before.is_some_and(is_word) && !(ends_open && after.is_some_and(is_word))
+        let is_part = before.is_some_and(is_word) || (ends_open && after.is_some_and(is_word));
+        !is_part
     })
 }
 
