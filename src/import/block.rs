@@ -5,7 +5,6 @@
 //! before it is parsed, and put in order afterwards.
 
 use std::collections::HashMap;
-use std::collections::HashSet;
 
 use gray_matter::Matter;
 use gray_matter::Pod;
@@ -167,23 +166,7 @@ fn pod<E: Engine>(block: &str) -> Result<Pod, String> {
 
 /// Says why YAML must not reach the parser, or would not come back whole.
 fn yaml_danger(block: &str) -> Option<&'static str> {
-    format::yaml_danger(block)
-        .or_else(|| has_known_alias(block).then_some("an alias"))
-        .or_else(|| has_odd_key(block).then_some("a key that is no text"))
-}
-
-/// Whether any `*name` repeats an `&name`, quoted or not: without such a pair nothing can multiply.
-/// `format` looks outside of quotes only, and quotes may end on another line.
-fn has_known_alias(block: &str) -> bool {
-    let names = |mark: char| {
-        block.match_indices(mark).map(|(at, _)| {
-            let name = &block[at + 1..];
-            let end = name.find(|c: char| c.is_whitespace() || ",[]{}".contains(c));
-            &name[..end.unwrap_or(name.len())]
-        })
-    };
-    let anchors: HashSet<&str> = names('&').collect();
-    names('*').any(|alias| !alias.is_empty() && anchors.contains(alias))
+    format::yaml_danger(block).or_else(|| has_odd_key(block).then_some("a key that is no text"))
 }
 
 /// Whether a key is written with `?`, is absent as in `: x`, or is a mapping as in `{{date}}`: the

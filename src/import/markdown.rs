@@ -467,18 +467,18 @@ mod tests {
         check_whole("---\na: &x [1]\nb: *x\n---\nbody", "an anchor");
         check_whole(
             "---\na: [\"\n #\", &x [1]]\nb: [\"\n #\", *x]\n---\nbody",
-            "an alias",
+            "an anchor",
         );
         check_whole("---\na: !t x\n---\nbody", "a tag");
         check_whole("---\na: 1\na: 2\n---\nbody", "duplicated key");
         check_whole("---\na: {{date}}\n---\nbody", "a key that is no text");
         check_whole(
             &format!("---\n{}x\n---\nbody", "? ".repeat(8000)),
-            "a key that is no text",
+            "a complex key",
         );
         check_whole(
             &format!("---\n{}x\n---\nbody", ": ".repeat(8000)),
-            "a key that is no text",
+            "a complex key",
         );
         check_whole(
             &format!("---\na:\n  {}x\n---\n", "- ".repeat(8000)),
