@@ -8,10 +8,15 @@ use super::EngineError;
 use super::Hit;
 use super::Search;
 use super::Wanted;
+use super::freshness::parse;
 use super::freshness::stem_of;
+use crate::files::Place;
+use crate::format::MAX_INDEXED_BYTES;
 use crate::import::Foreign;
 use crate::model::Filter;
+use crate::model::Memory;
 use crate::model::MetaValue;
+use crate::model::NewMemory;
 use crate::model::Stem;
 use crate::model::Visibility;
 
@@ -59,19 +64,10 @@ impl Engine {
         if !options.dry_run {
             self.check_writable()?;
         }
-        let snapshot = self.snapshot()?;
-        let holders = snapshot.holders(&format!("metadata.{SOURCE_ID}"))?;
-        let mut known: HashMap<String, Stem> = holders
-            .into_iter()
-            .map(|(id, name)| (id, stem_of(&name)))
-            .collect();
-        let mut names = HashSet::new();
-        snapshot.for_each(&mut |name, _| {
-            names.insert(name.to_owned());
-        });
+        let mut known = self.known()?;
         for memory in memories {
             each(match memory {
-                Ok(foreign) => self.import_one(foreign, options, &mut known, &names),
+                Ok(foreign) => self.import_one(foreign, options, &mut known),
                 Err(error) => Imported::Failed {
                     source: error.source_name(),
                     reason: error.to_string(),
@@ -81,33 +77,40 @@ impl Engine {
         Ok(())
     }
 
-    fn import_one(
-        &self,
-        foreign: Foreign,
-        options: Import,
-        known: &mut HashMap<String, Stem>,
-        names: &HashSet<String>,
-    ) -> Imported {
+    /// What was imported before, the forgotten ones included: importing again does not bring
+    /// them back.
+    fn known(&self) -> Result<Known, EngineError> {
+        let mut known = Known::default();
+        let reader = self.store.reader(Place::Files);
+        let snapshot = self.snapshot()?;
+        snapshot.for_each(&mut |name, _| {
+            known.stems.insert(stem_of(name));
+        });
+        for (_, name) in snapshot.holders(&format!("metadata.{SOURCE_ID}"))? {
+            if let Ok(version) = reader.read(&name, MAX_INDEXED_BYTES as u64) {
+                known.add(&parse(&version.entry, &version.bytes));
+            }
+        }
+        let archive = self.store.reader(Place::Archive);
+        for entry in self.store.list(Place::Archive)?.entries {
+            known.stems.insert(stem_of(&entry.name));
+            if let Ok(version) = archive.read(&entry.name, MAX_INDEXED_BYTES as u64) {
+                known.add(&parse(&version.entry, &version.bytes));
+            }
+        }
+        Ok(known)
+    }
+
+    fn import_one(&self, foreign: Foreign, options: Import, known: &mut Known) -> Imported {
         let Foreign {
             mut memory,
             source_id,
             source,
         } = foreign;
-        let own_stem = memory
-            .handle
-            .zip(memory.timestamp.as_ref())
-            .map(|(handle, at)| Stem::new(at.utc(), handle));
-        if let Some(stem) = own_stem.filter(|stem| names.contains(&format!("{stem}.md"))) {
+        if let Some(stem) = known.find(&memory, source_id.as_deref()) {
             return Imported::Known {
                 source_id,
                 stem: Some(stem),
-            };
-        }
-        let key = source_id.as_ref().map(|id| id.to_lowercase());
-        if let Some(stem) = key.as_ref().and_then(|key| known.get(key)) {
-            return Imported::Known {
-                source_id,
-                stem: Some(stem.clone()),
             };
         }
         if let Some(id) = &source_id {
@@ -124,10 +127,22 @@ impl Engine {
         }
         // What a foreign memory supersedes may come later, or not at all: it is kept as written.
         match self.write_new(&memory) {
-            Ok(stem) => Imported::Added {
-                source_id,
-                stem: Some(stem),
-            },
+            Ok(stem) => {
+                known.stems.insert(stem.clone());
+                if let Some(id) = &source_id {
+                    let at = memory.timestamp.as_ref().map(|at| at.as_str().to_owned());
+                    let seen = Seen {
+                        stem: stem.clone(),
+                        at,
+                        content: memory.content,
+                    };
+                    known.by_source.entry(id.clone()).or_default().push(seen);
+                }
+                Imported::Added {
+                    source_id,
+                    stem: Some(stem),
+                }
+            }
             Err(error) => Imported::Failed {
                 source,
                 reason: error.to_string(),
@@ -154,5 +169,53 @@ impl Engine {
         let count = thought.hits.len();
         thought.hits.into_iter().rev().for_each(each);
         Ok(count)
+    }
+}
+
+/// What is in the store already, as an importer asks for it.
+#[derive(Default)]
+struct Known {
+    stems: HashSet<Stem>,
+    by_source: HashMap<String, Vec<Seen>>,
+}
+
+/// A memory that has a source id.
+struct Seen {
+    stem: Stem,
+    at: Option<String>,
+    content: String,
+}
+
+impl Known {
+    fn add(&mut self, memory: &Memory) {
+        let id = memory.metadata.iter().find_map(|(key, value)| match value {
+            MetaValue::Text(id) if key == SOURCE_ID => Some(id),
+            _ => None,
+        });
+        if let Some(id) = id {
+            self.by_source.entry(id.clone()).or_default().push(Seen {
+                stem: memory.stem.clone(),
+                at: Some(memory.timestamp.as_str().to_owned()),
+                content: memory.content.clone(),
+            });
+        }
+    }
+
+    /// The memory that `memory` became before. Two sources may use one id for different things:
+    /// it is the same one only if its time or its text is the same, too.
+    fn find(&self, memory: &NewMemory, source_id: Option<&str>) -> Option<Stem> {
+        let own = memory.handle.zip(memory.timestamp.as_ref());
+        let own = own.map(|(handle, at)| Stem::new(at.utc(), handle));
+        if let Some(stem) = own.filter(|stem| self.stems.contains(stem)) {
+            return Some(stem);
+        }
+        let at = memory.timestamp.as_ref().map(|at| at.as_str());
+        self.by_source
+            .get(source_id?)?
+            .iter()
+            .find(|seen| {
+                (at.is_some() && seen.at.as_deref() == at) || seen.content == memory.content
+            })
+            .map(|seen| seen.stem.clone())
     }
 }

@@ -18,7 +18,6 @@ use crate::clock::Clock;
 use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::Listing;
-use crate::files::Lock;
 use crate::files::Place;
 use crate::files::Reader;
 use crate::files::Skipped;
@@ -113,7 +112,7 @@ impl Engine {
         freshness.verified = freshness.verified.max(committed.verified());
         let mut changes = changes(&listing, committed.as_ref(), freshness.verified);
         let mut committed = committed;
-        if changes.len() >= INDEX_AT_ONCE && self.index_now(&changes, &mut |_| {})? {
+        if changes.len() >= INDEX_AT_ONCE && self.index_if_possible(&changes)? {
             committed = self.committed()?;
             freshness.verified = freshness.verified.max(committed.verified());
             changes = self::changes(&listing, committed.as_ref(), freshness.verified);
@@ -145,7 +144,7 @@ impl Engine {
         match self.index.snapshot(&Overlay::default()) {
             Err(IndexError::Unusable { reason }) => {
                 tracing::warn!("the index is unusable ({reason}); it is made anew");
-                let lock = Lock::take(&self.writer_lock_path(), "the index")?;
+                let lock = self.lock_index()?;
                 // Whoever held the lock may have mended it.
                 let snapshot = self.index.snapshot(&Overlay::default()).or_else(|_| {
                     self.index.reset()?;
@@ -158,13 +157,30 @@ impl Engine {
         }
     }
 
+    /// As [`Engine::index_now`]; a disk on which the index cannot grow costs speed, no answer.
+    fn index_if_possible(&self, changes: &Changes) -> Result<bool, EngineError> {
+        match self.index_now(changes, &mut |_| {}) {
+            Err(
+                error @ EngineError::Index(IndexError::Failed { .. })
+                | error @ EngineError::Files(_),
+            ) => {
+                tracing::warn!(
+                    "cannot index {} files, they are searched one by one: {error}",
+                    changes.len()
+                );
+                Ok(false)
+            }
+            other => other,
+        }
+    }
+
     /// Indexes `changes` now; `Ok(false)` if another process is indexing.
     fn index_now(
         &self,
         changes: &Changes,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<bool, EngineError> {
-        let Some(_lock) = Lock::try_take(&self.writer_lock_path())? else {
+        let Some(_lock) = self.try_lock_index()? else {
             return Ok(false);
         };
         let mut batch = self.index.batch(changes.len())?;
@@ -214,7 +230,7 @@ impl Engine {
     ) -> Result<usize, EngineError> {
         let mut freshness = self.freshness();
         if full {
-            let _lock = Lock::take(&self.writer_lock_path(), "the index")?;
+            let _lock = self.lock_index()?;
             self.index.reset()?;
         }
         let listing = self.store.list(Place::Files)?;
@@ -249,7 +265,7 @@ impl Engine {
         if waiting < least {
             return Ok(());
         }
-        let Some(_lock) = Lock::try_take(&self.writer_lock_path())? else {
+        let Some(_lock) = self.try_lock_index()? else {
             return Ok(());
         };
         let mut batch = self.index.batch(waiting)?;

@@ -3,7 +3,6 @@
 use super::Engine;
 use super::EngineError;
 use super::freshness::Freshness;
-use crate::files::Lock;
 use crate::index::IndexError;
 
 impl Engine {
@@ -33,7 +32,7 @@ impl Engine {
         if !is_damaged {
             return false;
         }
-        let Ok(_lock) = Lock::take(&self.writer_lock_path(), "the index") else {
+        let Ok(_lock) = self.lock_index() else {
             return false;
         };
         tracing::warn!("{error}; it is made anew");

@@ -10,6 +10,7 @@ use std::sync::PoisonError;
 use super::EngineError;
 use super::freshness::Freshness;
 use crate::clock::Clock;
+use crate::files::Lock;
 use crate::files::Store;
 use crate::index::Index;
 use crate::index::embedded::EmbeddedIndex;
@@ -44,6 +45,8 @@ pub struct Engine {
     pub(super) languages: Vec<Language>,
     limit: usize,
     read_only: bool,
+    /// The index is this process's own, in memory.
+    indexes_alone: bool,
     freshness: Mutex<Freshness>,
     /// Called when there is something to do in the background.
     wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
@@ -69,11 +72,13 @@ impl Engine {
             (None, Some(cache)) => cache.join(store_key(&options.root)),
             (None, None) => own_state,
         };
+        let mut indexes_alone = false;
         let index: Box<dyn Index> = match prepare(&state, &options.root) {
             Ok(()) => Box::new(EmbeddedIndex::new(&state, &options.languages)),
             Err(error) => {
                 let state = state.display();
                 tracing::warn!("cannot write {state} ({error}); the index is kept in memory");
+                indexes_alone = true;
                 Box::new(EmbeddedIndex::in_memory(&options.languages))
             }
         };
@@ -85,6 +90,7 @@ impl Engine {
             languages: options.languages,
             limit: options.limit,
             read_only,
+            indexes_alone,
             freshness: Mutex::new(Freshness::default()),
             wake: OnceLock::new(),
         })
@@ -148,10 +154,32 @@ impl Engine {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The right to write the index; `None` while another process has it.
+    pub(super) fn try_lock_index(&self) -> Result<Option<WriterLock>, EngineError> {
+        if self.indexes_alone {
+            return Ok(Some(WriterLock(None)));
+        }
+        Ok(Lock::try_take(&self.writer_lock_path())?.map(|lock| WriterLock(Some(lock))))
+    }
+
+    /// As [`Engine::try_lock_index`], waiting at most two seconds.
+    pub(super) fn lock_index(&self) -> Result<WriterLock, EngineError> {
+        if self.indexes_alone {
+            return Ok(WriterLock(None));
+        }
+        Ok(WriterLock(Some(Lock::take(
+            &self.writer_lock_path(),
+            "the index",
+        )?)))
+    }
+
     pub(super) fn writer_lock_path(&self) -> PathBuf {
         self.state().join("writer.lock")
     }
 }
+
+/// The right to write the index, until dropped. Nobody else can write one in memory.
+pub(super) struct WriterLock(#[allow(dead_code, reason = "held, not looked at")] Option<Lock>);
 
 /// Makes the folder of derived things, for the user alone and unseen by git.
 fn prepare(state: &Path, root: &Path) -> std::io::Result<()> {

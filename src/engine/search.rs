@@ -41,7 +41,7 @@ pub struct Hit {
     /// Higher is better. Keyword counts are whole numbers; other scores compare within one
     /// answer only.
     pub score: f64,
-    /// The keywords that matched, as asked, without doubles.
+    /// The keywords that matched, in lower case, in the order asked, without doubles.
     pub matched: Vec<String>,
 }
 

@@ -23,18 +23,40 @@ pub(super) fn is_temp_name(name: &str) -> bool {
 /// the system's temporary directory. It is locked as long as it is held: a temporary file that
 /// nobody locks has lost its writer.
 pub(super) fn write_temp(directory: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
-    let mut temp = tempfile::Builder::new()
-        .prefix(TEMP_PREFIX)
-        .suffix(TEMP_SUFFIX)
-        .rand_bytes(12)
-        .tempfile_in(directory)?;
-    // A file system without locks costs only the early clean-up after a crash.
-    let _ = temp.as_file().try_lock();
+    let mut temp = locked_temp(directory)?;
     temp.write_all(bytes)?;
     // After a failed sync the kernel may have dropped the pages: the error must reach the caller,
     // who starts anew with another file.
     temp.as_file().sync_all()?;
     Ok(temp)
+}
+
+/// A temporary file that no clean-up takes for an abandoned one.
+fn locked_temp(directory: &Path) -> io::Result<NamedTempFile> {
+    loop {
+        let temp = tempfile::Builder::new()
+            .prefix(TEMP_PREFIX)
+            .suffix(TEMP_SUFFIX)
+            .rand_bytes(12)
+            .tempfile_in(directory)?;
+        // A file system without locks costs only the early clean-up after a crash.
+        let _ = temp.as_file().lock();
+        // Another process may have found the file before it was locked, and removed it.
+        if !is_removed(temp.as_file())? {
+            return Ok(temp);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_removed(file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    Ok(file.metadata()?.nlink() == 0)
+}
+
+#[cfg(not(unix))]
+fn is_removed(_: &File) -> io::Result<bool> {
+    Ok(false) // An open file cannot be removed there.
 }
 
 /// Makes the names in `directory` durable.

@@ -83,6 +83,7 @@ pub(super) fn check_metadata(metadata: &[(String, MetaValue)]) -> Result<(), For
         if depth + 2 > MAX_DEPTH {
             return Err(FormatError::TooDeep { limit: MAX_DEPTH });
         }
+        check_count("metadata entries", map.len(), MAX_KEYS)?;
         for (at, (key, value)) in map.iter().enumerate() {
             check_required("metadata key", key)?;
             if map[..at].iter().any(|(earlier, _)| earlier == key) {
@@ -102,7 +103,6 @@ pub(super) fn check_metadata(metadata: &[(String, MetaValue)]) -> Result<(), For
             _ => Ok(()),
         }
     }
-    check_count("metadata entries", metadata.len(), MAX_KEYS)?;
     entries(metadata, 0)
 }
 

@@ -46,6 +46,7 @@ pub fn render(
         "supersedes",
         list(supersedes.is_empty(), || scalar::write_list(supersedes)),
     );
+    lines.scalar("superseded_by", memory.superseded_by.as_deref());
     if !memory.links.is_empty() {
         lines.0.push_str(&format!(
             "links:{}\n",
@@ -82,6 +83,7 @@ fn check(memory: &NewMemory) -> Result<(), FormatError> {
         ("namespace", &memory.namespace),
         ("source", &memory.source),
         ("status", &memory.status),
+        ("superseded_by", &memory.superseded_by),
     ] {
         text.iter()
             .try_for_each(|text| limits::check_required(field, text))?;

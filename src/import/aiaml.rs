@@ -121,15 +121,13 @@ pub(super) fn foreign(
         status: memory.status.clone(),
         expires: memory.expires.clone(),
         supersedes: memory.supersedes.clone(),
+        superseded_by: memory.superseded_by.clone(),
         links: memory.links.clone(),
         metadata: memory.metadata.clone(),
         content: memory.content.clone(),
     };
     if !is_canonical && memory.id != memory.stem.as_str() && Handle::parse(&memory.id).is_none() {
         draft.keep("id", MetaValue::Text(memory.id.clone()));
-    }
-    if let Some(newer) = &memory.superseded_by {
-        draft.keep("superseded_by", MetaValue::Text(newer.clone()));
     }
     for (key, text) in &memory.unknown {
         draft.keep(key, MetaValue::Text(text.clone()));

@@ -21,6 +21,8 @@ use super::fields;
 use super::fields::Fields;
 use super::source_file::io_error;
 use crate::model::MetaValue;
+use crate::model::Stem;
+use crate::model::Timestamp;
 
 /// Eight times the longest memory: room for every character to be escaped.
 const MAX_RECORD_BYTES: usize = 8 * 1024 * 1024;
@@ -389,6 +391,12 @@ impl Fault {
     }
 }
 
+/// Whether a memory with this timestamp is named by this stem's second.
+fn is_second_of(stem: &Stem, at: &Timestamp) -> bool {
+    stem.time()
+        .is_some_and(|time| time.timestamp() == at.utc().timestamp())
+}
+
 fn fill(draft: &mut Draft, mut fields: Fields, defaults: &Defaults) -> Result<(), ImportError> {
     let Some(content) = fields.take(&["text", "content", "value"], fields::any_text) else {
         return Err(draft.error("it has no text: no `text`, `content` or `value`".to_owned()));
@@ -415,7 +423,19 @@ fn fill(draft: &mut Draft, mut fields: Fields, defaults: &Defaults) -> Result<()
     memory.supersedes = fields
         .take(&["supersedes"], fields::list)
         .unwrap_or_default();
+    memory.superseded_by = fields.take(&["superseded_by"], fields::text);
     memory.links = fields.take(&["links"], fields::links).unwrap_or_default();
+    // What `export` wrote keeps its name: it is the same memory in another store.
+    let stem = fields
+        .take(&["stem"], fields::text)
+        .and_then(|stem| Stem::parse(&stem));
+    let own = stem.filter(|stem| {
+        memory
+            .timestamp
+            .as_ref()
+            .is_some_and(|at| is_second_of(stem, at))
+    });
+    memory.handle = own.as_ref().and_then(Stem::handle);
     let id = fields.take(&["id"], fields::text);
     let metadata = fields.take(&["metadata"], fields::map).unwrap_or_default();
     let bytes = size_of(&metadata) + size_of(&fields.0);
@@ -429,7 +449,7 @@ fn fill(draft: &mut Draft, mut fields: Fields, defaults: &Defaults) -> Result<()
     for (key, value) in metadata.into_iter().chain(fields.rest()) {
         draft.keep(&key, value);
     }
-    draft.called(id);
+    draft.called(id.filter(|_| own.is_none()));
     Ok(())
 }
 

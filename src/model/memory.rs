@@ -102,6 +102,8 @@ pub struct NewMemory {
     pub status: Option<String>,
     pub expires: Option<Timestamp>,
     pub supersedes: Vec<String>,
+    /// For importers: what replaced it where it comes from.
+    pub superseded_by: Option<String>,
     pub links: Vec<Link>,
     pub metadata: Vec<(String, MetaValue)>,
     pub content: String,
