@@ -59,7 +59,7 @@ pub(super) enum Command {
     /// Find memories by a question, or by keywords
     #[command(
         visible_alias = "search",
-        after_help = "Words may also be conditions:
+        after_help = "Words may also be conditions (those with a dash in quotes, as below):
   \"a phrase\"  -excluded  topic:rust  user:mira  agent:claude  since:2w
 
 Examples:
@@ -79,7 +79,7 @@ Exit code: 0 found, 1 nothing found, 2 error"
     /// Find lines by regular expression, as FILE:LINE:TEXT
     #[command(after_help = "Examples:
   memdir grep 'TODO|FIXME'
-  memdir grep -i 'postgres \\d+' --namespace atlas
+  memdir grep -i 'postgresql \\d+' --namespace atlas
 
 Exit code: 0 found, 1 nothing found, 2 error")]
     Grep(Grep),

@@ -65,7 +65,9 @@ pub(super) fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Fai
     let id = engine.shown_id(&saved.memory.stem);
     let output = &mut context.output;
     if output.json {
-        output.json(&serde_json::json!({"id": id, "changed": saved.changed}))?;
+        output.json(&serde_json::json!({
+            "id": id, "stem": saved.memory.stem.as_str(), "changed": saved.changed,
+        }))?;
     } else {
         let what = if saved.changed { "saved" } else { "unchanged" };
         output.line(format!("{what} {ID}{id}{ID:#}"))?;

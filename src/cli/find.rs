@@ -35,8 +35,12 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
     if limit == 0 {
         return Err(Failure::new("--limit must be at least 1"));
     }
+    let unconditioned = filter.clone();
     let words = conditions(context, &command.words, &mut filter)?;
-    let wanted = if words.is_empty() {
+    let wanted = if words.is_empty() && filter == unconditioned {
+        return Err(Failure::new("there is nothing to think of")
+            .hint("Give a question or words; `memdir list` lists all."));
+    } else if words.is_empty() {
         Wanted::Everything
     } else if command.keywords {
         Wanted::Keywords(words)
@@ -70,13 +74,14 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
             Wanted::Everything => Vec::new(),
         };
         let mut tokens = command.max_tokens.unwrap_or(usize::MAX);
-        for hit in &thought.hits {
+        for (number, hit) in thought.hits.iter().enumerate() {
             let text = described(&engine, output, hit, &lower);
             let cost = crate::model::estimated_tokens(&text);
-            if cost > tokens {
+            // One hit is better than none.
+            if cost > tokens && number > 0 {
                 break;
             }
-            tokens -= cost;
+            tokens = tokens.saturating_sub(cost);
             output.line(text)?;
         }
     } else {
@@ -251,7 +256,10 @@ fn show(
     }
     output.line("")?;
     let most = tokens.saturating_mul(4);
-    let content: String = memory.content.chars().take(most).collect();
+    let mut content: String = memory.content.chars().take(most).collect();
+    if content.len() < memory.content.len() {
+        content.push('…');
+    }
     *tokens = tokens.saturating_sub(crate::model::estimated_tokens(&content));
     let shown = output.shown(&content);
     output.bytes(shown.as_bytes())?;
@@ -301,6 +309,9 @@ pub(super) fn list(context: &mut Context, command: &List) -> Result<Outcome, Fai
         for hit in &thought.hits {
             let line = summary(output, &hit.memory, &engine.shown_id(&hit.memory.stem));
             output.line(line)?;
+        }
+        if !found {
+            output.note("nothing found");
         }
         let shown = command.offset + thought.hits.len();
         if shown < thought.total && output.is_terminal {

@@ -69,14 +69,20 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
         engine.settle(false)?;
         return Ok(Outcome::Done);
     }
-    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / 1_048_576.0);
+    let size = |bytes: u64| match bytes {
+        0..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1_024.0),
+        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+    };
     let read_only = if status.read_only { " (read-only)" } else { "" };
     let mut rows = vec![
         ("store", format!("{}{read_only}", status.root.display())),
-        ("files", format!("{} ({})", status.files, mib(status.bytes))),
+        (
+            "files",
+            format!("{} ({})", status.files, size(status.bytes)),
+        ),
         (
             "indexed",
-            format!("{} ({})", status.indexed, mib(status.index_bytes)),
+            format!("{} ({})", status.indexed, size(status.index_bytes)),
         ),
         (
             "waiting",

@@ -33,6 +33,7 @@ use crate::config::Environment;
 use crate::config::Flags;
 use crate::config::StoreOrigin;
 use crate::engine::Engine;
+use crate::engine::EngineError;
 use crate::engine::Options;
 
 /// How a command ended.
@@ -41,6 +42,8 @@ enum Outcome {
     Done,
     /// A search without a hit, a check with findings.
     Nothing,
+    /// Some of what was asked could not be done; the errors were shown.
+    Failed,
 }
 
 /// What commands work with.
@@ -58,7 +61,11 @@ pub fn run() -> ExitCode {
     let flushed = output.flush();
     match outcome {
         Ok(_) if output.reader_is_gone() => ExitCode::from(0),
-        Ok(outcome) if flushed.is_ok() => ExitCode::from(u8::from(outcome == Outcome::Nothing)),
+        Ok(outcome) if flushed.is_ok() => ExitCode::from(match outcome {
+            Outcome::Done => 0,
+            Outcome::Nothing => 1,
+            Outcome::Failed => 2,
+        }),
         Ok(_) => {
             output.error(&Failure::from(flushed.expect_err("it is not ok")));
             ExitCode::from(2)
@@ -181,8 +188,12 @@ impl Context {
     fn open(&self, may_create: bool) -> Result<Engine, Failure> {
         let config = &self.config;
         let root = &config.store.value;
-        if !root.exists() && may_create && config.store_origin == StoreOrigin::Configured {
-            crate::files::create_private_folder(root).map_err(|error| {
+        if !crate::config::is_store(root) {
+            // A slip in `--store` must not make a new store, or read a stranger's folder.
+            if !may_create || config.store_origin != StoreOrigin::Configured || config.read_only {
+                return Err(EngineError::NoStore(root.clone()).into());
+            }
+            crate::files::create_private_folder(&root.join("files")).map_err(|error| {
                 Failure::new(format!("cannot create the store {}", root.display())).because(error)
             })?;
         }

@@ -30,6 +30,9 @@ const SETTINGS: &str = "\
 ";
 
 pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Failure> {
+    if context.config.read_only {
+        return Err(Failure::new("a store cannot be made with --read-only"));
+    }
     let folder = match &command.folder {
         Some(folder) => context.environment.folder.join(folder),
         None if matches!(

@@ -73,6 +73,7 @@ pub(super) fn remember(context: &mut Context, command: Remember) -> Result<Outco
     } else {
         let id = engine.shown_id(&remembered.stem);
         output.line(format!("{ID}{id}{ID:#}"))?;
+        output.flush()?;
         if output.is_terminal {
             let path = engine
                 .root()
@@ -91,6 +92,15 @@ pub(super) fn update(context: &mut Context, command: Update) -> Result<Outcome, 
         Some("-") => Some(fields::standard_input()?),
         other => other.map(str::to_owned),
     };
+    if change
+        .content
+        .as_ref()
+        .is_some_and(|content| content.trim().is_empty())
+    {
+        return Err(
+            Failure::new("the new content is empty").hint("`memdir forget ID` takes a memory out.")
+        );
+    }
     change.topics = command.topics.as_deref().map(fields::list);
     change.agent = command.agent;
     change.user = command.user;
@@ -164,6 +174,6 @@ fn relocate(
     Ok(if all_moved {
         Outcome::Done
     } else {
-        Outcome::Nothing
+        Outcome::Failed
     })
 }

@@ -24,12 +24,12 @@ pub(super) const MARK: &str = "memdir.toml";
 pub(super) fn nearest_store(folder: &Path) -> Option<PathBuf> {
     folder
         .ancestors()
-        .find(|folder| is_store(folder))
+        .find(|folder| is_surely_store(folder))
         .map(Path::to_owned)
 }
 
 /// Whether a folder holds a settings file, or memories under `files/`.
-fn is_store(folder: &Path) -> bool {
+fn is_surely_store(folder: &Path) -> bool {
     folder.join(MARK).is_file() || holds_a_memory(&folder.join("files"))
 }
 
@@ -44,4 +44,9 @@ fn holds_a_memory(files: &Path) -> bool {
             .and_then(|name| name.strip_suffix(".md"))
             .is_some_and(|stem| Stem::parse(stem).is_some())
     })
+}
+
+/// Whether `folder` is a store, or may be one: it has a settings file or a folder `files`.
+pub fn is_store(folder: &Path) -> bool {
+    folder.join(MARK).is_file() || folder.join("files").is_dir()
 }

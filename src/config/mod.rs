@@ -9,6 +9,7 @@ mod discover;
 mod settings;
 
 pub use discover::StoreOrigin;
+pub use discover::is_store;
 pub use settings::Config;
 pub use settings::ConfigError;
 pub use settings::Environment;

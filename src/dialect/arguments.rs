@@ -124,6 +124,9 @@ impl Arguments {
         };
         match number {
             Some(number) if (low..=high).contains(&number) => Ok(Some(number)),
+            _ if high == u64::MAX => Err(BadArgument(format!(
+                "`{name}` must be a whole number, at least {low}"
+            ))),
             _ => Err(BadArgument(format!(
                 "`{name}` must be a whole number from {low} to {high}"
             ))),

@@ -71,7 +71,7 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "think",
-        description: "Search stored memories; returns ids with previews, best first. Call it at the start of a task and whenever the user refers to something earlier. Give `query` (a question or sentence; ranked by meaning of words, people, dates and context) or `keywords` (exact substring counts; topics count double), at least one. Several short keywords cast a wider net than one phrase. A hit with `truncated: false` shows its whole content; read others with `recall`. Filters narrow the search before ranking.",
+        description: "Search stored memories; returns ids with previews, best first. Call it at the start of a task and whenever the user refers to something earlier. Give `query` (a question or sentence; ranked by its words, the people and dates it names, and their context) or `keywords` (exact substring counts; topics count double), at least one. Several short keywords cast a wider net than one phrase. A hit with `truncated: false` shows its whole content; read others with `recall`. Filters narrow the search before ranking.",
         arguments: think_arguments,
         result: think_result,
         hints: Hints {

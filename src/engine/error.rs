@@ -12,7 +12,7 @@ pub enum EngineError {
     #[error(transparent)]
     Files(#[from] FilesError),
     #[error("the memory cannot be written: {0}")]
-    Format(#[from] FormatError),
+    Format(FormatError),
     #[error(transparent)]
     Index(#[from] IndexError),
     #[error("no memory is called `{0}`")]
@@ -47,12 +47,21 @@ impl EngineError {
             EngineError::NoStore(_) => {
                 Some("`memdir init` makes a store there; `--store DIR` names another one.".into())
             }
-            EngineError::ReadOnly(_) => Some("Searching and reading work; writing needs write permission.".into()),
+            EngineError::ReadOnly(_) => Some(
+                "Searching and reading work. For writing, leave `--read-only` away, or give yourself write permission.".into(),
+            ),
             EngineError::ChangedMeanwhile { .. } => {
                 Some("Compare the two files, keep what you want in the first and forget the copy.".into())
             }
             EngineError::Index(_) => Some("`memdir reindex --full` makes the index anew.".into()),
             _ => None,
         }
+    }
+}
+
+/// Not a `source`: the error says what the cause says, in one line.
+impl From<FormatError> for EngineError {
+    fn from(error: FormatError) -> EngineError {
+        EngineError::Format(error)
     }
 }

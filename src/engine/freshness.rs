@@ -42,6 +42,8 @@ pub(super) struct Freshness {
     pub(super) skipped: Vec<Skipped>,
     /// Until when this process knows racy files to be as indexed, in nanoseconds since 1970.
     verified: i64,
+    /// How many files are committed.
+    indexed: usize,
     /// How many racy files the last look read for nothing.
     racy: usize,
 }
@@ -123,6 +125,7 @@ impl Engine {
             freshness.verified = freshness.verified.max(read_from);
         }
         freshness.racy = changes.racy.len();
+        freshness.indexed = committed.len();
         freshness.skipped = listing.skipped;
         freshness.skipped.extend(overlay.skipped);
         freshness.overlay = overlay.overlay;
@@ -261,7 +264,8 @@ impl Engine {
         let mut freshness = self.freshness();
         // Racy files cost every later look a reading until their state is written down.
         let waiting = freshness.overlay.files.len() + freshness.racy;
-        let least = if all { 1 } else { INDEX_AFTERWARDS };
+        let is_new = freshness.indexed == 0;
+        let least = if all || is_new { 1 } else { INDEX_AFTERWARDS };
         if waiting < least {
             return Ok(());
         }

@@ -72,6 +72,7 @@ impl Engine {
 /// The memories that an id could mean, best kind of match first.
 struct Matches {
     id: String,
+    by_path: Vec<(Stem, String)>,
     exact: Vec<(Stem, String)>,
     by_handle: Vec<(Stem, String)>,
     by_prefix: Vec<(Stem, String)>,
@@ -86,6 +87,10 @@ impl Matches {
             .strip_prefix("[[")
             .and_then(|id| id.strip_suffix("]]"))
             .unwrap_or(id);
+        let id = id
+            .strip_prefix("files/")
+            .or_else(|| id.strip_prefix("archive/"))
+            .unwrap_or(id);
         let id = id.strip_suffix(".md").unwrap_or(id);
         let id = if id.is_ascii() && id.len() <= 24 {
             id.to_lowercase()
@@ -94,6 +99,7 @@ impl Matches {
         };
         Matches {
             id,
+            by_path: Vec::new(),
             exact: Vec::new(),
             by_handle: Vec::new(),
             by_prefix: Vec::new(),
@@ -101,8 +107,12 @@ impl Matches {
     }
 
     fn take(&mut self, name: &str) {
-        let stem = name.rsplit('/').next().unwrap_or(name);
-        let stem = stem.strip_suffix(".md").unwrap_or(stem);
+        let path = name.strip_suffix(".md").unwrap_or(name);
+        let stem = path.rsplit('/').next().unwrap_or(path);
+        // A path names one file even where two folders hold a file of one name.
+        if path == self.id && path != stem {
+            self.by_path.push((stem_of(name), name.to_owned()));
+        }
         let is_exact = stem == self.id || stem.to_lowercase() == self.id;
         let handle = stem.get(16..).filter(|_| stem.len() == 24);
         let list = if is_exact {
@@ -121,7 +131,7 @@ impl Matches {
     }
 
     fn only(self) -> Result<(Stem, String), EngineError> {
-        let found = [self.exact, self.by_handle, self.by_prefix];
+        let found = [self.by_path, self.exact, self.by_handle, self.by_prefix];
         let Some(mut best) = found.into_iter().find(|list| !list.is_empty()) else {
             return Err(EngineError::NotFound(self.id));
         };

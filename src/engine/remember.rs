@@ -88,7 +88,10 @@ impl Engine {
         };
         let stem = self.write_new(&memory)?;
         for old in &superseded {
-            self.update(old.as_str(), &superseded_by(&stem))?;
+            // The new memory says what it supersedes; the mark on the old one is for readers.
+            if let Err(error) = self.update(old.as_str(), &superseded_by(&stem)) {
+                tracing::warn!("cannot mark {old} as superseded by {stem}: {error}");
+            }
         }
         Ok(Remembered {
             stem,

@@ -78,6 +78,34 @@ impl Listing {
     }
 }
 
+/// Whether one of the first `most` names in `directory` fits; no if it cannot be read.
+pub(super) fn any_name(directory: &Path, most: usize, fits: impl Fn(&[u8]) -> bool) -> bool {
+    // The standard library's directory stream panics if closing it fails.
+    #[cfg(unix)]
+    {
+        let Ok(folder) = unix::open_folder(directory, "") else {
+            return false;
+        };
+        let Ok(names) = rustix::fs::Dir::new(folder) else {
+            return false;
+        };
+        names
+            .take(most)
+            .flatten()
+            .any(|entry| fits(entry.file_name().to_bytes()))
+    }
+    #[cfg(not(unix))]
+    {
+        let Ok(names) = std::fs::read_dir(directory) else {
+            return false;
+        };
+        names
+            .take(most)
+            .flatten()
+            .any(|entry| fits(entry.file_name().as_encoded_bytes()))
+    }
+}
+
 /// What stands behind a name.
 enum What {
     File(Stamp),

@@ -144,14 +144,8 @@ impl Store {
     pub fn has_handle(&self, handle: &str) -> bool {
         const MOST: usize = 50_000;
         let ending = format!("_{handle}.md");
-        let Ok(names) = fs::read_dir(self.folder(Place::Files)) else {
-            return false;
-        };
-        names.take(MOST).flatten().any(|entry| {
-            entry
-                .file_name()
-                .as_encoded_bytes()
-                .ends_with(ending.as_bytes())
+        super::list::any_name(&self.folder(Place::Files), MOST, |name| {
+            name.ends_with(ending.as_bytes())
         })
     }
 

@@ -1,12 +1,14 @@
 //! Which rows may be in an answer. The filter is part of the search, never applied to a cut list.
 
+use std::collections::HashSet;
+
 use tantivy::schema::IndexRecordOption;
 
 use super::keywords;
 use super::schema::fact;
-use super::schema::flag;
 use super::snapshot::EmbeddedSnapshot;
 use crate::index::IndexError;
+use crate::index::Snapshot as _;
 use crate::index::Texts;
 use crate::model::Filter;
 use crate::model::TopicMatch;
@@ -36,10 +38,8 @@ pub(super) fn passing(
         }
     };
     if filter.visibility == Visibility::Current {
-        keep(&|row| {
-            table.flags[row as usize] & flag::SUPERSEDED as u8 == 0
-                && table.expires[row as usize] > now
-        });
+        let superseded = superseded(snapshot)?;
+        keep(&|row| !superseded.contains(&row) && table.expires[row as usize] > now);
     }
     if let Some(since) = filter.since {
         let since = since.timestamp_micros();
@@ -56,8 +56,7 @@ pub(super) fn passing(
         keep(&|row| f64::from(table.confidence[row as usize]) >= least - 1e-6);
     }
     if let Some(stems) = &filter.stems {
-        let names: std::collections::HashSet<&str> =
-            stems.iter().map(|stem| stem.as_str()).collect();
+        let names: HashSet<&str> = stems.iter().map(|stem| stem.as_str()).collect();
         keep(&|row| {
             let name = table.name(row);
             let file = name.rsplit('/').next().unwrap_or(name);
@@ -140,4 +139,27 @@ pub(super) fn passing(
         }
     }
     Ok(rows)
+}
+
+/// The rows that a live memory supersedes: those it names in `supersedes`, and those that name it
+/// in `superseded_by`. Where the newer memory was forgotten, the older one counts again.
+fn superseded(snapshot: &EmbeddedSnapshot) -> Result<HashSet<u32>, IndexError> {
+    let mut superseded = HashSet::new();
+    for (older, _) in snapshot.facet("supersedes")? {
+        superseded.extend(snapshot.rows_called(&older)?);
+    }
+    for (newer, _) in snapshot.facet("superseded_by")? {
+        if !snapshot.rows_called(&newer)?.is_empty() {
+            let fact = fact("superseded_by", &newer);
+            snapshot.each_posting(
+                snapshot.fields.facts,
+                &fact,
+                IndexRecordOption::Basic,
+                |row, _| {
+                    superseded.insert(row);
+                },
+            )?;
+        }
+    }
+    Ok(superseded)
 }

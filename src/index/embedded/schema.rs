@@ -74,7 +74,6 @@ pub(super) const SKETCH_NAMES: [&str; SKETCH_PARTS] = ["sketch0", "sketch1", "sk
 
 /// Bits of the `flags` column.
 pub(super) mod flag {
-    pub const SUPERSEDED: u64 = 1;
     pub const RACY: u64 = 2;
     /// Keyword counts must be made by reading the text.
     pub const UNCOUNTED: u64 = 4;
@@ -226,9 +225,6 @@ fn trigram_text(document: &Document) -> String {
 fn flags(document: &Document, content: &str) -> u64 {
     let memory = &document.memory;
     let mut flags = 0;
-    if memory.superseded_by.is_some() {
-        flags |= flag::SUPERSEDED;
-    }
     if document.indexed.racy {
         flags |= flag::RACY;
     }

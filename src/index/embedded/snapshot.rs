@@ -183,6 +183,24 @@ impl EmbeddedSnapshot {
         Ok(())
     }
 
+    /// The rows of the memories called `id`, a stem or a handle in lower case.
+    pub(super) fn rows_called(&self, id: &str) -> Result<Vec<u32>, IndexError> {
+        let mut rows = Vec::new();
+        let handle = if id.len() == 24 { &id[16..] } else { id };
+        let fact = schema::fact("id", handle);
+        self.each_posting(
+            self.fields.facts,
+            &fact,
+            IndexRecordOption::Basic,
+            |row, _| {
+                rows.push(row);
+            },
+        )?;
+        let ending = format!("{id}.md");
+        rows.retain(|&row| self.table.name(row).ends_with(&ending));
+        Ok(rows)
+    }
+
     /// The rows with a flag, ascending.
     pub(super) fn rows_with_flag(&self, flag: u64) -> Vec<u32> {
         let flagged = |&row: &u32| self.table.flags[row as usize] & flag as u8 != 0;
