@@ -1,11 +1,15 @@
 //! What the whole store promises, tried on real folders.
 //!
 //! The modules share one program, so that it is linked once. [`support`] is the only one that
-//! knows how an engine is opened.
+//! knows how an engine is opened, [`program`] how the real binary is run, [`session`] how a client
+//! talks to it.
 
 mod files_safety;
 mod fixtures;
 mod format_properties;
 mod freshness;
 mod keyword_properties;
+mod mcp;
+mod program;
+mod session;
 mod support;

@@ -1,0 +1,221 @@
+//! The program as people run it: the real binary in a home of its own.
+//!
+//! Nothing of the machine gets in: no variable of the caller's, no settings, no time zone.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::Output;
+use std::process::Stdio;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A home folder with an empty store in it, gone with the value.
+pub struct Home {
+    folder: TempDir,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+impl Home {
+    pub fn new() -> Home {
+        let home = Home {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        fs::create_dir_all(home.files()).unwrap();
+        home
+    }
+
+    /// The folder without links in its path.
+    pub fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.root().join("store")
+    }
+
+    pub fn files(&self) -> PathBuf {
+        self.root().join("store/files")
+    }
+
+    /// Makes a folder in the home.
+    pub fn make(&self, name: &str) -> PathBuf {
+        let folder = self.root().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    /// Makes a file in the home, and the folders it needs.
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.root().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Writes a memory file as another program does: into place, in one step.
+    pub fn put(&self, name: &str, text: impl AsRef<[u8]>) {
+        let draft = self.write("draft", text);
+        fs::rename(draft, self.files().join(name)).unwrap();
+    }
+
+    /// The bytes of the one memory file that `id` names.
+    #[track_caller]
+    pub fn text_of(&self, id: &str) -> String {
+        String::from_utf8(fs::read(self.file_of(id)).unwrap()).unwrap()
+    }
+
+    #[track_caller]
+    pub fn file_of(&self, id: &str) -> PathBuf {
+        let end = format!("_{id}.md");
+        fs::read_dir(self.files())
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .find(|path| path.to_str().unwrap().ends_with(&end))
+            .expect("the memory has a file")
+    }
+
+    /// The program, to be run in the home folder on no store in particular.
+    pub fn bare(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_memdir"));
+        self.surround(&mut command);
+        command
+    }
+
+    /// Gives `command` this home and nothing else of the machine's but its programs.
+    pub fn surround(&self, command: &mut Command) {
+        let root = self.root();
+        command.env_clear().current_dir(&root).env("TZ", "UTC");
+        for name in ["PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        for name in ["HOME", "USERPROFILE"] {
+            command.env(name, &root);
+        }
+        for (name, folder) in [
+            ("XDG_CONFIG_HOME", "config"),
+            ("XDG_DATA_HOME", "data"),
+            ("XDG_CACHE_HOME", "cache"),
+            ("APPDATA", "config"),
+            ("LOCALAPPDATA", "data"),
+        ] {
+            command.env(name, root.join(folder));
+        }
+        // Git looks at no settings but those of the repository.
+        command.env("GIT_CONFIG_NOSYSTEM", "1");
+    }
+
+    /// The program on this home's store.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.bare();
+        command.env("MEMDIR_STORE", self.store()).args(arguments);
+        command
+    }
+
+    /// Runs the program on this home's store, without input.
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        run(&mut self.command(arguments))
+    }
+
+    /// As [`Home::run`], with `input` on standard input.
+    pub fn run_with(&self, arguments: &[&str], input: &[u8]) -> Ran {
+        run_with(&mut self.command(arguments), input)
+    }
+
+    /// Stores a text and returns its id.
+    #[track_caller]
+    pub fn remember(&self, arguments: &[&str]) -> String {
+        let mut all = vec!["remember"];
+        all.extend(arguments);
+        self.run(&all).done().trim().to_owned()
+    }
+}
+
+pub fn run(command: &mut Command) -> Ran {
+    Ran::from(command.stdin(Stdio::null()).output().unwrap())
+}
+
+pub fn run_with(command: &mut Command, input: &[u8]) -> Ran {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    let writer = std::thread::spawn(move || {
+        // A program that does not read its input is a fault that other checks show.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    Ran::from(output)
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
+        Ran {
+            code: output.status.code().expect("the program ends by itself"),
+            stdout: output.stdout,
+            stderr: String::from_utf8(output.stderr).expect("messages are UTF-8"),
+        }
+    }
+}
+
+impl Ran {
+    /// What was printed, if all went well and nothing was complained about.
+    #[track_caller]
+    pub fn done(self) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (0, ""));
+        self.text()
+    }
+
+    #[track_caller]
+    pub fn text(&self) -> String {
+        String::from_utf8(self.stdout.clone()).expect("the answer is UTF-8")
+    }
+
+    pub fn lines(&self) -> Vec<String> {
+        self.text().lines().map(str::to_owned).collect()
+    }
+
+    /// The one JSON document that was printed.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// Fails unless the command ended with `code` and complained of all of `parts`.
+    #[track_caller]
+    pub fn complains(&self, code: i32, parts: &[&str]) {
+        assert_eq!(self.code, code, "{self:?}");
+        let missing: Vec<_> = parts
+            .iter()
+            .filter(|part| !self.stderr.contains(**part))
+            .collect();
+        assert!(missing.is_empty(), "{missing:?} not in: {}", self.stderr);
+    }
+}
+
+/// The names of the files in `folder`, sorted.
+pub fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
