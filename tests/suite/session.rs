@@ -82,6 +82,14 @@ impl Session {
         session
     }
 
+    /// Opens a session of `memdir mcp` on an empty store of its own.
+    pub fn alone() -> Session {
+        let home = Home::new();
+        let mut session = Session::on(&home);
+        session._home = Some(home);
+        session
+    }
+
     fn of(command: &mut Command) -> Session {
         let mut child = command
             .stdin(Stdio::piped())
