@@ -13,10 +13,13 @@ use super::fail::Failure;
 use super::maintain::progress_bar;
 use crate::dialect::core;
 use crate::engine;
+use crate::engine::Engine;
+use crate::engine::Hit;
 use crate::engine::Imported;
 use crate::engine::Recalled;
 use crate::import;
 use crate::import::Defaults;
+use crate::model::Memory;
 
 pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failure> {
     let engine = context.engine_for_writing()?;
@@ -96,46 +99,67 @@ pub(super) fn export(context: &mut Context, command: &Export) -> Result<Outcome,
     let filter = command.filters.filter(context, &engine)?;
     let output = &mut context.output;
     let mut failed = Ok(());
+    let (mut memories, mut sections) = (Vec::new(), String::new());
     let count = engine.export(&filter, &mut |hit| {
         if failed.is_err() || output.reader_is_gone() {
             return;
         }
-        let memory = hit.memory;
-        failed = match command.to {
+        match command.to {
             Target::Jsonl => {
-                let stem = memory.stem.clone();
-                let recalled = Recalled::Found {
-                    memory: Box::new(memory),
-                    name: hit.name,
-                };
-                let reply = core::recall_reply(&engine, vec![recalled], None);
-                let mut object = reply.structured["results"][0].clone();
-                object["stem"] = json!(stem.as_str());
-                output.line(object.to_string())
+                let object = exported(&engine, hit);
+                if output.json {
+                    memories.push(object);
+                } else {
+                    failed = output.json_line(&object);
+                }
             }
+            Target::Markdown if output.json => sections += &section(&hit.memory, &str::to_owned),
             Target::Markdown => {
-                let headline = output.shown(memory.headline());
-                let facts = [
-                    memory.timestamp.as_str(),
-                    &memory.agent,
-                    &memory.user,
-                    memory.namespace_or_global(),
-                    &memory.topics.join(", "),
-                    memory.stem.as_str(),
-                ]
-                .join(" · ");
-                let content = output.shown(memory.content.trim_end());
-                output.line(format!(
-                    "## {headline}\n\n<!-- {} -->\n\n{content}\n",
-                    facts.replace("--", "—")
-                ))
+                let section = section(&hit.memory, &|text| output.shown(text));
+                failed = output.bytes(section.as_bytes());
             }
-        };
+        }
     })?;
     failed?;
+    if output.json {
+        output.json(&match command.to {
+            Target::Jsonl => json!({"memories": memories}),
+            Target::Markdown => json!({"markdown": sections}),
+        })?;
+    }
     Ok(if count > 0 {
         Outcome::Done
     } else {
         Outcome::Nothing
     })
+}
+
+/// A memory as `recall` replies it, with its stem, which names it in every store.
+fn exported(engine: &Engine, hit: Hit) -> Value {
+    let stem = hit.memory.stem.clone();
+    let recalled = Recalled::Found {
+        memory: Box::new(hit.memory),
+        name: hit.name,
+    };
+    let reply = core::recall_reply(engine, vec![recalled], None);
+    let mut object = reply.structured["results"][0].clone();
+    object["stem"] = json!(stem.as_str());
+    object
+}
+
+/// A memory as a section of a document; `shown` makes its texts fit to be seen.
+fn section(memory: &Memory, shown: &dyn Fn(&str) -> String) -> String {
+    let headline = shown(memory.headline());
+    let facts = [
+        memory.timestamp.as_str(),
+        &memory.agent,
+        &memory.user,
+        memory.namespace_or_global(),
+        &memory.topics.join(", "),
+        memory.stem.as_str(),
+    ]
+    .join(" · ");
+    let facts = shown(&facts.replace("--", "—"));
+    let content = shown(memory.content.trim_end());
+    format!("## {headline}\n\n<!-- {facts} -->\n\n{content}\n\n")
 }

@@ -369,7 +369,7 @@ pub(super) fn grep(context: &mut Context, command: &Grep) -> Result<Outcome, Fai
             }
             let written = if command.files_with_matches {
                 output.line(file)
-            } else if output.is_terminal {
+            } else if output.is_terminal || output.is_coloured {
                 let text = String::from_utf8_lossy(&line.text);
                 let (start, end) = line.matched;
                 let shown = match (text.get(..start), text.get(start..end), text.get(end..)) {

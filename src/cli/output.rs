@@ -1,13 +1,18 @@
 //! Where answers go, and how texts from memories are made safe to look at.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::fmt::Write as _;
 use std::io;
 use std::io::BufWriter;
 use std::io::IsTerminal;
 use std::io::Write;
 use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
+use anstream::AutoStream;
+use anstream::ColorChoice;
 use anstyle::AnsiColor;
 use anstyle::Style;
 use chrono::DateTime;
@@ -27,33 +32,65 @@ pub(super) enum Color {
 
 /// Standard output, with what is to be known about it.
 pub(super) struct Output {
-    stream: Rc<RefCell<BufWriter<anstream::Stdout>>>,
+    stream: Rc<RefCell<BufWriter<AutoStream<io::Stdout>>>>,
     pub json: bool,
     /// Somebody looks at it: a terminal.
     pub is_terminal: bool,
+    /// Colours are wanted; by default on terminals.
+    pub is_coloured: bool,
     /// Control characters in texts are shown, not sent.
     escapes: bool,
     reader_is_gone: Rc<RefCell<bool>>,
 }
 
-pub(super) const BOLD: Style = Style::new().bold();
-pub(super) const DIM: Style = Style::new().dimmed();
-pub(super) const ID: Style = AnsiColor::Yellow.on_default();
-pub(super) const MATCH: Style = AnsiColor::Red.on_default().bold();
+/// A style of standard output, written as `{ID}` and ended by `{ID:#}`; nothing where colours are
+/// not wanted. So whatever else looks like a colour is part of a memory, and stays.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Paint(Style);
+
+static IS_COLOURED: AtomicBool = AtomicBool::new(false);
+
+impl fmt::Display for Paint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if IS_COLOURED.load(Ordering::Relaxed) {
+            return self.0.fmt(f);
+        }
+        Ok(())
+    }
+}
+
+pub(super) const BOLD: Paint = Paint(Style::new().bold());
+pub(super) const DIM: Paint = Paint(Style::new().dimmed());
+pub(super) const ID: Paint = Paint(AnsiColor::Yellow.on_default());
+pub(super) const MATCH: Paint = Paint(AnsiColor::Red.on_default().bold());
+
+// Styles of standard error, which `anstream` takes out again where it is no terminal.
 const ERROR: Style = AnsiColor::Red.on_default().bold();
+const CAUSE: Style = Style::new().dimmed();
+const HINT: Style = Style::new().bold();
 
 impl Output {
     pub fn new(json: bool, color: Color, raw: bool) -> Output {
         match color {
             Color::Auto => {}
-            Color::Always => anstream::ColorChoice::Always.write_global(),
-            Color::Never => anstream::ColorChoice::Never.write_global(),
+            Color::Always => ColorChoice::Always.write_global(),
+            Color::Never => ColorChoice::Never.write_global(),
         }
         let is_terminal = io::stdout().is_terminal();
+        let is_coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+        IS_COLOURED.store(is_coloured, Ordering::Relaxed);
+        // Without colours nothing is taken out either: `anstream` would remove from contents what
+        // looks like a colour, and bytes that are not UTF-8.
+        let stream = if is_coloured {
+            AutoStream::always(io::stdout())
+        } else {
+            AutoStream::always_ansi(io::stdout())
+        };
         Output {
-            stream: Rc::new(RefCell::new(BufWriter::new(anstream::stdout()))),
+            stream: Rc::new(RefCell::new(BufWriter::new(stream))),
             json,
             is_terminal,
+            is_coloured,
             escapes: is_terminal && !raw,
             reader_is_gone: Rc::default(),
         }
@@ -83,12 +120,23 @@ impl Output {
         self.forgive(written)
     }
 
+    /// Writes one document, on terminals over several lines.
     pub fn json(&mut self, value: &Value) -> io::Result<()> {
         let text = if self.is_terminal {
             serde_json::to_string_pretty(value).unwrap_or_default()
         } else {
             value.to_string()
         };
+        self.json_text(text)
+    }
+
+    /// Writes one document on one line.
+    pub fn json_line(&mut self, value: &Value) -> io::Result<()> {
+        self.json_text(value.to_string())
+    }
+
+    fn json_text(&mut self, text: String) -> io::Result<()> {
+        let text = if self.escapes { escaped(&text) } else { text };
         self.line(text)
     }
 
@@ -120,10 +168,10 @@ impl Output {
     pub fn error(&mut self, failure: &Failure) {
         let mut text = format!("{ERROR}error:{ERROR:#} {}", visible(&failure.what));
         for cause in &failure.causes {
-            let _ = write!(text, "\n{DIM}cause:{DIM:#} {}", visible(cause));
+            let _ = write!(text, "\n{CAUSE}cause:{CAUSE:#} {}", visible(cause));
         }
         if let Some(hint) = &failure.hint {
-            let _ = write!(text, "\n{BOLD}hint:{BOLD:#} {}", visible(hint));
+            let _ = write!(text, "\n{HINT}hint:{HINT:#} {}", visible(hint));
         }
         self.note(text);
         if self.json {
@@ -157,23 +205,44 @@ impl Output {
 pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
-        match character {
-            '\n' | '\t' => shown.push(character),
-            c if c.is_control() && (c as u32) < 0x100 => {
-                let _ = write!(shown, "\\x{:02x}", c as u32);
-            }
-            '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{2064}'
-            | '\u{2066}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}' => {
-                let _ = write!(shown, "\\u{{{:x}}}", character as u32);
-            }
-            c => shown.push(c),
+        if !is_obeyed(character) {
+            shown.push(character);
+        } else if (character as u32) < 0x100 {
+            let _ = write!(shown, "\\x{:02x}", character as u32);
+        } else {
+            let _ = write!(shown, "\\u{{{:x}}}", character as u32);
         }
     }
     shown
+}
+
+/// As [`visible`], in the words of JSON; a reader gets the same values.
+fn escaped(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for character in json.chars() {
+        if is_obeyed(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(shown, "\\u{unit:04x}");
+            }
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+/// Whether a terminal would do something else with a character than draw it.
+fn is_obeyed(character: char) -> bool {
+    match character {
+        '\n' | '\t' => false,
+        '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{2066}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{e0000}'..='\u{e007f}' => true,
+        c => c.is_control(),
+    }
 }
 
 fn age(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
@@ -214,6 +283,14 @@ mod tests {
             shown,
             "\\x1b]52;c;x\\x07 \\x9b2J \\u{202e}abc\\u{2069} a\tb\n\\u{e0041}"
         );
+    }
+
+    #[test]
+    fn escaped_json_is_the_same_document() {
+        let value = serde_json::json!({"a\u{202e}": "\x1b \u{9b} \u{7f} \u{e0041} é 😀 \\"});
+        let shown = escaped(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(!shown.chars().any(is_obeyed), "{shown}");
+        assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::output::DIM;
 use super::output::Output;
 use crate::dialect::core::Core;
 use crate::engine::Background;
+use crate::engine::EngineError;
 use crate::engine::Recalled;
 
 /// What a new store's settings file says. It marks the folder as a store.
@@ -44,6 +45,9 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
         }
         None => context.environment.folder.clone(),
     };
+    if context.config.read_only {
+        return Err(EngineError::ReadOnly(folder).into());
+    }
     let cannot =
         |error| Failure::new(format!("cannot make a store in {}", folder.display())).because(error);
     let existed = folder.join("memdir.toml").exists();
@@ -131,7 +135,12 @@ pub(super) fn path(context: &mut Context, command: &PathOf) -> Result<Outcome, F
 pub(super) fn completions(command: &Completions, output: &mut Output) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(command.shell, &mut Args::command(), "memdir", &mut script);
-    output.bytes(&script)?;
+    if output.json {
+        let script = String::from_utf8_lossy(&script);
+        output.json(&json!({"shell": command.shell.to_string(), "script": script}))?;
+    } else {
+        output.bytes(&script)?;
+    }
     Ok(Outcome::Done)
 }
 
@@ -156,6 +165,10 @@ pub(super) fn man(output: &mut Output) -> Result<Outcome, Failure> {
         man.render_options_section(&mut page)?;
         man.render_extra_section(&mut page)?;
     }
-    output.bytes(&page)?;
+    if output.json {
+        output.json(&json!({"section": 1, "page": String::from_utf8_lossy(&page)}))?;
+    } else {
+        output.bytes(&page)?;
+    }
     Ok(Outcome::Done)
 }
