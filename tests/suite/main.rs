@@ -4,6 +4,7 @@
 //! knows how an engine is opened, [`program`] how the real binary is run, [`session`] how a client
 //! talks to it.
 
+mod cli;
 mod core_dialect;
 mod files_safety;
 mod fixtures;

@@ -2,6 +2,7 @@
 //!
 //! Nothing of the machine gets in: no variable of the caller's, no settings, no time zone.
 
+use std::fmt;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -19,7 +20,6 @@ pub struct Home {
 }
 
 /// How a command ended.
-#[derive(Debug)]
 pub struct Ran {
     pub code: i32,
     pub stdout: Vec<u8>,
@@ -163,6 +163,13 @@ pub fn run_with(command: &mut Command, input: &[u8]) -> Ran {
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
     Ran::from(output)
+}
+
+impl fmt::Debug for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stdout = String::from_utf8_lossy(&self.stdout);
+        write!(f, "code {}\n{stdout}{}", self.code, self.stderr)
+    }
 }
 
 impl From<Output> for Ran {

@@ -1,0 +1,281 @@
+//! Which store a command works on, how one is made, and whose memories go where.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::program::Home;
+use crate::program::names;
+use crate::program::run;
+use crate::support::memory_text;
+
+#[test]
+fn the_store_is_the_flags_then_the_environments_then_the_nearest_then_the_users() {
+    let home = Home::new();
+    let (flag, variable, other) = (home.make("flag"), home.make("variable"), home.make("aiaml"));
+    let (near, deep) = (home.make("near"), home.make("near/deep/er"));
+    let mut command = home.bare();
+    command.current_dir(&deep).arg("path");
+    let data = home.root().join("data/memdir");
+    assert_eq!(run(&mut command).done(), format!("{}\n", data.display()));
+    home.write("near/memdir.toml", "");
+    assert_eq!(run(&mut command).done(), format!("{}\n", near.display()));
+    command.env("AIAML_MEMORY_DIR", &other);
+    assert_eq!(run(&mut command).done(), format!("{}\n", other.display()));
+    command.env("MEMDIR_STORE", &variable);
+    assert_eq!(
+        run(&mut command).done(),
+        format!("{}\n", variable.display())
+    );
+    command.arg("--store").arg(&flag);
+    assert_eq!(run(&mut command).done(), format!("{}\n", flag.display()));
+}
+
+#[test]
+fn a_folder_with_memories_is_a_store_and_a_folder_with_files_is_not() {
+    let home = Home::new();
+    let deep = home.make("near/deep");
+    home.write("near/files/readme.md", "no memory");
+    let mut command = home.bare();
+    command.current_dir(&deep).arg("path");
+    assert!(run(&mut command).done().contains("data/memdir"));
+    home.write("near/files/20260114_091500_1f3a9c02.md", "");
+    let near = home.root().join("near");
+    assert_eq!(run(&mut command).done(), format!("{}\n", near.display()));
+}
+
+#[test]
+fn the_users_settings_name_a_store_where_nothing_nearer_does() {
+    let home = Home::new();
+    home.write("config/memdir/config.toml", "store = \"~/mine\"\n");
+    let mine = home.root().join("mine");
+    assert_eq!(
+        run(home.bare().arg("path")).done(),
+        format!("{}\n", mine.display())
+    );
+}
+
+#[test]
+fn init_makes_a_store_once_and_harms_none() {
+    let home = Home::new();
+    let said = run(home.bare().args(["init", "new/one"])).done();
+    assert!(said.ends_with("new/one is a store now\n"), "{said}");
+    let store = home.root().join("new/one");
+    assert_eq!(names(&store), ["files", "memdir.toml"]);
+    home.write("new/one/memdir.toml", "limit = 7\n");
+    let said = run(home.bare().args(["init", "new/one"])).done();
+    assert!(said.ends_with("is a store already\n"), "{said}");
+    let mut command = home.bare();
+    command
+        .current_dir(store.join("files"))
+        .args(["config", "--json"]);
+    assert_eq!(run(&mut command).json()["limit"]["value"], "7");
+    // Without a folder it is the working folder, or the flag's.
+    run(home.bare().current_dir(home.make("here")).arg("init")).done();
+    assert!(home.root().join("here/memdir.toml").exists());
+    run(home.bare().args(["--store", "there", "init"])).done();
+    assert!(home.root().join("there/memdir.toml").exists());
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_made_is_the_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let mut shell = Command::new("sh");
+    home.surround(&mut shell);
+    let script = r#"umask 000; "$0" init made && cd made && "$0" remember --topics a text && "$0" reindex --full && id=$("$0" remember more) && "$0" forget "$id""#;
+    run(shell.args(["-c", script, env!("CARGO_BIN_EXE_memdir")])).done();
+    let store = home.root().join("made");
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let open: Vec<_> = crate::support::regular_files(&store)
+        .into_iter()
+        .filter(|path| mode(path) != 0o600 || mode(path.parent().unwrap()) != 0o700)
+        .map(|path| format!("{} {:o}", path.display(), mode(&path)))
+        .collect();
+    assert_eq!(open, [""; 0]);
+    assert_eq!(mode(&store.join("files")), 0o700);
+}
+
+#[test]
+fn a_store_that_was_named_by_the_environment_is_made_when_first_written_to() {
+    let home = Home::new();
+    let mut command = home.bare();
+    command
+        .env("MEMDIR_STORE", "fresh")
+        .args(["remember", "A text."]);
+    run(&mut command).done();
+    assert_eq!(names(&home.root().join("fresh/files")).len(), 1);
+    // Reading makes none, and a slip on the command line makes none either.
+    let mut command = home.bare();
+    command
+        .env("MEMDIR_STORE", "unread")
+        .args(["think", "text"]);
+    run(&mut command).complains(2, &["unread is no store", "memdir init"]);
+    run(home.bare().args(["--store", "slip", "remember", "x"])).complains(2, &["slip is no store"]);
+    assert!(!home.root().join("unread").exists() && !home.root().join("slip").exists());
+}
+
+#[test]
+fn every_setting_says_where_it_comes_from() {
+    let home = Home::new();
+    home.write(
+        "config/memdir/config.toml",
+        "agent = \"mine\"\nuser = \"me\"\nlimit = 3\neditor = \"ed\"\n",
+    );
+    home.write(
+        "store/memdir.toml",
+        "user = \"ours\"\nlimit = 4\nlanguages = [\"german\"]\n",
+    );
+    let mut command = home.command(&["config", "--json"]);
+    command
+        .env("MEMDIR_LIMIT", "5")
+        .env("AIAML_LOG_LEVEL", "ERROR");
+    let settings = run(&mut command).json();
+    let file = |path: &str| json!(home.root().join(path));
+    let check = |key: &str, value: &str, origin: serde_json::Value| {
+        assert_eq!(
+            settings[key],
+            json!({"value": value, "origin": origin}),
+            "{key}"
+        );
+    };
+    check(
+        "store",
+        home.store().to_str().unwrap(),
+        json!("MEMDIR_STORE"),
+    );
+    check("index_dir", "", json!("default"));
+    check("agent", "mine", file("config/memdir/config.toml"));
+    check("user", "ours", file("store/memdir.toml"));
+    check("namespace", "global", json!("default"));
+    check("languages", "german", file("store/memdir.toml"));
+    check("limit", "5", json!("MEMDIR_LIMIT"));
+    check("editor", "ed", file("config/memdir/config.toml"));
+    check("log", "error", json!("AIAML_LOG_LEVEL"));
+    assert_eq!(settings.as_object().unwrap().len(), 9);
+    let plain = run(home.command(&["config"]).env("MEMDIR_LIMIT", "5")).done();
+    assert!(plain.contains("limit      5  (MEMDIR_LIMIT)"), "{plain}");
+}
+
+#[test]
+fn a_wrong_setting_is_named_with_its_place() {
+    let home = Home::new();
+    let with = |name: &str, value: &str| run(home.command(&["list"]).env(name, value));
+    with("MEMDIR_LIMIT", "many").complains(2, &["MEMDIR_LIMIT: `limit` is `many`"]);
+    with("MEMDIR_LANGUAGES", "klingon").complains(2, &["MEMDIR_LANGUAGES", "klingon"]);
+    home.write("store/memdir.toml", "limit = \n");
+    home.run(&["list"])
+        .complains(2, &["store/memdir.toml is no TOML"]);
+}
+
+#[test]
+fn a_store_that_names_a_command_is_not_obeyed() {
+    let home = Home::new();
+    home.write(
+        "store/memdir.toml",
+        "editor = \"touch pwned\"\nindex_dir = \"/nonexistent\"\n",
+    );
+    let ran = home.run(&["config", "--json"]);
+    assert_eq!(ran.json()["editor"]["value"], "");
+    assert_eq!(ran.json()["index_dir"]["value"], "");
+    ran.complains(
+        0,
+        &[
+            "`editor` may not be set by a store",
+            "`index_dir` may not be set by a store",
+        ],
+    );
+}
+
+#[test]
+fn the_namespace_is_the_projects() {
+    let home = Home::new();
+    let project = home.make("work/compass/src/deep");
+    let namespace = |command: &mut Command| {
+        let id = run(command).done().trim().to_owned();
+        home.run(&["recall", &id, "--json"]).json()[0]["namespace"].clone()
+    };
+    let within = |more: &[&str]| {
+        let mut command = home.command(&["remember", "A text."]);
+        command.args(more).current_dir(&project);
+        command
+    };
+    assert_eq!(namespace(&mut within(&[])), json!(null));
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        home.surround(&mut git);
+        run(git
+            .current_dir(home.root().join("work/compass"))
+            .args(arguments))
+    };
+    assert_eq!(git(&["init", "-q"]).code, 0);
+    assert_eq!(namespace(&mut within(&[])), json!("compass"));
+    assert_eq!(
+        git(&["remote", "add", "origin", "git@git.example:team/atlas.git"]).code,
+        0
+    );
+    assert_eq!(namespace(&mut within(&[])), json!("atlas"));
+    assert_eq!(
+        namespace(&mut within(&["--namespace", "other"])),
+        json!("other")
+    );
+    assert_eq!(
+        namespace(&mut within(&["--namespace", "global"])),
+        json!(null)
+    );
+    assert_eq!(
+        namespace(within(&[]).env("MEMDIR_NAMESPACE", "global")),
+        json!(null)
+    );
+    assert_eq!(
+        namespace(within(&[]).env("MEMDIR_NAMESPACE", "mine")),
+        json!("mine")
+    );
+    let found = home.run(&["list", "--namespace", "atlas", "--json"]).json();
+    assert_eq!(found["total"], 1);
+}
+
+#[test]
+fn read_only_refuses_every_change_of_memories() {
+    let home = Home::new();
+    home.put(
+        "20260114_091500_1f3a9c02.md",
+        memory_text("1f3a9c02", "2026-01-14T09:15:00Z", "A needle."),
+    );
+    let refused = |arguments: &[&str]| {
+        let ran = home.run(&[arguments, &["--read-only"]].concat());
+        assert_ne!(ran.code, 0, "{ran:?}");
+        assert!(ran.stderr.contains("can only be read"), "{ran:?}");
+    };
+    refused(&["remember", "x"]);
+    refused(&["update", "1f3a", "--title", "x"]);
+    refused(&["edit", "1f3a"]);
+    refused(&["forget", "1f3a"]);
+    refused(&["init", "new"]);
+    home.run(&["--read-only", "think", "needle"]).done();
+    home.run(&["--read-only", "recall", "1f3a"]).done();
+    home.run(&["--read-only", "grep", "needle"]).done();
+    home.run(&["--read-only", "reindex"]).done();
+    home.run(&["--read-only", "verify"]).done();
+    // The index is no memory, and a store that can be written keeps its own.
+    assert_eq!(names(&home.store()), [".memdir", "files"]);
+    assert_eq!(names(&home.files()), ["20260114_091500_1f3a9c02.md"]);
+    let mut command = home.bare();
+    command
+        .env("MEMDIR_STORE", "fresh")
+        .args(["--read-only", "remember", "x"]);
+    assert_eq!(run(&mut command).code, 2);
+    assert!(!home.root().join("fresh").exists() && !home.root().join("new").exists());
+}
+
+#[test]
+fn the_index_lies_where_it_is_told_to() {
+    let home = Home::new();
+    home.remember(&["A needle."]);
+    std::fs::remove_dir_all(home.store().join(".memdir")).unwrap();
+    let mut command = home.command(&["reindex"]);
+    run(command.env("MEMDIR_INDEX_DIR", home.root().join("elsewhere"))).done();
+    assert_eq!(names(&home.store()), ["files"]);
+    assert!(home.root().join("elsewhere").is_dir());
+}
