@@ -425,7 +425,7 @@ mod arguments {
         check(
             "think",
             json!({"query": "x", "limit": 0}),
-            &["`limit`", "from 1"],
+            &["`limit`", "at least 1"],
         );
         check(
             "recall",

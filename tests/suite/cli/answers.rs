@@ -85,11 +85,11 @@ fn every_command_prints_one_json_document_wherever_the_flag_stands() {
     );
     check(
         &["forget", "00000000"],
-        1,
+        2,
         "/errors/0/id",
         json!("00000000"),
     );
-    check(&["restore", "00000000"], 1, "/restored", json!([]));
+    check(&["restore", "00000000"], 2, "/restored", json!([]));
     check(
         &["update", "00000000", "--title", "T"],
         2,
@@ -255,7 +255,7 @@ fn errors_say_what_why_and_what_to_do() {
             "memdir think",
         ],
     );
-    check(&["restore", &older], 1, &["error: no memory is called"]);
+    check(&["restore", &older], 2, &["error: no memory is called"]);
     check(
         &["update", &older],
         2,
@@ -328,7 +328,7 @@ fn an_ambiguous_id_is_answered_with_the_whole_names() {
     home.run(&["recall", "1f3a9c02"]).complains(1, &parts);
     home.run(&["update", "1f3a", "--title", "x"])
         .complains(2, &parts);
-    home.run(&["forget", "1f3a9c02"]).complains(1, &parts);
+    home.run(&["forget", "1f3a9c02"]).complains(2, &parts);
     home.run(&["recall", "20260114_091500_1f3a9c02"]).done();
 }
 

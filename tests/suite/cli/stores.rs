@@ -252,7 +252,8 @@ fn read_only_refuses_every_change_of_memories() {
     refused(&["update", "1f3a", "--title", "x"]);
     refused(&["edit", "1f3a"]);
     refused(&["forget", "1f3a"]);
-    refused(&["init", "new"]);
+    home.run(&["init", "new", "--read-only"])
+        .complains(2, &["cannot be made with --read-only"]);
     home.run(&["--read-only", "think", "needle"]).done();
     home.run(&["--read-only", "recall", "1f3a"]).done();
     home.run(&["--read-only", "grep", "needle"]).done();

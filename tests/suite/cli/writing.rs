@@ -215,7 +215,7 @@ fn one_that_cannot_be_forgotten_does_not_stop_the_others() {
     let id = home.remember(&["Here."]);
     let ran = home.run(&["forget", "00000000", &id]);
     assert_eq!(ran.text(), format!("forgotten {id}\n"));
-    ran.complains(1, &["no memory is called `00000000`"]);
+    ran.complains(2, &["no memory is called `00000000`"]);
 }
 
 #[test]
@@ -226,8 +226,8 @@ fn a_live_memory_is_not_overwritten_by_its_archived_twin() {
     home.put(name, text("old"));
     home.run(&["forget", "1f3a9c02"]).done();
     home.put(name, text("new"));
-    assert_eq!(home.run(&["restore", "1f3a9c02"]).code, 1);
+    assert_eq!(home.run(&["restore", "1f3a9c02"]).code, 2);
     assert_eq!(home.text_of("1f3a9c02"), text("new"));
-    assert_eq!(home.run(&["forget", "1f3a9c02"]).code, 1);
+    assert_eq!(home.run(&["forget", "1f3a9c02"]).code, 2);
     assert_eq!(home.text_of("1f3a9c02"), text("new"));
 }
