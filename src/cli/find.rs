@@ -88,7 +88,7 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
         output.note("nothing found");
     }
     output.flush()?;
-    engine.settle(false)?;
+    super::settle(&engine);
     Ok(if found {
         Outcome::Done
     } else {
@@ -322,7 +322,7 @@ pub(super) fn list(context: &mut Context, command: &List) -> Result<Outcome, Fai
         }
     }
     output.flush()?;
-    engine.settle(false)?;
+    super::settle(&engine);
     Ok(if found {
         Outcome::Done
     } else {
@@ -400,7 +400,7 @@ pub(super) fn grep(context: &mut Context, command: &Grep) -> Result<Outcome, Fai
         output.json(&json!({"matches": matches}))?;
     }
     output.flush()?;
-    engine.settle(false)?;
+    super::settle(&engine);
     Ok(if found {
         Outcome::Done
     } else {

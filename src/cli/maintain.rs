@@ -66,7 +66,7 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
             "problems": findings(&status.findings),
         }))?;
         output.flush()?;
-        engine.settle(false)?;
+        super::settle(&engine);
         return Ok(Outcome::Done);
     }
     let size = |bytes: u64| match bytes {
@@ -101,7 +101,7 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
     }
     show_findings(output, &status.findings)?;
     output.flush()?;
-    engine.settle(false)?;
+    super::settle(&engine);
     Ok(Outcome::Done)
 }
 

@@ -177,6 +177,13 @@ fn start_log(config: &Config) {
         .try_init(); // A second one is a test's; the first stays.
 }
 
+/// Indexes what waits, after the answer. A failure costs the next search some time, nothing else.
+fn settle(engine: &Engine) {
+    if let Err(error) = engine.settle(false) {
+        tracing::warn!("the index was not brought up to date: {error}");
+    }
+}
+
 impl Context {
     /// The store, for commands that only read.
     fn engine(&self) -> Result<Engine, Failure> {

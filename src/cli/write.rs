@@ -123,7 +123,7 @@ pub(super) fn update(context: &mut Context, command: Update) -> Result<Outcome, 
         };
         output.line(format!("{what} {ID}{id}{ID:#}"))?;
     }
-    engine.settle(false)?;
+    super::settle(&engine);
     Ok(Outcome::Done)
 }
 
