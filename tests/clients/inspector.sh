@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Drives `memdir mcp` with the MCP Inspector's command line: inspector.sh INSPECTOR MEMDIR STORE
+set -euo pipefail
+
+inspector=$1 memdir=$2 store=$3
+
+# Prints the result of one request.
+ask() {
+    # What it warns of on stderr is about itself.
+    "$inspector" --cli "$memdir" mcp -e "MEMDIR_STORE=$store" "$@" 2> "$store/inspector.log" || {
+        cat "$store/inspector.log" >&2
+        return 1
+    }
+}
+
+# The value of a JavaScript expression over a result, which is `r`.
+value() {
+    node -e 'const r = JSON.parse(require("fs").readFileSync(0, "utf8")); console.log(eval(process.argv[1]))' "$1"
+}
+
+equal() {
+    if [ "$2" != "$3" ]; then
+        echo "failed: $1: '$2' is not '$3'" >&2
+        exit 1
+    fi
+}
+
+listed=$(ask --method tools/list)
+equal "the tools" "$(value 'r.tools.map(t => t.name).join()' <<< "$listed")" "remember,think,recall"
+equal "the schemas" "$(value 'r.tools.map(t => t.outputSchema.type).join()' <<< "$listed")" "object,object,object"
+
+stored=$(ask --method tools/call --tool-name remember --tool-arg agent=inspector user=mira \
+    'topics=["atlas","deploy"]' 'content=Deploys go out on Tuesdays.')
+id=$(value 'r.structuredContent.memory_id' <<< "$stored")
+equal "the message" "$(value 'JSON.parse(r.content[0].text).message' <<< "$stored")" \
+    "Memory stored successfully with ID: $id"
+
+found=$(ask --method tools/call --tool-name think --tool-arg 'keywords=["deploy","atlas"]')
+equal "the id found" "$(value 'r.structuredContent.results.map(h => h.id).join()' <<< "$found")" "$id"
+equal "the score" "$(value 'JSON.parse(r.content[0].text)[0].relevance_score' <<< "$found")" "7"
+
+recalled=$(ask --method tools/call --tool-name recall --tool-arg "memory_ids=[\"$id\"]")
+equal "the content" "$(value 'r.structuredContent.results[0].content' <<< "$recalled")" "Deploys go out on Tuesdays."
+
+echo "inspector: tools/list and all three tools are as they should be"
