@@ -164,8 +164,7 @@ impl Engine {
     fn index_if_possible(&self, changes: &Changes) -> Result<bool, EngineError> {
         match self.index_now(changes, &mut |_| {}) {
             Err(
-                error @ EngineError::Index(IndexError::Failed { .. })
-                | error @ EngineError::Files(_),
+                error @ (EngineError::Index(IndexError::Failed { .. }) | EngineError::Files(_)),
             ) => {
                 tracing::warn!(
                     "cannot index {} files, they are searched one by one: {error}",

@@ -203,10 +203,10 @@ pub(super) mod unix {
                 if is_visible(name) {
                     folders.push(join(folder, name));
                 }
-            } else if is_memory(name) {
-                if let Some(what) = look(&fd, raw, kind) {
-                    listing.take(join(folder, name), what);
-                }
+            } else if is_memory(name)
+                && let Some(what) = look(&fd, raw, kind)
+            {
+                listing.take(join(folder, name), what);
             }
         }
         Ok(folders)

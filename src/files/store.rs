@@ -219,10 +219,7 @@ impl Store {
         let target = self.path(Place::Files, name);
         let folder = target.parent().expect("a memory lies in a folder");
         let _lock = self.lock(name)?;
-        let current = match self.reader(Place::Files).read(name, u64::MAX) {
-            Err(error) => return Err(error),
-            Ok(version) => version,
-        };
+        let current = self.reader(Place::Files).read(name, u64::MAX)?;
         if current.hash != seen.hash {
             // Seen in time: nothing is touched, the new text becomes the copy's.
             return self

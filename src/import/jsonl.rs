@@ -522,7 +522,7 @@ mod tests {
     #[test]
     fn every_field_is_known_by_its_other_names() {
         let memory = one(
-            r##"{"value": "v", "tags": "a, b", "key": "k.x", "category": "tools", "scope": "global", "type": "semantic", "tier": "long", "priority": 7, "confidence": 0.5, "source": "session", "status": "active", "expires_at": "2030-01-01T00:00:00Z", "supersedes": ["old"], "links": [{"target": "x", "relation": "elaborates"}, "y"], "created_at": 1768382100, "id": 12}"##,
+            r#"{"value": "v", "tags": "a, b", "key": "k.x", "category": "tools", "scope": "global", "type": "semantic", "tier": "long", "priority": 7, "confidence": 0.5, "source": "session", "status": "active", "expires_at": "2030-01-01T00:00:00Z", "supersedes": ["old"], "links": [{"target": "x", "relation": "elaborates"}, "y"], "created_at": 1768382100, "id": 12}"#,
         );
         assert_eq!(memory.source_id.as_deref(), Some("12"));
         let memory = memory.memory;

@@ -69,7 +69,7 @@ pub fn estimated_tokens(text: &str) -> usize {
     for character in text.chars() {
         match character {
             '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' => {
-                wide += 1
+                wide += 1;
             }
             _ => other += 1,
         }

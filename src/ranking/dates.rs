@@ -82,7 +82,9 @@ pub(super) fn query_terms(query: &str) -> Vec<String> {
         .collect();
     let word = |at: Option<usize>| at.and_then(|at| words.get(at)).copied().unwrap_or("");
     for (at, text) in words.iter().enumerate() {
-        year(text).map(|year| add(year_term(year)));
+        if let Some(year) = year(text) {
+            add(year_term(year));
+        }
         let Some((month, sure)) = month(text) else {
             continue;
         };
@@ -104,8 +106,12 @@ pub(super) fn query_terms(query: &str) -> Vec<String> {
             continue; // "may", "march", "dec": words of their own.
         }
         add(month_term(month));
-        year.map(|year| add(year_month_term(year, month)));
-        day.map(|day| add(month_day_term(month, day)));
+        if let Some(year) = year {
+            add(year_month_term(year, month));
+        }
+        if let Some(day) = day {
+            add(month_day_term(month, day));
+        }
     }
     terms
 }

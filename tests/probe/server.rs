@@ -2,6 +2,11 @@
 //!
 //! An example to cargo, so that `cargo test` builds it and no product contains it.
 
+#![expect(
+    clippy::print_stderr,
+    reason = "this program has no other way to say why it ended"
+)]
+
 use std::collections::HashSet;
 use std::io::Read;
 use std::net::TcpStream;

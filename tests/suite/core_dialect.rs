@@ -828,9 +828,12 @@ mod lifetimes {
         assert_eq!(said["message"], message);
         assert_eq!(
             found(&mut session, json!({"keywords": ["port"]})),
-            [new.clone()]
+            [new.as_str()]
         );
-        assert_eq!(found(&mut session, json!({"query": "port"})), [new.clone()]);
+        assert_eq!(
+            found(&mut session, json!({"query": "port"})),
+            [new.as_str()]
+        );
         let recalled = reply(&mut session, "recall", json!({"memory_ids": [old, new]}));
         assert_eq!(recalled[0]["content"], "The port is 8080.");
         let stem = |id: &str| {
@@ -852,7 +855,7 @@ mod lifetimes {
         let future = remember(&mut session, "A freeze.", json!({"expires": "9000-01-01"}));
         assert_eq!(
             found(&mut session, json!({"keywords": ["freeze"]})),
-            [future.clone()]
+            [future.as_str()]
         );
         assert_eq!(found(&mut session, json!({"query": "freeze"})), [future]);
         let recalled = reply(&mut session, "recall", json!({"memory_ids": [past]}));
@@ -912,7 +915,7 @@ mod visibility {
         (0..20).for_each(|n| {
             let id = remember(&mut session, &format!("needle{n}x"), json!({}));
             let keywords = json!({"keywords": [format!("needle{n}x")]});
-            assert_eq!(found(&mut session, keywords.clone()), [id.clone()]);
+            assert_eq!(found(&mut session, keywords.clone()), [id.as_str()]);
             assert_eq!(found(&mut other, keywords), [id]);
         });
         let said = home.run(&["think", "-k", "needle7x"]).done();
@@ -927,12 +930,12 @@ mod visibility {
         let needle = json!({"keywords": ["needle"]});
         assert_eq!(found(&mut session, needle.clone()), [""; 0]);
         let id = home.remember(&["--topics", "a", "A needle."]);
-        assert_eq!(found(&mut session, needle.clone()), [id.clone()]);
+        assert_eq!(found(&mut session, needle.clone()), [id.as_str()]);
         home.run(&["update", &id, "--content", "A pin."]).done();
         assert_eq!(found(&mut session, needle.clone()), [""; 0]);
         assert_eq!(
             found(&mut session, json!({"keywords": ["pin"]})),
-            [id.clone()]
+            [id.as_str()]
         );
         home.run(&["forget", &id]).done();
         assert_eq!(found(&mut session, json!({"keywords": ["pin"]})), [""; 0]);

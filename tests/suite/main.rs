@@ -4,6 +4,8 @@
 //! knows how an engine is opened, [`program`] how the real binary is run, [`session`] how a client
 //! talks to it.
 
+#![expect(clippy::print_stderr, reason = "tests say what they could not try")]
+
 mod cli;
 mod core_dialect;
 mod files_safety;

@@ -177,7 +177,7 @@ pub(super) fn fill(
     }
     filled.add_text(fields.trigrams, trigram_text(document));
     each_fact(memory, |key, value| {
-        filled.add_text(fields.facts, fact(key, value))
+        filled.add_text(fields.facts, fact(key, value));
     });
     for token in crate::ranking::date_terms(memory.timestamp.date()) {
         filled.add_text(fields.dates, token);

@@ -165,9 +165,9 @@ impl EmbeddedSnapshot {
                                     };
                                     let none = Count::default();
                                     if in_topics {
-                                        each(row, all, none)
+                                        each(row, all, none);
                                     } else {
-                                        each(row, none, all)
+                                        each(row, none, all);
                                     }
                                 }
                                 postings.advance();

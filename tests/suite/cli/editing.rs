@@ -150,7 +150,7 @@ fn a_memory_changed_meanwhile_is_not_overwritten() {
 fn visual_goes_before_editor_and_arguments_are_split() {
     let home = home();
     let mut command = command(&home, "exit 3");
-    let visual = format!("sh -c 'printf x >> \"$0\"'");
+    let visual = "sh -c 'printf x >> \"$0\"'";
     command.env("VISUAL", visual);
     run(&mut command).done();
     assert_eq!(home.text_of("1f3a9c02"), text("oldx"));

@@ -80,7 +80,8 @@ fn filters_take_lists_and_fields_of_every_name() {
             .map(|line| line[..8].to_owned())
             .collect();
         let mut expected: Vec<String> = expected.iter().map(|id| (*id).clone()).collect();
-        (found.sort(), expected.sort());
+        found.sort();
+        expected.sort();
         assert_eq!(found, expected, "{filter:?}");
     };
     check(&[], &[&one, &two]);
