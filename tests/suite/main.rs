@@ -7,6 +7,7 @@
 #![expect(clippy::print_stderr, reason = "tests say what they could not try")]
 
 mod cli;
+mod cli_import;
 mod core_dialect;
 mod files_safety;
 mod fixtures;
