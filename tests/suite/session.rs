@@ -44,7 +44,14 @@ pub fn probe_server() -> PathBuf {
 
 /// The probe server on the store of `home`.
 pub fn probe(home: &Home) -> Command {
-    let mut command = Command::new(probe_server());
+    let server = probe_server();
+    assert!(
+        server.exists(),
+        "{} is missing: `cargo test` builds it, `cargo test --test suite` alone does not; run \
+         `cargo build --example probe_server`",
+        server.display()
+    );
+    let mut command = Command::new(server);
     home.surround(&mut command);
     command.arg(home.store());
     command
