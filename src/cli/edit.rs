@@ -25,7 +25,13 @@ pub(super) fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Fai
         .map_err(|error| Failure::new("cannot make a draft to edit").because(error))?;
     let mut tried: Option<Vec<u8>> = None;
     let bytes = loop {
-        open_editor(context, draft.path())?;
+        if let Err(failure) = open_editor(context, draft.path()) {
+            let is_edited = draft.read().is_ok_and(|bytes| bytes != version.bytes);
+            return Err(match is_edited {
+                false => failure,
+                true => failure.hint(format!("Your draft is kept at {}.", draft.keep().display())),
+            });
+        }
         let bytes = draft
             .read()
             .map_err(|error| Failure::new("cannot read the draft").because(error))?;

@@ -85,7 +85,8 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
         ))?;
     }
     if !command.dry_run && added > 0 {
-        engine.reindex(false, &mut |_| {})?;
+        // Searches find what is imported without it; it only makes them fast.
+        super::settle(&engine);
     }
     Ok(if failures.is_empty() {
         Outcome::Done

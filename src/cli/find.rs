@@ -111,7 +111,8 @@ fn conditions(
             "topic" if !value.is_empty() => filter.topics.push(value.to_owned()),
             "user" if !value.is_empty() => filter.users.push(value.to_owned()),
             "agent" if !value.is_empty() => filter.agents.push(value.to_owned()),
-            "since" if !value.is_empty() => {
+            // What is no time is a word like others.
+            "since" if when::moment("since:", value, context.now(), Direction::Past).is_ok() => {
                 filter.since = Some(when::moment(
                     "since:",
                     value,

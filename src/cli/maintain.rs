@@ -51,8 +51,8 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
     let output = &mut context.output;
     if output.json {
         output.json(&json!({
-            "store": status.root,
-            "index": status.state,
+            "store": status.root.display().to_string(),
+            "index": status.state.display().to_string(),
             "read_only": status.read_only,
             "files": status.files,
             "indexed": status.indexed,

@@ -97,6 +97,18 @@ fn prepare() -> Result<Environment, Failure> {
     let below = |get: fn(&dyn etcetera::BaseStrategy) -> std::path::PathBuf| {
         folders.as_ref().map(|folders| get(folders).join("memdir"))
     };
+    let ours = |name: &std::ffi::OsStr| {
+        let name = name.as_encoded_bytes();
+        name.starts_with(b"MEMDIR_") || name.starts_with(b"AIAML_")
+    };
+    // Left out, it would send memories to another store than the one that was meant.
+    if let Some((name, _)) =
+        std::env::vars_os().find(|(name, value)| ours(name) && value.to_str().is_none())
+    {
+        let name = name.to_string_lossy();
+        return Err(Failure::new(format!("the variable {name} is not UTF-8"))
+            .hint("Name such a path with --store."));
+    }
     Ok(Environment {
         variables: std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

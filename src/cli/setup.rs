@@ -58,7 +58,7 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
     }
     let output = &mut context.output;
     if output.json {
-        output.json(&json!({"store": folder, "existed": existed}))?;
+        output.json(&json!({"store": folder.display().to_string(), "existed": existed}))?;
     } else {
         let what = if existed {
             "is a store already"
@@ -125,7 +125,7 @@ pub(super) fn path(context: &mut Context, command: &PathOf) -> Result<Outcome, F
     };
     let output = &mut context.output;
     if output.json {
-        output.json(&json!({"path": path}))?;
+        output.json(&json!({"path": path.display().to_string()}))?;
     } else {
         output.line(path.display().to_string())?;
     }

@@ -33,9 +33,9 @@ pub(super) fn moment(
         "today" => day(0),
         "yesterday" => day(-1),
         "tomorrow" => day(1),
-        _ => amount(&word).map(|amount| match direction {
-            Direction::Past => now - amount,
-            Direction::Future => now + amount,
+        _ => amount(&word).and_then(|amount| match direction {
+            Direction::Past => now.checked_sub_signed(amount),
+            Direction::Future => now.checked_add_signed(amount),
         }),
     };
     found.or_else(|| Timestamp::parse(text).map(|at| at.utc())).ok_or_else(|| {
@@ -106,6 +106,11 @@ mod tests {
         assert!(
             (12..=36).contains(&read("yesterday").unwrap()) || read("yesterday").unwrap() <= 48
         );
-        assert!(read("soon").is_err() && read("").is_err() && read("99999999999y").is_err());
+        assert!(
+            read("soon").is_err()
+                && read("").is_err()
+                && read("99999999999y").is_err()
+                && read("1000000y").is_err()
+        );
     }
 }

@@ -34,6 +34,8 @@ use crate::model::estimated_tokens;
 
 /// The most hits that `think` returns, as the specification has it.
 pub const MAX_RESULTS: usize = 25;
+/// The most ids that one `recall` takes.
+const MAX_IDS: usize = 100;
 /// Characters of a content that a hit shows.
 const PREVIEW: usize = 200;
 
@@ -470,6 +472,9 @@ fn run_recall(engine: &Engine, _: &Caller, arguments: JsonObject) -> Reply {
         let ids = arguments.list("memory_ids")?.unwrap_or_default();
         if ids.is_empty() {
             return Err("`memory_ids` is missing: give a list of ids from `think`".into());
+        }
+        if ids.len() > MAX_IDS {
+            return Err("too many `memory_ids`: give at most 100 at once".into());
         }
         Ok((
             ids,

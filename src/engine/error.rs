@@ -25,6 +25,10 @@ pub enum EngineError {
     ReadOnly(PathBuf),
     #[error("somebody else changed `{id}` meanwhile; their text stays and yours is kept as {copy}")]
     ChangedMeanwhile { id: String, copy: String },
+    #[error(
+        "`{id}` was changed; somebody else changed it in the same moment, and their text is kept as a conflict copy"
+    )]
+    KeptOther { id: String },
     #[error("{0}")]
     Invalid(String),
 }
@@ -53,6 +57,7 @@ impl EngineError {
             EngineError::ChangedMeanwhile { .. } => {
                 Some("Compare the two files, keep what you want in the first and forget the copy.".into())
             }
+            EngineError::KeptOther { .. } => Some("`memdir status` names the copy; take over what you want of it.".into()),
             EngineError::Index(_) => Some("`memdir reindex --full` makes the index anew.".into()),
             _ => None,
         }

@@ -10,6 +10,7 @@ use super::Search;
 use super::Wanted;
 use super::freshness::parse;
 use super::freshness::stem_of;
+use crate::files::Lock;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::import::Foreign;
@@ -47,6 +48,8 @@ pub enum Imported {
 
 /// The metadata key that keeps what a memory was called where it came from.
 pub const SOURCE_ID: &str = "source_id";
+/// The same for what had no name: a hash of its text and time.
+const SOURCE_HASH: &str = "source_hash";
 
 impl Engine {
     /// Imports `memories` one by one; calls `each` with what became of each. Importing the same
@@ -64,6 +67,14 @@ impl Engine {
         if !options.dry_run {
             self.check_writable()?;
         }
+        // Two imports of one thing at once must not each add it.
+        let _lock = match options.dry_run {
+            true => None,
+            false => Some(Lock::take(
+                &self.state().join("import.lock"),
+                "another import",
+            )?),
+        };
         let mut known = self.known()?;
         for memory in memories {
             each(match memory {
@@ -86,7 +97,9 @@ impl Engine {
         snapshot.for_each(&mut |name, _| {
             known.stems.insert(stem_of(name));
         });
-        for (_, name) in snapshot.holders(&format!("metadata.{SOURCE_ID}"))? {
+        let mut holders = snapshot.holders(&format!("metadata.{SOURCE_ID}"))?;
+        holders.extend(snapshot.holders(&format!("metadata.{SOURCE_HASH}"))?);
+        for (_, name) in holders {
             if let Ok(version) = reader.read(&name, MAX_INDEXED_BYTES as u64) {
                 known.add(&parse(&version.entry, &version.bytes));
             }
@@ -107,7 +120,9 @@ impl Engine {
             source_id,
             source,
         } = foreign;
-        if let Some(stem) = known.find(&memory, source_id.as_deref()) {
+        let hash = (source_id.is_none() && memory.handle.is_none()).then(|| source_hash(&memory));
+        let key = source_id.clone().or_else(|| hash.clone());
+        if let Some(stem) = known.find(&memory, key.as_deref()) {
             return Imported::Known {
                 source_id,
                 stem: Some(stem),
@@ -119,6 +134,11 @@ impl Engine {
                 .metadata
                 .insert(0, (SOURCE_ID.to_owned(), MetaValue::Text(id.clone())));
         }
+        if let Some(hash) = hash {
+            memory
+                .metadata
+                .push((SOURCE_HASH.to_owned(), MetaValue::Text(hash)));
+        }
         if options.dry_run {
             return Imported::Added {
                 source_id,
@@ -129,7 +149,7 @@ impl Engine {
         match self.write_new(&memory) {
             Ok(stem) => {
                 known.stems.insert(stem.clone());
-                if let Some(id) = &source_id {
+                if let Some(id) = &key {
                     let at = memory.timestamp.as_ref().map(|at| at.as_str().to_owned());
                     let seen = Seen {
                         stem: stem.clone(),
@@ -172,6 +192,14 @@ impl Engine {
     }
 }
 
+fn source_hash(memory: &NewMemory) -> String {
+    let at = memory.timestamp.as_ref().map_or("", |at| at.as_str());
+    format!(
+        "{:032x}",
+        crate::files::digest(format!("{at}\n{}", memory.content).as_bytes())
+    )
+}
+
 /// What is in the store already, as an importer asks for it.
 #[derive(Default)]
 struct Known {
@@ -189,7 +217,7 @@ struct Seen {
 impl Known {
     fn add(&mut self, memory: &Memory) {
         let id = memory.metadata.iter().find_map(|(key, value)| match value {
-            MetaValue::Text(id) if key == SOURCE_ID => Some(id),
+            MetaValue::Text(id) if key == SOURCE_ID || key == SOURCE_HASH => Some(id),
             _ => None,
         });
         if let Some(id) = id {

@@ -72,6 +72,8 @@ const CHUNK: usize = 1024;
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 /// A file younger than this when it was read may change again without its stamp changing.
 const RACY_NANOS: i64 = 2_000_000_000;
+/// The coarsest step in which systems keep the times of folders: a tick of 100 Hz, doubled.
+const YOUNG_FOLDER_NANOS: i64 = 20_000_000;
 
 impl Engine {
     /// A view of the store in which every file is as it is on disk now.
@@ -104,10 +106,15 @@ impl Engine {
     /// Brings the overlay up to date with the directory.
     fn look(&self, freshness: &mut Freshness) -> Result<(), EngineError> {
         let started = Instant::now();
-        let listing = self.store.list(Place::Files)?;
+        let mut listing = self.store.list(Place::Files)?;
         if !self.is_read_only() && !listing.temps.is_empty() {
-            for leftover in self.store.remove_leftovers(Place::Files, &listing.temps) {
-                tracing::info!(name = %leftover.name, "removed what an interrupted write left");
+            let cleared = self.store.remove_leftovers(Place::Files, &listing.temps);
+            for leftover in &cleared {
+                tracing::info!(name = %leftover.name, "cleared what an interrupted write left");
+            }
+            if !cleared.is_empty() {
+                // One of them may have become a conflict copy.
+                listing = self.store.list(Place::Files)?;
             }
         }
         let committed = self.committed()?;
@@ -129,7 +136,14 @@ impl Engine {
         freshness.skipped = listing.skipped;
         freshness.skipped.extend(overlay.skipped);
         freshness.overlay = overlay.overlay;
+        // A folder that was changed a moment ago may change again without its time changing.
+        let young = self.now_nanos() - YOUNG_FOLDER_NANOS;
         freshness.folders = listing.folders;
+        for (_, modified) in &mut freshness.folders {
+            if *modified > young {
+                *modified = i64::MIN;
+            }
+        }
         if !freshness.overlay.files.is_empty() {
             self.wake();
         }
@@ -325,13 +339,14 @@ impl Engine {
                             indexed.hash == document.indexed.hash
                                 && indexed.stamp == document.indexed.stamp
                         });
+                        // What changed without a trace stays in doubt until it is committed, and
+                        // what is too young still is looked at again.
+                        if !as_indexed || document.indexed.racy {
+                            looked.all_racy_as_indexed = false;
+                        }
                         if !as_indexed {
-                            looked
-                                .overlay
-                                .files
-                                .insert(document.name.clone(), Some(Arc::new(*document)));
-                        } else if document.indexed.racy {
-                            looked.all_racy_as_indexed = false; // Too young still; look again.
+                            let name = document.name.clone();
+                            looked.overlay.files.insert(name, Some(Arc::new(*document)));
                         }
                     }
                     Read::Gone(name) => drop(looked.overlay.files.insert(name, None)),

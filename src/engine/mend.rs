@@ -32,11 +32,13 @@ impl Engine {
         if !is_damaged {
             return false;
         }
+        // In the order of every other place: what is known first, then the right to write.
+        let mut freshness = self.freshness();
         let Ok(_lock) = self.lock_index() else {
             return false;
         };
         tracing::warn!("{error}; it is made anew");
-        *self.freshness() = Freshness::default();
+        *freshness = Freshness::default();
         self.index.reset().is_ok()
     }
 }

@@ -113,7 +113,7 @@ impl Matches {
         if path == self.id && path != stem {
             self.by_path.push((stem_of(name), name.to_owned()));
         }
-        let is_exact = stem == self.id || stem.to_lowercase() == self.id;
+        let is_exact = stem == self.id || (stem.is_ascii() && stem.eq_ignore_ascii_case(&self.id));
         let handle = stem.get(16..).filter(|_| stem.len() == 24);
         let list = if is_exact {
             &mut self.exact

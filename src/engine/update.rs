@@ -30,6 +30,9 @@ pub(super) fn superseded_by(stem: &Stem) -> Change {
     }
 }
 
+/// How often a change is made anew because somebody else was faster.
+const MAX_TRIES: usize = 16;
+
 impl Engine {
     /// Makes `change` in the memory called `id`; only the lines of changed keys are touched.
     ///
@@ -39,15 +42,23 @@ impl Engine {
     /// else changes the file in this moment: then both texts are kept.
     pub fn update(&self, id: &str, change: &Change) -> Result<Edited, EngineError> {
         self.check_writable()?;
-        let (name, version) = self.read(id)?;
         let mut change = change.clone();
         if let Patch::Set(ids) = &mut change.supersedes {
             for id in ids {
                 *id = self.resolve(id)?.0.as_str().to_owned();
             }
         }
-        let bytes = format::edit(&version.bytes, &change)?;
-        self.put(&name, &version, &bytes)
+        // A change of fields means the same on a text that somebody else has just changed.
+        for _ in 0..MAX_TRIES {
+            let (name, version) = self.read(id)?;
+            let bytes = format::edit(&version.bytes, &change)?;
+            if let Some(edited) = self.put(&name, &version, &bytes)? {
+                return Ok(edited);
+            }
+        }
+        Err(EngineError::Invalid(format!(
+            "`{id}` changes faster than it can be written"
+        )))
     }
 
     /// The text of a memory for an editor: its file's name and bytes.
@@ -77,15 +88,25 @@ impl Engine {
         bytes: &[u8],
     ) -> Result<Edited, EngineError> {
         self.check_writable()?;
-        self.put(name, seen, bytes)
+        if let Some(edited) = self.put(name, seen, bytes)? {
+            return Ok(edited);
+        }
+        let copy = self.store.add_copy(name, bytes)?;
+        self.changed_by_us();
+        Err(EngineError::ChangedMeanwhile {
+            id: stem_of(name).short().to_owned(),
+            copy: self.store.path(Place::Files, &copy).display().to_string(),
+        })
     }
 
-    fn put(&self, name: &str, seen: &Version, bytes: &[u8]) -> Result<Edited, EngineError> {
+    /// Writes `bytes` over the version `seen`; `None` if the file is another one by now.
+    fn put(&self, name: &str, seen: &Version, bytes: &[u8]) -> Result<Option<Edited>, EngineError> {
         if bytes == seen.bytes {
-            return Ok(Edited {
-                memory: parse(&seen.entry, bytes),
+            let memory = parse(&seen.entry, bytes);
+            return Ok(Some(Edited {
+                memory,
                 changed: false,
-            });
+            }));
         }
         let replaced = match self.store.replace(name, seen, bytes) {
             Err(FilesError::Missing { .. }) => {
@@ -95,13 +116,13 @@ impl Engine {
         };
         self.changed_by_us();
         match replaced {
-            Replaced::Done => Ok(Edited {
+            Replaced::Done => Ok(Some(Edited {
                 memory: self.preview(name, bytes),
                 changed: true,
-            }),
-            Replaced::KeptOther { name: copy } => Err(EngineError::ChangedMeanwhile {
+            })),
+            Replaced::Stale => Ok(None),
+            Replaced::KeptOther => Err(EngineError::KeptOther {
                 id: stem_of(name).short().to_owned(),
-                copy: self.store.path(Place::Files, &copy).display().to_string(),
             }),
         }
     }

@@ -22,8 +22,12 @@ pub(super) fn is_temp_name(name: &str) -> bool {
 /// Rename is atomic only within one file system, so the file lies next to its target and not in
 /// the system's temporary directory. It is locked as long as it is held: a temporary file that
 /// nobody locks has lost its writer.
-pub(super) fn write_temp(directory: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
-    let mut temp = locked_temp(directory)?;
+pub(super) fn write_temp(
+    directory: &Path,
+    prefix: &str,
+    bytes: &[u8],
+) -> io::Result<NamedTempFile> {
+    let mut temp = locked_temp(directory, prefix)?;
     temp.write_all(bytes)?;
     // After a failed sync the kernel may have dropped the pages: the error must reach the caller,
     // who starts anew with another file.
@@ -32,10 +36,10 @@ pub(super) fn write_temp(directory: &Path, bytes: &[u8]) -> io::Result<NamedTemp
 }
 
 /// A temporary file that no clean-up takes for an abandoned one.
-fn locked_temp(directory: &Path) -> io::Result<NamedTempFile> {
+fn locked_temp(directory: &Path, prefix: &str) -> io::Result<NamedTempFile> {
     loop {
         let temp = tempfile::Builder::new()
-            .prefix(TEMP_PREFIX)
+            .prefix(prefix)
             .suffix(TEMP_SUFFIX)
             .rand_bytes(12)
             .tempfile_in(directory)?;
@@ -85,7 +89,10 @@ pub(super) fn create_directory(directory: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => {}
         other => other?,
     }
-    sync_directory(parent.unwrap_or(Path::new(".")))
+    sync_directory(parent.unwrap_or(Path::new("."))).inspect_err(|_| {
+        // Who tries again must sync it again, and does so only for what is not there.
+        let _ = fs::remove_dir(directory);
+    })
 }
 
 /// Moves `from` to `to`, which must not exist.

@@ -10,6 +10,7 @@ mod draft;
 mod list;
 mod lock;
 mod store;
+mod swap;
 
 pub use disk::create_private_folder;
 pub use disk::write_derived;

@@ -13,6 +13,9 @@ use super::disk;
 use super::list::Entry;
 use super::list::Listing;
 use super::lock::Lock;
+use super::swap;
+use super::swap::SwapName;
+use super::swap::Swapped;
 use crate::format::is_memory_name;
 use crate::model::Stamp;
 
@@ -49,10 +52,10 @@ pub struct Version {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replaced {
     Done,
-    /// Somebody else changed the file in between; their text is kept under this name.
-    KeptOther {
-        name: String,
-    },
+    /// Nothing was touched: the file is not the one that was seen.
+    Stale,
+    /// Done; and somebody else's text, written in the same moment, is kept as a conflict copy.
+    KeptOther,
 }
 
 /// A temporary file whose writer is gone.
@@ -179,7 +182,8 @@ impl Store {
         let target = self.path(place, name);
         let folder = target.parent().expect("a memory lies in a folder");
         disk::create_directory(folder).at("create", folder)?;
-        let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes)).at("write", &target)?;
+        let temp = disk::uninterrupted(|| disk::write_temp(folder, disk::TEMP_PREFIX, bytes))
+            .at("write", &target)?;
         let temp = temp.into_temp_path();
         let moved = disk::uninterrupted(|| disk::rename_no_replace(&temp, &target));
         match moved {
@@ -204,8 +208,7 @@ impl Store {
     ///
     /// The names are exchanged in one step, then the text that was swapped out is looked at: if
     /// it is not the one that was seen, it is kept as a conflict copy beside the memory. Mode
-    /// bits stay. Where names cannot be exchanged, the file is compared and renamed over, under
-    /// the same lock.
+    /// bits stay.
     ///
     /// # Errors
     ///
@@ -216,53 +219,30 @@ impl Store {
         seen: &Version,
         bytes: &[u8],
     ) -> Result<Replaced, FilesError> {
-        let target = self.path(Place::Files, name);
-        let folder = target.parent().expect("a memory lies in a folder");
         let _lock = self.lock(name)?;
         let current = self.reader(Place::Files).read(name, u64::MAX)?;
         if current.hash != seen.hash {
-            // Seen in time: nothing is touched, the new text becomes the copy's.
-            return self
-                .keep_copy(name, bytes, current.hash)
-                .map(|name| Replaced::KeptOther { name });
+            return Ok(Replaced::Stale);
         }
-        let permissions = fs::metadata(&target).at("read", &target)?.permissions();
-        let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes)).at("write", &target)?;
-        temp.as_file()
-            .set_permissions(permissions)
-            .at("write", &target)?;
-        if !disk::uninterrupted(|| disk::exchange(temp.path(), &target)).at("replace", &target)? {
-            temp.persist(&target)
-                .map_err(|error| error.error)
-                .at("replace", &target)?;
-            disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
-            return Ok(Replaced::Done);
-        }
-        let other = fs::read(temp.path()).at("read", temp.path());
-        let kept = match &other {
-            Ok(other) if content_hash(other) == seen.hash => None,
-            _ => Some(content_hash(bytes)),
-        };
-        let Some(hash) = kept else {
-            drop(temp); // Holds the text that was seen, whole; it goes now.
-            disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
-            return Ok(Replaced::Done);
-        };
-        let copy = copy_name(name, hash ^ other.as_deref().map_or(0, content_hash));
-        let (_, path) = temp
-            .keep()
-            .map_err(|error| error.error)
-            .at("keep", &target)?;
-        disk::rename_no_replace(&path, &self.path(Place::Files, &copy)).at("keep", &path)?;
-        disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
-        Ok(Replaced::KeptOther { name: copy })
+        let swap_name = SwapName::new(name, shard_of(name), seen.hash, content_hash(bytes));
+        Ok(
+            match swap::swap(&self.path(Place::Files, name), &swap_name, bytes)? {
+                Swapped::Done => Replaced::Done,
+                Swapped::KeptOther => Replaced::KeptOther,
+            },
+        )
     }
 
-    /// Writes `bytes` beside `name` as a conflict copy and returns the copy's name.
-    fn keep_copy(&self, name: &str, bytes: &[u8], other: u128) -> Result<String, FilesError> {
-        let copy = copy_name(name, content_hash(bytes) ^ other);
+    /// Writes `bytes` beside the memory `name` as a conflict copy; returns the copy's name.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Store::add`].
+    pub fn add_copy(&self, name: &str, bytes: &[u8]) -> Result<String, FilesError> {
+        let stem = name.strip_suffix(".md").unwrap_or(name);
+        let copy = swap::copy_name(stem, content_hash(bytes) as u64);
         match self.add(Place::Files, &copy, bytes) {
-            // The name follows from both texts: the same conflict was kept before.
+            // The name follows from the text: the same text was kept before.
             Ok(()) | Err(FilesError::Taken { .. }) => Ok(copy),
             Err(error) => Err(error),
         }
@@ -295,41 +275,45 @@ impl Store {
 
     /// The lock of one memory, for changing it.
     fn lock(&self, name: &str) -> Result<Lock, FilesError> {
-        let shard = content_hash(name.as_bytes()) % LOCK_SHARDS;
-        Lock::take(
-            &self.state.join("locks").join(format!("{shard:02x}.lock")),
-            name,
-        )
+        Lock::take(&self.lock_path(shard_of(name)), name)
     }
 
-    /// Removes the temporary files whose writer is gone; returns what was removed.
+    fn lock_path(&self, shard: u8) -> PathBuf {
+        self.state.join("locks").join(format!("{shard:02x}.lock"))
+    }
+
+    /// Clears the temporary files whose writer is gone; returns what was cleared. One that holds
+    /// a text nobody has seen becomes a conflict copy.
     pub fn remove_leftovers(&self, place: Place, temps: &[String]) -> Vec<Leftover> {
-        let folder = self.folder(place);
-        let abandoned = |path: &Path| {
-            let Ok(file) = File::open(path) else {
-                return false;
-            };
-            let old = file
-                .metadata()
-                .and_then(|data| data.modified())
-                .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > TEMP_LIFETIME));
-            old || file.try_lock().is_ok()
+        let reader = self.reader(place);
+        let cleared = |name: &str| match SwapName::parse(name) {
+            Some(swap_name) => match Lock::try_take(&self.lock_path(swap_name.shard)) {
+                Ok(Some(_lock)) => swap::resolve(&self.path(place, name), &swap_name).is_ok(),
+                _ => false,
+            },
+            None => {
+                // The lock is held until the file is gone: its writer then makes another one.
+                let Ok(file) = reader.open_regular(name) else {
+                    return false;
+                };
+                let old = file
+                    .metadata()
+                    .and_then(|data| data.modified())
+                    .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > TEMP_LIFETIME));
+                (file.try_lock().is_ok() || old) && fs::remove_file(self.path(place, name)).is_ok()
+            }
         };
         temps
             .iter()
-            .filter(|name| {
-                let path = folder.join(name);
-                abandoned(&path) && fs::remove_file(&path).is_ok()
-            })
+            .filter(|name| cleared(name))
             .map(|name| Leftover { name: name.clone() })
             .collect()
     }
 }
 
-/// `<stem>.conflict-<8 hex>.md`, in the memory's folder.
-fn copy_name(name: &str, hash: u128) -> String {
-    let stem = name.strip_suffix(".md").unwrap_or(name);
-    format!("{stem}.conflict-{:08x}.md", hash as u32)
+/// Which of the locks is a memory's.
+fn shard_of(name: &str) -> u8 {
+    (content_hash(name.as_bytes()) % LOCK_SHARDS) as u8
 }
 
 /// Reads files of one folder, following no links and opening nothing but regular files.
@@ -346,18 +330,8 @@ impl Reader {
     /// [`FilesError::Missing`], [`FilesError::NotRegular`], or what the system said.
     pub fn read(&self, name: &str, limit: u64) -> Result<Version, FilesError> {
         let path = self.folder.join(name);
-        let opened = disk::uninterrupted(|| self.open(name));
-        let mut file = match opened {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(FilesError::Missing { path });
-            }
-            Err(error) if is_link_refusal(&error) => return Err(FilesError::NotRegular { path }),
-            other => other.at("read", &path)?,
-        };
+        let mut file = self.open_regular(name)?;
         let data = file.metadata().at("read", &path)?;
-        if !data.is_file() {
-            return Err(FilesError::NotRegular { path });
-        }
         let stamp = Stamp {
             size: data.len(),
             modified: modified_at(&data),
@@ -382,6 +356,22 @@ impl Reader {
             short_hash(&hasher.finalize())
         };
         Ok(Version { entry, bytes, hash })
+    }
+
+    /// Opens a regular file, following no link and waiting for no pipe.
+    fn open_regular(&self, name: &str) -> Result<File, FilesError> {
+        let path = self.folder.join(name);
+        let file = match disk::uninterrupted(|| self.open(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(FilesError::Missing { path });
+            }
+            Err(error) if is_link_refusal(&error) => return Err(FilesError::NotRegular { path }),
+            other => other.at("read", &path)?,
+        };
+        if !file.metadata().at("read", &path)?.is_file() {
+            return Err(FilesError::NotRegular { path });
+        }
+        Ok(file)
     }
 
     #[cfg(unix)]
@@ -456,7 +446,7 @@ pub fn digest(bytes: &[u8]) -> u128 {
 }
 
 /// The hash that tells whether two texts are the same.
-fn content_hash(bytes: &[u8]) -> u128 {
+pub(super) fn content_hash(bytes: &[u8]) -> u128 {
     short_hash(&blake3::hash(bytes))
 }
 

@@ -58,18 +58,63 @@ fn a_change_between_reading_and_replacing_keeps_both_texts() {
     let files = files_of(&store);
     let seen = files.reader(Place::Files).read(NAME, u64::MAX).unwrap();
     store.put(NAME, "theirs");
-    let Replaced::KeptOther { name: copy } = files.replace(NAME, &seen, b"ours").unwrap() else {
-        panic!("the change was not noticed")
-    };
-    assert_eq!(store.read(NAME), b"theirs");
-    assert_eq!(store.read(&copy), b"ours");
-    assert_eq!(names(store.files()), [copy.clone(), NAME.to_owned()]);
-    // The same conflict again is the same copy.
     assert_eq!(
         files.replace(NAME, &seen, b"ours").unwrap(),
-        Replaced::KeptOther { name: copy }
+        Replaced::Stale
     );
+    assert_eq!(store.read(NAME), b"theirs");
+    let copy = files.add_copy(NAME, b"ours").unwrap();
+    assert_eq!(store.read(&copy), b"ours");
+    assert_eq!(names(store.files()), [copy.clone(), NAME.to_owned()]);
+    // The same text again is the same copy.
+    assert_eq!(files.add_copy(NAME, b"ours").unwrap(), copy);
     assert_eq!(names(store.files()).len(), 2);
+}
+
+#[test]
+fn changes_of_one_memory_from_many_sides_are_all_made() {
+    let store = TestStore::new();
+    store.put(NAME, memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", "x\n"));
+    let fields = ["title", "source", "status", "agent"];
+    std::thread::scope(|scope| {
+        for field in fields {
+            let engine = store.engine();
+            scope.spawn(move || {
+                for round in 0..10 {
+                    let text = format!("{field} {round}");
+                    let mut change = memdir::model::Change::default();
+                    match field {
+                        "title" => change.title = memdir::model::Patch::Set(text),
+                        "source" => change.source = memdir::model::Patch::Set(text),
+                        "status" => change.status = memdir::model::Patch::Set(text),
+                        _ => change.agent = Some(text),
+                    }
+                    engine.update("aaaaaaaa", &change).unwrap();
+                }
+            });
+        }
+    });
+    let text = String::from_utf8(store.read(NAME)).unwrap();
+    for field in fields {
+        assert!(text.contains(&format!("{field}: {field} 9\n")), "{text}");
+    }
+    assert_eq!(names(store.files()), [NAME]);
+}
+
+#[test]
+fn what_a_crash_left_of_an_exchange_is_cleared_and_foreign_text_kept() {
+    let store = TestStore::new();
+    store.put(NAME, memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", "x\n"));
+    let beside =
+        ".memdir-swap-00-0000000000000001-0000000000000002-20260101_000000_aaaaaaaa-Ab12.tmp";
+    let theirs = memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", "bittern\n");
+    store.put(beside, &theirs);
+    let engine = store.engine();
+    let found = holding(&engine, "bittern");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains(".conflict-"), "{found:?}");
+    assert_eq!(store.read(&found[0]), theirs.as_bytes());
+    assert!(!store.files().join(beside).exists());
 }
 
 #[test]

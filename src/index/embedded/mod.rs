@@ -14,6 +14,7 @@ mod table;
 mod tokenize;
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,7 +24,10 @@ use std::sync::PoisonError;
 use tantivy::Index as TantivyIndex;
 use tantivy::IndexReader;
 use tantivy::ReloadPolicy;
+use tantivy::TantivyError;
 use tantivy::directory::MmapDirectory;
+use tantivy::directory::error::OpenDirectoryError;
+use tantivy::directory::error::OpenReadError;
 use tantivy::schema::Schema;
 
 use self::schema::Fields;
@@ -201,9 +205,81 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexEr
     done.unwrap_or_else(|_| Err(unusable("reading it made the program panic")))
 }
 
-fn unusable(error: impl std::fmt::Display) -> IndexError {
-    IndexError::Unusable {
-        reason: error.to_string(),
+/// An error while reading the index.
+trait Trouble: std::fmt::Display {
+    /// The cause lies with the machine and will pass; the index is no worse for it.
+    fn will_pass(&self) -> bool;
+}
+
+impl Trouble for &str {
+    fn will_pass(&self) -> bool {
+        false
+    }
+}
+
+impl Trouble for io::Error {
+    fn will_pass(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use rustix::io::Errno;
+            let passing = [
+                Errno::MFILE,
+                Errno::NFILE,
+                Errno::NOMEM,
+                Errno::NOSPC,
+                Errno::DQUOT,
+                Errno::FBIG,
+                Errno::ACCESS,
+                Errno::PERM,
+                Errno::ROFS,
+                Errno::INTR,
+                Errno::AGAIN,
+            ];
+            passing
+                .iter()
+                .any(|errno| Some(*errno) == Errno::from_io_error(self))
+        }
+        #[cfg(not(unix))]
+        {
+            matches!(
+                self.kind(),
+                io::ErrorKind::OutOfMemory
+                    | io::ErrorKind::StorageFull
+                    | io::ErrorKind::PermissionDenied
+            )
+        }
+    }
+}
+
+impl Trouble for OpenDirectoryError {
+    fn will_pass(&self) -> bool {
+        matches!(self, OpenDirectoryError::IoError { io_error, .. } if io_error.will_pass())
+    }
+}
+
+impl Trouble for TantivyError {
+    fn will_pass(&self) -> bool {
+        match self {
+            TantivyError::IoError(error) => error.will_pass(),
+            TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => {
+                io_error.will_pass()
+            }
+            TantivyError::OpenDirectoryError(error) => error.will_pass(),
+            TantivyError::OpenWriteError(_) | TantivyError::LockFailure(..) => true,
+            _ => false,
+        }
+    }
+}
+
+/// What an error while reading says of the index: that it is damaged, unless the machine is short
+/// of something. An index is not thrown away for want of a descriptor.
+fn unusable(error: impl Trouble) -> IndexError {
+    if error.will_pass() {
+        failed("read", error)
+    } else {
+        IndexError::Unusable {
+            reason: error.to_string(),
+        }
     }
 }
 

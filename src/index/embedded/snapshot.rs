@@ -272,8 +272,9 @@ impl EmbeddedSnapshot {
 
     fn answer(&self, request: &Request<'_>, texts: &Texts<'_>) -> Result<Found, IndexError> {
         let passing = filter::passing(self, request.filter, request.now.timestamp_micros(), texts)?;
-        let wanted =
-            |total: usize| request.offset.min(total)..(request.offset + request.limit).min(total);
+        let wanted = |total: usize| {
+            request.offset.min(total)..request.offset.saturating_add(request.limit).min(total)
+        };
         let (total, hits) = match request.ask {
             Ask::Everything => {
                 let mut rows: Vec<u32> = (0..self.table.len() as u32)
