@@ -14,7 +14,6 @@ use super::maintain::progress_bar;
 use crate::dialect::core;
 use crate::engine;
 use crate::engine::Engine;
-use crate::engine::Hit;
 use crate::engine::Imported;
 use crate::engine::Recalled;
 use crate::import;
@@ -101,22 +100,22 @@ pub(super) fn export(context: &mut Context, command: &Export) -> Result<Outcome,
     let output = &mut context.output;
     let mut failed = Ok(());
     let (mut memories, mut sections) = (Vec::new(), String::new());
-    let count = engine.export(&filter, &mut |hit| {
+    let count = engine.export(&filter, &mut |memory, name| {
         if failed.is_err() || output.reader_is_gone() {
             return;
         }
         match command.to {
             Target::Jsonl => {
-                let object = exported(&engine, hit);
+                let object = exported(&engine, memory, name);
                 if output.json {
                     memories.push(object);
                 } else {
                     failed = output.json_line(&object);
                 }
             }
-            Target::Markdown if output.json => sections += &section(&hit.memory, &str::to_owned),
+            Target::Markdown if output.json => sections += &section(&memory, &str::to_owned),
             Target::Markdown => {
-                let section = section(&hit.memory, &|text| output.shown(text));
+                let section = section(&memory, &|text| output.shown(text));
                 failed = output.bytes(section.as_bytes());
             }
         }
@@ -136,11 +135,11 @@ pub(super) fn export(context: &mut Context, command: &Export) -> Result<Outcome,
 }
 
 /// A memory as `recall` replies it, with its stem, which names it in every store.
-fn exported(engine: &Engine, hit: Hit) -> Value {
-    let stem = hit.memory.stem.clone();
+fn exported(engine: &Engine, memory: Memory, name: String) -> Value {
+    let stem = memory.stem.clone();
     let recalled = Recalled::Found {
-        memory: Box::new(hit.memory),
-        name: hit.name,
+        memory: Box::new(memory),
+        name,
     };
     let reply = core::recall_reply(engine, vec![recalled], None);
     let mut object = reply.structured["results"][0].clone();

@@ -126,15 +126,50 @@ impl Config {
     ///
     /// Fails if a settings file cannot be read or a value has no sense; names file and key.
     pub fn read(flags: &Flags, environment: &Environment) -> Result<Config, ConfigError> {
+        match Config::with_store_file(flags, environment, true) {
+            // What came with the store may be another program's, or a newer one's: it must not
+            // keep its user from the memories.
+            Err((error, true)) => {
+                let mut config = Config::with_store_file(flags, environment, false)
+                    .map_err(|(error, _)| error)?;
+                config
+                    .warnings
+                    .push(format!("{error}; the store's settings are ignored"));
+                Ok(config)
+            }
+            other => other.map_err(|(error, _)| error),
+        }
+    }
+
+    /// As [`Config::read`]; an error comes with whether the store's own file is at fault.
+    fn with_store_file(
+        flags: &Flags,
+        environment: &Environment,
+        use_store_file: bool,
+    ) -> Result<Config, (ConfigError, bool)> {
+        let of_others = |error| (error, false);
         let mut warnings = Vec::new();
         let user_file = environment
             .config_folder
             .as_ref()
             .map(|folder| folder.join("config.toml"));
-        let user_layer = Layer::read(user_file.as_deref(), &KEYS, &mut warnings)?;
-        let (store, store_origin) = find_store(flags, environment, &user_layer)?;
+        let user_layer =
+            Layer::read(user_file.as_deref(), &KEYS, &mut warnings).map_err(of_others)?;
+        let (store, store_origin) =
+            find_store(flags, environment, &user_layer).map_err(of_others)?;
         let store_file = store.value.join(discover::MARK);
-        let store_layer = Layer::read(Some(&store_file), &STORE_KEYS, &mut warnings)?;
+        let store_layer = match use_store_file {
+            true => Layer::read(Some(&store_file), &STORE_KEYS, &mut warnings)
+                .map_err(|error| (error, true))?,
+            false => Layer::default(),
+        };
+        let blame = |error: ConfigError| {
+            let is_store_file = matches!(
+                &error,
+                ConfigError::BadValue { origin: Origin::File(path), .. } if *path == store_file
+            );
+            (error, is_store_file)
+        };
         let sources = Sources {
             environment,
             layers: [&store_layer, &user_layer],
@@ -146,7 +181,8 @@ impl Config {
                 .filter(|user| !user.is_empty())
         });
         let user = sources
-            .text("user", &["MEMDIR_USER"])?
+            .text("user", &["MEMDIR_USER"])
+            .map_err(blame)?
             .unwrap_or_else(|| match system_user {
                 Some(user) => Setting {
                     value: user.clone(),
@@ -161,20 +197,25 @@ impl Config {
             value: value.to_owned(),
             origin: Origin::Default,
         };
-        let editor = sources.text("editor", &["MEMDIR_EDITOR", "VISUAL", "EDITOR"])?;
+        let editor = sources
+            .text("editor", &["MEMDIR_EDITOR", "VISUAL", "EDITOR"])
+            .map_err(blame)?;
         Ok(Config {
             index_dir: optional(
-                sources.text("index_dir", &["MEMDIR_INDEX_DIR"])?,
+                sources
+                    .text("index_dir", &["MEMDIR_INDEX_DIR"])
+                    .map_err(blame)?,
                 PathBuf::from,
             ),
             cache: environment.cache_folder.clone(),
             agent: sources
-                .text("agent", &["MEMDIR_AGENT"])?
+                .text("agent", &["MEMDIR_AGENT"])
+                .map_err(blame)?
                 .unwrap_or_else(|| default("cli")),
             user,
-            namespace: namespace(&sources, environment, &store.value)?,
-            languages: languages(&sources)?,
-            limit: limit(&sources)?,
+            namespace: namespace(&sources, environment, &store.value).map_err(blame)?,
+            languages: languages(&sources).map_err(blame)?,
+            limit: limit(&sources).map_err(blame)?,
             editor: optional(editor, |editor| editor),
             log: log(environment),
             read_only: flags.read_only,
@@ -595,6 +636,22 @@ mod tests {
             (None, None, 2)
         );
         assert_eq!(read.warnings.len(), 3);
+    }
+
+    #[test]
+    fn a_broken_settings_file_of_a_store_costs_only_its_settings() {
+        let folder = tempfile::tempdir().unwrap();
+        for text in [
+            "languages = [\"klingon\"]",
+            "limit = 0",
+            "limit = [",
+            "\u{0}",
+        ] {
+            fs::write(folder.path().join("memdir.toml"), text).unwrap();
+            let read = Config::read(&Flags::default(), &environment(folder.path(), &[])).unwrap();
+            assert_eq!(read.limit.value, 25, "{text}");
+            assert_eq!(read.warnings.len(), 1, "{:?}", read.warnings);
+        }
     }
 
     #[test]

@@ -5,15 +5,14 @@ use std::collections::HashSet;
 
 use super::Engine;
 use super::EngineError;
-use super::Hit;
-use super::Search;
-use super::Wanted;
 use super::freshness::parse;
 use super::freshness::stem_of;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::import::Foreign;
+use crate::index::Ask;
+use crate::index::Request;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::MetaValue;
@@ -170,24 +169,47 @@ impl Engine {
         }
     }
 
-    /// Calls `each` with every memory that passes `filter`, oldest first.
+    /// Calls `each` with every memory that passes `filter`, oldest first, and its file's name;
+    /// one whole memory is held at a time.
     ///
     /// # Errors
     ///
     /// Fails if the directory cannot be read.
-    pub fn export(&self, filter: &Filter, each: &mut dyn FnMut(Hit)) -> Result<usize, EngineError> {
-        let search = Search {
-            wanted: Wanted::Everything,
-            filter: Filter {
-                visibility: Visibility::Everything,
-                ..filter.clone()
-            },
-            limit: usize::MAX / 2,
+    pub fn export(
+        &self,
+        filter: &Filter,
+        each: &mut dyn FnMut(Memory, String),
+    ) -> Result<usize, EngineError> {
+        let filter = Filter {
+            visibility: Visibility::Everything,
+            ..filter.clone()
+        };
+        let request = Request {
+            ask: Ask::Everything,
+            filter: &filter,
+            now: self.clock.now(),
+            limit: usize::MAX,
             offset: 0,
         };
-        let thought = self.search(&search)?;
-        let count = thought.hits.len();
-        thought.hits.into_iter().rev().for_each(each);
+        let reader = self.store.reader(Place::Files);
+        let texts = |name: &str| {
+            let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
+            Some(parse(&version.entry, &version.bytes))
+        };
+        let mut count = 0;
+        for hit in self
+            .snapshot()?
+            .search(&request, &texts)?
+            .hits
+            .into_iter()
+            .rev()
+        {
+            // Gone since it was listed: then it is not exported.
+            if let Ok(version) = reader.read(&hit.name, u64::MAX) {
+                each(parse(&version.entry, &version.bytes), hit.name);
+                count += 1;
+            }
+        }
         Ok(count)
     }
 }

@@ -35,6 +35,7 @@ pub struct Search {
 /// A memory found, as it is on disk at this moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
+    /// Its content as far as it is searched: the first MiB.
     pub memory: Memory,
     /// The file's path below the memory directory.
     pub name: String,
@@ -118,7 +119,8 @@ impl Engine {
         };
         let mut is_stale = false;
         for hit in found.hits {
-            match reader.read(&hit.name, u64::MAX) {
+            // Previews need no more; the hash is that of the whole file all the same.
+            match reader.read(&hit.name, MAX_INDEXED_BYTES as u64) {
                 Ok(version) if version.hash == hit.indexed.hash => thought.hits.push(Hit {
                     memory: parse(&version.entry, &version.bytes),
                     name: hit.name,

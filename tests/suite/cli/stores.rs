@@ -164,9 +164,18 @@ fn a_wrong_setting_is_named_with_its_place() {
     let with = |name: &str, value: &str| run(home.command(&["list"]).env(name, value));
     with("MEMDIR_LIMIT", "many").complains(2, &["MEMDIR_LIMIT: `limit` is `many`"]);
     with("MEMDIR_LANGUAGES", "klingon").complains(2, &["MEMDIR_LANGUAGES", "klingon"]);
+    home.write("config/memdir/config.toml", "limit = \n");
+    home.run(&["list"])
+        .complains(2, &["config/memdir/config.toml is no TOML"]);
+}
+
+#[test]
+fn broken_settings_of_a_store_keep_nobody_from_its_memories() {
+    let home = Home::new();
+    home.remember(&["A heron."]);
     home.write("store/memdir.toml", "limit = \n");
     home.run(&["list"])
-        .complains(2, &["store/memdir.toml is no TOML"]);
+        .complains(0, &["store/memdir.toml is no TOML", "settings are ignored"]);
 }
 
 #[test]
