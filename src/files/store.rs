@@ -184,7 +184,8 @@ impl Store {
         disk::create_directory(folder).at("create", folder)?;
         let temp = disk::uninterrupted(|| disk::write_temp(folder, disk::TEMP_PREFIX, bytes))
             .at("write", &target)?;
-        let temp = temp.into_temp_path();
+        // The file stays open, and so locked, until it has its name: no clean-up may take it.
+        let (_locked, temp) = temp.into_parts();
         let moved = disk::uninterrupted(|| disk::rename_no_replace(&temp, &target));
         match moved {
             Ok(()) => {
