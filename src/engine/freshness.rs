@@ -36,6 +36,8 @@ pub(super) struct Freshness {
     folders: Vec<(String, i64)>,
     swept: Option<Sweep>,
     overlay: Overlay,
+    /// Which committed state the overlay was made for.
+    state: String,
     /// What is committed with the overlay over it.
     current: Option<Arc<dyn Snapshot>>,
     /// Names that are no readable memories, with the reason.
@@ -72,6 +74,8 @@ const CHUNK: usize = 1024;
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 /// A file younger than this when it was read may change again without its stamp changing.
 const RACY_NANOS: i64 = 2_000_000_000;
+/// Looks at the directory before a view is taken that somebody's commit may have overtaken.
+const MAX_LOOKS: usize = 10;
 /// The coarsest step in which systems keep the times of folders: a tick of 100 Hz, doubled.
 const YOUNG_FOLDER_NANOS: i64 = 20_000_000;
 
@@ -98,9 +102,18 @@ impl Engine {
         if let Some(current) = &freshness.current {
             return Ok(current.clone());
         }
-        let current = self.index.snapshot(&freshness.overlay)?;
-        freshness.current = Some(current.clone());
-        Ok(current)
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let current = self.index.snapshot(&freshness.overlay)?;
+            // The overlay says what differs from one committed state. Over another one, which
+            // somebody committed in between, it would hide or double files.
+            if current.state() == freshness.state || tries == MAX_LOOKS {
+                freshness.current = Some(current.clone());
+                return Ok(current);
+            }
+            self.look(&mut freshness)?;
+        }
     }
 
     /// Brings the overlay up to date with the directory.
@@ -133,6 +146,7 @@ impl Engine {
         }
         freshness.racy = changes.racy.len();
         freshness.indexed = committed.len();
+        committed.state().clone_into(&mut freshness.state);
         freshness.skipped = listing.skipped;
         freshness.skipped.extend(overlay.skipped);
         freshness.overlay = overlay.overlay;
@@ -293,9 +307,13 @@ impl Engine {
             }
         }
         batch.commit(freshness.verified)?;
+        // Nobody else can have committed meanwhile: the lock is still held.
+        let committed = self.index.snapshot(&Overlay::default())?;
+        committed.state().clone_into(&mut freshness.state);
         freshness.racy = 0;
+        freshness.indexed = committed.len();
         freshness.overlay = Overlay::default();
-        freshness.current = None;
+        freshness.current = Some(committed);
         Ok(())
     }
 

@@ -125,6 +125,9 @@ pub trait Snapshot: Send + Sync {
     /// Every indexed file name with its version, in the order of the names.
     fn for_each(&self, each: &mut dyn FnMut(&str, Indexed));
 
+    /// Names the committed state that this is a view of: equal for equal states only.
+    fn state(&self) -> &str;
+
     /// How many memories end with the eight hex digits `handle`.
     fn handle_count(&self, handle: &str) -> usize;
 

@@ -492,6 +492,10 @@ impl Snapshot for EmbeddedSnapshot {
         }
     }
 
+    fn state(&self) -> &str {
+        &self.state
+    }
+
     fn handle_count(&self, handle: &str) -> usize {
         let mut count = 0;
         let fact = schema::fact("id", handle);
