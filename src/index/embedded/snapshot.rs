@@ -66,7 +66,7 @@ struct Segment {
 }
 
 /// Memory for the overlay's postings: a few documents' worth, grown as needed.
-const OVERLAY_BYTES: usize = 15 << 20;
+const OVERLAY_BYTES: usize = 4 << 20;
 
 impl EmbeddedSnapshot {
     pub fn of(
