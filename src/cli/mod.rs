@@ -18,7 +18,6 @@ mod write;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Parser;
 
@@ -85,7 +84,7 @@ fn prepare() -> Result<Environment, Failure> {
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         // Without a handler the first write past a file size limit ends the process; with one it
         // fails like any other. (SIGPIPE is ignored by the standard library already.)
-        let noticed = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let noticed = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
         let _ = signal_hook::flag::register(SIGXFSZ, noticed);
         // What is made is the owner's alone, whatever the caller's mask: the index holds the words
         // of memories, and its library makes files by the mask.
