@@ -209,11 +209,11 @@ pub(super) fn recall(context: &mut Context, command: &Recall) -> Result<Outcome,
     let mut tokens = command.max_tokens.unwrap_or(usize::MAX);
     for (number, one) in recalled.into_iter().enumerate() {
         match one {
-            Recalled::Found { memory, .. } => {
+            Recalled::Found { mut memory, .. } => {
                 if number > 0 {
                     output.line("")?;
                 }
-                show(&engine, output, &memory, &mut tokens)?;
+                show(&engine, output, &mut memory, &mut tokens)?;
             }
             Recalled::Failed { error, .. } => output.error(&Failure::from(error)),
         }
@@ -229,12 +229,14 @@ pub(super) fn recall(context: &mut Context, command: &Recall) -> Result<Outcome,
 fn show(
     engine: &Engine,
     output: &mut Output,
-    memory: &Memory,
+    memory: &mut Memory,
     tokens: &mut usize,
 ) -> Result<(), Failure> {
     let id = engine.shown_id(&memory.stem);
     let line = summary(output, memory, &id);
     output.line(line)?;
+    // The content may be large, and is not one of the lines.
+    let mut content = std::mem::take(&mut memory.content);
     let fields = core::recall_reply(
         engine,
         vec![Recalled::Found {
@@ -256,14 +258,12 @@ fn show(
         }
     }
     output.line("")?;
-    let most = tokens.saturating_mul(4);
-    let mut content: String = memory.content.chars().take(most).collect();
-    if content.len() < memory.content.len() {
+    if let Some((end, _)) = content.char_indices().nth(tokens.saturating_mul(4)) {
+        content.truncate(end);
         content.push('…');
     }
     *tokens = tokens.saturating_sub(crate::model::estimated_tokens(&content));
-    let shown = output.shown(&content);
-    output.bytes(shown.as_bytes())?;
+    output.bytes(output.shown(&content).as_bytes())?;
     if !content.ends_with('\n') {
         output.line("")?;
     }

@@ -298,7 +298,7 @@ pub fn remember_reply(engine: &Engine, remembered: &Remembered) -> Reply {
 fn remember_answer(id: &str, message: &str) -> Reply {
     let structured = object(json!({"memory_id": id, "message": message}));
     Reply {
-        text: Value::Object(structured.clone()).to_string(),
+        text: written(&structured),
         structured,
         is_error: false,
     }
@@ -404,7 +404,7 @@ pub fn think_reply(engine: &Engine, search: &Search, thought: Thought, budget: B
     let mut hits = Vec::new();
     for hit in thought.hits.into_iter().take(budget.limit) {
         let mut shown = hit_object(engine, search, &hit, &words, PREVIEW);
-        let mut cost = estimated_tokens(&Value::Object(shown.clone()).to_string());
+        let mut cost = estimated_tokens(&written(&shown));
         if let Some(most) = budget.max_tokens
             && tokens + cost > most
         {
@@ -413,7 +413,7 @@ pub fn think_reply(engine: &Engine, search: &Search, thought: Thought, budget: B
             }
             // One hit is better than none: without a preview if need be.
             shown = hit_object(engine, search, &hit, &words, PREVIEW / 4);
-            cost = estimated_tokens(&Value::Object(shown.clone()).to_string());
+            cost = estimated_tokens(&written(&shown));
         }
         tokens += cost;
         hits.push(Value::Object(shown));
@@ -505,7 +505,7 @@ pub fn recall_reply(engine: &Engine, recalled: Vec<Recalled>, max_tokens: Option
         if let Some(most) = max_tokens {
             fit(&mut object, most.saturating_sub(tokens));
         }
-        tokens += estimated_tokens(&Value::Object(object.clone()).to_string());
+        tokens += estimated_tokens(&written(&object));
         entries.push(Value::Object(object));
     }
     list_reply(entries, |structured| {
@@ -515,7 +515,7 @@ pub fn recall_reply(engine: &Engine, recalled: Vec<Recalled>, max_tokens: Option
 
 /// Cuts an entry's content so that the entry takes about `tokens`.
 fn fit(entry: &mut JsonObject, tokens: usize) {
-    let whole = estimated_tokens(&Value::Object(entry.clone()).to_string());
+    let whole = estimated_tokens(&written(entry));
     if whole <= tokens {
         return;
     }
@@ -549,14 +549,22 @@ fn failure(message: String) -> Reply {
 }
 
 fn list_reply(entries: Vec<Value>, more: impl FnOnce(&mut JsonObject)) -> Reply {
-    let text = Value::Array(entries.clone()).to_string();
-    let mut structured = object(json!({"results": entries}));
+    // A memory may be large: its text is copied no more often than it is sent.
+    let entries = Value::Array(entries);
+    let text = entries.to_string();
+    let mut structured = JsonObject::new();
+    structured.insert("results".to_owned(), entries);
     more(&mut structured);
     Reply {
         structured,
         text,
         is_error: false,
     }
+}
+
+/// An object as JSON.
+fn written(object: &JsonObject) -> String {
+    serde_json::to_string(object).unwrap_or_default()
 }
 
 /// An error with its causes, without paths outside of the store.
