@@ -19,40 +19,12 @@ import subprocess
 import sys
 import tempfile
 
+from mcp_server import Server
 
-class Server:
-    """A `memdir mcp` process, asked one question at a time."""
 
-    def __init__(self, program, store, environment):
-        self.process = subprocess.Popen(
-            [program, "--store", store, "mcp"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
-        )
-        self.number = 0
-        self.ask("initialize", {
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": {"name": "retrieval-bench", "version": "1"},
-        })
-
-    def ask(self, method, params):
-        self.number += 1
-        message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        self.process.stdin.flush()
-        while True:
-            answer = json.loads(self.process.stdout.readline())
-            if answer.get("id") == self.number:
-                return answer["result"]
-
-    def think(self, arguments):
-        result = self.ask("tools/call", {"name": "think", "arguments": arguments})
-        if result.get("isError"):
-            raise SystemExit(f"think failed: {result['content'][0]['text']}")
-        return [hit["id"] for hit in result["structuredContent"]["results"]]
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(10)
+def think(server, arguments):
+    """The ids that `think` answers with, best first."""
+    return [hit["id"] for hit in server.call("think", arguments)["results"]]
 
 
 def metrics(relevant, ranked):
@@ -83,7 +55,7 @@ def measure(program, folder, run_dir):
                 arguments = {"query": query["query"], "limit": 25}
                 if mode == "scoped":
                     arguments["namespace"] = query["scope"]
-                ranked = [source[found] for found in server.think(arguments)]
+                ranked = [source[found] for found in think(server, arguments)]
                 scores.append(metrics(query["relevant_ids"], ranked))
                 runs.append({"qid": query["qid"], "ranked": ranked})
             row[mode] = [100 * sum(score[at] for score in scores) / len(scores) for at in (0, 1)]

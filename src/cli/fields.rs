@@ -13,6 +13,7 @@ use super::when;
 use super::when::Direction;
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::format::from_json;
 use crate::model::Change;
 use crate::model::Filter;
 use crate::model::Link;
@@ -93,23 +94,9 @@ fn metadata(texts: &[String]) -> Result<Vec<(String, MetaValue)>, Failure> {
                     .hint("Write for example --meta project=atlas")
             })?;
             let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
-            Ok((key.trim().to_owned(), meta(value)))
+            Ok((key.trim().to_owned(), from_json(value)))
         })
         .collect()
-}
-
-fn meta(value: Value) -> MetaValue {
-    match value {
-        Value::Null => MetaValue::Null,
-        Value::Bool(value) => MetaValue::Bool(value),
-        Value::Number(number) => match number.as_i64() {
-            Some(int) => MetaValue::Int(int),
-            None => MetaValue::Float(number.as_f64().unwrap_or(f64::MAX)),
-        },
-        Value::String(text) => MetaValue::Text(text),
-        Value::Array(items) => MetaValue::List(items.into_iter().map(meta).collect()),
-        Value::Object(map) => MetaValue::Map(map.into_iter().map(|(k, v)| (k, meta(v))).collect()),
-    }
 }
 
 impl Fields {

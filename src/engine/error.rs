@@ -48,9 +48,10 @@ impl EngineError {
                 Some("`memdir think WORDS` finds ids; forgotten memories come back with `memdir restore ID`.".into())
             }
             EngineError::Ambiguous { .. } => Some("Use one of the whole names.".into()),
-            EngineError::NoStore(_) => {
-                Some("`memdir init` makes a store there; `--store DIR` names another one.".into())
-            }
+            EngineError::NoStore(folder) => Some(format!(
+                "`memdir init {}` makes one; `--store DIR` names another.",
+                folder.display()
+            )),
             EngineError::ReadOnly(_) => Some(
                 "Searching and reading work. For writing, leave `--read-only` away, or give yourself write permission.".into(),
             ),

@@ -26,6 +26,7 @@ pub use limits::MAX_CONTENT_BYTES;
 pub use limits::MAX_INDEXED_BYTES;
 pub use read::parse;
 pub use render::render;
+pub use value::from_json;
 
 /// Why a memory cannot be written as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

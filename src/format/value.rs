@@ -160,13 +160,16 @@ fn parse_yaml(key: &str, value: &str, below: &str) -> Result<MetaValue, String> 
         .map_or(Ok(MetaValue::Null), |(_, value)| from_yaml(value))
 }
 
-fn from_json(value: serde_json::Value) -> MetaValue {
+/// A JSON value as a metadata value. A number that neither kind of ours holds keeps its digits,
+/// as a text.
+pub fn from_json(value: serde_json::Value) -> MetaValue {
     match value {
         serde_json::Value::Null => MetaValue::Null,
         serde_json::Value::Bool(value) => MetaValue::Bool(value),
-        serde_json::Value::Number(number) => match number.as_i64() {
-            Some(int) => MetaValue::Int(int),
-            None => MetaValue::Float(number.as_f64().unwrap_or(f64::MAX)),
+        serde_json::Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(int), _) => MetaValue::Int(int),
+            (None, Some(float)) if number.is_f64() => MetaValue::Float(float),
+            _ => MetaValue::Text(number.to_string()),
         },
         serde_json::Value::String(text) => MetaValue::Text(text),
         serde_json::Value::Array(items) => {

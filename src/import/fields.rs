@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use chrono::DateTime;
 
+use crate::format::from_json;
 use crate::model::Link;
 use crate::model::MetaValue;
 use crate::model::Timestamp;
@@ -184,28 +185,6 @@ pub(super) fn map(value: &MetaValue) -> Option<Vec<(String, MetaValue)>> {
     match value {
         MetaValue::Map(entries) => Some(entries.clone()),
         _ => None,
-    }
-}
-
-/// The same value as metadata. A number that is too large for an integer keeps its digits as text.
-pub(super) fn from_json(value: serde_json::Value) -> MetaValue {
-    match value {
-        serde_json::Value::Null => MetaValue::Null,
-        serde_json::Value::Bool(value) => MetaValue::Bool(value),
-        serde_json::Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(int), _) => MetaValue::Int(int),
-            (None, Some(float)) if number.is_f64() => MetaValue::Float(float),
-            _ => MetaValue::Text(number.to_string()),
-        },
-        serde_json::Value::String(text) => MetaValue::Text(text),
-        serde_json::Value::Array(items) => {
-            MetaValue::List(items.into_iter().map(from_json).collect())
-        }
-        serde_json::Value::Object(map) => MetaValue::Map(
-            map.into_iter()
-                .map(|(key, value)| (key, from_json(value)))
-                .collect(),
-        ),
     }
 }
 

@@ -9,6 +9,7 @@ mod draft;
 mod fields;
 mod jsonl;
 mod markdown;
+mod records;
 mod source_file;
 
 use std::path::PathBuf;
