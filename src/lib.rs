@@ -19,4 +19,5 @@ pub mod index;
 pub mod mcp;
 pub mod model;
 pub mod ranking;
+pub mod watch;
 pub mod words;

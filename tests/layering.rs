@@ -20,12 +20,14 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("ranking", &["model", "words"]),
     ("files", &["model", "format"]),
     ("git", &[]),
+    ("watch", &[]),
     ("import", &["model", "format"]),
     ("index", &["model", "words", "ranking"]),
     (
         "engine",
         &[
-            "model", "clock", "words", "format", "ranking", "files", "index", "git", "import",
+            "model", "clock", "words", "format", "ranking", "files", "index", "git", "watch",
+            "import",
         ],
     ),
     ("dialect", &["model", "engine"]),
@@ -48,6 +50,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("tempfile::", &["files"]),
     ("tantivy::", &["index"]),
     ("git2::", &["git"]),
+    ("notify::", &["watch"]),
     ("rmcp::", &["mcp"]),
     ("tokio::", &["mcp"]),
     ("clap::", &["cli"]),

@@ -88,6 +88,17 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
         output.note("nothing found");
     }
     output.flush()?;
+    if output.json {
+        // The answer is the specification's array; what it rests on is said beside it.
+        let counts = engine.counts();
+        let counts = json!({
+            "files": counts.files,
+            "indexed": counts.indexed,
+            "waiting": counts.waiting,
+            "unreadable": counts.unreadable,
+        });
+        output.note(counts.to_string());
+    }
     super::settle(&engine);
     Ok(if found {
         Outcome::Done

@@ -13,6 +13,7 @@ use super::fail::Failure;
 use super::output::BOLD;
 use super::output::Output;
 use crate::engine::Finding;
+use crate::engine::Leader;
 
 /// A bar on standard error; hidden where nobody looks.
 pub(super) fn progress_bar(what: &'static str) -> ProgressBar {
@@ -62,6 +63,11 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
             "bytes": status.bytes,
             "index_bytes": status.index_bytes,
             "writer": status.writer,
+            "watcher": status.leader.as_ref().map(|leader| json!({
+                "process": leader.process,
+                "mode": leader.watching,
+                "alive": leader.is_alive,
+            })),
             "languages": status.languages,
             "problems": findings(&status.findings),
         }))?;
@@ -93,6 +99,20 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
         ("languages", status.languages.join(", ")),
     ];
     rows.retain(|(name, _)| *name != "waiting" || status.waiting > 0);
+    if let Some(leader) = &status.leader {
+        let silent = if leader.is_alive {
+            ""
+        } else {
+            ", silent for a second"
+        };
+        let Leader {
+            process, watching, ..
+        } = leader;
+        rows.push((
+            "watched",
+            format!("by process {process}: {watching}{silent}"),
+        ));
+    }
     if let Some(writer) = &status.writer {
         rows.push(("indexing", format!("process {writer}")));
     }

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::EngineError;
-use super::freshness::stem_of;
+use super::reading::stem_of;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::model::Stem;
@@ -49,7 +49,7 @@ impl Engine {
             Err(FilesError::Missing { .. }) => return Err(EngineError::NotFound(id.to_owned())),
             other => other?,
         }
-        self.changed_by_us();
+        self.changed_by_us(&name);
         Ok(Moved {
             stem: stem_of(&name),
             name,

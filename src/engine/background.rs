@@ -1,24 +1,38 @@
-//! The background loop of a long-running process: indexes what waits, looks for changes.
+//! The background loop of a long-running process: follows the changes, indexes them, leads.
+//!
+//! Everything that can wake it is one [`Event`]. It sleeps while nothing happens; only the leader
+//! wakes twice a second to say that it is there.
 
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
 use std::time::Duration;
+use std::time::Instant;
 
 use super::Engine;
+use super::EngineError;
+use super::leader::BEAT;
+use crate::files::Lock;
 
 /// Everything that can wake the loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 enum Event {
-    /// An operation changed files or found them changed.
+    /// Files changed, or an operation found something to do.
     FilesChanged,
+    /// This process leads from now on, as long as it holds the lock.
+    Lead(Lock),
     Stop,
 }
 
 /// Changes are collected for so long before they are committed together: longer than a burst of
 /// writes, shorter than anyone closes a client.
 const QUIET: Duration = Duration::from_millis(300);
+/// They are committed after so long although more come.
+const MOST_WAITING: Duration = Duration::from_secs(1);
+/// What cannot be committed is tried again after pauses that grow to this: a full disk is not
+/// made better by trying, and nobody waits long once there is room again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 
 /// The loop, running until it is dropped.
 pub struct Background {
@@ -39,10 +53,10 @@ impl Background {
         engine.set_wake(Box::new(move || {
             let _ = waker.send(Event::FilesChanged); // Nobody listens when the process ends.
         }));
-        let engine = Arc::clone(engine);
+        let (engine, loop_events) = (Arc::clone(engine), events.clone());
         let thread = std::thread::Builder::new()
             .name("background".to_owned())
-            .spawn(move || run(&engine, &inbox))?;
+            .spawn(move || Loop::new(engine, loop_events).run(&inbox))?;
         Ok(Background {
             events,
             thread: Some(thread),
@@ -58,22 +72,142 @@ impl Drop for Background {
     }
 }
 
-fn run(engine: &Engine, inbox: &mpsc::Receiver<Event>) {
-    let settle = || {
-        let looked = engine.snapshot().and_then(|_| engine.settle(true));
-        if let Err(error) = looked {
-            tracing::warn!("cannot bring the index up to date: {error}");
+struct Loop {
+    engine: Arc<Engine>,
+    events: mpsc::Sender<Event>,
+    /// Held while this process leads.
+    lead: Option<Lock>,
+    /// When the first and the last change came that were not settled yet.
+    changed: Option<(Instant, Instant)>,
+    next_beat: Instant,
+    /// How often in a row the index could not be brought up to date.
+    failures: u32,
+}
+
+impl Loop {
+    fn new(engine: Arc<Engine>, events: mpsc::Sender<Event>) -> Loop {
+        Loop {
+            engine,
+            events,
+            lead: None,
+            changed: None,
+            next_beat: Instant::now(),
+            failures: 0,
         }
-    };
-    settle();
-    while let Ok(Event::FilesChanged) = inbox.recv() {
+    }
+
+    fn run(mut self, inbox: &mpsc::Receiver<Event>) {
+        self.engine.start_watching();
+        if !self.engine.indexes_alone() {
+            self.wait_to_lead();
+        }
+        self.bring_up_to_date();
         loop {
-            match inbox.recv_timeout(QUIET) {
-                Ok(Event::FilesChanged) => {}
+            let event = match self.next_wake() {
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(at) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())),
+            };
+            match event {
+                Ok(Event::FilesChanged) => self.note_change(),
+                Ok(Event::Lead(lock)) => {
+                    self.lead = Some(lock);
+                    // What the last leader left undone is this one's.
+                    self.bring_up_to_date();
+                }
+                Err(RecvTimeoutError::Timeout) => {}
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-                Err(RecvTimeoutError::Timeout) => break,
+            }
+            let now = Instant::now();
+            if self.settle_at().is_some_and(|at| at <= now) {
+                self.bring_up_to_date();
+            }
+            if self.lead.is_some() && self.next_beat <= Instant::now() {
+                self.beat();
             }
         }
-        settle();
+    }
+
+    fn wait_to_lead(&self) {
+        let events = self.events.clone();
+        let lead = move |lock| {
+            let _ = events.send(Event::Lead(lock)); // Sent to nobody, the lock is free again.
+        };
+        if let Err(error) = self.engine.wait_to_lead(lead) {
+            tracing::info!("this process never leads: {error}");
+        }
+    }
+
+    fn note_change(&mut self) {
+        let now = Instant::now();
+        let first = self.changed.map_or(now, |(first, _)| first);
+        if self.changed.is_none()
+            && let Some(lock) = &self.lead
+        {
+            // From this moment on nobody may rely on the index alone.
+            self.engine.beat(lock, false);
+            self.next_beat = now + BEAT;
+        }
+        self.changed = Some((first, now));
+    }
+
+    fn settle_at(&self) -> Option<Instant> {
+        let (first, last) = self.changed?;
+        if self.failures > 0 {
+            let pause = QUIET * 2_u32.saturating_pow(self.failures);
+            return Some(first + pause.min(LONGEST_PAUSE));
+        }
+        Some((last + QUIET).min(first + MOST_WAITING))
+    }
+
+    fn next_wake(&self) -> Option<Instant> {
+        let beat = self.lead.is_some().then_some(self.next_beat);
+        [self.settle_at(), beat].into_iter().flatten().min()
+    }
+
+    /// Looks at what changed and indexes it, unless another process does.
+    fn bring_up_to_date(&mut self) {
+        self.changed = None;
+        match self.try_to_bring_up_to_date() {
+            Ok(()) => self.failures = 0,
+            Err(error) => {
+                if self.failures == 0 {
+                    tracing::warn!("cannot bring the index up to date: {error}");
+                }
+                self.failures = self.failures.saturating_add(1);
+                let now = Instant::now();
+                self.changed = Some((now, now));
+            }
+        }
+        self.next_beat = Instant::now();
+    }
+
+    fn try_to_bring_up_to_date(&mut self) -> Result<(), EngineError> {
+        self.engine.watch_again();
+        if self.engine.freshness().is_old() && self.engine.watch().is_some() {
+            self.engine.check_watch()?;
+        }
+        self.engine.snapshot()?;
+        if self.lead.is_some() || !self.engine.is_led() {
+            self.engine.settle(true)?;
+        }
+        if self.engine.freshness().next_due().is_some() {
+            // Until the last good texts have been let go, there is something to do.
+            let now = Instant::now();
+            self.changed = Some((now, now));
+        }
+        Ok(())
+    }
+
+    fn beat(&mut self) {
+        self.next_beat = Instant::now() + BEAT;
+        let Some(lock) = &self.lead else { return };
+        if !lock.is_at(&self.engine.leader_path()) {
+            // Somebody deleted the folder of derived things, and the lock with it.
+            self.lead = None;
+            self.wait_to_lead();
+            return;
+        }
+        let may_be_complete = self.changed.is_none();
+        self.engine.beat(lock, may_be_complete);
     }
 }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use super::Engine;
 use super::EngineError;
-use super::freshness::parse;
-use super::freshness::stem_of;
+use super::reading::parse;
+use super::reading::stem_of;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;

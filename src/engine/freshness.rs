@@ -1,53 +1,69 @@
-//! Makes the index agree with the files before anything is answered.
+//! Makes every answer agree with the files.
 //!
-//! Compares the directory with what is indexed: new, changed and missing files are read into an
-//! overlay that searches see at once; many of them are indexed at once instead. Between two
-//! looks, a changed folder is noticed by its modification time on every operation, a file
-//! changed in place by a sweep over all stamps, at most a second apart and never for more than a
-//! twentieth of the time.
+//! The index is one committed state; what is different on disk lies in an overlay that searches
+//! see at once. What is different is learned in three ways: names that this process changed
+//! itself; names that a watch tells, in a process that runs for long; and where nothing watches,
+//! the folders' times on every operation and a sweep over all stamps, at most a second apart and
+//! never for more than a twentieth of the time. A process trusts an index that it did not compare
+//! itself only while the one that leads says that it is complete.
+//!
+//! While a file is being written anew, and when it was taken away a moment ago, its last good
+//! text stands for a little while.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
 
-use rayon::prelude::*;
-
 use super::Engine;
 use super::EngineError;
-use crate::clock::Clock;
+use super::reading::CHUNK;
+use super::reading::RACY_NANOS;
+use super::reading::Read;
+use super::reading::age;
+use super::reading::is_half_written;
+use super::reconcile::Changes;
 use crate::files::Entry;
-use crate::files::FilesError;
-use crate::files::Listing;
 use crate::files::Place;
-use crate::files::Reader;
-use crate::files::Skipped;
-use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Document;
 use crate::index::IndexError;
-use crate::index::Indexed;
 use crate::index::Overlay;
 use crate::index::Snapshot;
-use crate::model::Problem;
-use crate::model::Stem;
+use crate::watch::Watch;
 
 /// What this process knows of the store.
 #[derive(Default)]
 pub(super) struct Freshness {
-    folders: Vec<(String, i64)>,
-    swept: Option<Sweep>,
-    overlay: Overlay,
-    /// Which committed state the overlay was made for.
-    state: String,
+    pub(super) committed: Option<Arc<dyn Snapshot>>,
+    /// How the files differ from what is committed.
+    pub(super) overlay: Overlay,
+    /// As [`Entry::changed`], of the texts in the overlay when they were read.
+    read_as: HashMap<String, i64>,
     /// What is committed with the overlay over it.
     current: Option<Arc<dyn Snapshot>>,
+    /// The folders with their modification times.
+    pub(super) folders: Vec<(String, i64)>,
+    swept: Option<Sweep>,
     /// Names that are no readable memories, with the reason.
-    pub(super) skipped: Vec<Skipped>,
-    /// Until when this process knows racy files to be as indexed, in nanoseconds since 1970.
-    verified: i64,
-    /// How many files are committed.
-    indexed: usize,
-    /// How many racy files the last look read for nothing.
-    racy: usize,
+    pub(super) skipped: BTreeMap<String, String>,
+    /// How many there were when another process looked, whose word was taken.
+    unreadable_elsewhere: usize,
+    /// Files whose last good text stands.
+    unsettled: BTreeMap<String, Unsettled>,
+    /// Until when all files that are not in the overlay are known to be as committed, in
+    /// nanoseconds since 1970.
+    pub(super) verified: i64,
+    /// How many files the last look read for nothing, because their stamps do not tell.
+    pub(super) in_doubt: usize,
+}
+
+/// A file in flux.
+#[derive(Clone, Copy)]
+struct Unsettled {
+    is_missing: bool,
+    until: Instant,
 }
 
 #[derive(Clone, Copy)]
@@ -56,28 +72,27 @@ struct Sweep {
     cost: Duration,
 }
 
-/// How far indexing has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    pub done: usize,
-    pub total: usize,
-}
-
 /// From so many changed files on they are indexed at once and not searched through an overlay:
 /// about what a commit costs.
 const INDEX_AT_ONCE: usize = 256;
-/// From so many on a command indexes them after it has answered.
-const INDEX_AFTERWARDS: usize = 32;
-/// Files read and parsed together: enough for all cores, few enough to hold in memory.
-const CHUNK: usize = 1024;
-/// In-place changes are looked for at least so often.
+/// Without a watch, in-place changes are looked for at least so often.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
-/// A file younger than this when it was read may change again without its stamp changing.
-const RACY_NANOS: i64 = 2_000_000_000;
+/// With a watch, everything is compared so often all the same: watches have died silently.
+pub(super) const DISTRUST_INTERVAL: Duration = Duration::from_secs(300);
+/// How long an event may take after the folder's time has shown a change: much longer than it
+/// ever did, short enough to wait for.
+const EVENT_PATIENCE: Duration = Duration::from_millis(20);
+/// How long a file may stay half-written before it is taken for what it is.
+const HALF_WRITTEN_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a file may be gone before it is taken for deleted: editors take a file away for a
+/// moment before they put the new one in its place.
+const MISSING_PATIENCE: Duration = Duration::from_millis(60);
+/// How often it is looked for meanwhile.
+const PAUSE: Duration = Duration::from_millis(5);
 /// Looks at the directory before a view is taken that somebody's commit may have overtaken.
 const MAX_LOOKS: usize = 10;
 /// The coarsest step in which systems keep the times of folders: a tick of 100 Hz, doubled.
-const YOUNG_FOLDER_NANOS: i64 = 20_000_000;
+pub(super) const YOUNG_FOLDER_NANOS: i64 = 20_000_000;
 
 impl Engine {
     /// A view of the store in which every file is as it is on disk now.
@@ -87,38 +102,205 @@ impl Engine {
     /// Fails if the directory cannot be read; never because of the index, which is made anew if
     /// it is unusable.
     pub(super) fn snapshot(&self) -> Result<Arc<dyn Snapshot>, EngineError> {
-        self.fresh_snapshot(false)
+        self.snapshot_after(&[])
     }
 
-    /// As [`Engine::snapshot`], looking at every file's stamp whatever was looked at before.
-    pub(super) fn fresh_snapshot(
+    /// As [`Engine::snapshot`], looking at the files `suspects` whatever is known of them.
+    pub(super) fn snapshot_after(
         &self,
-        look_again: bool,
+        suspects: &[String],
     ) -> Result<Arc<dyn Snapshot>, EngineError> {
-        let mut freshness = self.freshness();
-        if look_again || freshness.must_look(self) {
-            self.look(&mut freshness)?;
-        }
-        if let Some(current) = &freshness.current {
-            return Ok(current.clone());
-        }
-        let mut tries = 0;
         loop {
-            tries += 1;
-            let current = self.index.snapshot(&freshness.overlay)?;
-            // The overlay says what differs from one committed state. Over another one, which
-            // somebody committed in between, it would hide or double files.
-            if current.state() == freshness.state || tries == MAX_LOOKS {
-                freshness.current = Some(current.clone());
-                return Ok(current);
+            let mut freshness = self.freshness();
+            let own = self.take_own_changes();
+            let watch = self.watch();
+            let followed = match &watch {
+                Some(watch) => self.follow(&mut freshness, watch, &own, suspects),
+                None => self.poll(&mut freshness, &own, suspects),
+            };
+            if followed.is_err() {
+                own.iter().for_each(|name| self.changed_by_us(name));
             }
-            self.look(&mut freshness)?;
+            followed?;
+            let Some(until) = freshness.missing_until() else {
+                return self.view(&mut freshness);
+            };
+            drop(freshness);
+            // Whether a file is gone or only being replaced is known in a moment.
+            let pause = PAUSE.min(until.saturating_duration_since(Instant::now()));
+            match &watch {
+                Some(watch) => watch.wait(pause),
+                None => std::thread::sleep(pause),
+            }
         }
     }
 
-    /// Brings the overlay up to date with the directory.
-    fn look(&self, freshness: &mut Freshness) -> Result<(), EngineError> {
+    /// As [`Engine::snapshot`], looking at every file's stamp whatever is known.
+    pub(super) fn swept_snapshot(&self) -> Result<Arc<dyn Snapshot>, EngineError> {
+        let mut freshness = self.freshness();
+        let own = self.take_own_changes();
+        self.look(&mut freshness, &own)?;
+        self.view(&mut freshness)
+    }
+
+    /// Compares everything although a watch tells what changes; a difference it should have told
+    /// long ago ends the trust in it.
+    pub(super) fn check_watch(&self) -> Result<(), EngineError> {
+        let mut freshness = self.freshness();
+        if self.look(&mut freshness, &BTreeSet::new())? > 0 {
+            self.distrust_watch("it missed a change");
+        }
+        Ok(())
+    }
+
+    /// Learns of changes by events.
+    fn follow(
+        &self,
+        freshness: &mut Freshness,
+        watch: &Watch,
+        own: &BTreeSet<String>,
+        suspects: &[String],
+    ) -> Result<(), EngineError> {
+        let mut names: BTreeSet<String> = suspects.iter().cloned().collect();
+        match freshness.swept {
+            None => {
+                // Events are taken first: what is told later has happened later.
+                names.extend(watch.take().names);
+                if !self.trust(freshness)? {
+                    self.look(freshness, own)?;
+                    return Ok(());
+                }
+            }
+            Some(sweep) => {
+                if sweep.at.elapsed() > DISTRUST_INTERVAL {
+                    self.wake();
+                }
+                let mut changed = watch.take();
+                let is_quiet = |changed: &crate::watch::Changed| {
+                    changed.events == 0 && !changed.everything && own.is_empty()
+                };
+                if is_quiet(&changed)
+                    && self.store.folders_changed(Place::Files, &freshness.folders)
+                {
+                    watch.wait(EVENT_PATIENCE);
+                    changed = watch.take();
+                    if is_quiet(&changed) {
+                        if self.look(freshness, own)? > 0 {
+                            self.distrust_watch("it missed a change");
+                        }
+                        return Ok(());
+                    }
+                }
+                if changed.everything {
+                    return self.look(freshness, own).map(drop);
+                }
+                names.extend(changed.names);
+            }
+        }
+        names.extend(freshness.due());
+        self.refresh(freshness, own, names)?;
+        match self.store.folder_times(Place::Files, &freshness.folders) {
+            Some(folders) => freshness.folders = folders,
+            None => drop(self.look(freshness, own)?),
+        }
+        Ok(())
+    }
+
+    /// Learns of changes by looking.
+    fn poll(
+        &self,
+        freshness: &mut Freshness,
+        own: &BTreeSet<String>,
+        suspects: &[String],
+    ) -> Result<(), EngineError> {
+        if !own.is_empty() || freshness.must_look(self) {
+            if !own.is_empty() || !self.trust(freshness)? {
+                return self.look(freshness, own).map(drop);
+            }
+        }
+        let mut names: BTreeSet<String> = suspects.iter().cloned().collect();
+        names.extend(freshness.due());
+        if names.is_empty() {
+            return Ok(());
+        }
+        self.refresh(freshness, own, names)
+    }
+
+    /// Looks at the named files only.
+    fn refresh(
+        &self,
+        freshness: &mut Freshness,
+        own: &BTreeSet<String>,
+        mut names: BTreeSet<String>,
+    ) -> Result<(), EngineError> {
+        let from = self.now_nanos();
+        if !self.adopt(freshness, &mut names)? || names.len() + own.len() > CHUNK {
+            return self.look(freshness, own).map(drop);
+        }
+        let mut unread = Vec::new();
+        for name in names.iter().chain(own) {
+            match self.store.look_at(Place::Files, name) {
+                None => self.take_in(freshness, Read::Gone(name.clone()), own),
+                Some(Err(skipped)) => self.take_in(freshness, Read::Skipped(skipped), own),
+                Some(Ok(entry)) if freshness.is_known(&entry) => {
+                    freshness.skipped.remove(name);
+                    freshness.settled(name);
+                }
+                Some(Ok(_)) => unread.push(name.as_str()),
+            }
+        }
+        for read in self.read_all(&unread) {
+            self.take_in(freshness, read, own);
+        }
+        if self.watch().is_some() {
+            freshness.verified = freshness.verified.max(from);
+        }
+        let is_news = freshness.current.is_none() || !freshness.unsettled.is_empty();
+        if is_news && !(names.is_empty() && own.is_empty()) {
+            self.wake();
+        }
+        Ok(())
+    }
+
+    /// Takes over what another process, or another thread, committed; adds to `names` what must
+    /// be looked at for it. `Ok(false)` if it is another index altogether.
+    fn adopt(
+        &self,
+        freshness: &mut Freshness,
+        names: &mut BTreeSet<String>,
+    ) -> Result<bool, EngineError> {
+        let Some(known) = freshness.committed.clone() else {
+            return Ok(false);
+        };
+        // Without an overlay, what is known is what is on disk, whatever others commit.
+        if freshness.overlay.files.is_empty() {
+            return Ok(true);
+        }
+        let committed = self.committed()?;
+        if committed.state() == known.state() {
+            return Ok(true);
+        }
+        let expected = known.len();
+        freshness.forget_committed(committed.as_ref());
+        names.extend(freshness.overlay.files.keys().cloned());
+        let is_successor = committed.len() + names.len() >= expected;
+        freshness.committed = Some(committed);
+        freshness.current = None;
+        Ok(is_successor)
+    }
+
+    /// Compares everything with what is committed. Returns how many differences were news, and
+    /// old enough for a watch to have told them.
+    fn look(
+        &self,
+        freshness: &mut Freshness,
+        own: &BTreeSet<String>,
+    ) -> Result<usize, EngineError> {
         let started = Instant::now();
+        let from = self.now_nanos();
+        let watch = self.watch();
+        // Before the directory is read: what happens later is told later.
+        let told = watch.as_ref().map(|watch| watch.take());
         let mut listing = self.store.list(Place::Files)?;
         if !self.is_read_only() && !listing.temps.is_empty() {
             let cleared = self.store.remove_leftovers(Place::Files, &listing.temps);
@@ -130,48 +312,174 @@ impl Engine {
                 listing = self.store.list(Place::Files)?;
             }
         }
-        let committed = self.committed()?;
-        freshness.verified = freshness.verified.max(committed.verified());
-        let mut changes = changes(&listing, committed.as_ref(), freshness.verified);
-        let mut committed = committed;
+        let mut committed = self.committed()?;
+        let verified = |known: i64, committed: &dyn Snapshot| {
+            // A time that lies ahead was taken from a clock that went wrong.
+            known.max(committed.verified()).min(from)
+        };
+        freshness.verified = verified(freshness.verified, committed.as_ref());
+        let mut changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
         if changes.len() >= INDEX_AT_ONCE && self.index_if_possible(&changes)? {
             committed = self.committed()?;
-            freshness.verified = freshness.verified.max(committed.verified());
-            changes = self::changes(&listing, committed.as_ref(), freshness.verified);
+            freshness.verified = verified(freshness.verified, committed.as_ref());
+            changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
         }
-        let read_from = self.now_nanos();
-        let overlay = self.overlay(&changes, &freshness.overlay, committed.as_ref());
-        if !changes.racy.is_empty() && overlay.all_racy_as_indexed {
-            freshness.verified = freshness.verified.max(read_from);
-        }
-        freshness.racy = changes.racy.len();
-        freshness.indexed = committed.len();
-        committed.state().clone_into(&mut freshness.state);
-        freshness.skipped = listing.skipped;
-        freshness.skipped.extend(overlay.skipped);
-        freshness.overlay = overlay.overlay;
-        // A folder that was changed a moment ago may change again without its time changing.
-        let young = self.now_nanos() - YOUNG_FOLDER_NANOS;
+        let is_news = |name: &str| {
+            let is_told = told.as_ref().is_some_and(|told| told.names.contains(name));
+            !is_told && !own.contains(name) && !freshness.overlay.files.contains_key(name)
+        };
+        let long_ago = |entry: &&Entry| age(entry.changed) > Some(SWEEP_INTERVAL);
+        let news = match told.as_ref().is_some_and(|told| told.everything) {
+            true => 0,
+            false => changes
+                .changed
+                .iter()
+                .filter(long_ago)
+                .filter(|entry| is_news(&entry.name))
+                .count(),
+        };
+        freshness.committed = Some(committed);
+        freshness.current = None;
+        freshness.skipped = listing
+            .skipped
+            .into_iter()
+            .map(|skipped| (skipped.name, skipped.reason))
+            .collect();
+        freshness.unreadable_elsewhere = 0;
         freshness.folders = listing.folders;
-        for (_, modified) in &mut freshness.folders {
-            if *modified > young {
-                *modified = i64::MIN;
+        self.take_in_changes(freshness, &changes, own);
+        let all_as_indexed = changes.in_doubt.iter().all(|entry| {
+            let known = freshness.overlay.files.get(&entry.name);
+            known.is_none() && age(entry.changed) > Some(Duration::from_nanos(RACY_NANOS as u64))
+        });
+        if watch.is_some() || all_as_indexed {
+            freshness.verified = freshness.verified.max(from);
+        }
+        freshness.in_doubt = changes.in_doubt.len();
+        if watch.is_none() {
+            // A folder that was changed a moment ago may change again without its time changing.
+            let young = self.now_nanos() - YOUNG_FOLDER_NANOS;
+            for (_, modified) in &mut freshness.folders {
+                if *modified > young {
+                    *modified = i64::MIN;
+                }
             }
         }
-        if !freshness.overlay.files.is_empty() {
+        if !freshness.overlay.files.is_empty() || !freshness.unsettled.is_empty() {
             self.wake();
         }
-        // Without an overlay the committed state is the current one.
-        freshness.current = freshness.overlay.files.is_empty().then_some(committed);
         freshness.swept = Some(Sweep {
             at: started,
             cost: started.elapsed(),
         });
-        Ok(())
+        Ok(news)
+    }
+
+    fn take_in_changes(
+        &self,
+        freshness: &mut Freshness,
+        changes: &Changes,
+        own: &BTreeSet<String>,
+    ) {
+        let is_changed = |name: &String| {
+            let by_name = |entry: &Entry| entry.name.as_str().cmp(name);
+            changes.changed.binary_search_by(by_name).is_ok()
+                || changes.in_doubt.binary_search_by(by_name).is_ok()
+                || changes.removed.binary_search(name).is_ok()
+        };
+        // What is in the overlay and no change any more is committed by now, or gone for good.
+        let (unchanged, gone): (Vec<String>, Vec<String>) = freshness
+            .overlay
+            .files
+            .keys()
+            .filter(|name| !is_changed(name))
+            .cloned()
+            .partition(|name| freshness.is_committed(name));
+        for name in &unchanged {
+            freshness.drop_from_overlay(name);
+        }
+        let in_flux: Vec<String> = freshness.unsettled.keys().cloned().collect();
+        for name in &in_flux {
+            if !is_changed(name) && !gone.contains(name) {
+                freshness.settled(name);
+            }
+        }
+        for name in changes.removed.iter().chain(&gone) {
+            self.take_in(freshness, Read::Gone(name.clone()), own);
+        }
+        let known: Vec<bool> = changes
+            .changed
+            .iter()
+            .map(|entry| freshness.is_known(entry))
+            .collect();
+        let unread: Vec<&str> = changes
+            .changed
+            .iter()
+            .zip(known)
+            .filter(|(_, known)| !known)
+            .map(|(entry, _)| entry)
+            .chain(&changes.in_doubt)
+            .map(|entry| entry.name.as_str())
+            .collect();
+        for chunk in unread.chunks(CHUNK) {
+            for read in self.read_all(chunk) {
+                self.take_in(freshness, read, own);
+            }
+        }
+    }
+
+    /// Puts what was found under a name into the overlay, unless it is as committed, or the last
+    /// good text is to stand a little longer.
+    fn take_in(&self, freshness: &mut Freshness, read: Read, own: &BTreeSet<String>) {
+        match read {
+            Read::Document { document, changed } => {
+                let name = document.name.clone();
+                freshness.skipped.remove(&name);
+                if !own.contains(&name)
+                    && is_half_written(&document.memory)
+                    && freshness.has_good_text_before(&document)
+                    && freshness.hold(
+                        &name,
+                        HALF_WRITTEN_PATIENCE,
+                        age(document.indexed.stamp.modified),
+                    )
+                {
+                    return;
+                }
+                freshness.settled(&name);
+                freshness.put(document, changed);
+            }
+            Read::Gone(name) => {
+                freshness.skipped.remove(&name);
+                if !own.contains(&name)
+                    && freshness.is_there(&name)
+                    && freshness.hold(&name, MISSING_PATIENCE, self.folder_age(&name))
+                {
+                    return;
+                }
+                freshness.settled(&name);
+                freshness.take_out(&name);
+            }
+            Read::Skipped(skipped) => {
+                freshness.settled(&skipped.name);
+                freshness.take_out(&skipped.name);
+                freshness.skipped.insert(skipped.name, skipped.reason);
+            }
+        }
+    }
+
+    /// How long ago the folder of `name` was changed last.
+    fn folder_age(&self, name: &str) -> Option<Duration> {
+        let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let times = [(folder.to_owned(), 0)];
+        match self.store.folder_times(Place::Files, &times) {
+            Some(times) => age(times[0].1),
+            None => Some(Duration::MAX),
+        }
     }
 
     /// The committed index; made anew, empty, if it is unusable.
-    fn committed(&self) -> Result<Arc<dyn Snapshot>, EngineError> {
+    pub(super) fn committed(&self) -> Result<Arc<dyn Snapshot>, EngineError> {
         match self.index.snapshot(&Overlay::default()) {
             Err(IndexError::Unusable { reason }) => {
                 tracing::warn!("the index is unusable ({reason}); it is made anew");
@@ -188,227 +496,116 @@ impl Engine {
         }
     }
 
-    /// As [`Engine::index_now`]; a disk on which the index cannot grow costs speed, no answer.
-    fn index_if_possible(&self, changes: &Changes) -> Result<bool, EngineError> {
-        match self.index_now(changes, &mut |_| {}) {
-            Err(
-                error @ (EngineError::Index(IndexError::Failed { .. }) | EngineError::Files(_)),
-            ) => {
-                tracing::warn!(
-                    "cannot index {} files, they are searched one by one: {error}",
-                    changes.len()
-                );
-                Ok(false)
-            }
-            other => other,
-        }
-    }
-
-    /// Indexes `changes` now; `Ok(false)` if another process is indexing.
-    fn index_now(
-        &self,
-        changes: &Changes,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<bool, EngineError> {
-        let Some(_lock) = self.try_lock_index()? else {
-            return Ok(false);
-        };
-        let mut batch = self.index.batch(changes.len())?;
-        changes.removed.iter().for_each(|name| batch.delete(name));
-        let reader = self.store.reader(Place::Files);
-        let total = changes.unread().count();
-        let unread: Vec<&Entry> = changes.unread().collect();
-        let verified = self.now_nanos();
-        let mut done = 0;
-        for chunk in unread.chunks(CHUNK) {
-            let mut documents = Vec::with_capacity(chunk.len());
-            for read in self.read_all(&reader, chunk) {
-                match read {
-                    Read::Document(document) => documents.push(*document),
-                    Read::Gone(name) => batch.delete(&name),
-                    Read::Skipped(skipped) => batch.delete(&skipped.name),
-                }
-            }
-            batch.upsert_all(documents)?;
-            done += chunk.len();
-            progress(Progress { done, total });
-        }
-        // Every racy file was read again after this moment, so none is in doubt any more.
-        batch.commit(verified)?;
-        Ok(true)
-    }
-
-    /// Makes the index anew from nothing, or only brings it up to date; returns how many files
-    /// were read.
-    ///
-    /// # Errors
-    ///
-    /// Fails if another process is indexing, or if directory or index cannot be used.
-    pub fn reindex(
-        &self,
-        full: bool,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<usize, EngineError> {
-        let progress = std::cell::RefCell::new(progress);
-        self.mending(|| self.reindex_once(full, *progress.borrow_mut()))
-    }
-
-    fn reindex_once(
-        &self,
-        full: bool,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<usize, EngineError> {
-        let mut freshness = self.freshness();
-        if full {
-            let _lock = self.lock_index()?;
-            self.index.reset()?;
-        }
-        let listing = self.store.list(Place::Files)?;
-        let committed = self.committed()?;
-        let changes = changes(&listing, committed.as_ref(), committed.verified());
-        let count = changes.unread().count();
-        if !changes.is_empty() && !self.index_now(&changes, progress)? {
-            return Err(EngineError::Files(FilesError::Busy {
-                what: "the index".to_owned(),
-                holder: std::fs::read_to_string(self.writer_lock_path()).unwrap_or_default(),
-            }));
-        }
-        *freshness = Freshness::default();
-        Ok(count)
-    }
-
-    /// Indexes what waits in the overlay, if there is enough of it to be worth a commit, or if
-    /// `all`. Silent when another process is indexing: that one does it.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the index cannot be written.
-    pub fn settle(&self, all: bool) -> Result<(), EngineError> {
-        self.mending(|| self.settle_once(all))
-    }
-
-    fn settle_once(&self, all: bool) -> Result<(), EngineError> {
-        let mut freshness = self.freshness();
-        // Racy files cost every later look a reading until their state is written down.
-        let waiting = freshness.overlay.files.len() + freshness.racy;
-        let is_new = freshness.indexed == 0;
-        let least = if all || is_new { 1 } else { INDEX_AFTERWARDS };
-        if waiting < least {
-            return Ok(());
-        }
-        let Some(_lock) = self.try_lock_index()? else {
-            return Ok(());
-        };
-        let mut batch = self.index.batch(waiting)?;
-        for (name, document) in &freshness.overlay.files {
-            match document {
-                Some(document) => batch.upsert(Document::clone(document))?,
-                None => batch.delete(name),
+    fn view(&self, freshness: &mut Freshness) -> Result<Arc<dyn Snapshot>, EngineError> {
+        let mut tries = 0;
+        while freshness.current.is_none() {
+            tries += 1;
+            let committed = freshness.committed.clone();
+            let committed = committed.expect("it was looked at");
+            freshness.current = if freshness.overlay.files.is_empty() {
+                Some(committed)
+            } else {
+                let current = self.index.snapshot(&freshness.overlay)?;
+                // The overlay says what differs from one committed state. Over another one, which
+                // somebody committed in between, it would hide or double files.
+                (current.state() == committed.state() || tries == MAX_LOOKS).then_some(current)
+            };
+            if freshness.current.is_none() {
+                self.look(freshness, &BTreeSet::new())?;
             }
         }
-        batch.commit(freshness.verified)?;
-        // Nobody else can have committed meanwhile: the lock is still held.
-        let committed = self.index.snapshot(&Overlay::default())?;
-        committed.state().clone_into(&mut freshness.state);
-        freshness.racy = 0;
-        freshness.indexed = committed.len();
-        freshness.overlay = Overlay::default();
-        freshness.current = Some(committed);
-        Ok(())
-    }
-
-    /// How many files wait to be indexed; searches find them all the same.
-    pub(super) fn waiting(&self) -> usize {
-        self.freshness().overlay.files.len()
-    }
-
-    /// Lets the next operation look at the directory again: this process changed it.
-    pub(super) fn changed_by_us(&self) {
-        self.freshness().folders.clear();
-        self.wake();
-    }
-
-    fn overlay(&self, changes: &Changes, known: &Overlay, committed: &dyn Snapshot) -> Looked {
-        let reader = self.store.reader(Place::Files);
-        let mut looked = Looked {
-            all_racy_as_indexed: true,
-            ..Looked::default()
-        };
-        let mut unread = Vec::new();
-        for entry in &changes.changed {
-            match known.files.get(&entry.name) {
-                Some(Some(document))
-                    if document.indexed.stamp == entry.stamp && !document.indexed.racy =>
-                {
-                    looked
-                        .overlay
-                        .files
-                        .insert(entry.name.clone(), Some(document.clone()));
-                }
-                _ => unread.push(entry),
-            }
-        }
-        unread.extend(&changes.racy);
-        for chunk in unread.chunks(CHUNK) {
-            for read in self.read_all(&reader, chunk) {
-                match read {
-                    Read::Document(document) => {
-                        let as_indexed = committed.indexed(&document.name).is_some_and(|indexed| {
-                            indexed.hash == document.indexed.hash
-                                && indexed.stamp == document.indexed.stamp
-                        });
-                        // What changed without a trace stays in doubt until it is committed, and
-                        // what is too young still is looked at again.
-                        if !as_indexed || document.indexed.racy {
-                            looked.all_racy_as_indexed = false;
-                        }
-                        if !as_indexed {
-                            let name = document.name.clone();
-                            looked.overlay.files.insert(name, Some(Arc::new(*document)));
-                        }
-                    }
-                    Read::Gone(name) => drop(looked.overlay.files.insert(name, None)),
-                    Read::Skipped(skipped) => {
-                        looked.overlay.files.insert(skipped.name.clone(), None);
-                        looked.skipped.push(skipped);
-                    }
-                }
-            }
-        }
-        for name in &changes.removed {
-            looked.overlay.files.insert(name.clone(), None);
-        }
-        // A file that cannot be read and is not indexed needs no place in the overlay.
-        looked
-            .overlay
-            .files
-            .retain(|name, document| document.is_some() || committed.indexed(name).is_some());
-        looked
-    }
-
-    fn read_all(&self, reader: &Reader, entries: &[&Entry]) -> Vec<Read> {
-        let clock = self.clock.as_ref();
-        if entries.len() < 16 {
-            return entries
-                .iter()
-                .map(|entry| read(reader, entry, clock))
-                .collect();
-        }
-        entries
-            .par_iter()
-            .map(|entry| read(reader, entry, clock))
-            .collect()
-    }
-
-    fn now_nanos(&self) -> i64 {
-        self.clock.now().timestamp_nanos_opt().unwrap_or(i64::MAX)
+        let current = freshness.current.clone().expect("it was just made");
+        self.set_latest(&current);
+        Ok(current)
     }
 }
 
 impl Freshness {
-    /// The last view, however old.
-    pub(super) fn current(&self) -> Option<Arc<dyn Snapshot>> {
-        self.current.clone()
+    /// How many files wait to be indexed, those apart that are gone.
+    pub(super) fn waiting(&self) -> usize {
+        self.overlay.files.values().flatten().count()
+    }
+
+    /// How many names are no readable memories.
+    pub(super) fn unreadable(&self) -> usize {
+        self.skipped.len().max(self.unreadable_elsewhere)
+    }
+
+    /// Whether everything is committed and nothing is in flux.
+    pub(super) fn is_settled(&self) -> bool {
+        self.swept.is_some() && self.overlay.files.is_empty() && self.unsettled.is_empty()
+    }
+
+    /// Whether everything was compared so long ago that it should be done again.
+    pub(super) fn is_old(&self) -> bool {
+        self.swept
+            .is_some_and(|sweep| sweep.at.elapsed() > DISTRUST_INTERVAL)
+    }
+
+    /// Whether the last good text of one of `names` stands.
+    pub(super) fn holds_one_of(&self, names: &[String]) -> bool {
+        names.iter().any(|name| self.unsettled.contains_key(name))
+    }
+
+    /// When the next file that is in flux is to be looked at again.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.unsettled.values().map(|file| file.until).min()
+    }
+
+    /// Until when a file may come back that is gone since a moment ago.
+    fn missing_until(&self) -> Option<Instant> {
+        let missing = self.unsettled.values().filter(|file| file.is_missing);
+        missing.map(|file| file.until).max()
+    }
+
+    /// Takes over a state that somebody else compared with the files.
+    pub(super) fn trust(
+        &mut self,
+        committed: Arc<dyn Snapshot>,
+        folders: Vec<(String, i64)>,
+        unreadable: usize,
+    ) {
+        *self = Freshness {
+            unreadable_elsewhere: unreadable,
+            verified: committed.verified(),
+            current: Some(committed.clone()),
+            committed: Some(committed),
+            folders,
+            swept: Some(Sweep {
+                at: Instant::now(),
+                cost: Duration::ZERO,
+            }),
+            ..Freshness::default()
+        };
+    }
+
+    /// Replaces the committed state after a commit of `overlay` by this process.
+    pub(super) fn committed_now(&mut self, committed: Arc<dyn Snapshot>) {
+        self.forget_committed(committed.as_ref());
+        self.committed = Some(committed);
+        self.current = None;
+        self.in_doubt = 0;
+    }
+
+    /// Drops from the overlay what `committed` says as well.
+    fn forget_committed(&mut self, committed: &dyn Snapshot) {
+        let says_as_well = |name: &String, document: &Option<Arc<Document>>| {
+            let theirs = committed
+                .indexed(name)
+                .map(|indexed| (indexed.stamp, indexed.hash));
+            let ours = document
+                .as_ref()
+                .map(|document| (document.indexed.stamp, document.indexed.hash));
+            theirs == ours
+        };
+        let read_as = &mut self.read_as;
+        self.overlay.files.retain(|name, document| {
+            let is_news = !says_as_well(name, document);
+            if !is_news {
+                read_as.remove(name);
+            }
+            is_news
+        });
     }
 
     fn must_look(&self, engine: &Engine) -> bool {
@@ -416,118 +613,119 @@ impl Freshness {
         let interval = SWEEP_INTERVAL.max(sweep.cost * 20);
         sweep.at.elapsed() >= interval || engine.store.folders_changed(Place::Files, &self.folders)
     }
-}
 
-/// How the directory differs from the index.
-#[derive(Default)]
-struct Changes {
-    /// New files, and those with another stamp.
-    changed: Vec<Entry>,
-    /// Files with the indexed stamp that may have changed all the same.
-    racy: Vec<Entry>,
-    removed: Vec<String>,
-}
-
-impl Changes {
-    fn len(&self) -> usize {
-        self.changed.len() + self.removed.len()
+    /// Names whose time of grace is over, or soon will be.
+    fn due(&self) -> Vec<String> {
+        let now = Instant::now();
+        let due = self
+            .unsettled
+            .iter()
+            .filter(|(_, file)| file.is_missing || file.until <= now);
+        due.map(|(name, _)| name.clone()).collect()
     }
 
-    fn is_empty(&self) -> bool {
-        self.len() == 0 && self.racy.is_empty()
-    }
-
-    fn unread(&self) -> impl Iterator<Item = &Entry> {
-        self.changed.iter().chain(&self.racy)
-    }
-}
-
-/// Compares the directory with what is indexed: two listings in the order of names.
-fn changes(listing: &Listing, committed: &dyn Snapshot, verified: i64) -> Changes {
-    let mut changes = Changes::default();
-    let mut entries = listing.entries.iter().peekable();
-    committed.for_each(&mut |name, indexed| {
-        while let Some(new) = entries.next_if(|entry| entry.name.as_str() < name) {
-            changes.changed.push(new.clone());
+    /// Whether the file that `entry` shows is known as it is, without reading it.
+    fn is_known(&self, entry: &Entry) -> bool {
+        if let Some(document) = self.overlay.files.get(&entry.name) {
+            return document.as_ref().is_some_and(|document| {
+                document.indexed.stamp == entry.stamp
+                    && !document.indexed.racy
+                    && self.read_as.get(&entry.name) == Some(&entry.changed)
+            });
         }
-        match entries.next_if(|entry| entry.name == name) {
-            None => changes.removed.push(name.to_owned()),
-            Some(entry) if entry.stamp != indexed.stamp => changes.changed.push(entry.clone()),
-            Some(entry) => {
-                let in_doubt = entry.stamp.modified > verified.saturating_sub(RACY_NANOS);
-                if indexed.racy && in_doubt {
-                    changes.racy.push(entry.clone());
-                }
+        let committed = self.committed.as_ref();
+        committed
+            .and_then(|committed| committed.indexed(&entry.name))
+            .is_some_and(|indexed| {
+                indexed.stamp == entry.stamp
+                    && entry.changed <= self.verified.saturating_sub(RACY_NANOS)
+            })
+    }
+
+    fn is_committed(&self, name: &str) -> bool {
+        let committed = self.committed.as_ref();
+        committed.is_some_and(|committed| committed.indexed(name).is_some())
+    }
+
+    /// Whether the file was there when it was looked at last.
+    fn is_there(&self, name: &str) -> bool {
+        match self.overlay.files.get(name) {
+            Some(document) => document.is_some(),
+            None => self.is_committed(name),
+        }
+    }
+
+    fn has_good_text_before(&self, new: &Document) -> bool {
+        match self.overlay.files.get(&new.name) {
+            Some(Some(before)) => !is_half_written(&before.memory),
+            Some(None) => false,
+            None => {
+                let committed = self.committed.as_ref();
+                committed
+                    .and_then(|committed| committed.indexed(&new.name))
+                    .is_some_and(|indexed| indexed.hash != new.indexed.hash)
             }
         }
-    });
-    changes.changed.extend(entries.cloned());
-    changes
-}
+    }
 
-#[derive(Default)]
-struct Looked {
-    overlay: Overlay,
-    skipped: Vec<Skipped>,
-    all_racy_as_indexed: bool,
-}
-
-enum Read {
-    Document(Box<Document>),
-    Gone(String),
-    Skipped(Skipped),
-}
-
-fn read(reader: &Reader, entry: &Entry, clock: &dyn Clock) -> Read {
-    let limit = MAX_INDEXED_BYTES as u64;
-    match reader.read(&entry.name, limit) {
-        Ok(version) => {
-            let now = clock.now().timestamp_nanos_opt().unwrap_or(i64::MAX);
-            let stamp = version.entry.stamp;
-            let mut memory = parse(&version.entry, &version.bytes);
-            if stamp.size > limit {
-                memory
-                    .problems
-                    .push(Problem::PartlyIndexed { bytes: stamp.size });
-            }
-            let racy = stamp.modified > now.saturating_sub(RACY_NANOS);
-            let indexed = Indexed {
-                stamp,
-                hash: version.hash,
-                racy,
-            };
-            let name = version.entry.name;
-            Read::Document(Box::new(Document {
-                name,
-                indexed,
-                memory,
-                bytes: version.bytes,
-            }))
+    /// Whether the last good text of `name` is to stand: until `patience` after the change that
+    /// was made so long ago, and in any case no longer than that after it was seen first.
+    fn hold(&mut self, name: &str, patience: Duration, age: Option<Duration>) -> bool {
+        let now = Instant::now();
+        let left = patience.saturating_sub(age.unwrap_or_default());
+        let new = Unsettled {
+            is_missing: patience == MISSING_PATIENCE,
+            until: now + left,
+        };
+        let file = self.unsettled.entry(name.to_owned()).or_insert(new);
+        if file.is_missing != new.is_missing {
+            // A file that comes and goes is not given new time with each step.
+            file.is_missing = new.is_missing;
+            file.until = file.until.min(new.until);
         }
-        Err(FilesError::Missing { .. }) => Read::Gone(entry.name.clone()),
-        Err(error) => Read::Skipped(Skipped {
-            name: entry.name.clone(),
-            reason: reason(&error),
-        }),
+        now < file.until
     }
-}
 
-fn reason(error: &FilesError) -> String {
-    match error {
-        FilesError::NotRegular { .. } => "it is not a regular file".to_owned(),
-        FilesError::Io { source, .. } => format!("it cannot be read: {source}"),
-        other => other.to_string(),
+    fn settled(&mut self, name: &str) {
+        self.unsettled.remove(name);
     }
-}
 
-/// Reads the memory out of a file's bytes.
-pub(super) fn parse(entry: &Entry, bytes: &[u8]) -> crate::model::Memory {
-    let modified = chrono::DateTime::from_timestamp_nanos(entry.stamp.modified);
-    crate::format::parse(&stem_of(&entry.name), bytes, modified)
-}
+    fn put(&mut self, document: Box<Document>, changed: i64) {
+        let new = (document.indexed.stamp, document.indexed.hash);
+        let committed = self.committed.as_ref();
+        let is_as_committed = committed
+            .and_then(|committed| committed.indexed(&document.name))
+            .is_some_and(|indexed| (indexed.stamp, indexed.hash) == new);
+        if is_as_committed {
+            return self.drop_from_overlay(&document.name);
+        }
+        let name = document.name.clone();
+        self.read_as.insert(name.clone(), changed);
+        let known = self.overlay.files.get(&name).and_then(Option::as_ref);
+        let is_known = known.is_some_and(|known| {
+            (known.indexed.stamp, known.indexed.hash) == new
+                && known.indexed.racy == document.indexed.racy
+        });
+        if !is_known {
+            self.overlay.files.insert(name, Some(Arc::from(document)));
+            self.current = None;
+        }
+    }
 
-/// The stem of a file name below the memory directory.
-pub(super) fn stem_of(name: &str) -> Stem {
-    let file = name.rsplit('/').next().unwrap_or(name);
-    Stem::from_file_name(file.strip_suffix(".md").unwrap_or(file))
+    fn take_out(&mut self, name: &str) {
+        if !self.is_committed(name) {
+            return self.drop_from_overlay(name);
+        }
+        self.read_as.remove(name);
+        if !matches!(self.overlay.files.insert(name.to_owned(), None), Some(None)) {
+            self.current = None;
+        }
+    }
+
+    fn drop_from_overlay(&mut self, name: &str) {
+        self.read_as.remove(name);
+        if self.overlay.files.remove(name).is_some() {
+            self.current = None;
+        }
+    }
 }

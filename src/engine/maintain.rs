@@ -9,8 +9,9 @@ use chrono::Utc;
 
 use super::Engine;
 use super::EngineError;
-use super::freshness::parse;
-use super::freshness::stem_of;
+use super::leader::Leader;
+use super::reading::parse;
+use super::reading::stem_of;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Version;
@@ -50,8 +51,10 @@ pub struct Status {
     pub archived: usize,
     pub bytes: u64,
     pub index_bytes: u64,
-    /// The process that holds the writer lock, if any.
+    /// The process that writes the index at this moment, if any.
     pub writer: Option<String>,
+    /// The process that follows the changes and indexes them, if one is running.
+    pub leader: Option<Leader>,
     pub languages: Vec<&'static str>,
     /// By file.
     pub findings: Vec<Finding>,
@@ -90,9 +93,9 @@ impl Engine {
     }
 
     fn status_now(&self) -> Result<Status, EngineError> {
-        let snapshot = self.fresh_snapshot(true)?;
+        let snapshot = self.swept_snapshot()?;
         let listing = self.store.list(Place::Files)?;
-        let waiting = self.waiting();
+        let counts = self.counts();
         let mut findings = Vec::new();
         let reader = self.store.reader(Place::Files);
         let mut names = snapshot.with_problems()?;
@@ -123,13 +126,14 @@ impl Engine {
             state: self.state().to_owned(),
             read_only: self.is_read_only(),
             files: listing.entries.len(),
-            indexed: snapshot.len().saturating_sub(waiting),
-            waiting,
+            indexed: counts.indexed,
+            waiting: counts.waiting,
             unreadable,
             archived: self.store.list(Place::Archive)?.entries.len(),
             bytes: listing.entries.iter().map(|entry| entry.stamp.size).sum(),
             index_bytes: folder_bytes(self.state()),
             writer: self.writer(),
+            leader: self.leader(),
             languages: self
                 .languages
                 .iter()
@@ -153,7 +157,7 @@ impl Engine {
                 .extend(parts.into_iter().map(|part| format!("{part} is damaged"))),
             Err(error) => proof.index_faults.push(error.to_string()),
         }
-        let snapshot = self.mending(|| self.fresh_snapshot(true))?;
+        let snapshot = self.mending(|| self.swept_snapshot())?;
         let listing = self.store.list(Place::Files)?;
         let reader = self.store.reader(Place::Files);
         let mut indexed_and_there = 0;
@@ -269,19 +273,13 @@ impl Engine {
         self.freshness()
             .skipped
             .iter()
-            .map(|skipped| finding(&skipped.name, Problem::NotReadable(skipped.reason.clone())))
+            .map(|(name, reason)| finding(name, Problem::NotReadable(reason.clone())))
             .collect()
     }
 
     fn writer(&self) -> Option<String> {
         let path = self.writer_lock_path();
-        if !path.exists() {
-            return None;
-        }
-        match crate::files::Lock::try_take(&path) {
-            Ok(None) => std::fs::read_to_string(&path).ok(),
-            _ => None,
-        }
+        crate::files::is_held(&path).then(|| std::fs::read_to_string(&path).unwrap_or_default())
     }
 }
 

@@ -1,18 +1,24 @@
 //! A store, opened.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::OnceLock;
 use std::sync::PoisonError;
+use std::sync::TryLockError;
 
 use super::EngineError;
 use super::freshness::Freshness;
+use super::watching::Watching;
 use crate::clock::Clock;
 use crate::files::Lock;
+use crate::files::Medium;
 use crate::files::Store;
 use crate::index::Index;
+use crate::index::Snapshot;
 use crate::index::embedded::EmbeddedIndex;
 use crate::model::Stem;
 use crate::words::Language;
@@ -24,7 +30,8 @@ pub struct Options {
     pub root: PathBuf,
     /// Where index and locks lie, if not in `.memdir/` below the root.
     pub state: Option<PathBuf>,
-    /// Where they lie if the store cannot be written and no place was named.
+    /// Where they lie if the store cannot be written or is shared with other machines, and no
+    /// place was named.
     pub cache: Option<PathBuf>,
     /// Languages whose words are stemmed.
     pub languages: Vec<Language>,
@@ -48,8 +55,13 @@ pub struct Engine {
     /// The index is this process's own, in memory.
     indexes_alone: bool,
     freshness: Mutex<Freshness>,
+    /// The last view that was made, for who need not have the newest.
+    latest: Mutex<Option<Arc<dyn Snapshot>>>,
+    watching: Mutex<Watching>,
+    /// Files that this process changed and did not look at since.
+    pub(super) own_changes: Mutex<BTreeSet<String>>,
     /// Called when there is something to do in the background.
-    wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    wake: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>,
 }
 
 impl Engine {
@@ -65,10 +77,12 @@ impl Engine {
         let own_state = options.root.join(".memdir");
         let plain = Store::new(&options.root, &own_state);
         let read_only = options.read_only || !plain.is_writable();
+        let is_local = crate::files::medium(&options.root) == Medium::Local;
         let state = match (options.state, options.cache) {
             (Some(state), _) => state,
-            // A writable store keeps its own, also when this caller only wants to read.
-            (None, _) if plain.is_writable() => own_state,
+            // A writable store keeps its own, also when this caller only wants to read; unless
+            // other machines would see it change below them.
+            (None, _) if plain.is_writable() && is_local => own_state,
             (None, Some(cache)) => cache.join(store_key(&options.root)),
             (None, None) => own_state,
         };
@@ -92,7 +106,10 @@ impl Engine {
             read_only,
             indexes_alone,
             freshness: Mutex::new(Freshness::default()),
-            wake: OnceLock::new(),
+            latest: Mutex::default(),
+            watching: Mutex::default(),
+            own_changes: Mutex::default(),
+            wake: Arc::default(),
         })
     }
 
@@ -115,7 +132,7 @@ impl Engine {
     /// the handle alone would be ambiguous.
     pub fn shown_id(&self, stem: &Stem) -> String {
         let is_shared = |handle: &str| {
-            let snapshot = self.freshness().current();
+            let snapshot = self.latest();
             snapshot.is_some_and(|snapshot| snapshot.handle_count(handle) > 1)
         };
         match stem.handle() {
@@ -135,6 +152,16 @@ impl Engine {
         }
     }
 
+    /// What wakes the background from another thread.
+    pub(super) fn waker(&self) -> Box<dyn Fn() + Send + Sync> {
+        let wake = Arc::clone(&self.wake);
+        Box::new(move || {
+            if let Some(wake) = wake.get() {
+                wake();
+            }
+        })
+    }
+
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
@@ -152,6 +179,35 @@ impl Engine {
         self.freshness
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Engine::freshness`]; `None` while somebody else has it.
+    pub(super) fn try_freshness(&self) -> Option<MutexGuard<'_, Freshness>> {
+        match self.freshness.try_lock() {
+            Ok(freshness) => Some(freshness),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// The last view, however old.
+    pub(super) fn latest(&self) -> Option<Arc<dyn Snapshot>> {
+        let latest = self.latest.lock();
+        latest.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_latest(&self, snapshot: &Arc<dyn Snapshot>) {
+        let latest = self.latest.lock();
+        *latest.unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(snapshot));
+    }
+
+    pub(super) fn watching_state(&self) -> MutexGuard<'_, Watching> {
+        self.watching.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this process keeps its index to itself, where nobody else writes or leads.
+    pub(super) fn indexes_alone(&self) -> bool {
+        self.indexes_alone
     }
 
     /// The right to write the index; `None` while another process has it.

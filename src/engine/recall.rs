@@ -2,8 +2,8 @@
 
 use super::Engine;
 use super::EngineError;
-use super::freshness::parse;
-use super::freshness::stem_of;
+use super::reading::parse;
+use super::reading::stem_of;
 use crate::files::FilesError;
 use crate::files::Listing;
 use crate::files::Place;

@@ -2,8 +2,8 @@
 
 use super::Engine;
 use super::EngineError;
-use super::freshness::parse;
-use super::freshness::stem_of;
+use super::reading::parse;
+use super::reading::stem_of;
 use super::update::superseded_by;
 use crate::files::FilesError;
 use crate::files::Lock;
@@ -115,12 +115,10 @@ impl Engine {
             };
             let stem = Stem::new(timestamp.utc(), handle);
             let text = format::render(memory, &stem, &timestamp)?;
-            match self
-                .store
-                .add(Place::Files, &format!("{stem}.md"), text.as_bytes())
-            {
+            let name = format!("{stem}.md");
+            match self.store.add(Place::Files, &name, text.as_bytes()) {
                 Ok(()) => {
-                    self.changed_by_us();
+                    self.changed_by_us(&name);
                     return Ok(stem);
                 }
                 // Taken by another memory, or the temporary file was swept away: once more.
@@ -136,7 +134,7 @@ impl Engine {
     /// A handle that no memory has, as far as this process knows. A doubtful look is no reason to
     /// fail: names are unique by their time, too.
     fn draw_handle(&self) -> Handle {
-        let known = self.freshness().current();
+        let known = self.latest();
         (0..MAX_DRAWS)
             .map(|_| Handle::draw())
             .find(|handle| match &known {

@@ -1,8 +1,11 @@
 //! Finds memories and proves each against the disk.
 
+use std::time::Duration;
+use std::time::Instant;
+
 use super::Engine;
 use super::EngineError;
-use super::freshness::parse;
+use super::reading::parse;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index;
@@ -55,8 +58,30 @@ pub struct Thought {
     pub total: usize,
 }
 
+/// How many files there are, and how many of them are searched in which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Files with a memory's name: the sum of the others.
+    pub files: usize,
+    pub indexed: usize,
+    /// Searched all the same, from memory.
+    pub waiting: usize,
+    /// No memories that could be read; `status` says why.
+    pub unreadable: usize,
+}
+
 /// How often a search begins anew because a hit changed while it ran.
 const MAX_TRIES: usize = 3;
+/// How long a search waits for hits that are being written anew.
+const PATIENCE: Duration = Duration::from_millis(150);
+/// How often it looks at them meanwhile.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// A search's answer, and which hits were not on disk as they were found.
+struct Answer {
+    thought: Thought,
+    stale: Vec<String>,
+}
 
 impl Engine {
     /// Searches; every hit exists and has the text it is returned with.
@@ -65,17 +90,44 @@ impl Engine {
     ///
     /// Fails if nothing is asked for, or if the directory cannot be read.
     pub fn search(&self, search: &Search) -> Result<Thought, EngineError> {
+        let started = Instant::now();
         let mut tries = 0;
+        let mut stale = Vec::new();
         loop {
             tries += 1;
-            let (thought, is_stale) = self.mending(|| {
-                let snapshot = self.fresh_snapshot(tries > 1)?;
+            let answer = self.mending(|| {
+                let snapshot = self.snapshot_after(&stale)?;
                 self.search_in(snapshot.as_ref(), search)
             })?;
-            // A file that changes faster than it can be read is left out in the end.
-            if !is_stale || tries == MAX_TRIES {
-                return Ok(thought);
+            if answer.stale.is_empty() {
+                return Ok(answer.thought);
             }
+            stale = answer.stale;
+            // The last good text of a file found it, and the new one is on its way.
+            let is_in_flux = self.freshness().holds_one_of(&stale);
+            if is_in_flux && started.elapsed() < PATIENCE {
+                match self.watch() {
+                    Some(watch) => watch.wait(PAUSE),
+                    None => std::thread::sleep(PAUSE),
+                }
+            } else if is_in_flux || tries >= MAX_TRIES {
+                // A file that changes faster than it can be read is left out in the end.
+                return Ok(answer.thought);
+            }
+        }
+    }
+
+    /// How many files there are, as of the last search.
+    pub fn counts(&self) -> Counts {
+        let freshness = self.freshness();
+        let unreadable = freshness.unreadable();
+        let waiting = freshness.waiting();
+        let there = self.latest().map_or(0, |latest| latest.len());
+        Counts {
+            files: there + unreadable,
+            indexed: there.saturating_sub(waiting),
+            waiting,
+            unreadable,
         }
     }
 
@@ -83,7 +135,7 @@ impl Engine {
         &self,
         snapshot: &dyn index::Snapshot,
         search: &Search,
-    ) -> Result<(Thought, bool), EngineError> {
+    ) -> Result<Answer, EngineError> {
         let keywords = match &search.wanted {
             Wanted::Keywords(words) => distinct_keywords(words)?,
             _ => Vec::new(),
@@ -117,24 +169,30 @@ impl Engine {
             hits: Vec::with_capacity(found.hits.len()),
             total: found.total,
         };
-        let mut is_stale = false;
+        let mut stale = Vec::new();
         for hit in found.hits {
             // Previews need no more; the hash is that of the whole file all the same.
-            match reader.read(&hit.name, MAX_INDEXED_BYTES as u64) {
-                Ok(version) if version.hash == hit.indexed.hash => thought.hits.push(Hit {
+            let read = reader.read(&hit.name, MAX_INDEXED_BYTES as u64);
+            if !matches!(&read, Ok(version) if version.hash == hit.indexed.hash) {
+                stale.push(hit.name.clone());
+            }
+            let Ok(version) = read else { continue };
+            let is_as_found = version.hash == hit.indexed.hash;
+            if is_as_found
+                || self
+                    .freshness()
+                    .holds_one_of(std::slice::from_ref(&hit.name))
+            {
+                let matched = hit.matched.iter().map(|&at| keywords[at].0.clone());
+                thought.hits.push(Hit {
                     memory: parse(&version.entry, &version.bytes),
-                    name: hit.name,
                     score: hit.score,
-                    matched: hit
-                        .matched
-                        .iter()
-                        .map(|&at| keywords[at].0.clone())
-                        .collect(),
-                }),
-                _ => is_stale = true,
+                    matched: matched.collect(),
+                    name: hit.name,
+                });
             }
         }
-        Ok((thought, is_stale))
+        Ok(Answer { thought, stale })
     }
 }
 

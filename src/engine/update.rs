@@ -2,8 +2,8 @@
 
 use super::Engine;
 use super::EngineError;
-use super::freshness::parse;
-use super::freshness::stem_of;
+use super::reading::parse;
+use super::reading::stem_of;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Replaced;
@@ -92,7 +92,7 @@ impl Engine {
             return Ok(edited);
         }
         let copy = self.store.add_copy(name, bytes)?;
-        self.changed_by_us();
+        self.changed_by_us(&copy);
         Err(EngineError::ChangedMeanwhile {
             id: stem_of(name).short().to_owned(),
             copy: self.store.path(Place::Files, &copy).display().to_string(),
@@ -114,7 +114,7 @@ impl Engine {
             }
             other => other?,
         };
-        self.changed_by_us();
+        self.changed_by_us(name);
         match replaced {
             Replaced::Done => Ok(Some(Edited {
                 memory: self.preview(name, bytes),

@@ -11,6 +11,9 @@ pub struct Entry {
     /// Path below the memory directory, parts joined by `/`.
     pub name: String,
     pub stamp: Stamp,
+    /// When anything about the file was last changed, in nanoseconds since 1970: unlike the
+    /// modification time nobody can set it. The modification time where the system has none.
+    pub changed: i64,
 }
 
 /// Something with a memory's name that is no readable memory.
@@ -70,12 +73,32 @@ impl Listing {
     }
 
     /// Takes one directory entry in, by its name and what it is.
-    fn take(&mut self, name: String, what: What) {
+    fn take(&mut self, name: String, what: Seen) {
         match what {
-            What::File(stamp) => self.entries.push(Entry { name, stamp }),
-            What::Other(reason) => self.skipped.push(Skipped { name, reason }),
+            Seen::File { stamp, changed } => self.entries.push(Entry {
+                name,
+                stamp,
+                changed,
+            }),
+            Seen::Other(reason) => self.skipped.push(Skipped { name, reason }),
         }
     }
+}
+
+/// Looks at the one file `name` below `directory`; `None` if there is none.
+pub(super) fn look_at(directory: &Path, name: &str) -> Option<Result<Entry, Skipped>> {
+    let name = || name.to_owned();
+    Some(match system::look_at(directory, &name())? {
+        Seen::File { stamp, changed } => Ok(Entry {
+            name: name(),
+            stamp,
+            changed,
+        }),
+        Seen::Other(reason) => Err(Skipped {
+            name: name(),
+            reason,
+        }),
+    })
 }
 
 /// Whether one of the first `most` names in `directory` fits; no if it cannot be read.
@@ -107,8 +130,8 @@ pub(super) fn any_name(directory: &Path, most: usize, fits: impl Fn(&[u8]) -> bo
 }
 
 /// What stands behind a name.
-enum What {
-    File(Stamp),
+enum Seen {
+    File { stamp: Stamp, changed: i64 },
     Other(String),
 }
 
@@ -146,12 +169,13 @@ pub(super) mod unix {
     use rustix::fs::Stat;
 
     use super::Listing;
+    use super::Seen;
     use super::Skipped;
     use super::Stamp;
-    use super::What;
     use super::is_visible;
     use super::join;
     use crate::files::disk::is_temp_name;
+    use crate::files::disk::uninterrupted;
 
     /// Opens `folder` below `directory`, following no link on the way.
     pub(in crate::files) fn open_folder(directory: &Path, folder: &str) -> io::Result<OwnedFd> {
@@ -170,7 +194,7 @@ pub(super) mod unix {
         is_memory: &impl Fn(&str) -> bool,
         listing: &mut Listing,
     ) -> io::Result<Vec<String>> {
-        let fd = open_folder(directory, folder)?;
+        let fd = uninterrupted(|| open_folder(directory, folder))?;
         // Before the names are read: a change while reading then shows as a newer time.
         listing
             .folders
@@ -213,23 +237,61 @@ pub(super) mod unix {
     }
 
     /// `None` if the file went away in between.
-    fn look(fd: &OwnedFd, name: &CStr, kind: FileType) -> Option<What> {
-        match kind {
-            FileType::RegularFile => match stat(fd, name) {
-                Ok(stat) => Some(What::File(Stamp {
-                    size: stat.st_size.unsigned_abs(),
-                    modified: modified(&stat),
-                    inode: stat.st_ino,
-                })),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-                Err(error) => Some(What::Other(error.to_string())),
-            },
-            FileType::Symlink => Some(What::Other("it is a symbolic link".to_owned())),
-            FileType::Directory => Some(What::Other("it is a folder".to_owned())),
-            FileType::Fifo => Some(What::Other("it is a named pipe".to_owned())),
-            FileType::Socket => Some(What::Other("it is a socket".to_owned())),
-            _ => Some(What::Other("it is a device".to_owned())),
+    fn look(fd: &OwnedFd, name: &CStr, kind: FileType) -> Option<Seen> {
+        if kind != FileType::RegularFile {
+            return Some(other(kind));
         }
+        match stat(fd, name) {
+            Ok(stat) => Some(seen(&stat)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => Some(Seen::Other(error.to_string())),
+        }
+    }
+
+    /// Looks at one name below `directory`, following no link on the way.
+    pub(super) fn look_at(directory: &Path, name: &str) -> Option<Seen> {
+        let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+        let stat = uninterrupted(|| {
+            let fd = open_folder(directory, folder)?;
+            Ok(rustix::fs::statat(&fd, file, AtFlags::SYMLINK_NOFOLLOW)?)
+        });
+        match stat {
+            Ok(stat) => Some(seen(&stat)),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                None
+            }
+            Err(error) => Some(Seen::Other(error.to_string())),
+        }
+    }
+
+    fn seen(stat: &Stat) -> Seen {
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Seen::File {
+                stamp: Stamp {
+                    size: stat.st_size.unsigned_abs(),
+                    modified: modified(stat),
+                    inode: stat.st_ino,
+                },
+                changed: changed(stat),
+            },
+            kind => other(kind),
+        }
+    }
+
+    fn other(kind: FileType) -> Seen {
+        let what = match kind {
+            FileType::Symlink => "it is a symbolic link",
+            FileType::Directory => "it is a folder",
+            FileType::Fifo => "it is a named pipe",
+            FileType::Socket => "it is a socket",
+            _ => "it is a device",
+        };
+        Seen::Other(what.to_owned())
     }
 
     fn stat(fd: &OwnedFd, name: &CStr) -> io::Result<Stat> {
@@ -245,6 +307,16 @@ pub(super) mod unix {
         let (seconds, nanos) = (i64::from(stat.st_mtime), stat.st_mtime_nsec as i64);
         seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
     }
+
+    /// Nanoseconds since 1970.
+    fn changed(stat: &Stat) -> i64 {
+        #[allow(
+            clippy::useless_conversion,
+            reason = "the width differs between systems"
+        )]
+        let (seconds, nanos) = (i64::from(stat.st_ctime), stat.st_ctime_nsec as i64);
+        seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+    }
 }
 
 #[cfg(not(unix))]
@@ -255,9 +327,9 @@ mod portable {
     use std::time::UNIX_EPOCH;
 
     use super::Listing;
+    use super::Seen;
     use super::Skipped;
     use super::Stamp;
-    use super::What;
     use super::is_visible;
     use super::join;
     use crate::files::disk::is_temp_name;
@@ -292,25 +364,29 @@ mod portable {
                     folders.push(join(folder, name));
                 }
             } else if is_memory(name) {
-                let what = if kind.is_file() {
-                    match entry.metadata() {
-                        Ok(data) => What::File(Stamp {
-                            size: data.len(),
-                            modified: modified(&data),
-                            inode: 0,
-                        }),
-                        Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                        Err(error) => What::Other(error.to_string()),
-                    }
-                } else if kind.is_dir() {
-                    What::Other("it is a folder".to_owned())
-                } else {
-                    What::Other("it is a symbolic link".to_owned())
-                };
-                listing.take(join(folder, name), what);
+                if let Some(seen) = look_at(&path, name) {
+                    listing.take(join(folder, name), seen);
+                }
             }
         }
         Ok(folders)
+    }
+
+    pub(super) fn look_at(directory: &Path, name: &str) -> Option<Seen> {
+        Some(match fs::symlink_metadata(directory.join(name)) {
+            Ok(data) if data.is_file() => Seen::File {
+                stamp: Stamp {
+                    size: data.len(),
+                    modified: modified(&data),
+                    inode: 0,
+                },
+                changed: modified(&data),
+            },
+            Ok(data) if data.is_dir() => Seen::Other("it is a folder".to_owned()),
+            Ok(_) => Seen::Other("it is a symbolic link".to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => Seen::Other(error.to_string()),
+        })
     }
 
     pub(in crate::files) fn modified(data: &fs::Metadata) -> i64 {

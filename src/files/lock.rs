@@ -17,7 +17,7 @@ use super::disk;
 /// Held until dropped, or until its process ends in whatever way.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
 /// Longer than any one edit takes, shorter than anyone wants to wait without a word.
@@ -31,18 +31,64 @@ impl Lock {
     ///
     /// Fails if the lock file cannot be made.
     pub fn try_take(path: &Path) -> Result<Option<Lock>, FilesError> {
-        let mut file = open(path)?;
-        match file.try_lock() {
-            Ok(()) => {
-                // Only for the message of whoever waits; the lock itself is the system's.
-                let _ = file
-                    .set_len(0)
-                    .and_then(|()| write!(file, "{}", std::process::id()));
-                Ok(Some(Lock { _file: file }))
+        loop {
+            let lock = Lock { file: open(path)? };
+            match lock.file.try_lock() {
+                Ok(()) if !lock.is_at(path) => {}
+                Ok(()) => {
+                    // Only for the message of whoever waits; the lock itself is the system's.
+                    let _ = lock.say(&std::process::id().to_string());
+                    return Ok(Some(lock));
+                }
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(source)) => return Err(source).at("lock", path),
             }
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(source)) => Err(source).at("lock", path),
         }
+    }
+
+    /// Takes the lock at `path`, however long that takes: for a thread that does nothing else.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the lock file cannot be made, or the file system knows no locks.
+    pub fn wait(path: &Path) -> Result<Lock, FilesError> {
+        loop {
+            let lock = Lock { file: open(path)? };
+            disk::uninterrupted(|| lock.file.lock()).at("lock", path)?;
+            if lock.is_at(path) {
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// Whether the locked file still is the one at `path`: a lock on a deleted file keeps nobody
+    /// out.
+    pub fn is_at(&self, path: &Path) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let here = |data: std::fs::Metadata| (data.dev(), data.ino());
+            match (self.file.metadata(), std::fs::metadata(path)) {
+                (Ok(ours), Ok(theirs)) => here(ours) == here(theirs),
+                _ => false,
+            }
+        }
+        #[cfg(not(unix))]
+        {
+            path.exists() // An open file cannot be replaced there.
+        }
+    }
+
+    /// Makes `text` what others read in the lock file, in one write.
+    ///
+    /// # Errors
+    ///
+    /// Fails as the system says; the lock is held all the same.
+    pub fn say(&self, text: &str) -> std::io::Result<()> {
+        let mut file = &self.file;
+        file.rewind()?;
+        file.write_all(text.as_bytes())?;
+        file.set_len(text.len() as u64)
     }
 
     /// Takes the lock at `path`, waiting at most two seconds.
@@ -66,6 +112,23 @@ impl Lock {
             std::thread::sleep(PAUSE);
         }
     }
+}
+
+/// Whether somebody holds the lock at `path` at this moment.
+pub fn is_held(path: &Path) -> bool {
+    // A shared lock of a moment keeps no other such look away.
+    File::open(path)
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// What the lock file at `path` says, and how long ago its holder said so; `None` if nobody did.
+pub fn said(path: &Path) -> Option<(String, Duration)> {
+    let mut file = File::open(path).ok()?;
+    let mut text = String::new();
+    // Before the text is read: what is read may then be younger than told, never older.
+    let said_at = file.metadata().ok()?.modified().ok()?;
+    file.read_to_string(&mut text).ok()?;
+    Some((text, said_at.elapsed().ok()?))
 }
 
 /// The process that last took the lock at `path`, as far as its file tells.

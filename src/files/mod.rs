@@ -9,6 +9,7 @@ mod disk;
 mod draft;
 mod list;
 mod lock;
+mod medium;
 mod store;
 mod swap;
 
@@ -19,6 +20,10 @@ pub use list::Entry;
 pub use list::Listing;
 pub use list::Skipped;
 pub use lock::Lock;
+pub use lock::is_held;
+pub use lock::said;
+pub use medium::Medium;
+pub use medium::medium;
 pub use store::Leftover;
 pub use store::Place;
 pub use store::Reader;

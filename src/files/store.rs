@@ -12,6 +12,7 @@ use super::FilesError;
 use super::disk;
 use super::list::Entry;
 use super::list::Listing;
+use super::list::Skipped;
 use super::lock::Lock;
 use super::swap;
 use super::swap::SwapName;
@@ -150,6 +151,27 @@ impl Store {
         super::list::any_name(&self.folder(Place::Files), MOST, |name| {
             name.ends_with(ending.as_bytes())
         })
+    }
+
+    /// Looks at the one memory `name`: what `stat` says of it, or why it is no readable memory;
+    /// `None` if there is none.
+    pub fn look_at(&self, place: Place, name: &str) -> Option<Result<Entry, Skipped>> {
+        super::list::look_at(&self.folder(place), name)
+    }
+
+    /// `folders` with their present modification times, in nanoseconds since 1970; `None` if one
+    /// of them is gone.
+    pub fn folder_times(
+        &self,
+        place: Place,
+        folders: &[(String, i64)],
+    ) -> Option<Vec<(String, i64)>> {
+        let top = self.folder(place);
+        let time = |folder: &String| {
+            let data = fs::symlink_metadata(top.join(folder)).ok()?;
+            Some((folder.clone(), modified_at(&data)))
+        };
+        folders.iter().map(|(folder, _)| time(folder)).collect()
     }
 
     /// Whether a folder of an earlier listing changed: a name came, went or was replaced.
@@ -341,6 +363,7 @@ impl Reader {
         let entry = Entry {
             name: name.to_owned(),
             stamp,
+            changed: changed_at(&data),
         };
         let capacity = usize::try_from(data.len().min(limit)).unwrap_or(0);
         let mut bytes = Vec::with_capacity(capacity + 1);
@@ -427,6 +450,19 @@ fn modified_at(data: &fs::Metadata) -> i64 {
 #[cfg(not(unix))]
 fn modified_at(data: &fs::Metadata) -> i64 {
     super::list::portable_modified(data)
+}
+
+#[cfg(unix)]
+fn changed_at(data: &fs::Metadata) -> i64 {
+    use std::os::unix::fs::MetadataExt;
+    data.ctime()
+        .saturating_mul(1_000_000_000)
+        .saturating_add(data.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn changed_at(data: &fs::Metadata) -> i64 {
+    modified_at(data)
 }
 
 fn inode_of(data: &fs::Metadata) -> u64 {

@@ -1,0 +1,176 @@
+//! Brings what the files say into the index.
+//!
+//! Whoever writes the index holds its lock, and nothing else for as long as that takes: searches
+//! go on meanwhile over the overlay.
+
+use super::Engine;
+use super::EngineError;
+use super::freshness::Freshness;
+use super::open::WriterLock;
+use super::reading::CHUNK;
+use super::reading::Read;
+use super::reconcile::Changes;
+use crate::files::Place;
+use crate::index::Document;
+use crate::index::IndexError;
+use crate::index::Overlay;
+
+/// How far indexing has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    pub done: usize,
+    pub total: usize,
+}
+
+/// From so many waiting files on a command indexes them after it has answered.
+const INDEX_AFTERWARDS: usize = 32;
+
+impl Engine {
+    /// Indexes `changes` now; `Ok(false)` if another process is indexing, or if the disk does not
+    /// let the index grow: that costs speed, no answer.
+    pub(super) fn index_if_possible(&self, changes: &Changes) -> Result<bool, EngineError> {
+        let indexed = match self.try_lock_index() {
+            Ok(None) => return Ok(false),
+            Ok(Some(lock)) => self.index_now(&lock, changes, &mut |_| {}),
+            Err(error) => Err(error),
+        };
+        match indexed {
+            Err(
+                error @ (EngineError::Index(IndexError::Failed { .. }) | EngineError::Files(_)),
+            ) => {
+                tracing::warn!(
+                    "cannot index {} files, they are searched one by one: {error}",
+                    changes.len()
+                );
+                Ok(false)
+            }
+            other => other.map(|()| true),
+        }
+    }
+
+    fn index_now(
+        &self,
+        _lock: &WriterLock,
+        changes: &Changes,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), EngineError> {
+        // Every file in doubt is read again after this moment, so none is in doubt any more.
+        let verified = self.now_nanos();
+        let mut batch = self.index.batch(changes.len())?;
+        changes.removed.iter().for_each(|name| batch.delete(name));
+        let unread = changes.unread();
+        let total = unread.len();
+        let mut done = 0;
+        for chunk in unread.chunks(CHUNK) {
+            let mut documents = Vec::with_capacity(chunk.len());
+            for read in self.read_all(chunk) {
+                match read {
+                    Read::Document { document, .. } => documents.push(*document),
+                    Read::Gone(name) => batch.delete(&name),
+                    Read::Skipped(skipped) => batch.delete(&skipped.name),
+                }
+            }
+            batch.upsert_all(documents)?;
+            done += chunk.len();
+            progress(Progress { done, total });
+        }
+        batch.commit(verified)?;
+        Ok(())
+    }
+
+    /// Makes the index anew from nothing, or only brings it up to date; returns how many files
+    /// were read.
+    ///
+    /// # Errors
+    ///
+    /// Fails if another process is indexing, or if directory or index cannot be used.
+    pub fn reindex(
+        &self,
+        full: bool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<usize, EngineError> {
+        let progress = std::cell::RefCell::new(progress);
+        self.mending(|| self.reindex_once(full, *progress.borrow_mut()))
+    }
+
+    fn reindex_once(
+        &self,
+        full: bool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<usize, EngineError> {
+        let mut freshness = self.freshness();
+        let lock = self.lock_index()?;
+        if full {
+            self.index.reset()?;
+        }
+        let listing = self.store.list(Place::Files)?;
+        let committed = self.index.snapshot(&Overlay::default())?;
+        let verified = committed.verified().min(self.now_nanos());
+        let changes = Changes::between(&listing, committed.as_ref(), verified);
+        if !changes.is_empty() {
+            self.index_now(&lock, &changes, progress)?;
+        }
+        drop(lock);
+        *freshness = Freshness::default();
+        Ok(changes.unread().len())
+    }
+
+    /// Indexes what waits in the overlay, if there is enough of it to be worth a commit, or if
+    /// `all`. Silent when another process is indexing: that one does it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the index cannot be written.
+    pub fn settle(&self, all: bool) -> Result<(), EngineError> {
+        if !all && self.is_led() {
+            return Ok(());
+        }
+        self.mending(|| self.settle_once(all))
+    }
+
+    fn settle_once(&self, all: bool) -> Result<(), EngineError> {
+        let (overlay, base, verified) = {
+            let freshness = self.freshness();
+            let Some(base) = freshness.committed.clone() else {
+                return Ok(());
+            };
+            // Files in doubt cost every later look a reading until their state is written down.
+            let waiting = freshness.overlay.files.len() + freshness.in_doubt;
+            let least = if all || base.is_empty() {
+                1
+            } else {
+                INDEX_AFTERWARDS
+            };
+            if waiting < least {
+                return Ok(());
+            }
+            (freshness.overlay.clone(), base, freshness.verified)
+        };
+        let Some(lock) = self.try_lock_index()? else {
+            return Ok(());
+        };
+        if self.index.snapshot(&Overlay::default())?.state() != base.state() {
+            // Somebody was faster; what still differs is known after the next look.
+            drop(lock);
+            self.freshness().committed = None;
+            return Ok(());
+        }
+        let mut batch = self.index.batch(overlay.files.len())?;
+        for (name, document) in &overlay.files {
+            match document {
+                Some(document) => batch.upsert(Document::clone(document))?,
+                None => batch.delete(name),
+            }
+        }
+        batch.commit(verified)?;
+        let committed = self.index.snapshot(&Overlay::default())?;
+        drop(lock);
+        let mut freshness = self.freshness();
+        let is_same =
+            |known: &std::sync::Arc<dyn crate::index::Snapshot>| known.state() == base.state();
+        if freshness.committed.as_ref().is_some_and(is_same) {
+            freshness.committed_now(committed);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! Which of the processes on a store leads, and how the others know that they can rely on it.
+//!
+//! One process that runs for long holds the leader's lock as long as it lives; the others wait
+//! for it in a thread that sleeps until then. The leader follows the changes, indexes them, and
+//! writes a heartbeat into the lock's file: that the index is complete, in which state, under
+//! which folder times; or that it is not, as soon as it hears of a change. A heartbeat older than
+//! a second says nothing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Engine;
+use super::EngineError;
+use super::freshness::Freshness;
+use super::freshness::YOUNG_FOLDER_NANOS;
+use crate::files::Lock;
+use crate::files::Place;
+
+/// How often the leader says that it is there.
+pub(super) const BEAT: Duration = Duration::from_millis(400);
+/// A heartbeat counts for so long.
+const BEAT_COUNTS: Duration = Duration::from_secs(1);
+/// Without a heartbeat for so long, others index although a leader lives: it may be stopped.
+const LEADER_IS_STUCK: Duration = Duration::from_secs(3);
+/// A leader of a store with more folders than this is not relied on: each of them would have to
+/// be looked at, and written down twice a second.
+const MAX_FOLDERS: usize = 64;
+
+const TITLE: &str = "memdir heartbeat 1";
+
+/// Who leads, and what can be relied on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leader {
+    /// Its process.
+    pub process: u32,
+    /// How it learns of changes.
+    pub watching: String,
+    /// Its heartbeat is not older than a second.
+    pub is_alive: bool,
+    complete: Option<Complete>,
+}
+
+/// That everything is indexed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Complete {
+    /// A digest of the index's state.
+    state: u128,
+    folders: Vec<(String, i64)>,
+    unreadable: usize,
+}
+
+impl Engine {
+    pub(super) fn leader_path(&self) -> PathBuf {
+        self.state().join("leader.lock")
+    }
+
+    /// The process that leads, as far as it says so.
+    pub(super) fn leader(&self) -> Option<Leader> {
+        let path = self.leader_path();
+        let (text, age) = crate::files::said(&path)?;
+        let mut leader = Leader::read(&text)?;
+        leader.is_alive = age <= BEAT_COUNTS;
+        // What it said last outlives it.
+        (age <= LEADER_IS_STUCK && crate::files::is_held(&path)).then_some(leader)
+    }
+
+    /// Whether another process is there to index what waits.
+    pub(super) fn is_led(&self) -> bool {
+        let own = std::process::id();
+        self.leader().is_some_and(|leader| leader.process != own)
+    }
+
+    /// Takes over from the leader that the index is complete, if it says so and nothing speaks
+    /// against it.
+    pub(super) fn trust(&self, freshness: &mut Freshness) -> Result<bool, EngineError> {
+        let Some(complete) = self
+            .leader()
+            .filter(|leader| leader.is_alive)
+            .and_then(|leader| leader.complete)
+        else {
+            return Ok(false);
+        };
+        if self.store.folders_changed(Place::Files, &complete.folders) {
+            return Ok(false);
+        }
+        let committed = self.committed()?;
+        if digest(committed.state()) != complete.state {
+            return Ok(false);
+        }
+        freshness.trust(committed, complete.folders, complete.unreadable);
+        Ok(true)
+    }
+
+    /// Writes the heartbeat: that the index is complete, if it is.
+    pub(super) fn beat(&self, lock: &Lock, may_be_complete: bool) {
+        let complete = may_be_complete.then(|| self.complete()).flatten();
+        let leader = Leader {
+            process: std::process::id(),
+            watching: self.watching(),
+            is_alive: true,
+            complete,
+        };
+        // A heartbeat that cannot be written counts as none: the others look themselves.
+        let _ = lock.say(&leader.written());
+    }
+
+    fn complete(&self) -> Option<Complete> {
+        let watch = self.watch()?;
+        // Whoever holds it is about to change it.
+        let freshness = self.try_freshness()?;
+        if watch.has_changes() || !freshness.is_settled() || freshness.folders.len() > MAX_FOLDERS {
+            return None;
+        }
+        let now = self.now_nanos();
+        let is_young = |(_, modified): &(String, i64)| *modified > now - YOUNG_FOLDER_NANOS;
+        if freshness.folders.iter().any(is_young) {
+            return None;
+        }
+        Some(Complete {
+            state: digest(freshness.committed.as_ref()?.state()),
+            folders: freshness.folders.clone(),
+            unreadable: freshness.unreadable(),
+        })
+    }
+
+    /// Waits, in a thread of its own, until this process may lead, and then calls `lead`.
+    pub(super) fn wait_to_lead(
+        self: &Arc<Engine>,
+        lead: impl FnOnce(Lock) + Send + 'static,
+    ) -> std::io::Result<()> {
+        let path = self.leader_path();
+        std::thread::Builder::new()
+            .name("lead".to_owned())
+            .stack_size(256 << 10)
+            .spawn(move || match Lock::wait(&path) {
+                Ok(lock) => lead(lock),
+                // Without locks nobody leads, and everybody looks themselves.
+                Err(error) => tracing::info!("no process leads: {error}"),
+            })
+            .map(drop)
+    }
+}
+
+impl Leader {
+    fn written(&self) -> String {
+        let mut text = format!(
+            "{TITLE}\nprocess {}\nwatching {}\n",
+            self.process, self.watching
+        );
+        if let Some(complete) = &self.complete {
+            text += &format!(
+                "state {:032x}\nunreadable {}\n",
+                complete.state, complete.unreadable
+            );
+            for (folder, modified) in &complete.folders {
+                text += &format!("folder {modified} {}\n", folder.escape_default());
+            }
+        }
+        let end = digest(&text);
+        text + &format!("end {end:032x}\n")
+    }
+
+    /// Reads a heartbeat; `None` if it is none, or not whole.
+    fn read(text: &str) -> Option<Leader> {
+        let (body, end) = text.split_at(text.rfind("end ")?);
+        if end != format!("end {:032x}\n", digest(body)) {
+            return None;
+        }
+        let mut lines = body.lines();
+        if lines.next() != Some(TITLE) {
+            return None;
+        }
+        let process = lines.next()?.strip_prefix("process ")?.parse().ok()?;
+        let watching = lines.next()?.strip_prefix("watching ")?.to_owned();
+        let complete = match lines.next() {
+            None => None,
+            Some(line) => Some(Complete {
+                state: u128::from_str_radix(line.strip_prefix("state ")?, 16).ok()?,
+                unreadable: lines.next()?.strip_prefix("unreadable ")?.parse().ok()?,
+                folders: lines.map(folder).collect::<Option<_>>()?,
+            }),
+        };
+        Some(Leader {
+            process,
+            watching,
+            is_alive: false,
+            complete,
+        })
+    }
+}
+
+/// Reads one `folder` line; names that had to be escaped are not relied on.
+fn folder(line: &str) -> Option<(String, i64)> {
+    let (modified, name) = line.strip_prefix("folder ")?.split_once(' ')?;
+    let is_plain = !name.contains('\\');
+    Some((is_plain.then(|| name.to_owned())?, modified.parse().ok()?))
+}
+
+fn digest(text: &str) -> u128 {
+    crate::files::digest(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leader(complete: Option<Complete>) -> Leader {
+        Leader {
+            process: 7,
+            watching: "events".to_owned(),
+            is_alive: false,
+            complete,
+        }
+    }
+
+    #[test]
+    fn a_heartbeat_is_read_as_it_was_written() {
+        let complete = Complete {
+            state: 0x1234_5678,
+            folders: vec![(String::new(), 1), ("sub folder".to_owned(), -2)],
+            unreadable: 3,
+        };
+        for leader in [leader(None), leader(Some(complete))] {
+            assert_eq!(Leader::read(&leader.written()), Some(leader));
+        }
+    }
+
+    #[test]
+    fn half_a_heartbeat_is_none() {
+        let text = leader(None).written();
+        for end in 0..text.len() {
+            assert_eq!(Leader::read(&text[..end]), None, "{end}");
+        }
+        assert_eq!(Leader::read("4711"), None);
+    }
+}

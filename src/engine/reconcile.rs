@@ -1,0 +1,56 @@
+//! Compares the memory directory with what is indexed.
+
+use crate::files::Entry;
+use crate::files::Listing;
+use crate::index::Snapshot;
+
+use super::reading::RACY_NANOS;
+
+/// How the directory differs from the index.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// New files, and those with another stamp.
+    pub changed: Vec<Entry>,
+    /// Files with the indexed stamp that may have changed all the same.
+    pub in_doubt: Vec<Entry>,
+    pub removed: Vec<String>,
+}
+
+impl Changes {
+    /// Compares two listings in the order of names. Until `verified`, in nanoseconds since 1970,
+    /// every indexed file is known to be as indexed.
+    pub fn between(listing: &Listing, committed: &dyn Snapshot, verified: i64) -> Changes {
+        let mut changes = Changes::default();
+        let certain = verified.saturating_sub(RACY_NANOS);
+        let mut entries = listing.entries.iter().peekable();
+        committed.for_each(&mut |name, indexed| {
+            while let Some(new) = entries.next_if(|entry| entry.name.as_str() < name) {
+                changes.changed.push(new.clone());
+            }
+            match entries.next_if(|entry| entry.name == name) {
+                None => changes.removed.push(name.to_owned()),
+                Some(entry) if entry.stamp != indexed.stamp => changes.changed.push(entry.clone()),
+                // Whoever sets size and modification time back does not set this time.
+                Some(entry) if entry.changed > certain => changes.in_doubt.push(entry.clone()),
+                Some(_) => {}
+            }
+        });
+        changes.changed.extend(entries.cloned());
+        changes
+    }
+
+    /// How many files differ for certain.
+    pub fn len(&self) -> usize {
+        self.changed.len() + self.removed.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0 && self.in_doubt.is_empty()
+    }
+
+    /// The names of the files that must be read.
+    pub fn unread(&self) -> Vec<&str> {
+        let entries = self.changed.iter().chain(&self.in_doubt);
+        entries.map(|entry| entry.name.as_str()).collect()
+    }
+}

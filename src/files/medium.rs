@@ -1,0 +1,96 @@
+//! What kind of folder a store lies in, as far as it matters for locks, events and indexes.
+
+use std::path::Path;
+
+/// Where a folder lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Medium {
+    Local,
+    /// On another machine: its kind. Events tell nothing of other machines, and locks may not.
+    Network(&'static str),
+    /// In a folder that a service copies to other machines, bytes of open files included.
+    Synced(&'static str),
+}
+
+/// Tells where `folder` lies.
+pub fn medium(folder: &Path) -> Medium {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    if let Some(kind) = network(&folder) {
+        return Medium::Network(kind);
+    }
+    synced(&folder).map_or(Medium::Local, Medium::Synced)
+}
+
+/// The kinds of file systems that lie elsewhere, by the numbers that `statfs` gives.
+#[cfg(target_os = "linux")]
+fn network(folder: &Path) -> Option<&'static str> {
+    const KINDS: [(u32, &str); 9] = [
+        (0x6969, "NFS"),
+        (0x517b, "SMB"),
+        (0xff53_4d42, "SMB"),
+        (0xfe53_4d42, "SMB"),
+        (0x0102_1997, "9P"),
+        (0x5346_414f, "AFS"),
+        (0x00c3_6400, "Ceph"),
+        (0x0bd0_0bd0, "Lustre"),
+        (0x6573_5546, "FUSE"),
+    ];
+    let kind = rustix::fs::statfs(folder).ok()?.f_type as u32;
+    let known = KINDS.iter().find(|(number, _)| *number == kind);
+    known.map(|(_, name)| *name)
+}
+
+#[cfg(windows)]
+fn network(folder: &Path) -> Option<&'static str> {
+    let path = folder.to_string_lossy();
+    let is_share =
+        path.starts_with(r"\\?\UNC\") || (path.starts_with(r"\\") && !path.starts_with(r"\\?\"));
+    is_share.then_some("a share")
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
+fn network(_: &Path) -> Option<&'static str> {
+    None
+}
+
+/// What services leave in the folders that they copy, or how they call them.
+fn synced(folder: &Path) -> Option<&'static str> {
+    const LEFT: [(&str, &str); 5] = [
+        (".dropbox", "Dropbox"),
+        (".stfolder", "Syncthing"),
+        (".owncloudsync.log", "ownCloud"),
+        (".nextcloudsync.log", "Nextcloud"),
+        (".sync_folder", "a sync service"),
+    ];
+    const CALLED: [(&str, &str); 5] = [
+        ("Mobile Documents", "iCloud"),
+        ("CloudStorage", "a sync service"),
+        ("Dropbox", "Dropbox"),
+        ("OneDrive", "OneDrive"),
+        ("Google Drive", "Google Drive"),
+    ];
+    folder.ancestors().find_map(|folder| {
+        let name = folder.file_name()?.to_string_lossy();
+        let called = CALLED
+            .iter()
+            .find(|(called, _)| *name == **called || name.starts_with(&format!("{called} - ")));
+        let left = || LEFT.iter().find(|(left, _)| folder.join(left).exists());
+        called.or_else(left).map(|(_, service)| *service)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn services_are_known_by_their_folders() {
+        assert_eq!(synced(Path::new("/home/mira/notes")), None);
+        assert_eq!(
+            synced(Path::new("/home/mira/Dropbox/notes")),
+            Some("Dropbox")
+        );
+        let work = Path::new("/home/mira/OneDrive - Work/notes");
+        assert_eq!(synced(work), Some("OneDrive"));
+    }
+}

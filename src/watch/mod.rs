@@ -1,0 +1,233 @@
+//! Tells which files below a folder changed, by what the system's events say.
+//!
+//! Promises: a change is told once, soon, and never waited for; what the system could not tell
+//! (a queue that ran over, a folder that appeared with files in it, names that are no text) is
+//! told as "look at everything". Whether the events can still be relied on is part of the answer.
+//! What the names mean, and what is done about them, is left to others.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Condvar;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use notify::Event;
+use notify::EventKind;
+use notify::RecommendedWatcher;
+use notify::RecursiveMode;
+use notify::Watcher;
+use notify::event::AccessKind;
+use notify::event::AccessMode;
+use notify::event::CreateKind;
+use notify::event::ModifyKind;
+use notify::event::RemoveKind;
+
+/// Why a folder cannot be watched.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WatchError(String);
+
+/// What changed since it was asked for last.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changed {
+    /// Paths below the watched folder, parts joined by `/`.
+    pub names: BTreeSet<String>,
+    /// More changed than the names say: look at everything.
+    pub everything: bool,
+    /// How many events there were, also about files of no interest.
+    pub events: u64,
+}
+
+/// A folder that is being watched, with all folders in it, until dropped.
+pub struct Watch {
+    inbox: Arc<Inbox>,
+    _watcher: RecommendedWatcher,
+}
+
+/// Looking at so many single files costs about what looking at everything does.
+const MAX_NAMES: usize = 4096;
+
+struct Inbox {
+    folder: PathBuf,
+    is_of_interest: fn(&str) -> bool,
+    wake: Box<dyn Fn() + Send + Sync>,
+    state: Mutex<State>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    changed: Changed,
+    lost: Option<String>,
+}
+
+impl Watch {
+    /// Watches `folder`. Of the files in it, those matter whose names (without folders) are
+    /// `of_interest`; `wake` is called from another thread when there is something to take.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder is not there, or if the system has no watches left.
+    pub fn start(
+        folder: &Path,
+        of_interest: fn(&str) -> bool,
+        wake: Box<dyn Fn() + Send + Sync>,
+    ) -> Result<Watch, WatchError> {
+        // Some systems tell real paths, whatever path was watched.
+        let folder = folder
+            .canonicalize()
+            .map_err(|error| WatchError(error.to_string()))?;
+        let inbox = Arc::new(Inbox {
+            folder: folder.clone(),
+            is_of_interest: of_interest,
+            wake,
+            state: Mutex::default(),
+            arrived: Condvar::new(),
+        });
+        let receiver = Arc::clone(&inbox);
+        let mut watcher = notify::recommended_watcher(move |event| receiver.take_in(event))
+            .map_err(|error| WatchError(reason(&error)))?;
+        watcher
+            .watch(&folder, RecursiveMode::Recursive)
+            .map_err(|error| WatchError(reason(&error)))?;
+        Ok(Watch {
+            inbox,
+            _watcher: watcher,
+        })
+    }
+
+    /// What changed since the last call.
+    pub fn take(&self) -> Changed {
+        std::mem::take(&mut self.inbox.state().changed)
+    }
+
+    /// Waits until there is something to take, for `patience` at most.
+    pub fn wait(&self, patience: Duration) {
+        let state = self.inbox.state();
+        let is_quiet = |state: &mut State| state.changed.events == 0 && !state.changed.everything;
+        drop(
+            self.inbox
+                .arrived
+                .wait_timeout_while(state, patience, is_quiet),
+        );
+    }
+
+    /// Whether something is there to be taken.
+    pub fn has_changes(&self) -> bool {
+        let state = self.inbox.state();
+        state.changed.everything || !state.changed.names.is_empty()
+    }
+
+    /// Why the events cannot be relied on any more; start another watch then.
+    pub fn lost(&self) -> Option<String> {
+        self.inbox.state().lost.clone()
+    }
+}
+
+impl Inbox {
+    /// A panic elsewhere leaves a list of names, which is all that is kept here.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_in(&self, event: notify::Result<Event>) {
+        let mut state = self.state();
+        let was_quiet = !state.changed.everything && state.changed.names.is_empty();
+        match event {
+            // Without the rest of the list nobody knows what it was about.
+            Err(error) => {
+                state.changed.everything = true;
+                state.lost = Some(reason(&error));
+            }
+            // The queue ran over: an event without a path.
+            Ok(event) if event.need_rescan() => state.changed.everything = true,
+            Ok(event) => self.sort_in(&mut state, &event),
+        }
+        let is_quiet = !state.changed.everything && state.changed.names.is_empty();
+        drop(state);
+        self.arrived.notify_all();
+        if was_quiet && !is_quiet {
+            (self.wake)();
+        }
+    }
+
+    fn sort_in(&self, state: &mut State, event: &Event) {
+        match event.kind {
+            // Reading changes nothing; our own reading would never let us rest.
+            EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write) => return,
+            // Files may have been put into it before it was watched.
+            EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => {
+                state.changed.everything = true;
+            }
+            _ => {}
+        }
+        state.changed.events += 1;
+        for path in &event.paths {
+            let Ok(below) = path.strip_prefix(&self.folder) else {
+                continue;
+            };
+            if below.as_os_str().is_empty() {
+                if matches!(
+                    event.kind,
+                    EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))
+                ) {
+                    state.changed.everything = true;
+                    state.lost = Some("the folder was removed or replaced".to_owned());
+                }
+                continue;
+            }
+            match name_of(below) {
+                Some(name) => self.take_name(state, name, event.kind),
+                None => state.changed.everything = true,
+            }
+        }
+        if state.changed.names.len() > MAX_NAMES {
+            state.changed.names.clear();
+            state.changed.everything = true;
+        }
+    }
+
+    fn take_name(&self, state: &mut State, name: String, kind: EventKind) {
+        let mut parts: Vec<&str> = name.split('/').collect();
+        let file = parts.pop().unwrap_or_default();
+        if parts.iter().any(|folder| folder.starts_with('.')) {
+            return; // Hidden folders belong to other programs.
+        }
+        if (self.is_of_interest)(file) {
+            state.changed.names.insert(name);
+        } else if matches!(kind, EventKind::Modify(ModifyKind::Name(_)))
+            && !file.starts_with('.')
+            && !file.ends_with('~')
+        {
+            // A folder may have been moved here or away, with all that is in it; backups of
+            // editors are no folders.
+            state.changed.everything = true;
+        }
+    }
+}
+
+fn name_of(below: &Path) -> Option<String> {
+    let parts: Option<Vec<&str>> = below
+        .components()
+        .map(|part| part.as_os_str().to_str())
+        .collect();
+    Some(parts?.join("/"))
+}
+
+/// What went wrong, in few words: the paths are known to whoever asks.
+fn reason(error: &notify::Error) -> String {
+    match &error.kind {
+        notify::ErrorKind::MaxFilesWatch => "the system's limit of watches is reached".to_owned(),
+        notify::ErrorKind::PathNotFound => "the folder does not exist".to_owned(),
+        notify::ErrorKind::Io(error) => match error.raw_os_error() {
+            // What inotify says when a user has as many watching processes as allowed.
+            Some(24) => "the system's limit of watching processes is reached".to_owned(),
+            _ => error.to_string(),
+        },
+        _ => error.to_string(),
+    }
+}
