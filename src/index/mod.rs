@@ -1,12 +1,19 @@
 //! The derived state: what is indexed, and who finds what.
 //!
-//! This file is the contract; [`embedded`] is its first implementation. Promises: changes
+//! This file is the contract; [`embedded`] is its first implementation, and [`Scan`] answers the
+//! same from the files where there is no index. Promises: changes
 //! become visible together with the record of which file versions they stand for; a snapshot
 //! never changes; deleting the index and rebuilding it gives the same answers. An index never
 //! reads or writes a memory file: documents are brought to it, and where a search needs a text it
 //! asks for it ([`Texts`]). The contract speaks of nothing that only a local directory has.
 
 pub mod embedded;
+mod facts;
+mod filter;
+mod scan;
+mod text;
+
+pub use scan::Scan;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

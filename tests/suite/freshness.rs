@@ -36,7 +36,7 @@ use crate::support::random;
 use crate::support::regular_files;
 use crate::support::touch;
 
-const VOCABULARY: [&str; 40] = [
+pub const VOCABULARY: [&str; 40] = [
     "garden",
     "tomatoes",
     "water",
@@ -79,7 +79,7 @@ const VOCABULARY: [&str; 40] = [
     "café",
 ];
 
-fn sentence() -> impl Strategy<Value = String> {
+pub fn sentence() -> impl Strategy<Value = String> {
     vec(select(&VOCABULARY[..]), 1..15).prop_map(|words| words.join(" ") + ".\n")
 }
 

@@ -28,7 +28,7 @@ use crate::support::at;
 use crate::support::random;
 
 /// Words that overlap themselves and each other, that case changes, that blanks cut.
-const WORDS: [&str; 44] = [
+pub const WORDS: [&str; 44] = [
     "a",
     "aa",
     "aaa",
@@ -241,11 +241,11 @@ fn ask(engine: &Engine, search: &Search) -> Answer {
     (hits.collect(), thought.total)
 }
 
-fn pieces(pieces: &'static [&'static str]) -> impl Strategy<Value = String> {
+pub fn pieces(pieces: &'static [&'static str]) -> impl Strategy<Value = String> {
     select(pieces).prop_map(str::to_owned)
 }
 
-fn line() -> impl Strategy<Value = String> {
+pub fn line() -> impl Strategy<Value = String> {
     vec((pieces(&WORDS), pieces(&BLANKS)), 1..5)
         .prop_map(|parts| {
             parts
@@ -257,7 +257,7 @@ fn line() -> impl Strategy<Value = String> {
         .prop_filter("not blank", |text| !text.is_empty())
 }
 
-fn content() -> impl Strategy<Value = String> {
+pub fn content() -> impl Strategy<Value = String> {
     let part = prop_oneof![6 => pieces(&WORDS), 4 => pieces(&BLANKS), 1 => pieces(&BREAKS)];
     vec(part, 0..25).prop_map(|parts| parts.concat())
 }
@@ -381,7 +381,7 @@ prop_compose! {
     }
 }
 
-fn rarely<T: std::fmt::Debug>(
+pub fn rarely<T: std::fmt::Debug>(
     values: impl Strategy<Value = Vec<T>>,
 ) -> impl Strategy<Value = Option<Vec<T>>> {
     option::weighted(0.2, values)

@@ -16,5 +16,6 @@ mod freshness;
 mod keyword_properties;
 mod mcp;
 mod program;
+mod scan;
 mod session;
 mod support;

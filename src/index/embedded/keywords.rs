@@ -12,9 +12,8 @@ use super::schema::flag;
 use super::snapshot::EmbeddedSnapshot;
 use crate::index::IndexError;
 use crate::index::Texts;
-use crate::model::Memory;
+use crate::index::text::Lowered;
 use crate::ranking::keyword;
-use crate::ranking::keyword::Count;
 use crate::ranking::keyword::Keyword;
 
 /// A row with its score and the keywords that it holds.
@@ -24,10 +23,11 @@ pub(super) struct Counted {
     pub matched: Vec<usize>,
 }
 
-/// Counts `keywords` in the rows of `passing`; only rows that hold one are returned.
+/// Counts `keywords` in the rows of `passing`; only rows that hold one are returned. `None` stands
+/// in no row.
 pub(super) fn count(
     snapshot: &EmbeddedSnapshot,
-    keywords: &[String],
+    keywords: &[Option<&Keyword>],
     passing: &Rows,
     texts: &Texts<'_>,
 ) -> Result<Vec<Counted>, IndexError> {
@@ -35,9 +35,7 @@ pub(super) fn count(
     let mut read: HashMap<u32, Option<Lowered>> = HashMap::new();
     let uncounted = snapshot.rows_with_flag(flag::UNCOUNTED);
     for (number, keyword) in keywords.iter().enumerate() {
-        let Some(keyword) = Keyword::new(keyword) else {
-            continue;
-        };
+        let Some(keyword) = keyword else { continue };
         let mut add = |row: u32, score: u32| {
             let (total, matched) = counted.entry(row).or_default();
             *total += score;
@@ -46,11 +44,11 @@ pub(super) fn count(
             }
         };
         let by_reading = if keyword.has_blank() {
-            candidates(snapshot, &keyword)?
+            candidates(snapshot, keyword)?
         } else {
             let is_uncounted =
                 |row: u32| snapshot.table.flags[row as usize] & flag::UNCOUNTED as u8 != 0;
-            snapshot.each_run(&keyword, |row, topics, elsewhere| {
+            snapshot.each_run(keyword, |row, topics, elsewhere| {
                 if passing.contains(row) && !is_uncounted(row) {
                     add(row, keyword::score(topics, elsewhere));
                 }
@@ -61,7 +59,7 @@ pub(super) fn count(
             let text = read.entry(row).or_insert_with(|| {
                 texts(snapshot.table.name(row)).map(|memory| Lowered::of(&memory))
             });
-            let score = text.as_ref().map_or(0, |text| text.score(&keyword));
+            let score = text.as_ref().map_or(0, |text| text.score(keyword));
             if score > 0 {
                 add(row, score);
             }
@@ -85,29 +83,4 @@ fn candidates(snapshot: &EmbeddedSnapshot, keyword: &Keyword) -> Result<Vec<u32>
         Some(rows) => rows,
         None => (0..snapshot.table.len() as u32).collect(),
     })
-}
-
-/// The counted fields of a memory, lower case.
-struct Lowered {
-    topics: Vec<String>,
-    others: [String; 3],
-}
-
-impl Lowered {
-    fn of(memory: &Memory) -> Lowered {
-        Lowered {
-            topics: memory
-                .topics
-                .iter()
-                .map(|topic| topic.to_lowercase())
-                .collect(),
-            others: [&memory.content, &memory.user, &memory.agent].map(|text| text.to_lowercase()),
-        }
-    }
-
-    fn score(&self, keyword: &Keyword) -> u32 {
-        let topics: Count = self.topics.iter().map(|topic| keyword.count(topic)).sum();
-        let others: Count = self.others.iter().map(|text| keyword.count(text)).sum();
-        keyword::score(topics, others)
-    }
 }

@@ -17,14 +17,12 @@ use super::tokenize::Runs;
 use super::tokenize::TERM_END;
 use super::tokenize::Trigrams;
 use crate::index::Document;
-use crate::model::Memory;
-use crate::model::MetaValue;
-use crate::model::Problem;
+use crate::index::facts::each_fact;
+use crate::index::facts::fact;
+use crate::index::text::look;
 use crate::ranking::SKETCH_PARTS;
 use crate::ranking::TextPart;
-use crate::ranking::TraitsBuilder;
 use crate::words::Analyzer;
-use crate::words::Part;
 
 /// Raised whenever the same file would be indexed in another way.
 pub(super) const VERSION: u32 = 1;
@@ -78,9 +76,6 @@ pub(super) mod flag {
     /// Keyword counts must be made by reading the text.
     pub const UNCOUNTED: u64 = 4;
 }
-
-/// The fact that marks files with problems.
-pub(super) const PROBLEM: &str = "problem";
 
 pub(super) fn schema() -> (Schema, Fields) {
     let mut builder = SchemaBuilder::new();
@@ -143,30 +138,15 @@ pub(super) fn fill(
     let mut filled = TantivyDocument::default();
     filled.add_text(fields.name, &document.name);
     let mut terms = String::with_capacity(content.len());
-    let mut length = 0_u64;
-    let mut traits = TraitsBuilder::default();
-    let mut take = |field: TextPart, text: &str, terms: &mut String| {
-        analyzer.terms(text, |term, word, part| {
-            terms.push_str(term);
-            terms.push(TERM_END);
-            length += u64::from(part == Part::Word);
-            traits.term(field, term, word, part);
-        });
-    };
     let mut title_terms = String::new();
-    take(
-        TextPart::Title,
-        memory.title.as_deref().unwrap_or(""),
-        &mut title_terms,
-    );
-    terms.push_str(&title_terms);
-    take(TextPart::Other, &memory.user, &mut terms);
-    memory
-        .topics
-        .iter()
-        .for_each(|topic| take(TextPart::Other, topic, &mut terms));
-    take(TextPart::Content, content, &mut terms);
-    let traits = traits.finish(content);
+    let looked = look(analyzer, memory, |part, term| {
+        terms.push_str(term);
+        terms.push(TERM_END);
+        if part == TextPart::Title {
+            title_terms.push_str(term);
+            title_terms.push(TERM_END);
+        }
+    });
     filled.add_text(fields.words, terms);
     filled.add_text(fields.title, title_terms);
     for text in [content, &memory.user, &memory.agent] {
@@ -192,9 +172,9 @@ pub(super) fn fill(
     filled.add_i64(fields.expires, expires);
     filled.add_u64(fields.importance, memory.importance.map_or(0, u64::from));
     filled.add_f64(fields.confidence, memory.confidence.unwrap_or(0.0));
-    filled.add_u64(fields.length, length);
-    filled.add_u64(fields.traits, traits.pack());
-    for (field, part) in fields.sketch.into_iter().zip(traits.sketch.pack()) {
+    filled.add_u64(fields.length, u64::from(looked.length));
+    filled.add_u64(fields.traits, looked.traits.pack());
+    for (field, part) in fields.sketch.into_iter().zip(looked.traits.sketch.pack()) {
         filled.add_u64(field, part);
     }
     filled.add_u64(fields.flags, flags(document, content));
@@ -238,77 +218,4 @@ fn flags(document: &Document, content: &str) -> u64 {
         flags |= flag::UNCOUNTED;
     }
     flags
-}
-
-/// The term of a fact.
-pub(super) fn fact(key: &str, value: &str) -> String {
-    let mut end = value.len().min(1_000);
-    while !value.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{key}\0{}", value[..end].to_lowercase())
-}
-
-/// Calls `each` with every key and value a filter can ask for.
-fn each_fact(memory: &Memory, mut each: impl FnMut(&str, &str)) {
-    each("id", memory.stem.short());
-    each("agent", &memory.agent);
-    each("user", &memory.user);
-    memory.topics.iter().for_each(|topic| each("topics", topic));
-    each("namespace", memory.namespace_or_global());
-    let optional = [
-        ("title", memory.title.as_deref()),
-        ("kind", memory.kind.map(|kind| kind.as_str())),
-        ("scope", memory.scope.map(|scope| scope.as_str())),
-        ("tier", memory.tier.map(|tier| tier.as_str())),
-        ("source", memory.source.as_deref()),
-        ("status", memory.status.as_deref()),
-        ("superseded_by", memory.superseded_by.as_deref()),
-        ("expires", memory.expires.as_ref().map(|at| at.as_str())),
-    ];
-    for (key, value) in optional {
-        value.iter().for_each(|value| each(key, value));
-    }
-    memory
-        .importance
-        .iter()
-        .for_each(|n| each("importance", &n.to_string()));
-    memory
-        .confidence
-        .iter()
-        .for_each(|n| each("confidence", &n.to_string()));
-    memory
-        .supersedes
-        .iter()
-        .for_each(|stem| each("supersedes", stem));
-    for link in &memory.links {
-        each("links", &link.to);
-        each("links.type", &link.relation);
-    }
-    memory.metadata.iter().for_each(|(key, value)| {
-        each_meta(&format!("metadata.{key}"), value, &mut each);
-    });
-    memory
-        .unknown
-        .iter()
-        .for_each(|(key, text)| each(key, text));
-    memory
-        .problems
-        .iter()
-        .map(Problem::code)
-        .for_each(|code| each(PROBLEM, code));
-}
-
-fn each_meta(key: &str, value: &MetaValue, each: &mut impl FnMut(&str, &str)) {
-    match value {
-        MetaValue::Null => each(key, "null"),
-        MetaValue::Bool(value) => each(key, if *value { "true" } else { "false" }),
-        MetaValue::Int(int) => each(key, &int.to_string()),
-        MetaValue::Float(float) => each(key, &float.to_string()),
-        MetaValue::Text(text) => each(key, text),
-        MetaValue::List(items) => items.iter().for_each(|item| each_meta(key, item, each)),
-        MetaValue::Map(entries) => entries
-            .iter()
-            .for_each(|(inner, value)| each_meta(&format!("{key}.{inner}"), value, each)),
-    }
 }

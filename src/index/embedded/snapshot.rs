@@ -38,6 +38,7 @@ use crate::index::Overlay;
 use crate::index::Request;
 use crate::index::Snapshot;
 use crate::index::Texts;
+use crate::index::facts;
 use crate::ranking::Names;
 use crate::ranking::context;
 use crate::ranking::context::Weights;
@@ -186,8 +187,7 @@ impl EmbeddedSnapshot {
     /// The rows of the memories called `id`, a stem or a handle in lower case.
     pub(super) fn rows_called(&self, id: &str) -> Result<Vec<u32>, IndexError> {
         let mut rows = Vec::new();
-        let handle = if id.len() == 24 { &id[16..] } else { id };
-        let fact = schema::fact("id", handle);
+        let fact = facts::fact("id", facts::id_value(id));
         self.each_posting(
             self.fields.facts,
             &fact,
@@ -196,8 +196,7 @@ impl EmbeddedSnapshot {
                 rows.push(row);
             },
         )?;
-        let ending = format!("{id}.md");
-        rows.retain(|&row| self.table.name(row).ends_with(&ending));
+        rows.retain(|&row| facts::is_called(self.table.name(row), id));
         Ok(rows)
     }
 
@@ -289,7 +288,10 @@ impl EmbeddedSnapshot {
                 (rows.len(), hits)
             }
             Ask::Keywords(keywords) => {
-                let mut counted = keywords::count(self, keywords, &passing, texts)?;
+                let keywords: Vec<Option<Keyword>> =
+                    keywords.iter().map(|text| Keyword::new(text)).collect();
+                let keywords: Vec<Option<&Keyword>> = keywords.iter().map(Option::as_ref).collect();
+                let mut counted = keywords::count(self, &keywords, &passing, texts)?;
                 counted.sort_unstable_by(|a, b| {
                     b.score.cmp(&a.score).then_with(|| self.newer(a.row, b.row))
                 });
@@ -498,7 +500,7 @@ impl Snapshot for EmbeddedSnapshot {
 
     fn handle_count(&self, handle: &str) -> usize {
         let mut count = 0;
-        let fact = schema::fact("id", handle);
+        let fact = facts::fact("id", handle);
         let counted = self.each_posting(
             self.fields.facts,
             &fact,
@@ -547,7 +549,7 @@ impl Snapshot for EmbeddedSnapshot {
     fn holders(&self, key: &str) -> Result<Vec<(String, String)>, IndexError> {
         let mut holders = Vec::new();
         for (value, _) in self.facet(key)? {
-            let term = schema::fact(key, &value);
+            let term = facts::fact(key, &value);
             self.each_posting(
                 self.fields.facts,
                 &term,
@@ -562,8 +564,8 @@ impl Snapshot for EmbeddedSnapshot {
 
     fn with_problems(&self) -> Result<Vec<String>, IndexError> {
         let mut names = Vec::new();
-        for (code, _) in self.facet(schema::PROBLEM)? {
-            let term = schema::fact(schema::PROBLEM, &code);
+        for (code, _) in self.facet(facts::PROBLEM)? {
+            let term = facts::fact(facts::PROBLEM, &code);
             self.each_posting(
                 self.fields.facts,
                 &term,

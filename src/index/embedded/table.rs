@@ -10,6 +10,7 @@ use super::schema::SKETCH_NAMES;
 use super::schema::flag;
 use crate::index::IndexError;
 use crate::index::Indexed;
+use crate::index::filter::Values;
 use crate::model::Stamp;
 use crate::ranking::Collection;
 use crate::ranking::Sketch;
@@ -24,9 +25,9 @@ pub(super) struct Table {
     names: String,
     /// Where each row's name ends in `names`; rows lie there in the order they were read.
     name_ranges: Vec<(u32, u32)>,
-    pub expires: Vec<i64>,
-    pub importance: Vec<u8>,
-    pub confidence: Vec<f32>,
+    expires: Vec<i64>,
+    importance: Vec<u8>,
+    confidence: Vec<f32>,
     pub flags: Vec<u8>,
     indexed: Vec<Indexed>,
     /// Rows in the order of their names.
@@ -220,6 +221,18 @@ impl Table {
 
     pub fn indexed(&self, row: u32) -> Indexed {
         self.indexed[row as usize]
+    }
+
+    /// What a filter compares of a row.
+    pub fn values(&self, row: u32) -> Values<'_> {
+        let at = row as usize;
+        Values {
+            name: self.name(row),
+            timestamp: self.collection.timestamp(row),
+            expires: self.expires[at],
+            importance: self.importance[at],
+            confidence: self.confidence[at],
+        }
     }
 
     /// The row of the file `name`.

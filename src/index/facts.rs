@@ -1,0 +1,112 @@
+//! Facts: every value of a memory that a filter can ask for, as a key and a text without case.
+//!
+//! All kinds of index share this definition, so that they let the same memories pass.
+
+use crate::model::Memory;
+use crate::model::MetaValue;
+use crate::model::Problem;
+use crate::model::Stem;
+
+/// The fact that marks files with problems.
+pub(super) const PROBLEM: &str = "problem";
+
+/// Longer values are compared by their beginnings.
+const MAX_VALUE_BYTES: usize = 1_000;
+
+/// A fact as one text: `key`, NUL, value.
+pub(super) fn fact(key: &str, value: &str) -> String {
+    format!("{key}\0{}", comparable(value))
+}
+
+/// A value as values are compared: lower case, cut.
+pub(super) fn comparable(value: &str) -> String {
+    let mut end = value.len().min(MAX_VALUE_BYTES);
+    while !value.is_char_boundary(end) {
+        end -= 1;
+    }
+    value[..end].to_lowercase()
+}
+
+/// The value of the `id` fact of whatever is called `id`: a handle, or a stem that is not ours.
+pub(super) fn id_value(id: &str) -> &str {
+    match Stem::parse(id) {
+        Some(_) => &id[16..],
+        None => id,
+    }
+}
+
+/// Whether the file `name`, which has the [`id_value`] of `id`, is called by the whole of it.
+pub(super) fn is_called(name: &str, id: &str) -> bool {
+    let name = name.to_lowercase();
+    name.strip_suffix(".md").unwrap_or(&name).ends_with(id)
+}
+
+/// The stem in a file's name below the memory directory.
+pub(super) fn stem_in(name: &str) -> &str {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    file.strip_suffix(".md").unwrap_or(file)
+}
+
+/// Calls `each` with every key and value a filter can ask for.
+pub(super) fn each_fact(memory: &Memory, mut each: impl FnMut(&str, &str)) {
+    each("id", memory.stem.short());
+    each("agent", &memory.agent);
+    each("user", &memory.user);
+    memory.topics.iter().for_each(|topic| each("topics", topic));
+    each("namespace", memory.namespace_or_global());
+    let optional = [
+        ("title", memory.title.as_deref()),
+        ("kind", memory.kind.map(|kind| kind.as_str())),
+        ("scope", memory.scope.map(|scope| scope.as_str())),
+        ("tier", memory.tier.map(|tier| tier.as_str())),
+        ("source", memory.source.as_deref()),
+        ("status", memory.status.as_deref()),
+        ("superseded_by", memory.superseded_by.as_deref()),
+        ("expires", memory.expires.as_ref().map(|at| at.as_str())),
+    ];
+    for (key, value) in optional {
+        value.iter().for_each(|value| each(key, value));
+    }
+    memory
+        .importance
+        .iter()
+        .for_each(|n| each("importance", &n.to_string()));
+    memory
+        .confidence
+        .iter()
+        .for_each(|n| each("confidence", &n.to_string()));
+    memory
+        .supersedes
+        .iter()
+        .for_each(|stem| each("supersedes", stem));
+    for link in &memory.links {
+        each("links", &link.to);
+        each("links.type", &link.relation);
+    }
+    memory.metadata.iter().for_each(|(key, value)| {
+        each_meta(&format!("metadata.{key}"), value, &mut each);
+    });
+    memory
+        .unknown
+        .iter()
+        .for_each(|(key, text)| each(key, text));
+    memory
+        .problems
+        .iter()
+        .map(Problem::code)
+        .for_each(|code| each(PROBLEM, code));
+}
+
+fn each_meta(key: &str, value: &MetaValue, each: &mut impl FnMut(&str, &str)) {
+    match value {
+        MetaValue::Null => each(key, "null"),
+        MetaValue::Bool(value) => each(key, if *value { "true" } else { "false" }),
+        MetaValue::Int(int) => each(key, &int.to_string()),
+        MetaValue::Float(float) => each(key, &float.to_string()),
+        MetaValue::Text(text) => each(key, text),
+        MetaValue::List(items) => items.iter().for_each(|item| each_meta(key, item, each)),
+        MetaValue::Map(entries) => entries
+            .iter()
+            .for_each(|(inner, value)| each_meta(&format!("{key}.{inner}"), value, each)),
+    }
+}

@@ -1,0 +1,371 @@
+//! Answers without an index: every search reads every file.
+//!
+//! For the time in which there is no index, because it is being made or cannot be had. The answers
+//! are those of the index, to the score: facts, filters, counts and ranking are the same code. A
+//! search costs a reading of the store, on all cores, and holds a line a memory, never the texts.
+//! What is remembered from one search to the next is the listing alone.
+
+mod ranked;
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use chrono::DateTime;
+use rayon::prelude::*;
+
+use super::Ask;
+use super::Document;
+use super::Found;
+use super::Hit;
+use super::IndexError;
+use super::Indexed;
+use super::Request;
+use super::Snapshot;
+use super::Texts;
+use super::facts;
+use super::filter::Conditions;
+use super::filter::Values;
+use super::text::Lowered;
+use crate::model::Memory;
+use crate::model::Stamp;
+use crate::model::Stem;
+use crate::ranking::keyword::Keyword;
+use crate::words::Language;
+
+/// Reads one file, from any thread; `None` if it is gone or no memory.
+pub type ReadDocument = dyn Fn(&str) -> Option<Document> + Send + Sync;
+
+/// A view of the files themselves.
+///
+/// Unlike a view of an index it changes with the files: each search finds what each file held when
+/// that search came to it. A hit bears the stamp and the hash of the text that was searched. Files
+/// that came after the listing are not seen.
+pub struct Scan {
+    /// In the order of the names.
+    files: Vec<(String, Stamp)>,
+    read: Box<ReadDocument>,
+    languages: Vec<Language>,
+}
+
+/// What a search keeps of a file that passed the filter.
+struct Row {
+    file: u32,
+    /// Microseconds since 1970.
+    timestamp: i64,
+    indexed: Indexed,
+    score: f64,
+    matched: Vec<usize>,
+}
+
+/// What one file's memory says about which memories are superseded.
+#[derive(Default)]
+struct Claims {
+    /// Lower-case ids that it supersedes.
+    older: Vec<String>,
+    /// The lower-case id that it is superseded by.
+    newer: Option<String>,
+}
+
+impl Scan {
+    /// A view of `files`, each read by `read` whenever a search needs it.
+    ///
+    /// Reading happens on rayon's threads: whoever searches must hold no lock that `read` takes.
+    pub fn new(
+        mut files: Vec<(String, Stamp)>,
+        read: Box<ReadDocument>,
+        languages: &[Language],
+    ) -> Scan {
+        files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        Scan {
+            files,
+            read,
+            languages: languages.to_vec(),
+        }
+    }
+
+    /// Reads all files and collects what `look` makes of each, in the order of the names.
+    fn each_file<T: Send, S>(
+        &self,
+        state: impl Fn() -> S + Send + Sync,
+        look: impl Fn(&mut S, u32, Document) -> Option<T> + Send + Sync,
+    ) -> Vec<T> {
+        let files = self.files.par_iter().enumerate();
+        files
+            .map_init(state, |state, (file, (name, _))| {
+                look(state, file as u32, (self.read)(name)?)
+            })
+            .flatten_iter()
+            .collect()
+    }
+
+    /// The files that are superseded by another of those that could be read.
+    fn superseded(&self, claims: &[(u32, Claims)], is_there: impl Fn(u32) -> bool) -> HashSet<u32> {
+        let of = |claims: &Claims| -> Vec<String> {
+            claims.older.iter().chain(&claims.newer).cloned().collect()
+        };
+        let ids: HashSet<String> = claims.iter().flat_map(|(_, claims)| of(claims)).collect();
+        let values: HashSet<String> = ids
+            .iter()
+            .map(|id| facts::comparable(facts::id_value(id)))
+            .collect();
+        let mut files_of: HashMap<String, Vec<u32>> = HashMap::new();
+        if !values.is_empty() {
+            for (file, (name, _)) in self.files.iter().enumerate() {
+                let value = id_of(name);
+                if values.contains(&value) && is_there(file as u32) {
+                    files_of.entry(value).or_default().push(file as u32);
+                }
+            }
+        }
+        let called = |id: &str| {
+            let files = files_of.get(&facts::comparable(facts::id_value(id)));
+            let files = files.into_iter().flatten().copied();
+            let id = id.to_owned();
+            files.filter(move |&file| facts::is_called(&self.files[file as usize].0, &id))
+        };
+        let mut superseded = HashSet::new();
+        for (file, claims) in claims {
+            for older in &claims.older {
+                superseded.extend(called(older));
+            }
+            let newer = claims.newer.as_deref();
+            if newer.is_some_and(|newer| called(newer).next().is_some()) {
+                superseded.insert(*file);
+            }
+        }
+        superseded
+    }
+
+    /// The rows that pass the filter and hold one of `keywords`, if there are any.
+    fn counted(&self, conditions: &Conditions<'_>, keywords: Option<&[String]>) -> Vec<Row> {
+        let keywords: Option<Vec<Option<Keyword>>> =
+            keywords.map(|keywords| keywords.iter().map(|text| Keyword::new(text)).collect());
+        let looked = self.each_file(
+            || (),
+            |(), file, document| {
+                let memory = &document.memory;
+                let claims = conditions
+                    .hides_superseded()
+                    .then(|| Claims::of(memory))
+                    .flatten();
+                let mut lowered = None;
+                let row = passes(conditions, &document, &mut lowered).then(|| Row {
+                    file,
+                    timestamp: memory.timestamp.utc().timestamp_micros(),
+                    indexed: document.indexed,
+                    score: 0.0,
+                    matched: Vec::new(),
+                });
+                let row = match (row, &keywords) {
+                    (Some(row), Some(keywords)) => {
+                        let text = lowered.get_or_insert_with(|| Lowered::of(memory));
+                        count(row, text, keywords)
+                    }
+                    (row, _) => row,
+                };
+                Some((file, row, claims))
+            },
+        );
+        let there: Vec<u32> = looked.iter().map(|(file, _, _)| *file).collect();
+        let (mut rows, mut claims) = (Vec::new(), Vec::new());
+        for (file, row, claimed) in looked {
+            rows.extend(row);
+            claims.extend(claimed.map(|claimed| (file, claimed)));
+        }
+        let superseded = self.superseded(&claims, |file| there.binary_search(&file).is_ok());
+        rows.retain(|row| !superseded.contains(&row.file));
+        rows
+    }
+
+    /// The values of the facts called `key`, each with its file and once a file.
+    fn facts_called(&self, key: &str) -> Vec<(String, u32)> {
+        let prefix = format!("{key}\0");
+        let looked = self.each_file(
+            || (),
+            |(), file, document| {
+                let mut values: Vec<String> = Vec::new();
+                facts::each_fact(&document.memory, |key, value| {
+                    let fact = facts::fact(key, value);
+                    if let Some(value) = fact.strip_prefix(&prefix)
+                        && !values.iter().any(|known| known == value)
+                    {
+                        values.push(value.to_owned());
+                    }
+                });
+                Some(values.into_iter().map(move |value| (value, file)))
+            },
+        );
+        looked.into_iter().flatten().collect()
+    }
+
+    fn name(&self, file: u32) -> &str {
+        &self.files[file as usize].0
+    }
+}
+
+impl Claims {
+    /// `None` if the memory says nothing of that kind.
+    fn of(memory: &Memory) -> Option<Claims> {
+        if memory.supersedes.is_empty() && memory.superseded_by.is_none() {
+            return None;
+        }
+        let comparable = |id: &String| facts::comparable(id);
+        Some(Claims {
+            older: memory.supersedes.iter().map(comparable).collect(),
+            newer: memory.superseded_by.as_ref().map(comparable),
+        })
+    }
+}
+
+/// The value of the `id` fact of the file `name`.
+fn id_of(name: &str) -> String {
+    facts::comparable(Stem::from_file_name(facts::stem_in(name)).short())
+}
+
+/// Whether the memory passes the filter, but for what supersedes it. `lowered` is made if its
+/// texts had to be looked at.
+fn passes(conditions: &Conditions<'_>, document: &Document, lowered: &mut Option<Lowered>) -> bool {
+    let memory = &document.memory;
+    let expires = memory.expires.as_ref();
+    let values = Values {
+        name: &document.name,
+        timestamp: memory.timestamp.utc().timestamp_micros(),
+        expires: expires.map_or(i64::MAX, |at| at.utc().timestamp_micros()),
+        importance: memory.importance.unwrap_or(0),
+        confidence: memory.confidence.unwrap_or(0.0) as f32,
+    };
+    if !conditions.admits(&values) {
+        return false;
+    }
+    if !conditions.facts.is_empty() {
+        let mut has_any = vec![false; conditions.facts.len()];
+        facts::each_fact(memory, |key, value| {
+            let fact = facts::fact(key, value);
+            for (has_any, wanted) in has_any.iter_mut().zip(&conditions.facts) {
+                *has_any |= wanted.contains(&fact);
+            }
+        });
+        if has_any.contains(&false) {
+            return false;
+        }
+    }
+    conditions.phrases.iter().all(|(phrase, wanted)| {
+        let text = lowered.get_or_insert_with(|| Lowered::of(memory));
+        let holds = phrase.as_ref().is_some_and(|phrase| text.score(phrase) > 0);
+        holds == *wanted
+    })
+}
+
+/// The row with its counts; `None` if it holds no keyword.
+fn count(mut row: Row, text: &Lowered, keywords: &[Option<Keyword>]) -> Option<Row> {
+    let mut total = 0;
+    for (number, keyword) in keywords.iter().enumerate() {
+        let score = keyword.as_ref().map_or(0, |keyword| text.score(keyword));
+        if score > 0 {
+            total += score;
+            row.matched.push(number);
+        }
+    }
+    row.score = f64::from(total);
+    (total > 0).then_some(row)
+}
+
+impl Snapshot for Scan {
+    fn search(&self, request: &Request<'_>, _: &Texts<'_>) -> Result<Found, IndexError> {
+        let conditions = Conditions::of(request.filter, request.now.timestamp_micros());
+        let mut rows = match request.ask {
+            Ask::Everything => self.counted(&conditions, None),
+            Ask::Keywords(keywords) => self.counted(&conditions, Some(keywords)),
+            Ask::Text(text) => self.ranked(&conditions, text),
+        };
+        // Among equals the newest first, then by name, which is the order of the files.
+        rows.sort_unstable_by(|a, b| {
+            b.score
+                .total_cmp(&a.score)
+                .then_with(|| b.timestamp.cmp(&a.timestamp))
+                .then_with(|| a.file.cmp(&b.file))
+        });
+        let total = rows.len();
+        let wanted = rows.into_iter().skip(request.offset).take(request.limit);
+        let hits = wanted
+            .map(|row| Hit {
+                name: self.name(row.file).to_owned(),
+                score: row.score,
+                matched: row.matched,
+                indexed: row.indexed,
+            })
+            .collect();
+        Ok(Found { hits, total })
+    }
+
+    fn containing(&self, _: &[Vec<String>]) -> Result<Option<Vec<String>>, IndexError> {
+        Ok(None)
+    }
+
+    /// The version of the file `name` at this moment: it is read.
+    fn indexed(&self, name: &str) -> Option<Indexed> {
+        let known = |file: &(String, Stamp)| file.0.as_str().cmp(name);
+        self.files.binary_search_by(known).ok()?;
+        (self.read)(name).map(|document| document.indexed)
+    }
+
+    /// Every listed name with its stamp. No file is read: the hash is 0 and nothing is settled.
+    fn for_each(&self, each: &mut dyn FnMut(&str, Indexed)) {
+        for (name, stamp) in &self.files {
+            let unread = Indexed {
+                stamp: *stamp,
+                hash: 0,
+                racy: true,
+            };
+            each(name, unread);
+        }
+    }
+
+    /// No committed state is called so.
+    fn state(&self) -> &str {
+        "scan"
+    }
+
+    fn handle_count(&self, handle: &str) -> usize {
+        let handle = facts::comparable(handle);
+        let names = self.files.iter().filter(|(name, _)| id_of(name) == handle);
+        names.count()
+    }
+
+    fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    fn facet(&self, key: &str) -> Result<Vec<(String, usize)>, IndexError> {
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for (value, _) in self.facts_called(key) {
+            *counts.entry(value).or_default() += 1;
+        }
+        let mut values: Vec<_> = counts.into_iter().collect();
+        values.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        Ok(values)
+    }
+
+    fn holders(&self, key: &str) -> Result<Vec<(String, String)>, IndexError> {
+        let holders = self.facts_called(key).into_iter();
+        Ok(holders
+            .map(|(value, file)| (value, self.name(file).to_owned()))
+            .collect())
+    }
+
+    fn with_problems(&self) -> Result<Vec<String>, IndexError> {
+        let files = self.each_file(
+            || (),
+            |(), file, document| (!document.memory.problems.is_empty()).then_some(file),
+        );
+        Ok(files
+            .into_iter()
+            .map(|file| self.name(file).to_owned())
+            .collect())
+    }
+
+    /// Nothing is remembered, so nothing is verified.
+    fn verified(&self) -> i64 {
+        DateTime::UNIX_EPOCH.timestamp_nanos_opt().unwrap_or(0)
+    }
+}

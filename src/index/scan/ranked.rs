@@ -1,0 +1,261 @@
+//! Ranks all files for a text: as the index does, from words that are cut while it is asked.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::convert::Infallible;
+
+use super::Claims;
+use super::Row;
+use super::Scan;
+use super::passes;
+use crate::index::Indexed;
+use crate::index::facts;
+use crate::index::filter::Conditions;
+use crate::index::text::look;
+use crate::model::Memory;
+use crate::ranking::Collection;
+use crate::ranking::Names;
+use crate::ranking::Question;
+use crate::ranking::TextPart;
+use crate::ranking::Traits;
+use crate::ranking::context;
+use crate::ranking::context::Weights;
+use crate::ranking::date_terms;
+use crate::words::Analyzer;
+
+/// What ranking needs of one file.
+struct Line {
+    file: u32,
+    namespace: String,
+    user: String,
+    agent: String,
+    timestamp: i64,
+    indexed: Indexed,
+    length: u32,
+    traits: Traits,
+    passes: bool,
+    claims: Option<Claims>,
+    /// Which of the query's terms the text holds, and how often.
+    terms: Vec<(u32, u32)>,
+    /// Which stand in the title.
+    title: Vec<u32>,
+    /// Which calendar terms the timestamp has.
+    dates: Vec<u32>,
+}
+
+/// The terms that are looked for, with their numbers.
+#[derive(Default)]
+struct Wanted {
+    terms: HashMap<String, u32>,
+    dates: Vec<String>,
+}
+
+/// The lines that hold a term, by its number.
+struct Postings {
+    wanted: Wanted,
+    text: Vec<Vec<(u32, u32)>>,
+    title: Vec<Vec<u32>>,
+    date: Vec<Vec<u32>>,
+}
+
+impl Scan {
+    pub(super) fn ranked(&self, conditions: &Conditions<'_>, query: &str) -> Vec<Row> {
+        let mut analyzer = Analyzer::new(&self.languages);
+        let mut wanted = Wanted::default();
+        wanted.add(&mut analyzer, query);
+        wanted.dates = Question::read(query, &Names::default()).dates;
+        let (mut lines, collection, names) = loop {
+            let mut lines = self.lines(conditions, &wanted);
+            lines.sort_by(|a, b| {
+                (&a.namespace, a.timestamp, a.file).cmp(&(&b.namespace, b.timestamp, b.file))
+            });
+            let collection = collection(&lines);
+            let agents = lines.iter().map(|line| line.agent.clone()).collect();
+            let names = Names::of(collection.user_names(), &agents);
+            // Where a name is taken out of an identifier, another may be left, which was not
+            // looked for.
+            if !wanted.add(&mut analyzer, &Question::read(query, &names).text) {
+                break (lines, collection, names);
+            }
+        };
+        let there: HashSet<u32> = lines.iter().map(|line| line.file).collect();
+        let claims: Vec<(u32, Claims)> = lines
+            .iter_mut()
+            .filter_map(|line| Some((line.file, line.claims.take()?)))
+            .collect();
+        let superseded = self.superseded(&claims, |file| there.contains(&file));
+        let postings = Postings::of(wanted, &lines);
+        let passes = |row: u32| {
+            let line = &lines[row as usize];
+            line.passes && !superseded.contains(&line.file)
+        };
+        let weights = Weights::default();
+        let scored = context::score(
+            query,
+            &collection,
+            &names,
+            &mut analyzer,
+            &postings,
+            passes,
+            &weights,
+        );
+        let row = |(row, score): (u32, f32)| {
+            let line = &lines[row as usize];
+            Row {
+                file: line.file,
+                timestamp: line.timestamp,
+                indexed: line.indexed,
+                score: f64::from(score),
+                matched: Vec::new(),
+            }
+        };
+        match scored {
+            Ok(scored) => scored.into_iter().map(row).collect(),
+            Err(never) => match never {},
+        }
+    }
+
+    fn lines(&self, conditions: &Conditions<'_>, wanted: &Wanted) -> Vec<Line> {
+        self.each_file(
+            || Analyzer::new(&self.languages),
+            |analyzer, file, document| {
+                let memory = &document.memory;
+                let mut line = wanted.line(analyzer, file, memory, document.indexed);
+                line.passes = passes(conditions, &document, &mut None);
+                if conditions.hides_superseded() {
+                    line.claims = Claims::of(memory);
+                }
+                Some(line)
+            },
+        )
+    }
+}
+
+impl Wanted {
+    /// Looks for the terms of `text`, too; whether one of them is new.
+    fn add(&mut self, analyzer: &mut Analyzer, text: &str) -> bool {
+        let before = self.terms.len();
+        analyzer.terms(text, |term, _, _| {
+            let number = self.terms.len() as u32;
+            self.terms.entry(term.to_owned()).or_insert(number);
+        });
+        self.terms.len() > before
+    }
+
+    fn line(&self, analyzer: &mut Analyzer, file: u32, memory: &Memory, indexed: Indexed) -> Line {
+        let mut terms: Vec<(u32, u32)> = Vec::new();
+        let mut title: Vec<u32> = Vec::new();
+        let looked = look(analyzer, memory, |part, term| {
+            let Some(&number) = self.terms.get(term) else {
+                return;
+            };
+            match terms.iter_mut().find(|(known, _)| *known == number) {
+                Some((_, times)) => *times += 1,
+                None => terms.push((number, 1)),
+            }
+            if part == TextPart::Title && !title.contains(&number) {
+                title.push(number);
+            }
+        });
+        let dates = if self.dates.is_empty() {
+            Vec::new()
+        } else {
+            let of_memory = date_terms(memory.timestamp.date());
+            let dates = self.dates.iter().enumerate();
+            dates
+                .filter(|(_, date)| of_memory.contains(date))
+                .map(|(number, _)| number as u32)
+                .collect()
+        };
+        Line {
+            file,
+            namespace: memory.namespace_or_global().to_owned(),
+            user: memory.user.clone(),
+            agent: facts::comparable(&memory.agent),
+            timestamp: memory.timestamp.utc().timestamp_micros(),
+            indexed,
+            length: looked.length,
+            traits: looked.traits,
+            passes: false,
+            claims: None,
+            terms,
+            title,
+            dates,
+        }
+    }
+}
+
+/// Numbers for distinct texts, as they come.
+fn numbered<'a>(texts: impl Iterator<Item = &'a String>) -> (Vec<u32>, Vec<String>) {
+    let mut known: HashMap<&str, u32> = HashMap::new();
+    let mut distinct = Vec::new();
+    let numbers = texts
+        .map(|text| {
+            *known.entry(text).or_insert_with(|| {
+                distinct.push(text.clone());
+                distinct.len() as u32 - 1
+            })
+        })
+        .collect();
+    (numbers, distinct)
+}
+
+fn collection(lines: &[Line]) -> Collection {
+    let (users, user_names) = numbered(lines.iter().map(|line| &line.user));
+    let (namespaces, _) = numbered(lines.iter().map(|line| &line.namespace));
+    let mut collection = Collection::default();
+    for ((line, namespace), user) in lines.iter().zip(namespaces).zip(users) {
+        collection.push(namespace, user, line.timestamp, line.length, line.traits);
+    }
+    collection.set_users(user_names);
+    collection.find_episodes();
+    collection
+}
+
+impl Postings {
+    fn of(wanted: Wanted, lines: &[Line]) -> Postings {
+        let (terms, dates) = (wanted.terms.len(), wanted.dates.len());
+        let mut postings = Postings {
+            wanted,
+            text: vec![Vec::new(); terms],
+            title: vec![Vec::new(); terms],
+            date: vec![Vec::new(); dates],
+        };
+        for (row, line) in (0_u32..).zip(lines) {
+            for &(term, times) in &line.terms {
+                postings.text[term as usize].push((row, times));
+            }
+            for &term in &line.title {
+                postings.title[term as usize].push(row);
+            }
+            for &date in &line.dates {
+                postings.date[date as usize].push(row);
+            }
+        }
+        postings
+    }
+
+    fn number(&self, term: &str) -> Option<usize> {
+        self.wanted.terms.get(term).map(|&number| number as usize)
+    }
+}
+
+impl context::Postings for Postings {
+    type Error = Infallible;
+
+    fn text(&self, term: &str) -> Result<Vec<(u32, u32)>, Infallible> {
+        let number = self.number(term);
+        Ok(number.map_or_else(Vec::new, |number| self.text[number].clone()))
+    }
+
+    fn title(&self, term: &str) -> Result<Vec<u32>, Infallible> {
+        let number = self.number(term);
+        Ok(number.map_or_else(Vec::new, |number| self.title[number].clone()))
+    }
+
+    fn date(&self, term: &str) -> Result<Vec<u32>, Infallible> {
+        let dates = &self.wanted.dates;
+        let number = dates.iter().position(|date| date == term);
+        Ok(number.map_or_else(Vec::new, |number| self.date[number].clone()))
+    }
+}
