@@ -157,7 +157,9 @@ impl Table {
         by_name.sort_unstable_by_key(|&row| table.name_ranges[row as usize]);
         by_name.sort_by(|&a, &b| table.name(a).cmp(table.name(b)));
         table.by_name = by_name;
-        table.collection.set_users(users.words);
+        table
+            .collection
+            .set_users(users.of_numbers(unplaced.iter().map(|row| row.user)));
         table.collection.find_episodes();
         Ok((table, rows))
     }
@@ -301,6 +303,20 @@ impl Words {
                 })
             })
             .collect())
+    }
+
+    /// The words by number; those that none of `numbers` stands for are empty. The last document
+    /// of a user may be deleted, and its dictionary still there.
+    fn of_numbers(self, numbers: impl Iterator<Item = u32>) -> Vec<String> {
+        let mut words = vec![String::new(); self.words.len()];
+        let mut all = self.words;
+        for number in numbers {
+            let number = number as usize;
+            if words[number].is_empty() {
+                words[number] = std::mem::take(&mut all[number]);
+            }
+        }
+        words
     }
 
     /// For each number its place in alphabetical order, so that the order of rows does not depend
