@@ -17,6 +17,7 @@ pub use scan::Scan;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::DateTime;
 use chrono::Utc;
@@ -228,4 +229,12 @@ pub trait Index: Send + Sync {
     ///
     /// Fails if they cannot be read at all.
     fn damaged_parts(&self) -> Result<Vec<String>, IndexError>;
+
+    /// Proves some of the index's own files that nobody has proved for long, for about `budget`;
+    /// whether none is left. To be called now and then when there is nothing else to do.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::Unusable`] if one is damaged.
+    fn check_some(&self, budget: Duration, now: DateTime<Utc>) -> Result<bool, IndexError>;
 }

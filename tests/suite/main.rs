@@ -13,6 +13,7 @@ mod files_safety;
 mod fixtures;
 mod format_properties;
 mod freshness;
+mod index_files;
 mod keyword_properties;
 mod mcp;
 mod program;

@@ -7,35 +7,35 @@ use tantivy::TantivyDocument;
 use tantivy::Term;
 
 use super::EmbeddedIndex;
-use super::failed;
 use super::schema;
-use super::schema::Fields;
-use super::unusable;
+use super::trouble::failed;
+use super::trouble::guarded;
+use super::trouble::unusable;
 use crate::index::Batch;
 use crate::index::Document;
 use crate::index::IndexError;
-use crate::words::Analyzer;
 
 /// From so many changes on, two threads and larger segments pay.
 const BULK: usize = 500;
 const BULK_THREADS: usize = 2;
 /// Memory for postings before a segment is written, a thread.
 const BULK_BYTES: usize = 96 << 20;
+/// From so many documents on, threads pay.
+const MANY: usize = 16;
 const SMALL_BYTES: usize = 15 << 20;
 
-pub(super) struct EmbeddedBatch {
+pub(super) struct EmbeddedBatch<'a> {
+    index: &'a EmbeddedIndex,
     writer: IndexWriter<TantivyDocument>,
-    fields: Fields,
-    analyzer: Analyzer,
     starts_empty: bool,
 }
 
-impl EmbeddedBatch {
+impl<'a> EmbeddedBatch<'a> {
     pub fn begin(
-        index: &EmbeddedIndex,
+        index: &'a EmbeddedIndex,
         tantivy: &TantivyIndex,
         expected: usize,
-    ) -> Result<EmbeddedBatch, IndexError> {
+    ) -> Result<EmbeddedBatch<'a>, IndexError> {
         let is_bulk = expected >= BULK;
         let (threads, bytes) = if is_bulk {
             (BULK_THREADS, BULK_BYTES * BULK_THREADS)
@@ -47,27 +47,19 @@ impl EmbeddedBatch {
             .map_err(|error| failed("write", error))?;
         let starts_empty = tantivy
             .searchable_segment_ids()
-            .map_err(unusable)?
+            .map_err(|error| unusable(&error))?
             .is_empty();
         Ok(EmbeddedBatch {
+            index,
             writer,
-            fields: index.fields,
-            analyzer: index.analyzer(),
             starts_empty,
         })
     }
 }
 
-impl Batch for EmbeddedBatch {
+impl Batch for EmbeddedBatch<'_> {
     fn upsert(&mut self, document: Document) -> Result<(), IndexError> {
-        if !self.starts_empty {
-            self.delete(&document.name);
-        }
-        let filled = schema::fill(&self.fields, &mut self.analyzer, &document);
-        self.writer
-            .add_document(filled)
-            .map(drop)
-            .map_err(|error| failed("write", error))
+        self.upsert_all(vec![document])
     }
 
     fn upsert_all(&mut self, documents: Vec<Document>) -> Result<(), IndexError> {
@@ -76,33 +68,40 @@ impl Batch for EmbeddedBatch {
                 .iter()
                 .for_each(|document| self.delete(&document.name));
         }
-        let (fields, writer) = (&self.fields, &self.writer);
-        documents
-            .into_par_iter()
-            .try_for_each_init(
-                || self.analyzer.clone(),
-                |analyzer, document| {
-                    let filled = schema::fill(fields, analyzer, &document);
-                    writer.add_document(filled).map(drop)
-                },
-            )
-            .map_err(|error| failed("write", error))
+        let (index, writer) = (self.index, &self.writer);
+        let add = |document: &Document| {
+            let filled = index
+                .analyzers
+                .lend(|analyzer| schema::fill(&index.fields, analyzer, document));
+            writer.add_document(filled).map(drop)
+        };
+        guarded(|| {
+            let added = if documents.len() < MANY {
+                documents.iter().try_for_each(add)
+            } else {
+                documents.par_iter().try_for_each(add)
+            };
+            added.map_err(|error| failed("write", error))
+        })
     }
 
     fn delete(&mut self, name: &str) {
-        self.writer
-            .delete_term(Term::from_field_text(self.fields.name, name));
+        let field = self.index.fields.name;
+        self.writer.delete_term(Term::from_field_text(field, name));
     }
 
     fn commit(mut self: Box<Self>, verified: i64) -> Result<(), IndexError> {
-        let mut prepared = self
-            .writer
-            .prepare_commit()
-            .map_err(|error| failed("write", error))?;
-        prepared.set_payload(&verified.to_string());
-        prepared.commit().map_err(|error| failed("write", error))?;
-        self.writer
-            .wait_merging_threads()
-            .map_err(|error| failed("merge", error))
+        guarded(|| {
+            let mut prepared = self
+                .writer
+                .prepare_commit()
+                .map_err(|error| failed("write", error))?;
+            prepared.set_payload(&verified.to_string());
+            prepared.commit().map_err(|error| failed("write", error))?;
+            self.writer
+                .wait_merging_threads()
+                .map_err(|error| failed("merge", error))?;
+            self.index.trust_committed(verified)
+        })
     }
 }

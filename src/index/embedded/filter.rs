@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use tantivy::schema::IndexRecordOption;
-
 use super::keywords;
 use super::snapshot::EmbeddedSnapshot;
 use crate::index::IndexError;
@@ -47,8 +45,9 @@ pub(super) fn passing(
     for facts in &conditions.facts {
         let mut has_any = vec![false; table.len()];
         for fact in facts {
-            let mark = |row: u32, _| has_any[row as usize] = true;
-            snapshot.each_posting(snapshot.fields.facts, fact, IndexRecordOption::Basic, mark)?;
+            for row in snapshot.rows_with_fact(fact)? {
+                has_any[row as usize] = true;
+            }
         }
         rows.keep(|row| has_any[row as usize]);
     }
@@ -69,15 +68,7 @@ fn superseded(snapshot: &EmbeddedSnapshot) -> Result<HashSet<u32>, IndexError> {
     }
     for (newer, _) in snapshot.facet("superseded_by")? {
         if !snapshot.rows_called(&newer)?.is_empty() {
-            let fact = fact("superseded_by", &newer);
-            snapshot.each_posting(
-                snapshot.fields.facts,
-                &fact,
-                IndexRecordOption::Basic,
-                |row, _| {
-                    superseded.insert(row);
-                },
-            )?;
+            superseded.extend(snapshot.rows_with_fact(&fact("superseded_by", &newer))?);
         }
     }
     Ok(superseded)

@@ -3,7 +3,7 @@
 use tantivy::SegmentReader;
 use tantivy::schema::Field;
 
-use super::unusable;
+use super::trouble::unusable;
 use crate::index::IndexError;
 
 /// A byte that stands in no UTF-8 text, so in no term and in nothing that is looked for. A zero
@@ -18,9 +18,11 @@ pub(super) struct Lexicon {
 
 impl Lexicon {
     pub fn read(reader: &SegmentReader, field: Field) -> Result<Lexicon, IndexError> {
-        let terms = reader.inverted_index(field).map_err(unusable)?;
+        let terms = reader
+            .inverted_index(field)
+            .map_err(|error| unusable(&error))?;
         let mut text = Vec::new();
-        let mut stream = terms.terms().stream().map_err(unusable)?;
+        let mut stream = terms.terms().stream().map_err(|error| unusable(&error))?;
         while stream.advance() {
             text.extend_from_slice(stream.key());
             text.push(END);

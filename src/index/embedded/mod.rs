@@ -4,34 +4,46 @@
 //! the record of what is indexed cannot differ from what is. An overlay becomes a segment in
 //! memory that is searched like the others.
 
+mod answer;
 mod batch;
+mod checks;
+mod directory;
 mod filter;
 mod keywords;
 mod lexicon;
+mod opened;
 mod schema;
 mod snapshot;
 mod table;
 mod tokenize;
+mod trouble;
 
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::MutexGuard;
 use std::sync::PoisonError;
+use std::time::Duration;
+use std::time::Instant;
 
-use tantivy::Index as TantivyIndex;
-use tantivy::IndexReader;
-use tantivy::ReloadPolicy;
-use tantivy::TantivyError;
+use chrono::DateTime;
+use chrono::Utc;
+use tantivy::directory::Directory;
 use tantivy::directory::MmapDirectory;
-use tantivy::directory::error::OpenDirectoryError;
-use tantivy::directory::error::OpenReadError;
+use tantivy::directory::RamDirectory;
 use tantivy::schema::Schema;
 
+use self::checks::Checks;
+use self::directory::Unlocked;
+use self::opened::Committed;
+use self::opened::Opened;
 use self::schema::Fields;
 use self::snapshot::EmbeddedSnapshot;
+use self::trouble::failed;
+use self::trouble::guarded;
+use self::trouble::unusable;
 use super::Batch;
 use super::Index;
 use super::IndexError;
@@ -44,20 +56,26 @@ use crate::words::Language;
 pub struct EmbeddedIndex {
     /// `None`: kept in memory.
     folder: Option<PathBuf>,
-    languages: Vec<Language>,
     schema: Schema,
     fields: Fields,
     open: Mutex<Option<Opened>>,
-    /// The last committed state that was looked at.
-    committed: Mutex<Option<Arc<EmbeddedSnapshot>>>,
+    /// `None`: nothing was read of it yet.
+    checks: Mutex<Option<Checks>>,
+    /// The view of the last committed state that was looked at.
+    newest: Mutex<Option<Arc<EmbeddedSnapshot>>>,
+    analyzers: Arc<Analyzers>,
 }
 
-/// The files of the index, opened.
-#[derive(Clone)]
-struct Opened {
-    index: TantivyIndex,
-    reader: IndexReader,
+/// Analyzers that nobody uses at the moment: what they remember of words is worth keeping.
+struct Analyzers {
+    languages: Vec<Language>,
+    idle: Mutex<Vec<Analyzer>>,
 }
+
+/// So many unproved bytes are proved when they are opened: a few milliseconds.
+const PROVED_AT_ONCE: u64 = 4 << 20;
+/// How often a state is looked for whose files are there.
+const MAX_TRIES: usize = 20;
 
 impl EmbeddedIndex {
     /// The index in `state`, for texts in `languages`. Opens nothing yet.
@@ -79,74 +97,135 @@ impl EmbeddedIndex {
         let (schema, fields) = schema::schema();
         EmbeddedIndex {
             folder,
-            languages: languages.to_vec(),
             schema,
             fields,
             open: Mutex::new(None),
-            committed: Mutex::new(None),
+            checks: Mutex::new(None),
+            newest: Mutex::new(None),
+            analyzers: Arc::new(Analyzers {
+                languages: languages.to_vec(),
+                idle: Mutex::new(Vec::new()),
+            }),
         }
     }
 
-    /// A fresh analyzer for the store's languages.
-    fn analyzer(&self) -> Analyzer {
-        Analyzer::new(&self.languages)
-    }
-
-    /// Opens the index, or makes an empty one.
-    fn opened(&self) -> Result<Opened, IndexError> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(opened) = open.as_ref() {
-            return Ok(opened.clone());
-        }
-        let mut index = match &self.folder {
-            None => TantivyIndex::create_in_ram(self.schema.clone()),
-            Some(folder) => {
-                if !folder.is_dir() {
-                    create_private(folder).map_err(|error| failed("create", error))?;
-                }
-                let directory = MmapDirectory::open(folder).map_err(unusable)?;
-                TantivyIndex::open_or_create(directory, self.schema.clone()).map_err(unusable)?
+    /// Does `work` with the index, opened, or made if there is none.
+    fn with_open<T>(
+        &self,
+        work: impl FnOnce(&mut Opened) -> Result<T, IndexError>,
+    ) -> Result<T, IndexError> {
+        let mut open = locked(&self.open);
+        let mut opened = match open.take() {
+            Some(opened) => opened,
+            None => {
+                let directory: Box<dyn Directory> = match &self.folder {
+                    None => Box::new(Unlocked(RamDirectory::create())),
+                    Some(folder) => {
+                        if !folder.is_dir() {
+                            create_private(folder).map_err(|error| failed("create", error))?;
+                        }
+                        let directory = MmapDirectory::open(folder).map_err(|e| unusable(&e))?;
+                        Box::new(Unlocked(directory))
+                    }
+                };
+                Opened::open_or_create(directory, &self.schema)?
             }
         };
-        index.set_tokenizers(schema::tokenizers());
-        let reader = index
-            .reader_builder()
-            .reload_policy(ReloadPolicy::Manual)
-            .try_into()
-            .map_err(unusable)?;
-        Ok(open.insert(Opened { index, reader }).clone())
+        let done = work(&mut opened);
+        // After a panic in `work` it is opened again.
+        *open = Some(opened);
+        done
+    }
+
+    /// The newest committed state. Nobody keeps its files from being removed while they are
+    /// opened, so it is looked for again as long as there is another each time.
+    fn committed(&self) -> Result<Arc<Committed>, IndexError> {
+        let mut missed: Option<Option<Vec<u8>>> = None;
+        let mut tries = 0;
+        loop {
+            let error = match guarded(|| self.with_open(Opened::committed)) {
+                Ok(committed) => return self.proved_at_once(committed),
+                Err(error) => error,
+            };
+            // Another process may have begun the index anew below us.
+            tracing::debug!(%error, "the index is opened again");
+            self.close();
+            let found = self
+                .folder
+                .as_ref()
+                .map(|folder| fs::read(folder.join("meta.json")).unwrap_or_default());
+            tries += 1;
+            if missed.as_ref() == Some(&found) || tries == MAX_TRIES {
+                return Err(error);
+            }
+            missed = Some(found);
+        }
+    }
+
+    /// Proves what nobody has proved, unless it is much: that is left to [`Index::check_some`].
+    fn proved_at_once(&self, committed: Arc<Committed>) -> Result<Arc<Committed>, IndexError> {
+        let Some(folder) = &self.folder else {
+            return Ok(committed);
+        };
+        let mut bytes = 0;
+        for part in committed.parts.iter().filter(|part| !part.is_looked_at()) {
+            self.with_checks(folder, |checks| {
+                bytes += checks.unproved_bytes(folder, &part.files);
+                if bytes > PROVED_AT_ONCE {
+                    return Ok(false);
+                }
+                checks.prove(folder, &part.files, 0, None)
+            })
+            .inspect_err(|_| self.close())?;
+            part.set_looked_at();
+        }
+        Ok(committed)
+    }
+
+    /// Does `work` with what is known of the files in `folder`.
+    fn with_checks<T>(&self, folder: &Path, work: impl FnOnce(&mut Checks) -> T) -> T {
+        work(locked(&self.checks).get_or_insert_with(|| Checks::of(folder)))
+    }
+
+    /// Notes that what is committed was written by this process a moment ago.
+    fn trust_committed(&self, now: i64) -> Result<(), IndexError> {
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
+        let committed = guarded(|| self.with_open(Opened::committed))?;
+        let files = committed.files();
+        self.with_checks(folder, |checks| checks.trust(folder, &files, now));
+        committed.parts.iter().for_each(|part| part.set_looked_at());
+        self.write_checks(folder);
+        Ok(())
+    }
+
+    fn write_checks(&self, folder: &Path) {
+        if let Ok(directory) = MmapDirectory::open(folder) {
+            self.with_checks(folder, |checks| checks.write(&directory));
+        }
     }
 
     fn view(&self, overlay: &Overlay) -> Result<Arc<dyn Snapshot>, IndexError> {
-        let mut opened = self.opened()?;
-        if let Err(error) = opened.reader.reload() {
-            // Another process may have begun the index anew below us: look once more.
-            tracing::debug!(%error, "the index is opened again");
-            self.close();
-            opened = self.opened()?;
-        }
-        let state = opened.index.load_metas().map_err(unusable)?;
+        let committed = self.committed()?;
         if !overlay.files.is_empty() {
-            return Ok(Arc::new(EmbeddedSnapshot::of(
-                self, &opened, &state, overlay,
-            )?));
+            let snapshot = EmbeddedSnapshot::of(self, &committed, overlay)?;
+            return Ok(Arc::new(snapshot));
         }
-        let mut committed = self
-            .committed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = committed.as_ref().filter(|known| known.is_of(&state)) {
+        let mut newest = locked(&self.newest);
+        if let Some(known) = newest.as_ref().filter(|known| known.is_of(&committed)) {
             return Ok(Arc::clone(known) as _);
         }
-        let snapshot = Arc::new(EmbeddedSnapshot::of(self, &opened, &state, overlay)?);
-        Ok(Arc::clone(committed.insert(snapshot)) as _)
+        // Of the older one nothing is needed; both at once would need twice the memory.
+        *newest = None;
+        let snapshot = Arc::new(EmbeddedSnapshot::of(self, &committed, overlay)?);
+        Ok(Arc::clone(newest.insert(snapshot)) as _)
     }
 
     fn close(&self) {
-        *self
-            .open
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+        *locked(&self.open) = None;
+        *locked(&self.newest) = None;
+        *locked(&self.checks) = None;
     }
 }
 
@@ -156,11 +235,20 @@ impl Index for EmbeddedIndex {
     }
 
     fn batch(&self, expected: usize) -> Result<Box<dyn Batch + '_>, IndexError> {
-        Ok(Box::new(batch::EmbeddedBatch::begin(
-            self,
-            &self.opened()?.index,
-            expected,
-        )?))
+        guarded(|| {
+            // Deleting in a damaged segment, or merging it, could end the whole process.
+            let committed = self.committed()?;
+            if let Some(folder) = &self.folder {
+                let files = committed.files();
+                self.with_checks(folder, |checks| {
+                    checks.learn(folder);
+                    checks.prove(folder, &files, 0, None)
+                })?;
+            }
+            let tantivy = self.with_open(|opened| opened.for_writing())?;
+            let batch = batch::EmbeddedBatch::begin(self, &tantivy, expected)?;
+            Ok(Box::new(batch) as Box<dyn Batch + '_>)
+        })
     }
 
     fn reset(&self) -> Result<(), IndexError> {
@@ -174,18 +262,49 @@ impl Index for EmbeddedIndex {
                 Err(error) => return Err(failed("remove", error)),
             }
         }
-        self.opened().map(drop)
+        guarded(|| self.with_open(|_| Ok(())))
     }
 
     fn damaged_parts(&self) -> Result<Vec<String>, IndexError> {
-        let damaged = guarded(|| self.opened()?.index.validate_checksum().map_err(unusable))?;
-        let mut names: Vec<String> = damaged
-            .into_iter()
-            .map(|path| path.display().to_string())
-            .collect();
-        names.sort();
-        Ok(names)
+        let committed = guarded(|| self.with_open(Opened::committed))?;
+        match &self.folder {
+            None => Ok(Vec::new()),
+            Some(folder) => checks::damaged_files(folder, &committed.files()),
+        }
     }
+
+    fn check_some(&self, budget: Duration, now: DateTime<Utc>) -> Result<bool, IndexError> {
+        let Some(folder) = &self.folder else {
+            return Ok(true);
+        };
+        let deadline = Instant::now() + budget;
+        let files = self.committed()?.files();
+        let now = now.timestamp_nanos_opt().unwrap_or(0);
+        let is_done = self.with_checks(folder, |checks| {
+            checks.learn(folder);
+            let is_done = checks.prove(folder, &files, now, Some(deadline))?;
+            checks.keep_only(&files);
+            Ok(is_done)
+        })?;
+        self.write_checks(folder);
+        Ok(is_done)
+    }
+}
+
+impl Analyzers {
+    /// Does `work` with an analyzer of its own.
+    fn lend<T>(&self, work: impl FnOnce(&mut Analyzer) -> T) -> T {
+        let idle = locked(&self.idle).pop();
+        let mut analyzer = idle.unwrap_or_else(|| Analyzer::new(&self.languages));
+        let done = work(&mut analyzer);
+        locked(&self.idle).push(analyzer);
+        done
+    }
+}
+
+/// What a panic left half done is thrown away by whoever caught it; the lock is as good as before.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes `folder` for the user alone, whatever the umask.
@@ -195,97 +314,4 @@ fn create_private(folder: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
-}
-
-/// Does `work` that reads the index's files; damaged ones can make Tantivy panic, which is one
-/// more way to be unusable.
-fn guarded<T>(work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
-    // What a panic leaves half done is dropped with the index: nothing else is shared.
-    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-    done.unwrap_or_else(|_| Err(unusable("reading it made the program panic")))
-}
-
-/// An error while reading the index.
-trait Trouble: std::fmt::Display {
-    /// The cause lies with the machine and will pass; the index is no worse for it.
-    fn will_pass(&self) -> bool;
-}
-
-impl Trouble for &str {
-    fn will_pass(&self) -> bool {
-        false
-    }
-}
-
-impl Trouble for io::Error {
-    fn will_pass(&self) -> bool {
-        #[cfg(unix)]
-        {
-            use rustix::io::Errno;
-            let passing = [
-                Errno::MFILE,
-                Errno::NFILE,
-                Errno::NOMEM,
-                Errno::NOSPC,
-                Errno::DQUOT,
-                Errno::FBIG,
-                Errno::ACCESS,
-                Errno::PERM,
-                Errno::ROFS,
-                Errno::INTR,
-                Errno::AGAIN,
-            ];
-            passing
-                .iter()
-                .any(|errno| Some(*errno) == Errno::from_io_error(self))
-        }
-        #[cfg(not(unix))]
-        {
-            matches!(
-                self.kind(),
-                io::ErrorKind::OutOfMemory
-                    | io::ErrorKind::StorageFull
-                    | io::ErrorKind::PermissionDenied
-            )
-        }
-    }
-}
-
-impl Trouble for OpenDirectoryError {
-    fn will_pass(&self) -> bool {
-        matches!(self, OpenDirectoryError::IoError { io_error, .. } if io_error.will_pass())
-    }
-}
-
-impl Trouble for TantivyError {
-    fn will_pass(&self) -> bool {
-        match self {
-            TantivyError::IoError(error) => error.will_pass(),
-            TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => {
-                io_error.will_pass()
-            }
-            TantivyError::OpenDirectoryError(error) => error.will_pass(),
-            TantivyError::OpenWriteError(_) | TantivyError::LockFailure(..) => true,
-            _ => false,
-        }
-    }
-}
-
-/// What an error while reading says of the index: that it is damaged, unless the machine is short
-/// of something. An index is not thrown away for want of a descriptor.
-fn unusable(error: impl Trouble) -> IndexError {
-    if error.will_pass() {
-        failed("read", error)
-    } else {
-        IndexError::Unusable {
-            reason: error.to_string(),
-        }
-    }
-}
-
-fn failed(action: &'static str, error: impl std::fmt::Display) -> IndexError {
-    IndexError::Failed {
-        action,
-        reason: error.to_string(),
-    }
 }

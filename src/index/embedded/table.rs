@@ -1,13 +1,16 @@
 //! One row a memory, in the order that gives each its neighbours: by namespace, time and name.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use tantivy::SegmentReader;
 use tantivy::columnar::Column;
 use tantivy::columnar::StrColumn;
 
+use super::opened::Part;
 use super::schema::SKETCH_NAMES;
 use super::schema::flag;
+use super::trouble::unusable;
 use crate::index::IndexError;
 use crate::index::Indexed;
 use crate::index::filter::Values;
@@ -99,26 +102,24 @@ struct Unplaced {
 }
 
 impl Table {
-    /// Reads the rows of `segments`. `covered` says which names the overlay replaces in all but
+    /// Reads the rows of `parts`. `covered` says which names the overlay replaces in all but
     /// the last segment. Returns with it, for each segment, the row of each document.
     pub fn read(
-        segments: &[SegmentReader],
+        parts: &[Arc<Part>],
         overlay_segment: Option<usize>,
         covered: impl Fn(&str) -> bool,
     ) -> Result<(Table, Vec<Vec<u32>>), IndexError> {
-        let failed = |error: tantivy::TantivyError| IndexError::Unusable {
-            reason: error.to_string(),
-        };
-        let columns: Vec<Option<Columns>> = segments
+        let columns: Vec<Option<Columns>> = parts
             .iter()
-            .map(Columns::of)
+            .map(|part| Columns::of(&part.reader))
             .collect::<Result<_, _>>()
-            .map_err(failed)?;
+            .map_err(|error| unusable(&error))?;
         let mut namespaces = Words::default();
         let mut users = Words::default();
         let mut table = Table::default();
         let mut unplaced = Vec::new();
-        for (segment, (reader, columns)) in segments.iter().zip(&columns).enumerate() {
+        for (segment, (part, columns)) in parts.iter().zip(&columns).enumerate() {
+            let reader = &part.reader;
             let Some(columns) = columns else { continue };
             let names = texts(&columns.name)?;
             let namespace_of = namespaces.merge(&columns.namespace)?;
@@ -151,7 +152,7 @@ impl Table {
                 .cmp(&(order[b.namespace as usize], b.timestamp))
                 .then_with(|| name(a).cmp(name(b)))
         });
-        let rows = table.place(&unplaced, segments, &columns);
+        let rows = table.place(&unplaced, parts, &columns);
         let mut by_name: Vec<u32> = (0..table.len() as u32).collect();
         // Names lie in the arena in each segment's order of documents, mostly that of names.
         by_name.sort_unstable_by_key(|&row| table.name_ranges[row as usize]);
@@ -167,12 +168,12 @@ impl Table {
     fn place(
         &mut self,
         unplaced: &[Unplaced],
-        segments: &[SegmentReader],
+        parts: &[Arc<Part>],
         columns: &[Option<Columns>],
     ) -> Vec<Vec<u32>> {
-        let mut rows: Vec<Vec<u32>> = segments
+        let mut rows: Vec<Vec<u32>> = parts
             .iter()
-            .map(|reader| vec![NO_ROW; reader.max_doc() as usize])
+            .map(|part| vec![NO_ROW; part.reader.max_doc() as usize])
             .collect();
         for (row, from) in unplaced.iter().enumerate() {
             let columns = columns[from.segment as usize]
@@ -263,14 +264,14 @@ struct Texts {
 }
 
 fn texts(column: &StrColumn) -> Result<Texts, IndexError> {
-    let failed = |error: std::io::Error| IndexError::Unusable {
-        reason: error.to_string(),
-    };
     let mut texts = Texts {
         text: String::new(),
         ranges: Vec::with_capacity(column.dictionary().num_terms()),
     };
-    let mut stream = column.dictionary().stream().map_err(failed)?;
+    let mut stream = column
+        .dictionary()
+        .stream()
+        .map_err(|error| unusable(&error))?;
     while stream.advance() {
         let start = texts.text.len() as u32;
         texts

@@ -1,0 +1,245 @@
+//! What a view answers.
+
+use std::collections::HashMap;
+
+use tantivy::schema::IndexRecordOption;
+
+use super::filter;
+use super::keywords;
+use super::snapshot::EmbeddedSnapshot;
+use super::trouble::guarded;
+use super::trouble::unusable;
+use crate::index::Ask;
+use crate::index::Found;
+use crate::index::Hit;
+use crate::index::IndexError;
+use crate::index::Indexed;
+use crate::index::Request;
+use crate::index::Snapshot;
+use crate::index::Texts;
+use crate::index::facts;
+use crate::ranking::context;
+use crate::ranking::context::Weights;
+use crate::ranking::keyword::Keyword;
+
+impl EmbeddedSnapshot {
+    fn hit(&self, row: u32, score: f64, matched: Vec<usize>) -> Hit {
+        let name = self.table.name(row).to_owned();
+        Hit {
+            name,
+            score,
+            matched,
+            indexed: self.table.indexed(row),
+        }
+    }
+
+    /// Newest first, then by name: the order among equals.
+    fn newer(&self, a: u32, b: u32) -> std::cmp::Ordering {
+        let time = |row| self.table.collection.timestamp(row);
+        time(b)
+            .cmp(&time(a))
+            .then_with(|| self.table.name(a).cmp(self.table.name(b)))
+    }
+
+    fn answer(&self, request: &Request<'_>, texts: &Texts<'_>) -> Result<Found, IndexError> {
+        let passing = filter::passing(self, request.filter, request.now.timestamp_micros(), texts)?;
+        let wanted = |total: usize| {
+            request.offset.min(total)..request.offset.saturating_add(request.limit).min(total)
+        };
+        let (total, hits) = match request.ask {
+            Ask::Everything => {
+                let mut rows: Vec<u32> = (0..self.table.len() as u32)
+                    .filter(|&row| passing.contains(row))
+                    .collect();
+                rows.sort_unstable_by(|&a, &b| self.newer(a, b));
+                let range = wanted(rows.len());
+                let hits = rows[range]
+                    .iter()
+                    .map(|&row| self.hit(row, 0.0, Vec::new()))
+                    .collect();
+                (rows.len(), hits)
+            }
+            Ask::Keywords(keywords) => {
+                let keywords: Vec<Option<Keyword>> =
+                    keywords.iter().map(|text| Keyword::new(text)).collect();
+                let keywords: Vec<Option<&Keyword>> = keywords.iter().map(Option::as_ref).collect();
+                let mut counted = keywords::count(self, &keywords, &passing, texts)?;
+                counted.sort_unstable_by(|a, b| {
+                    b.score.cmp(&a.score).then_with(|| self.newer(a.row, b.row))
+                });
+                let (total, range) = (counted.len(), wanted(counted.len()));
+                let hits = counted
+                    .drain(range)
+                    .map(|found| self.hit(found.row, f64::from(found.score), found.matched))
+                    .collect();
+                (total, hits)
+            }
+            Ask::Text(text) => {
+                let mut scored = self.search_text(text, &passing)?;
+                scored.sort_unstable_by(|a, b| {
+                    b.1.total_cmp(&a.1).then_with(|| self.newer(a.0, b.0))
+                });
+                let range = wanted(scored.len());
+                let hits = scored[range]
+                    .iter()
+                    .map(|&(row, score)| self.hit(row, f64::from(score), Vec::new()))
+                    .collect();
+                (scored.len(), hits)
+            }
+        };
+        Ok(Found { hits, total })
+    }
+
+    fn search_text(
+        &self,
+        text: &str,
+        passing: &filter::Rows,
+    ) -> Result<Vec<(u32, f32)>, IndexError> {
+        let names = self.names()?;
+        let passes = |row| passing.contains(row);
+        let collection = &self.table.collection;
+        let weights = Weights::default();
+        self.analyzers.lend(|analyzer| {
+            context::score(text, collection, names, analyzer, self, passes, &weights)
+        })
+    }
+
+    fn facet_now(&self, key: &str) -> Result<Vec<(String, usize)>, IndexError> {
+        let prefix = format!("{key}\0");
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for reader in self.readers() {
+            let inverted = reader
+                .inverted_index(self.fields.facts)
+                .map_err(|error| unusable(&error))?;
+            let range = inverted.terms().range().ge(prefix.as_bytes());
+            let mut stream = range.into_stream().map_err(|error| unusable(&error))?;
+            while stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
+                let value = String::from_utf8_lossy(&stream.key()[prefix.len()..]).into_owned();
+                counts.entry(value).or_default();
+            }
+        }
+        for (value, count) in &mut counts {
+            *count = self.rows_with_fact(&format!("{prefix}{value}"))?.len();
+        }
+        let mut values: Vec<_> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
+        values.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        Ok(values)
+    }
+
+    fn holders_now(&self, key: &str) -> Result<Vec<(String, String)>, IndexError> {
+        let mut holders = Vec::new();
+        for (value, _) in self.facet_now(key)? {
+            let rows = self.rows_with_fact(&format!("{key}\0{value}"))?;
+            let names = rows.into_iter().map(|row| self.table.name(row).to_owned());
+            holders.extend(names.map(|name| (value.clone(), name)));
+        }
+        Ok(holders)
+    }
+}
+
+impl context::Postings for EmbeddedSnapshot {
+    type Error = IndexError;
+
+    fn text(&self, term: &str) -> Result<Vec<(u32, u32)>, IndexError> {
+        let mut rows = Vec::new();
+        self.each_posting(
+            self.fields.words,
+            term,
+            IndexRecordOption::WithFreqs,
+            |row, times| {
+                rows.push((row, times));
+            },
+        )?;
+        Ok(rows)
+    }
+
+    fn title(&self, term: &str) -> Result<Vec<u32>, IndexError> {
+        let mut rows = Vec::new();
+        self.each_posting(
+            self.fields.title,
+            term,
+            IndexRecordOption::Basic,
+            |row, _| rows.push(row),
+        )?;
+        Ok(rows)
+    }
+
+    fn date(&self, term: &str) -> Result<Vec<u32>, IndexError> {
+        let mut rows = Vec::new();
+        self.each_posting(
+            self.fields.dates,
+            term,
+            IndexRecordOption::Basic,
+            |row, _| rows.push(row),
+        )?;
+        Ok(rows)
+    }
+}
+
+impl Snapshot for EmbeddedSnapshot {
+    fn search(&self, request: &Request<'_>, texts: &Texts<'_>) -> Result<Found, IndexError> {
+        guarded(|| self.answer(request, texts))
+    }
+
+    fn containing(&self, fragments: &[Vec<String>]) -> Result<Option<Vec<String>>, IndexError> {
+        let mut rows: Vec<u32> = Vec::new();
+        for alternative in fragments {
+            match guarded(|| self.rows_with_trigrams(alternative))? {
+                None => return Ok(None),
+                Some(found) => rows.extend(found),
+            }
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        let mut names: Vec<String> = rows
+            .into_iter()
+            .map(|row| self.table.name(row).to_owned())
+            .collect();
+        names.sort_unstable();
+        Ok(Some(names))
+    }
+
+    fn indexed(&self, name: &str) -> Option<Indexed> {
+        self.table.row(name).map(|row| self.table.indexed(row))
+    }
+
+    fn for_each(&self, each: &mut dyn FnMut(&str, Indexed)) {
+        for &row in self.table.by_name() {
+            each(self.table.name(row), self.table.indexed(row));
+        }
+    }
+
+    fn state(&self) -> &str {
+        &self.committed().state
+    }
+
+    fn handle_count(&self, handle: &str) -> usize {
+        let fact = facts::fact("id", handle);
+        // Who cannot look cannot say that it is free.
+        guarded(|| self.rows_with_fact(&fact)).map_or(1, |rows| rows.len())
+    }
+
+    fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    fn facet(&self, key: &str) -> Result<Vec<(String, usize)>, IndexError> {
+        guarded(|| self.facet_now(key))
+    }
+
+    fn holders(&self, key: &str) -> Result<Vec<(String, String)>, IndexError> {
+        guarded(|| self.holders_now(key))
+    }
+
+    fn with_problems(&self) -> Result<Vec<String>, IndexError> {
+        let holders = self.holders(facts::PROBLEM)?;
+        let mut names: Vec<String> = holders.into_iter().map(|(_, name)| name).collect();
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
+    fn verified(&self) -> i64 {
+        self.committed().verified
+    }
+}

@@ -1,0 +1,315 @@
+//! Which of the index's files were found whole: none is read again to prove it.
+//!
+//! Every file of a segment ends with a checksum. Reading all of them at each start would cost as
+//! much as the index is large; so a file is proved once, and what was proved is written down, by
+//! name, size, modification time and inode, in a small file beside them. What this program just
+//! wrote needs no proof. Large files are read a piece at a time.
+//!
+//! The record is a hint: whoever cannot write it proves again, and two processes that write it at
+//! once lose at most a proof.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::Read;
+use std::io::Seek;
+use std::io::SeekFrom;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Instant;
+use std::time::UNIX_EPOCH;
+
+use tantivy::directory::Directory;
+use tantivy::directory::MmapDirectory;
+
+use super::trouble::unusable;
+use crate::index::IndexError;
+use crate::model::Stamp;
+
+/// What is known of the files of one index.
+#[derive(Default)]
+pub(super) struct Checks {
+    whole: BTreeMap<String, Proof>,
+    reading: Option<Reading>,
+    /// The record on disk is another.
+    is_changed: bool,
+}
+
+/// When a file was proved, and what it looked like then.
+#[derive(Clone, Copy, PartialEq)]
+struct Proof {
+    stamp: Stamp,
+    /// Nanoseconds since 1970.
+    at: i64,
+}
+
+/// A file that is being read.
+struct Reading {
+    name: String,
+    stamp: Stamp,
+    file: File,
+    left: u64,
+    hasher: crc32fast::Hasher,
+    expected: u32,
+}
+
+/// The record's name in the index folder.
+const RECORD: &str = "checked";
+/// Disks lose what they held without a trace: each file is proved again after a month.
+const PROOF_NANOS: i64 = 30 * 24 * 3_600 * 1_000_000_000;
+/// Read at once: a small part of any budget.
+const PIECE_BYTES: usize = 256 << 10;
+/// The end of Tantivy's footers: its length, and a number that says that it is one.
+const FOOTER_END_BYTES: u64 = 8;
+const FOOTER_MAGIC: u32 = 1337;
+const MAX_FOOTER_BYTES: u64 = 50_000;
+
+impl Checks {
+    /// What is on record in `folder`.
+    pub fn of(folder: &Path) -> Checks {
+        let mut checks = Checks::default();
+        checks.learn(folder);
+        checks
+    }
+
+    /// Takes in what others put on record in `folder`; nothing if it cannot be read.
+    pub fn learn(&mut self, folder: &Path) {
+        let text = fs::read_to_string(folder.join(RECORD)).unwrap_or_default();
+        let line = |line: &str| {
+            let mut fields = line.split(' ');
+            let name = fields.next()?.to_owned();
+            let stamp = Stamp {
+                size: fields.next()?.parse().ok()?,
+                modified: fields.next()?.parse().ok()?,
+                inode: fields.next()?.parse().ok()?,
+            };
+            let at = fields.next()?.parse().ok()?;
+            Some((name, Proof { stamp, at }))
+        };
+        for (name, proof) in text.lines().filter_map(line) {
+            self.whole.entry(name).or_insert(proof);
+        }
+    }
+
+    /// Writes the record, if there is something new.
+    pub fn write(&mut self, directory: &MmapDirectory) {
+        if !self.is_changed {
+            return;
+        }
+        let lines = self.whole.iter().map(|(name, Proof { stamp, at })| {
+            format!(
+                "{name} {} {} {} {at}\n",
+                stamp.size, stamp.modified, stamp.inode
+            )
+        });
+        let text: String = lines.collect();
+        match directory.atomic_write(Path::new(RECORD), text.as_bytes()) {
+            Ok(()) => self.is_changed = false,
+            Err(error) => tracing::debug!("cannot note which index files are whole: {error}"),
+        }
+    }
+
+    /// Takes those of `files` that were not known for whole: they were just written.
+    pub fn trust(&mut self, folder: &Path, files: &[PathBuf], now: i64) {
+        for path in files {
+            if let (Some(name), Ok(stamp)) = (path.to_str(), stamp(&folder.join(path)))
+                && self
+                    .whole
+                    .get(name)
+                    .is_none_or(|proof| proof.stamp != stamp)
+            {
+                self.note(name, stamp, now);
+            }
+        }
+        self.keep_only(files);
+    }
+
+    /// How many bytes of `files` are not proved.
+    pub fn unproved_bytes(&self, folder: &Path, files: &[PathBuf]) -> u64 {
+        let unproved = files.iter().filter_map(|path| {
+            let stamp = stamp(&folder.join(path)).ok()?;
+            let proof = self.whole.get(path.to_str()?);
+            proof
+                .is_none_or(|proof| proof.stamp != stamp)
+                .then_some(stamp.size)
+        });
+        unproved.sum()
+    }
+
+    /// Proves `files` that are not proved, or were long before `now` (nanoseconds since 1970),
+    /// until `deadline`; whether it came to the end.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::Unusable`] if one is damaged.
+    pub fn prove(
+        &mut self,
+        folder: &Path,
+        files: &[PathBuf],
+        now: i64,
+        deadline: Option<Instant>,
+    ) -> Result<bool, IndexError> {
+        for path in files {
+            let Some(name) = path.to_str() else { continue };
+            let stamp = match stamp(&folder.join(path)) {
+                Ok(stamp) => stamp,
+                // Merged into another meanwhile, or a part that this segment does not have.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(unusable(&error)),
+            };
+            let proof = self.whole.get(name);
+            let is_proved =
+                |proof: &Proof| proof.stamp == stamp && now.saturating_sub(proof.at) < PROOF_NANOS;
+            if proof.is_some_and(is_proved) {
+                continue;
+            }
+            let begun = self
+                .reading
+                .take()
+                .filter(|reading| reading.name == name && reading.stamp == stamp);
+            let mut reading = match begun {
+                Some(reading) => reading,
+                None => match Reading::begin(folder, name, stamp)? {
+                    Some(reading) => reading,
+                    None => continue,
+                },
+            };
+            match reading.go_on(deadline).map_err(|error| unusable(&error))? {
+                None => {
+                    self.reading = Some(reading);
+                    return Ok(false);
+                }
+                Some(true) => self.note(name, stamp, now),
+                Some(false) => return Err(damaged(name)),
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Ok(path == files.last().unwrap_or(path));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Forgets what is none of `files`.
+    pub fn keep_only(&mut self, files: &[PathBuf]) {
+        let before = self.whole.len();
+        self.whole
+            .retain(|name, _| files.iter().any(|path| path.as_os_str() == name.as_str()));
+        self.is_changed |= self.whole.len() != before;
+    }
+
+    fn note(&mut self, name: &str, stamp: Stamp, at: i64) {
+        self.whole.insert(name.to_owned(), Proof { stamp, at });
+        self.is_changed = true;
+    }
+}
+
+/// The names of those of `files` that are damaged, whatever was known of them.
+///
+/// # Errors
+///
+/// Fails if one cannot be read.
+pub(super) fn damaged_files(folder: &Path, files: &[PathBuf]) -> Result<Vec<String>, IndexError> {
+    let mut damaged = Vec::new();
+    for path in files {
+        let mut checks = Checks::default();
+        match checks.prove(folder, std::slice::from_ref(path), 0, None) {
+            Ok(_) => {}
+            Err(IndexError::Unusable { .. }) => damaged.push(path.display().to_string()),
+            Err(error) => return Err(error),
+        }
+    }
+    damaged.sort();
+    Ok(damaged)
+}
+
+impl Reading {
+    /// `None` if the file is gone.
+    fn begin(folder: &Path, name: &str, stamp: Stamp) -> Result<Option<Reading>, IndexError> {
+        let begin = || -> io::Result<Option<Reading>> {
+            let mut file = File::open(folder.join(name))?;
+            let Some((expected, left)) = footer(&mut file)? else {
+                return Ok(None);
+            };
+            file.rewind()?;
+            Ok(Some(Reading {
+                name: name.to_owned(),
+                stamp,
+                file,
+                left,
+                hasher: crc32fast::Hasher::new(),
+                expected,
+            }))
+        };
+        match begin() {
+            Ok(Some(reading)) => Ok(Some(reading)),
+            Ok(None) => Err(damaged(name)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unusable(&error)),
+        }
+    }
+
+    /// Whether the file is whole; `None` if it was not read to its end before `deadline`.
+    fn go_on(&mut self, deadline: Option<Instant>) -> io::Result<Option<bool>> {
+        let mut piece = vec![0; PIECE_BYTES.min(usize::try_from(self.left).unwrap_or(usize::MAX))];
+        while self.left > 0 {
+            let length = piece
+                .len()
+                .min(usize::try_from(self.left).unwrap_or(usize::MAX));
+            let read = self.file.read(&mut piece[..length])?;
+            if read == 0 {
+                return Ok(Some(false));
+            }
+            self.hasher.update(&piece[..read]);
+            self.left -= read as u64;
+            // Looked at last, so that every call brings it on.
+            if self.left > 0 && deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(self.hasher.clone().finalize() == self.expected))
+    }
+}
+
+/// The checksum in a file's footer, and how much of the file it stands for; `None` if there is no
+/// footer. The footer is JSON, its length, and [`FOOTER_MAGIC`].
+fn footer(file: &mut File) -> io::Result<Option<(u32, u64)>> {
+    let size = file.metadata()?.len();
+    if size < FOOTER_END_BYTES {
+        return Ok(None);
+    }
+    let mut end = [0; FOOTER_END_BYTES as usize];
+    file.seek(SeekFrom::Start(size - FOOTER_END_BYTES))?;
+    file.read_exact(&mut end)?;
+    let number = |at: usize| u32::from_le_bytes([end[at], end[at + 1], end[at + 2], end[at + 3]]);
+    let length = u64::from(number(0));
+    if number(4) != FOOTER_MAGIC || length > MAX_FOOTER_BYTES || length + FOOTER_END_BYTES > size {
+        return Ok(None);
+    }
+    let body = size - FOOTER_END_BYTES - length;
+    file.seek(SeekFrom::Start(body))?;
+    let mut json = vec![0; length as usize];
+    file.read_exact(&mut json)?;
+    let footer: Option<serde_json::Value> = serde_json::from_slice(&json).ok();
+    let crc = footer.and_then(|footer| u32::try_from(footer.get("crc")?.as_u64()?).ok());
+    Ok(crc.map(|crc| (crc, body)))
+}
+
+fn damaged(name: &str) -> IndexError {
+    IndexError::Unusable {
+        reason: format!("{name} is damaged"),
+    }
+}
+
+fn stamp(path: &Path) -> io::Result<Stamp> {
+    let data = fs::metadata(path)?;
+    let modified = data.modified()?.duration_since(UNIX_EPOCH);
+    Ok(Stamp {
+        size: data.len(),
+        modified: modified.map_or(0, |since| since.as_nanos() as i64),
+        #[cfg(unix)]
+        inode: std::os::unix::fs::MetadataExt::ino(&data),
+        #[cfg(not(unix))]
+        inode: 0,
+    })
+}

@@ -1,0 +1,293 @@
+//! What may become of the index's own files: locked by a process that was stopped, in the way,
+//! damaged without a trace, brought from another machine.
+
+use std::fs;
+use std::fs::File;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::time::Instant;
+
+use memdir::index::Ask;
+use memdir::index::Document;
+use memdir::index::Index;
+use memdir::index::IndexError;
+use memdir::index::Indexed;
+use memdir::index::Overlay;
+use memdir::index::Request;
+use memdir::index::embedded::EmbeddedIndex;
+use memdir::model::Filter;
+use memdir::model::Stamp;
+use memdir::model::Stem;
+use memdir::words::Language;
+use tempfile::TempDir;
+
+use crate::support::TestStore;
+use crate::support::at;
+use crate::support::holding;
+use crate::support::memory_text;
+use crate::support::new_memory;
+use crate::support::noon;
+use crate::support::regular_files;
+use crate::support::touch;
+
+fn index(state: &Path) -> EmbeddedIndex {
+    EmbeddedIndex::new(state, &[Language::default()])
+}
+
+fn name(number: u32) -> String {
+    format!("20260114_091500_c{number:07x}.md")
+}
+
+fn document(number: u32, content: &str) -> Document {
+    let name = name(number);
+    let text = memory_text(&name[16..24], "2026-01-14T09:15:00Z", content);
+    let stem = Stem::from_file_name(&name[..24]);
+    Document {
+        indexed: Indexed {
+            stamp: Stamp::default(),
+            hash: u128::from(number),
+            racy: false,
+        },
+        memory: memdir::format::parse(&stem, text.as_bytes(), noon()),
+        bytes: text.into_bytes(),
+        name,
+    }
+}
+
+fn commit(index: &EmbeddedIndex, documents: Vec<Document>) -> Result<(), IndexError> {
+    let mut batch = index.batch(documents.len())?;
+    batch.upsert_all(documents)?;
+    batch.commit(noon().timestamp_nanos_opt().unwrap())
+}
+
+fn found(index: &EmbeddedIndex, word: &str) -> Result<Vec<String>, IndexError> {
+    let filter = Filter::default();
+    let request = Request {
+        ask: Ask::Text(word),
+        filter: &filter,
+        now: noon(),
+        limit: 100,
+        offset: 0,
+    };
+    let snapshot = index.snapshot(&Overlay::default())?;
+    let hits = snapshot.search(&request, &|_| None)?.hits;
+    let mut names: Vec<String> = hits.into_iter().map(|hit| hit.name).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// A folder with an index of some documents in two segments.
+fn committed() -> (TempDir, EmbeddedIndex) {
+    let state = tempfile::tempdir().unwrap();
+    let index = index(state.path());
+    let words = |number: u32| format!("heron egret{number} stork{}\n", number % 3);
+    commit(&index, (0..30).map(|n| document(n, &words(n))).collect()).unwrap();
+    commit(&index, (30..40).map(|n| document(n, &words(n))).collect()).unwrap();
+    (state, index)
+}
+
+fn folder(state: &Path) -> PathBuf {
+    let mut folders = fs::read_dir(state).unwrap();
+    folders.next().unwrap().unwrap().path()
+}
+
+#[test]
+fn nobody_waits_for_a_process_that_was_stopped_while_it_opened_the_index() {
+    let (state, writer) = committed();
+    let lock = folder(state.path()).join(".tantivy-meta.lock");
+    let held = File::options()
+        .create(true)
+        .append(true)
+        .open(lock)
+        .unwrap();
+    held.lock().unwrap();
+    let begun = Instant::now();
+    let reader = index(state.path());
+    assert_eq!(found(&reader, "egret7").unwrap(), [name(7)]);
+    commit(&writer, vec![document(50, "an ibis\n")]).unwrap();
+    assert_eq!(found(&reader, "ibis").unwrap(), [name(50)]);
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_lock_costs_no_answer() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    engine.remember(new_memory("a heron\n"), None).unwrap();
+    assert_eq!(holding(&engine, "heron").len(), 1);
+    engine.settle(true).unwrap();
+    for lock in [".tantivy-meta.lock", ".tantivy-writer.lock"] {
+        let _ = fs::remove_file(store.index().join(lock));
+        fs::create_dir(store.index().join(lock)).unwrap();
+    }
+    let engine = store.engine();
+    engine
+        .remember(new_memory("another heron\n"), None)
+        .unwrap();
+    assert_eq!(holding(&engine, "heron").len(), 2);
+    let refused = engine.settle(true).unwrap_err().to_string();
+    assert!(refused.contains("cannot write the index"), "{refused}");
+    assert_eq!(holding(&engine, "heron").len(), 2);
+    assert!(
+        store.index().join(".tantivy-writer.lock").is_dir(),
+        "it is the same index"
+    );
+    fs::remove_dir(store.index().join(".tantivy-writer.lock")).unwrap();
+    engine.settle(true).unwrap();
+    assert_eq!(holding(&store.engine(), "heron").len(), 2);
+}
+
+#[test]
+fn readers_find_a_whole_state_while_another_process_commits() {
+    let (state, writer) = committed();
+    let reader = index(state.path());
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            for number in 0..40 {
+                commit(&writer, vec![document(number, "a heron again\n")]).unwrap();
+            }
+        });
+        while !writing.is_finished() {
+            assert_eq!(found(&reader, "heron").unwrap().len(), 40);
+            assert_eq!(found(&index(state.path()), "heron").unwrap().len(), 40);
+        }
+    });
+}
+
+#[test]
+fn processes_that_commit_in_turn_leave_no_files_behind() {
+    let (state, one) = committed();
+    let other = index(state.path());
+    for number in 0..20 {
+        commit(&one, vec![document(number, "a heron\n")]).unwrap();
+        commit(&other, vec![document(number + 20, "a heron\n")]).unwrap();
+    }
+    drop((one, other));
+    let meta = fs::read_to_string(folder(state.path()).join("meta.json")).unwrap();
+    let meta: serde_json::Value = serde_json::from_str(&meta).unwrap();
+    let segments: Vec<String> = meta["segments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|segment| segment["segment_id"].as_str().unwrap().replace('-', ""))
+        .collect();
+    for path in regular_files(&folder(state.path())) {
+        let file = path.file_name().unwrap().to_str().unwrap();
+        let is_known = segments.iter().any(|segment| file.starts_with(segment))
+            || ["meta.json", "checked"].contains(&file)
+            || file.starts_with('.');
+        assert!(is_known, "{file} belongs to none of {segments:?}");
+    }
+}
+
+/// Every segment file with some places in it to harm.
+fn places(state: &Path) -> Vec<(PathBuf, usize)> {
+    let files = regular_files(&folder(state)).into_iter();
+    files
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|ending| ending != "json" && ending != "lock")
+        })
+        .flat_map(|path| {
+            let length = fs::metadata(&path).unwrap().len() as usize;
+            // What lies in the footer is no part of an answer.
+            [0, 1, 2, 3, 4].map(|part| (path.clone(), (length - 60) * part / 5))
+        })
+        .collect()
+}
+
+fn flip(path: &Path, place: usize) {
+    let mut bytes = fs::read(path).unwrap();
+    bytes[place] ^= 0x10;
+    fs::remove_file(path).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_index_is_found_out_before_it_answers_or_is_written() {
+    let (state, _) = committed();
+    for (path, place) in places(state.path()) {
+        flip(&path, place);
+        let read = found(&index(state.path()), "heron");
+        let written = commit(&index(state.path()), vec![document(3, "an ibis\n")]);
+        for outcome in [read.map(drop), written] {
+            let is_found_out = matches!(outcome, Err(IndexError::Unusable { .. }));
+            assert!(is_found_out, "{} at {place}: {outcome:?}", path.display());
+        }
+        flip(&path, place);
+    }
+    assert_eq!(found(&index(state.path()), "heron").unwrap().len(), 40);
+}
+
+#[test]
+fn damage_without_a_trace_is_found_out_within_a_month() {
+    let (state, index_of_writer) = committed();
+    let path = regular_files(&folder(state.path()))
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|ending| ending == "idx"))
+        .unwrap();
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    // In place, as a disk does it.
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[20] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    touch(&path, modified.into());
+    let soon = noon() + chrono::Duration::days(3);
+    let later = noon() + chrono::Duration::days(31);
+    let enough = Duration::from_secs(60);
+    drop(index_of_writer);
+    assert!(index(state.path()).check_some(enough, soon).unwrap());
+    let found = index(state.path()).check_some(enough, later);
+    assert!(
+        matches!(found, Err(IndexError::Unusable { .. })),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn proving_goes_on_from_call_to_call_and_is_remembered() {
+    let (state, _) = committed();
+    let later = at("2026-12-01T12:00:00Z");
+    let index_of_one = index(state.path());
+    let mut calls = 1;
+    while !index_of_one.check_some(Duration::ZERO, later).unwrap() {
+        calls += 1;
+        assert!(calls < 1_000);
+    }
+    assert!(calls > 5, "a file a call at most");
+    let other = index(state.path());
+    assert!(other.check_some(Duration::ZERO, later).unwrap());
+}
+
+#[test]
+fn a_store_copied_from_another_machine_answers_for_its_own_files() {
+    let store = TestStore::new();
+    for number in 0..20 {
+        let content = format!("heron egret{number}x\n");
+        store.put(
+            &name(number),
+            memory_text(&name(number)[16..24], "2026-01-14T09:15:00Z", &content),
+        );
+    }
+    let engine = store.engine();
+    assert_eq!(holding(&engine, "heron").len(), 20);
+    engine.settle(true).unwrap();
+    let copy = TestStore::new();
+    for path in regular_files(store.root()) {
+        let target = copy.root().join(path.strip_prefix(store.root()).unwrap());
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::copy(path, target).unwrap();
+    }
+    // There, one file was changed and one removed since the index was made.
+    copy.put(&name(3), "an ibis");
+    fs::remove_file(copy.files().join(name(4))).unwrap();
+    let engine = copy.engine();
+    assert_eq!(holding(&engine, "heron").len(), 18);
+    assert_eq!(holding(&engine, "ibis"), [name(3)]);
+    assert_eq!(holding(&engine, "egret7x"), [name(7)]);
+    engine.settle(true).unwrap();
+    let engine = copy.engine();
+    assert_eq!(holding(&engine, "heron").len(), 18);
+    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+}
