@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
 /// What the names of temporary files begin with; a leading dot hides them from every reader.
 pub(super) const TEMP_PREFIX: &str = ".memdir-";
@@ -22,12 +23,8 @@ pub(super) fn is_temp_name(name: &str) -> bool {
 /// Rename is atomic only within one file system, so the file lies next to its target and not in
 /// the system's temporary directory. It is locked as long as it is held: a temporary file that
 /// nobody locks has lost its writer.
-pub(super) fn write_temp(
-    directory: &Path,
-    prefix: &str,
-    bytes: &[u8],
-) -> io::Result<NamedTempFile> {
-    let mut temp = locked_temp(directory, prefix)?;
+pub(super) fn write_temp(directory: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let mut temp = locked_temp(directory)?;
     temp.write_all(bytes)?;
     // After a failed sync the kernel may have dropped the pages: the error must reach the caller,
     // who starts anew with another file.
@@ -36,10 +33,10 @@ pub(super) fn write_temp(
 }
 
 /// A temporary file that no clean-up takes for an abandoned one.
-fn locked_temp(directory: &Path, prefix: &str) -> io::Result<NamedTempFile> {
+fn locked_temp(directory: &Path) -> io::Result<NamedTempFile> {
     loop {
         let temp = tempfile::Builder::new()
-            .prefix(prefix)
+            .prefix(TEMP_PREFIX)
             .suffix(TEMP_SUFFIX)
             .rand_bytes(12)
             .tempfile_in(directory)?;
@@ -50,6 +47,20 @@ fn locked_temp(directory: &Path, prefix: &str) -> io::Result<NamedTempFile> {
             return Ok(temp);
         }
     }
+}
+
+/// Gives a temporary file a name that begins with `prefix`, itself one of a temporary file.
+///
+/// The file stays locked as long as it is open, and goes with its path as before.
+pub(super) fn name_temp(temp: NamedTempFile, prefix: &str) -> io::Result<(File, TempPath)> {
+    let (file, path) = temp.into_parts();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let random = name.strip_prefix(TEMP_PREFIX).unwrap_or(&name);
+    let named = path.with_file_name(format!("{prefix}{random}"));
+    uninterrupted(|| rename_no_replace(&path, &named))?;
+    // The first name is gone; nothing is left to delete.
+    let _ = path.keep();
+    Ok((file, TempPath::try_from_path(named)?))
 }
 
 #[cfg(unix)]

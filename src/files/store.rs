@@ -204,8 +204,7 @@ impl Store {
         let target = self.path(place, name);
         let folder = target.parent().expect("a memory lies in a folder");
         disk::create_directory(folder).at("create", folder)?;
-        let temp = disk::uninterrupted(|| disk::write_temp(folder, disk::TEMP_PREFIX, bytes))
-            .at("write", &target)?;
+        let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes)).at("write", &target)?;
         // The file stays open, and so locked, until it has its name: no clean-up may take it.
         let (_locked, temp) = temp.into_parts();
         let moved = disk::uninterrupted(|| disk::rename_no_replace(&temp, &target));

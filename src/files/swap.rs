@@ -1,10 +1,11 @@
 //! Exchanges a file's text for another without overwriting what nobody has seen.
 //!
 //! The new text is written beside the memory, then the two names are exchanged in one step and
-//! the text that came out is looked at. From its first byte on, the file beside the memory is
-//! named after both texts and the memory's lock: whoever finds it later, after a crash, can tell
-//! under that lock whether it holds one of the two, and may go, or somebody else's text, and must
-//! be kept.
+//! the text that came out is looked at. Once the text is complete and before the exchange, the file
+//! beside the memory is named after both texts and the memory's lock: whoever finds it later, after
+//! a crash, can tell under that lock whether it holds one of the two, and may go, or somebody
+//! else's text, and must be kept. Until then it is a temporary file like any other, for half of
+//! our text is nobody else's.
 
 use std::fs;
 use std::path::Path;
@@ -97,13 +98,14 @@ impl SwapName {
 pub(super) fn swap(target: &Path, name: &SwapName, bytes: &[u8]) -> Result<Swapped, FilesError> {
     let folder = target.parent().expect("a memory lies in a folder");
     let permissions = fs::metadata(target).at("read", target)?.permissions();
-    let temp = disk::uninterrupted(|| disk::write_temp(folder, &name.prefix(), bytes))
-        .at("write", target)?;
+    let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes)).at("write", target)?;
     temp.as_file()
         .set_permissions(permissions)
         .at("write", target)?;
-    if !disk::uninterrupted(|| disk::exchange(temp.path(), target)).at("replace", target)? {
-        temp.persist(target)
+    let (_locked, beside) = disk::name_temp(temp, &name.prefix()).at("write", target)?;
+    if !disk::uninterrupted(|| disk::exchange(&beside, target)).at("replace", target)? {
+        beside
+            .persist(target)
             .map_err(|error| error.error)
             .at("replace", target)?;
         disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
@@ -111,7 +113,7 @@ pub(super) fn swap(target: &Path, name: &SwapName, bytes: &[u8]) -> Result<Swapp
     }
     // From here on the file beside the memory may be somebody's only copy: it is not deleted
     // because something else fails.
-    let (_, beside) = temp
+    let beside = beside
         .keep()
         .map_err(|error| error.error)
         .at("keep", target)?;
@@ -156,6 +158,19 @@ mod tests {
         }
         assert_eq!(SwapName::parse(".memdir-AbCdEf012345.tmp"), None);
         assert_eq!(SwapName::parse("20260114_091500_1f3a9c02.md"), None);
+    }
+
+    #[test]
+    fn only_a_complete_text_is_named_after_a_swap() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = SwapName::new("m.md", 5, content_hash(b"seen"), content_hash(b"new"));
+        let temp = disk::write_temp(folder.path(), b"new").unwrap();
+        assert_eq!(SwapName::parse(temp.path().to_str().unwrap()), None);
+        let (_locked, beside) = disk::name_temp(temp, &name.prefix()).unwrap();
+        assert_eq!(SwapName::parse(beside.to_str().unwrap()), Some(name));
+        assert_eq!(fs::read(&beside).unwrap(), b"new");
+        drop(beside);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]
