@@ -10,6 +10,7 @@ use super::args::Edit;
 use super::fail::Failure;
 use super::output::ID;
 use crate::engine::Engine;
+use crate::files::Draft;
 use crate::model::Problem;
 
 /// The fallback where neither setting nor environment names an editor.
@@ -21,20 +22,24 @@ pub(super) fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Fai
     let engine = context.engine()?;
     let (name, version) = engine.open_text(&command.id)?;
     let before = engine.preview(&name, &version.bytes).problems;
-    let draft = crate::files::Draft::new(&name, &version.bytes)
+    let draft = Draft::new(&name, &version.bytes)
         .map_err(|error| Failure::new("cannot make a draft to edit").because(error))?;
     let mut tried: Option<Vec<u8>> = None;
     let bytes = loop {
         if let Err(failure) = open_editor(context, draft.path()) {
-            let is_edited = draft.read().is_ok_and(|bytes| bytes != version.bytes);
-            return Err(match is_edited {
-                false => failure,
-                true => failure.hint(format!("Your draft is kept at {}.", draft.keep().display())),
+            let is_untouched = draft.read().is_ok_and(|bytes| bytes == version.bytes);
+            return Err(match is_untouched {
+                true => failure,
+                false => failure.hint(kept(draft)),
             });
         }
-        let bytes = draft
-            .read()
-            .map_err(|error| Failure::new("cannot read the draft").because(error))?;
+        let bytes = match draft.read() {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let failure = Failure::new("cannot read the draft").because(error);
+                return Err(failure.hint(kept(draft)));
+            }
+        };
         let problems = new_problems(&engine, &name, &bytes, &before);
         if problems.is_empty() {
             break bytes;
@@ -45,11 +50,8 @@ pub(super) fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Fai
             .collect();
         if tried.as_ref() == Some(&bytes) {
             // Left as it was: the editor's user has given up.
-            let path = draft.keep();
-            return Err(
-                Failure::new(format!("the memory was not saved: {}", said.join(" ")))
-                    .hint(format!("Your draft is kept at {}.", path.display())),
-            );
+            let failure = Failure::new(format!("the memory was not saved: {}", said.join(" ")));
+            return Err(failure.hint(kept(draft)));
         }
         context.output.note(said.join("\n"));
         if std::io::stdin().is_terminal() {
@@ -59,14 +61,9 @@ pub(super) fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Fai
         tried = Some(bytes);
     };
     let saved = engine.save_text(&name, &version, &bytes).map_err(|error| {
-        let path = draft.keep();
         let failure = Failure::from(error);
         let hint = failure.hint.clone().unwrap_or_default();
-        failure.hint(
-            format!("{hint} Your draft is kept at {}.", path.display())
-                .trim_start()
-                .to_owned(),
-        )
+        failure.hint(format!("{hint} {}", kept(draft)).trim_start().to_owned())
     })?;
     let id = engine.shown_id(&saved.memory.stem);
     let output = &mut context.output;
@@ -79,6 +76,11 @@ pub(super) fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Fai
         output.line(format!("{what} {ID}{id}{ID:#}"))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Keeps the draft, and says where: it may hold what was typed and is nowhere else.
+fn kept(draft: Draft) -> String {
+    format!("Your draft is kept at {}.", draft.keep().display())
 }
 
 fn new_problems(engine: &Engine, name: &str, bytes: &[u8], before: &[Problem]) -> Vec<Problem> {

@@ -103,6 +103,24 @@ fn a_broken_edit_that_is_left_keeps_the_draft_and_the_memory() {
 }
 
 #[test]
+fn a_draft_that_cannot_be_read_is_kept() {
+    let home = home();
+    // As an editor leaves it that dies between its backup and its new file.
+    let ran = edit_with(&home, "echo 'my work' >> \"$1\"; mv \"$1\" \"$1~\"");
+    ran.complains(
+        2,
+        &["cannot read the draft", "hint: Your draft is kept at "],
+    );
+    assert_eq!(home.text_of("1f3a9c02"), text("old"));
+    let said = ran.stderr.split("kept at ").nth(1).unwrap();
+    let draft = said.trim().trim_end_matches('.');
+    assert_eq!(
+        fs::read_to_string(format!("{draft}~")).unwrap(),
+        text("old") + "my work\n"
+    );
+}
+
+#[test]
 fn an_editor_that_fails_saves_nothing() {
     let home = home();
     let ran = edit_with(&home, "echo broken > \"$1\"; exit 3");
