@@ -1,0 +1,380 @@
+"""What all fault sets share: the tally, stores, commands, and a client of the MCP server.
+
+Promises: everything lies below two working folders that the caller removes, no command sees the
+settings of whoever runs the harness, and no wait is without a deadline. What counts as a loss is
+decided by the sets.
+"""
+import dataclasses
+import json
+import os
+import random
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+# Nothing that works takes so long, even on a busy machine. It only ends what hangs.
+HANGS_AFTER = 60
+
+
+@dataclasses.dataclass
+class Setting:
+    """How this run of the harness was asked for."""
+
+    program: str
+    # In memory where that is possible, and on a disk: what is killed needs no disk to be slow.
+    work: str
+    disk: str
+    long: bool
+    verbose: bool
+    seed: int
+    # Commands that run side by side.
+    jobs: int
+    # Whether file systems can be mounted; if not, why.
+    cannot_mount: str
+
+    def random(self, name):
+        """Random choices of one set: the same for the same seed, whatever other sets do."""
+        return random.Random(f"{self.seed} {name}")
+
+    def folder(self, name, on_disk=False):
+        return tempfile.mkdtemp(prefix=name + "-", dir=self.disk if on_disk else self.work)
+
+
+class Tally:
+    """Counts the faults of one set and collects what was lost. May be used by many threads."""
+
+    def __init__(self, verbose=False):
+        self.faults = 0
+        self.losses = []
+        self.skipped = []
+        self.notes = []
+        self.verbose = verbose
+        self.lock = threading.Lock()
+
+    def fault(self, count=1):
+        with self.lock:
+            self.faults += count
+
+    def loss(self, text):
+        with self.lock:
+            self.losses.append(text)
+            if self.verbose:
+                print("    loss:", text, flush=True)
+
+    def check(self, holds, text):
+        """Counts `text` as a loss unless it holds."""
+        if not holds:
+            self.loss(text)
+        return bool(holds)
+
+    def skip(self, what, why):
+        with self.lock:
+            self.skipped.append(f"{what}: {why}")
+
+    def note(self, text):
+        with self.lock:
+            self.notes.append(text)
+
+    def log(self, text):
+        if self.verbose:
+            with self.lock:
+                print("   ", text, flush=True)
+
+
+class Failed(Exception):
+    """The harness itself could not go on; the set counts it as a loss."""
+
+
+# ---- memories
+
+
+def memory_text(stem, body, topics="old", **fields):
+    """A memory file as memdir writes it, for a stem of the usual form."""
+    date, clock, handle = stem.split("_")
+    moment = f"{date[:4]}-{date[4:6]}-{date[6:]}T{clock[:2]}:{clock[2:4]}:{clock[4:]}+00:00"
+    lines = [f"id: {handle}", f"timestamp: {moment}", "agent: a", "user: u", f"topics: [{topics}]"]
+    lines += [f"{key}: {value}" for key, value in fields.items()]
+    return "---\n" + "\n".join(lines) + "\n---\n\n" + body
+
+
+def numbered_stem(number):
+    """A stem for the memory with this number; no two share a handle."""
+    return f"20260101_{number // 3600 % 24:02}{number // 60 % 60:02}{number % 60:02}_{0xA0000000 + number:08x}"
+
+
+def is_memory(name):
+    name = os.path.basename(name)
+    return name.endswith(".md") and not name.startswith((".", "#"))
+
+
+def tree_of(root):
+    """Path below `root` → bytes, of every file in `files` and `archive`."""
+    tree = {}
+    for place in ("files", "archive"):
+        for folder, _, names in os.walk(os.path.join(root, place)):
+            for name in names:
+                path = os.path.join(folder, name)
+                try:
+                    with open(path, "rb") as file:
+                        tree[os.path.relpath(path, root)] = file.read()
+                except FileNotFoundError:
+                    pass  # It was renamed since it was listed.
+    return tree
+
+
+def memories(tree, place="files"):
+    """File name → bytes, of the memories of one place."""
+    return {
+        os.path.basename(path): text
+        for path, text in tree.items()
+        if path.startswith(place + "/") and is_memory(path)
+    }
+
+
+def leftovers(tree):
+    """Paths that are no memories."""
+    return sorted(path for path in tree if not is_memory(path))
+
+
+class Store:
+    """A store in a folder of its own."""
+
+    def __init__(self, setting, root=None):
+        self.setting = setting
+        self.root = root or setting.folder("store")
+        for place in ("files", "archive"):
+            os.makedirs(self.path(place), exist_ok=True)
+
+    def path(self, *parts):
+        return os.path.join(self.root, *parts)
+
+    def write(self, stem, text, place="files"):
+        path = self.path(place, stem + ".md")
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def fill(self, count, body="Memory number {}, of a platypus."):
+        """Writes so many memories; returns name → bytes."""
+        texts = {}
+        for number in range(count):
+            stem = numbered_stem(number)
+            text = memory_text(stem, body.format(number))
+            self.write(stem, text)
+            texts[stem + ".md"] = text.encode()
+        return texts
+
+    def tree(self):
+        return tree_of(self.root)
+
+    def run(self, *words, **options):
+        return run([self.setting.program, "--store", self.root, *words], self.setting, **options)
+
+    def json(self, *words, **options):
+        """What a command answers, as JSON; whatever its exit code."""
+        done = self.run("--json", *words, **options)
+        try:
+            return json.loads(done.out)
+        except ValueError:
+            raise Failed(f"{' '.join(words)[:60]} ended with {done.code} and no JSON: {done.err[:200]}") from None
+
+    def remove(self):
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+# ---- commands
+
+
+@dataclasses.dataclass
+class Done:
+    """How a command ended. The code is negative after a signal, None if it had to be ended."""
+
+    code: int | None
+    out: str
+    err: str
+
+    def faults(self):
+        """What no command may do, whatever befell it."""
+        found = []
+        if self.code is None:
+            found.append(f"hangs, ended after {HANGS_AFTER} s")
+        if "panicked at" in self.err:
+            found.append("panicked: " + next(line for line in self.err.splitlines() if "panicked at" in line))
+        if self.code is not None and self.code > 0 and not self.err.strip():
+            found.append(f"failed with {self.code} without a word")
+        return found
+
+
+def environment(setting, **more):
+    """The environment of commands: nobody's settings, one time zone, folders of our own."""
+    own = ("MEMDIR", "AIAML", "XDG_", "VISUAL", "EDITOR")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    home = os.path.join(setting.work, "home")
+    return {**clean, "HOME": home, "MEMDIR_NAMESPACE": "global", "TZ": "UTC", "LC_ALL": "C", **more}
+
+
+def run(line, setting, *, text=None, within=HANGS_AFTER, env=None, folder=None, stdout=subprocess.PIPE):
+    """Runs a command to its end, or ends it and all that it started when its time is over."""
+    process = subprocess.Popen(
+        line,
+        stdin=subprocess.PIPE if text is not None else subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env=environment(setting, **(env or {})),
+        cwd=folder or setting.work,
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(text.encode() if text is not None else None, timeout=within)
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        code = None
+    return Done(code, (out or b"").decode(errors="replace"), err.decode(errors="replace"))
+
+
+def wait_until(condition, within=HANGS_AFTER, pause=0.01):
+    """Waits for something nobody tells us of; what the condition returned last."""
+    deadline = time.monotonic() + within
+    while not (held := condition()) and time.monotonic() < deadline:
+        time.sleep(pause)
+    return held
+
+
+def soundness(store, names=None):
+    """What is wrong with a store after a fault: it must verify and list just its files."""
+    found = []
+    expected = len(memories(store.tree())) if names is None else len(names)
+    verified = store.run("verify", "--json")
+    found += [f"verify {fault}" for fault in verified.faults() if "without a word" not in fault]
+    try:
+        proof = json.loads(verified.out)
+    except ValueError:
+        return found + [f"verify fails: {verified.err.strip()[:150]}"]
+    if proof["index_faults"]:
+        found.append(f"the index differs from the files: {proof['index_faults'][:3]}")
+    listed = store.run("list", "--json", "--all", "--limit", "1")
+    try:
+        total = json.loads(listed.out)["total"]
+    except (ValueError, KeyError):
+        return found + [f"list fails: {listed.err.strip()[:150]}"]
+    if total != expected:
+        found.append(f"{total} memories are listed, there are {expected}")
+    return found
+
+
+# ---- the MCP server
+
+
+class Server:
+    """A running `memdir mcp` and its only client."""
+
+    def __init__(self, store, *, before=(), env=None, ready=True):
+        self.store = store
+        self.errors = tempfile.TemporaryFile(dir=store.setting.work)
+        self.buffer = b""
+        self.number = 0
+        self.process = subprocess.Popen(
+            [*before, store.setting.program, "--store", store.root, "mcp"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            env=environment(store.setting, **(env or {})),
+            cwd=store.setting.work,
+        )
+        self.pid = self.process.pid
+        if ready:
+            self.answer(self.ask("initialize", {
+                "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "faults", "version": "1"},
+            }))
+
+    def send(self, message):
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def ask(self, method, params):
+        """Sends a request and returns its number, for `answer`."""
+        self.number += 1
+        self.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
+        return self.number
+
+    def answer(self, number, within=HANGS_AFTER):
+        """The result of a request; answers to others are passed over."""
+        deadline = time.monotonic() + within
+        while True:
+            while b"\n" in self.buffer:
+                line, self.buffer = self.buffer.split(b"\n", 1)
+                message = json.loads(line)
+                if message.get("id") == number:
+                    return message
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                raise Failed(f"the server did not answer within {within} s")
+            read = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not read:
+                raise Failed(f"the server ended: {self.said()[-300:]}")
+            self.buffer += read
+
+    def call(self, tool, within=HANGS_AFTER, **arguments):
+        """A tool's reply: whether it failed, its text as JSON, and its structured form."""
+        return self.reply(self.ask_tool(tool, **arguments), within)
+
+    def ask_tool(self, tool, **arguments):
+        return self.ask("tools/call", {"name": tool, "arguments": arguments})
+
+    def reply(self, number, within=HANGS_AFTER):
+        message = self.answer(number, within)
+        if "result" not in message:
+            raise Failed(f"a call was answered with {message}")
+        result = message["result"]
+        return bool(result.get("isError")), json.loads(result["content"][0]["text"]), result.get("structuredContent")
+
+    def remember(self, content, **arguments):
+        """The id of the new memory, or None and the reason."""
+        given = {"agent": "a", "user": "u", "topics": ["new"], "content": content, **arguments}
+        failed, reply, _ = self.call("remember", **given)
+        return (None, reply["message"]) if failed else (reply["memory_id"], "")
+
+    def think(self, word):
+        """The ids of the best memories with the keyword, or None and the reason."""
+        failed, reply, _ = self.call("think", keywords=[word])
+        return (None, str(reply)) if failed else ([hit["id"] for hit in reply], "")
+
+    def count(self, word):
+        """How many memories have the keyword, or the reason why nobody knows."""
+        failed, reply, structured = self.call("think", keywords=[word])
+        return str(reply) if failed else structured["total"]
+
+    def said(self):
+        """What the server wrote to its standard error so far."""
+        self.errors.seek(0)
+        return self.errors.read().decode(errors="replace")
+
+    def close_input(self):
+        """Closes its input and returns how long it went on, in seconds; ends it if it hangs."""
+        begun = time.monotonic()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        try:
+            self.process.wait(HANGS_AFTER)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        return time.monotonic() - begun
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+        self.errors.close()
