@@ -1,4 +1,4 @@
-//! What state the store is in, and whether index and files agree.
+//! What state the store is in.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,7 +12,6 @@ use super::EngineError;
 use super::leader::Leader;
 use super::reading::parse;
 use super::reading::stem_of;
-use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Version;
 use crate::format::FileNameKind;
@@ -58,28 +57,6 @@ pub struct Status {
     pub languages: Vec<&'static str>,
     /// By file.
     pub findings: Vec<Finding>,
-}
-
-/// What a comparison of files and index showed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Proof {
-    /// Files whose bytes were compared.
-    pub files: usize,
-    /// What is wrong with files.
-    pub findings: Vec<Finding>,
-    /// Where the index differs from the files, or from itself, in sentences.
-    pub index_faults: Vec<String>,
-}
-
-impl Proof {
-    /// Whether everything is as it should be; notes do not count.
-    pub fn is_sound(&self) -> bool {
-        self.index_faults.is_empty()
-            && self
-                .findings
-                .iter()
-                .all(|finding| finding.problem.is_note())
-    }
 }
 
 impl Engine {
@@ -143,95 +120,8 @@ impl Engine {
         })
     }
 
-    /// Compares every file's bytes with what is indexed, and checks names, ids and the index's
-    /// own files. Mends nothing.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the directory cannot be read.
-    pub fn verify(&self) -> Result<Proof, EngineError> {
-        let mut proof = Proof::default();
-        match self.index.damaged_parts() {
-            Ok(parts) => proof
-                .index_faults
-                .extend(parts.into_iter().map(|part| format!("{part} is damaged"))),
-            Err(error) => proof.index_faults.push(error.to_string()),
-        }
-        let snapshot = self.mending(|| self.swept_snapshot())?;
-        let listing = self.store.list(Place::Files)?;
-        let reader = self.store.reader(Place::Files);
-        let mut indexed_and_there = 0;
-        for entry in &listing.entries {
-            let version = match reader.read(&entry.name, MAX_INDEXED_BYTES as u64) {
-                Ok(version) => version,
-                Err(FilesError::Missing { .. }) => continue, // Removed while we look.
-                Err(error) => {
-                    proof.findings.push(finding(
-                        &entry.name,
-                        Problem::NotReadable(error.to_string()),
-                    ));
-                    continue;
-                }
-            };
-            proof.files += 1;
-            let problems = self.problems(&version).into_iter();
-            proof
-                .findings
-                .extend(problems.map(|problem| finding(&entry.name, problem)));
-            match snapshot.indexed(&entry.name) {
-                None => proof
-                    .index_faults
-                    .push(format!("{} is not indexed", entry.name)),
-                Some(indexed) if indexed.hash != version.hash => {
-                    proof
-                        .index_faults
-                        .push(format!("{} is indexed with another text", entry.name));
-                }
-                Some(_) => indexed_and_there += 1,
-            }
-        }
-        if snapshot.len() > indexed_and_there {
-            snapshot.for_each(&mut |name, _| {
-                if listing
-                    .entries
-                    .binary_search_by(|e| e.name.as_str().cmp(name))
-                    .is_err()
-                {
-                    proof
-                        .index_faults
-                        .push(format!("{name} is indexed and does not exist"));
-                }
-            });
-        }
-        let names: Vec<&str> = listing
-            .entries
-            .iter()
-            .map(|entry| entry.name.as_str())
-            .collect();
-        proof.findings.extend(twins(&names));
-        proof.findings.extend(self.skipped_findings());
-        for entry in self.store.list(Place::Archive)?.entries {
-            if let Ok(version) = self
-                .store
-                .reader(Place::Archive)
-                .read(&entry.name, MAX_INDEXED_BYTES as u64)
-            {
-                let problems = parse(&version.entry, &version.bytes).problems;
-                proof
-                    .findings
-                    .extend(problems.into_iter().map(|problem| Finding {
-                        file: format!("archive/{}", entry.name),
-                        problem,
-                    }));
-            }
-        }
-        proof.findings.sort_by(|a, b| a.file.cmp(&b.file));
-        proof.findings.dedup();
-        Ok(proof)
-    }
-
     /// What is wrong with a file, as its text, its size and the clock say.
-    fn problems(&self, version: &Version) -> Vec<Problem> {
+    pub(super) fn problems(&self, version: &Version) -> Vec<Problem> {
         let memory = parse(&version.entry, &version.bytes);
         let mut problems = memory.problems;
         let bytes = version.entry.stamp.size;
@@ -269,7 +159,7 @@ impl Engine {
         Ok(hits.into_iter().map(|hit| hit.name).collect())
     }
 
-    fn skipped_findings(&self) -> Vec<Finding> {
+    pub(super) fn skipped_findings(&self) -> Vec<Finding> {
         self.freshness()
             .skipped
             .iter()
@@ -283,7 +173,7 @@ impl Engine {
     }
 }
 
-fn finding(name: &str, problem: Problem) -> Finding {
+pub(super) fn finding(name: &str, problem: Problem) -> Finding {
     Finding {
         file: format!("files/{name}"),
         problem,
@@ -291,7 +181,7 @@ fn finding(name: &str, problem: Problem) -> Finding {
 }
 
 /// Memories that share a handle: to be named by their stems.
-fn twins(names: &[&str]) -> Vec<Finding> {
+pub(super) fn twins(names: &[&str]) -> Vec<Finding> {
     let mut by_handle: HashMap<&str, &str> = HashMap::new();
     let mut findings = Vec::new();
     for name in names {
