@@ -92,7 +92,11 @@ impl Engine {
             .iter()
             .map(|entry| entry.name.as_str())
             .collect();
-        findings.extend(twins(&names));
+        findings.extend(
+            twins(&names)
+                .into_iter()
+                .map(|(name, problem)| finding(name, problem)),
+        );
         findings.sort_by(|a, b| a.file.cmp(&b.file));
         let unreadable = findings
             .iter()
@@ -159,7 +163,7 @@ impl Engine {
         Ok(hits.into_iter().map(|hit| hit.name).collect())
     }
 
-    pub(super) fn skipped_findings(&self) -> Vec<Finding> {
+    fn skipped_findings(&self) -> Vec<Finding> {
         self.freshness()
             .skipped
             .iter()
@@ -173,35 +177,34 @@ impl Engine {
     }
 }
 
-pub(super) fn finding(name: &str, problem: Problem) -> Finding {
+fn finding(name: &str, problem: Problem) -> Finding {
     Finding {
-        file: format!("files/{name}"),
+        file: Place::Files.path_of(name),
         problem,
     }
 }
 
-/// Memories that share a handle: to be named by their stems.
-pub(super) fn twins(names: &[&str]) -> Vec<Finding> {
+/// The names in a sorted listing that are not told apart by their stems, or not by their handles:
+/// each with what another one shares with it.
+pub(super) fn twins<'a>(names: &[&'a str]) -> Vec<(&'a str, Problem)> {
+    let mut by_stem: HashMap<&str, &str> = HashMap::new();
     let mut by_handle: HashMap<&str, &str> = HashMap::new();
-    let mut findings = Vec::new();
-    for name in names {
+    let mut twins = Vec::new();
+    for &name in names {
         let file = name.rsplit('/').next().unwrap_or(name);
+        if let Some(other) = by_stem.insert(file, name) {
+            twins.push((name, Problem::SameStemAs(other.to_owned())));
+            continue;
+        }
         let FileNameKind::Memory(_) = classify(file) else {
             continue;
         };
-        let handle = &file[16..24];
-        match by_handle.insert(handle, file) {
-            None => {}
-            Some(first) => {
-                let other = stem_of(first);
-                findings.push(finding(
-                    name,
-                    Problem::SameHandleAs(other.as_str().to_owned()),
-                ));
-            }
+        if let Some(first) = by_handle.insert(&file[16..24], file) {
+            let other = stem_of(first);
+            twins.push((name, Problem::SameHandleAs(other.as_str().to_owned())));
         }
     }
-    findings
+    twins
 }
 
 fn folder_bytes(folder: &std::path::Path) -> u64 {

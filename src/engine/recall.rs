@@ -69,6 +69,26 @@ impl Engine {
     }
 }
 
+/// The id in a text that somebody pasted: links, file names, references.
+pub(super) fn plain_id(text: &str) -> String {
+    let id = text.trim();
+    let id = id.strip_prefix("memory://").unwrap_or(id);
+    let id = id
+        .strip_prefix("[[")
+        .and_then(|id| id.strip_suffix("]]"))
+        .unwrap_or(id);
+    let id = id
+        .strip_prefix("files/")
+        .or_else(|| id.strip_prefix("archive/"))
+        .unwrap_or(id);
+    let id = id.strip_suffix(".md").unwrap_or(id);
+    if id.is_ascii() && id.len() <= 24 {
+        id.to_lowercase()
+    } else {
+        id.to_owned()
+    }
+}
+
 /// The memories that an id could mean, best kind of match first.
 struct Matches {
     id: String,
@@ -80,25 +100,8 @@ struct Matches {
 
 impl Matches {
     fn new(id: &str) -> Matches {
-        // People and agents paste what they see: links, file names, references.
-        let id = id.trim();
-        let id = id.strip_prefix("memory://").unwrap_or(id);
-        let id = id
-            .strip_prefix("[[")
-            .and_then(|id| id.strip_suffix("]]"))
-            .unwrap_or(id);
-        let id = id
-            .strip_prefix("files/")
-            .or_else(|| id.strip_prefix("archive/"))
-            .unwrap_or(id);
-        let id = id.strip_suffix(".md").unwrap_or(id);
-        let id = if id.is_ascii() && id.len() <= 24 {
-            id.to_lowercase()
-        } else {
-            id.to_owned()
-        };
         Matches {
-            id,
+            id: plain_id(id),
             by_path: Vec::new(),
             exact: Vec::new(),
             by_handle: Vec::new(),

@@ -1,15 +1,23 @@
 //! Proves that every file is sound, and indexed as it is.
 
+use std::collections::HashMap;
+use std::collections::HashSet;
+
 use super::Engine;
 use super::EngineError;
 use super::Finding;
 use super::reading::parse;
-use super::maintain::finding;
+use super::reading::stem_of;
 use super::maintain::twins;
+use super::recall::plain_id;
 use crate::files::FilesError;
+use crate::files::Listing;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
+use crate::index::Snapshot;
+use crate::model::Memory;
 use crate::model::Problem;
+use crate::model::Stem;
 
 /// What a comparison of files and index showed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,91 +41,238 @@ impl Proof {
     }
 }
 
+/// Looks at a file that differs from the index before it is called a fault: somebody may be
+/// writing all the time.
+const MAX_LOOKS: usize = 3;
+
 impl Engine {
-    /// Compares every file's bytes with what is indexed, and checks names, ids and the index's
-    /// own files. Mends nothing.
+    /// Compares every file's bytes with what is indexed, and checks names, ids, references and
+    /// the index's own files. Mends nothing by itself; as every operation, it makes an unusable
+    /// index anew and clears what interrupted writes left.
     ///
     /// # Errors
     ///
     /// Fails if the directory cannot be read.
     pub fn verify(&self) -> Result<Proof, EngineError> {
-        let mut proof = Proof::default();
-        match self.index.damaged_parts() {
-            Ok(parts) => proof
-                .index_faults
-                .extend(parts.into_iter().map(|part| format!("{part} is damaged"))),
-            Err(error) => proof.index_faults.push(error.to_string()),
-        }
+        // Before anything is opened, and so mended.
+        let mut index_faults = match self.index.damaged_parts() {
+            Ok(parts) => parts
+                .into_iter()
+                .map(|part| format!("{part} is damaged"))
+                .collect(),
+            Err(error) => vec![error.to_string()],
+        };
         let snapshot = self.mending(|| self.swept_snapshot())?;
-        let listing = self.store.list(Place::Files)?;
-        let reader = self.store.reader(Place::Files);
-        let mut indexed_and_there = 0;
-        for entry in &listing.entries {
-            let version = match reader.read(&entry.name, MAX_INDEXED_BYTES as u64) {
-                Ok(version) => version,
-                Err(FilesError::Missing { .. }) => continue, // Removed while we look.
-                Err(error) => {
-                    proof.findings.push(finding(
-                        &entry.name,
-                        Problem::NotReadable(error.to_string()),
-                    ));
-                    continue;
-                }
-            };
-            proof.files += 1;
-            let problems = self.problems(&version).into_iter();
-            proof
-                .findings
-                .extend(problems.map(|problem| finding(&entry.name, problem)));
-            match snapshot.indexed(&entry.name) {
-                None => proof
-                    .index_faults
-                    .push(format!("{} is not indexed", entry.name)),
-                Some(indexed) if indexed.hash != version.hash => {
-                    proof
-                        .index_faults
-                        .push(format!("{} is indexed with another text", entry.name));
-                }
-                Some(_) => indexed_and_there += 1,
-            }
-        }
-        if snapshot.len() > indexed_and_there {
-            snapshot.for_each(&mut |name, _| {
-                if listing
-                    .entries
-                    .binary_search_by(|e| e.name.as_str().cmp(name))
-                    .is_err()
-                {
-                    proof
-                        .index_faults
-                        .push(format!("{name} is indexed and does not exist"));
-                }
-            });
-        }
-        let names: Vec<&str> = listing
-            .entries
-            .iter()
-            .map(|entry| entry.name.as_str())
-            .collect();
-        proof.findings.extend(twins(&names));
-        proof.findings.extend(self.skipped_findings());
-        for entry in self.store.list(Place::Archive)?.entries {
-            if let Ok(version) = self
-                .store
-                .reader(Place::Archive)
-                .read(&entry.name, MAX_INDEXED_BYTES as u64)
-            {
-                let problems = parse(&version.entry, &version.bytes).problems;
-                proof
-                    .findings
-                    .extend(problems.into_iter().map(|problem| Finding {
-                        file: format!("archive/{}", entry.name),
-                        problem,
-                    }));
-            }
-        }
-        proof.findings.sort_by(|a, b| a.file.cmp(&b.file));
-        proof.findings.dedup();
-        Ok(proof)
+        let live = self.read_through(Place::Files)?;
+        let archived = self.read_through(Place::Archive)?;
+        index_faults.extend(self.index_faults(snapshot.as_ref(), &live)?);
+        let mut findings = self.unseen_texts()?;
+        findings.extend(live.both(&archived));
+        findings.extend(dangling(&live, &archived));
+        findings.extend(live.findings);
+        findings.extend(archived.findings);
+        findings.sort_by(|a, b| a.file.cmp(&b.file));
+        findings.dedup();
+        Ok(Proof {
+            files: live.hashes.len(),
+            findings,
+            index_faults,
+        })
     }
+
+    /// Reads every file of `place`.
+    fn read_through(&self, place: Place) -> Result<Seen, EngineError> {
+        let Listing {
+            entries, skipped, ..
+        } = self.store.list(place)?;
+        let mut seen = Seen::of(place);
+        for skipped in skipped {
+            seen.add(&skipped.name, Problem::NotReadable(skipped.reason));
+        }
+        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        for (name, problem) in twins(&names) {
+            seen.add(name, problem);
+        }
+        let reader = self.store.reader(place);
+        for entry in &entries {
+            let name = entry.name.as_str();
+            seen.stems.insert(stem_of(name));
+            match reader.read(name, MAX_INDEXED_BYTES as u64) {
+                Ok(version) => {
+                    seen.hashes.insert(name.to_owned(), version.hash);
+                    seen.refer(name, &parse(&version.entry, &version.bytes));
+                    for problem in self.problems(&version) {
+                        seen.add(name, problem);
+                    }
+                }
+                Err(FilesError::Missing { .. }) => {} // Removed while we look.
+                Err(FilesError::Io { source, .. }) => {
+                    let reason = format!("it cannot be read: {source}");
+                    seen.add(name, Problem::NotReadable(reason));
+                }
+                Err(error) => seen.add(name, Problem::NotReadable(error.to_string())),
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Where the index differs from the files, in sentences.
+    fn index_faults(&self, old: &dyn Snapshot, live: &Seen) -> Result<Vec<String>, EngineError> {
+        let mut doubtful: HashSet<String> = live
+            .hashes
+            .iter()
+            .filter(|(name, hash)| old.indexed(name).is_none_or(|known| known.hash != **hash))
+            .map(|(name, _)| name.clone())
+            .collect();
+        old.for_each(&mut |name, _| {
+            if !live.hashes.contains_key(name) {
+                doubtful.insert(name.to_owned());
+            }
+        });
+        let mut faults = Vec::new();
+        // What changed while all files were read is compared anew; a fault stays one.
+        for _ in 0..MAX_LOOKS {
+            if doubtful.is_empty() {
+                return Ok(Vec::new());
+            }
+            let snapshot = self.mending(|| self.swept_snapshot())?;
+            let mut found: Vec<(String, String)> = doubtful
+                .drain()
+                .filter_map(|name| Some((self.index_fault(snapshot.as_ref(), &name)?, name)))
+                .collect();
+            found.sort();
+            (faults, doubtful) = found.into_iter().unzip();
+        }
+        Ok(faults)
+    }
+
+    fn index_fault(&self, snapshot: &dyn Snapshot, name: &str) -> Option<String> {
+        let version = self
+            .store
+            .reader(Place::Files)
+            .read(name, MAX_INDEXED_BYTES as u64);
+        match (version, snapshot.indexed(name)) {
+            (Ok(version), Some(indexed)) if version.hash == indexed.hash => None,
+            (Ok(_), Some(_)) => Some(format!("{name} is indexed with another text")),
+            (Ok(_), None) => Some(format!("{name} is not indexed")),
+            (Err(FilesError::Missing { .. }), Some(_)) => {
+                Some(format!("{name} is indexed and does not exist"))
+            }
+            (Err(_), Some(_)) => Some(format!("{name} is indexed and cannot be read")),
+            (Err(_), None) => None,
+        }
+    }
+
+    /// Texts that interrupted changes left under names that nobody reads. Where this process may
+    /// write, they have become conflict copies by now.
+    fn unseen_texts(&self) -> Result<Vec<Finding>, EngineError> {
+        let temps = self.store.list(Place::Files)?.temps;
+        let left = self.store.unseen_texts(Place::Files, &temps);
+        Ok(left
+            .into_iter()
+            .map(|name| Finding {
+                file: format!("files/{name}"),
+                problem: Problem::Leftover,
+            })
+            .collect())
+    }
+}
+
+/// What reading all files of one folder showed.
+struct Seen {
+    place: Place,
+    /// By name, of every file that could be read.
+    hashes: HashMap<String, u128>,
+    stems: HashSet<Stem>,
+    references: Vec<Reference>,
+    findings: Vec<Finding>,
+}
+
+/// A key of a file that names another memory.
+struct Reference {
+    name: String,
+    key: &'static str,
+    to: String,
+}
+
+impl Seen {
+    fn of(place: Place) -> Seen {
+        Seen {
+            place,
+            hashes: HashMap::new(),
+            stems: HashSet::new(),
+            references: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, name: &str, problem: Problem) {
+        let file = self.place.path_of(name);
+        self.findings.push(Finding { file, problem });
+    }
+
+    fn refer(&mut self, name: &str, memory: &Memory) {
+        let links = memory.links.iter().map(|link| ("links", &link.to));
+        let older = memory.supersedes.iter().map(|stem| ("supersedes", stem));
+        let newer = memory
+            .superseded_by
+            .iter()
+            .map(|stem| ("superseded_by", stem));
+        self.references
+            .extend(links.chain(older).chain(newer).map(|(key, to)| Reference {
+                name: name.to_owned(),
+                key,
+                to: to.clone(),
+            }));
+    }
+
+    /// The memories that are live and `archived` at once: neither can be moved.
+    fn both(&self, archived: &Seen) -> Vec<Finding> {
+        let twice = self.hashes.iter().filter_map(|(name, hash)| {
+            let other = archived.hashes.get(name)?;
+            Some(Finding {
+                file: self.place.path_of(name),
+                problem: Problem::AlsoArchived {
+                    same_text: hash == other,
+                },
+            })
+        });
+        twice.collect()
+    }
+}
+
+/// References of live memories to themselves, and to what is neither live nor archived.
+fn dangling(live: &Seen, archived: &Seen) -> Vec<Finding> {
+    if live.references.is_empty() {
+        return Vec::new();
+    }
+    let stems = live.stems.iter().chain(&archived.stems);
+    let mut known: HashSet<&str> = HashSet::new();
+    for stem in stems {
+        known.insert(stem.as_str());
+        known.insert(stem.short());
+    }
+    let mut findings = Vec::new();
+    for Reference { name, key, to } in &live.references {
+        let id = plain_id(to);
+        let stem = stem_of(name);
+        let problem = if id == stem.as_str() || id == stem.short() {
+            Problem::Key {
+                key: (*key).to_owned(),
+                what: "names the memory itself".to_owned(),
+            }
+        } else if known.contains(id.rsplit('/').next().unwrap_or(&id)) {
+            continue;
+        } else {
+            Problem::DanglingReference {
+                key,
+                to: to.clone(),
+            }
+        };
+        findings.push(Finding {
+            file: live.place.path_of(name),
+            problem,
+        });
+    }
+    findings
 }

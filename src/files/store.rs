@@ -29,6 +29,20 @@ pub enum Place {
     Archive,
 }
 
+impl Place {
+    fn folder(self) -> &'static str {
+        match self {
+            Place::Files => "files",
+            Place::Archive => "archive",
+        }
+    }
+
+    /// The path of a memory below the store's folder, as it is shown.
+    pub fn path_of(self, name: &str) -> String {
+        format!("{}/{name}", self.folder())
+    }
+}
+
 /// A memory directory, at `<root>/files` and `<root>/archive`.
 ///
 /// Names are paths below one of the two, as in [`Entry::name`]. They come from a listing or from
@@ -90,10 +104,7 @@ impl Store {
     }
 
     pub fn folder(&self, place: Place) -> PathBuf {
-        self.root.join(match place {
-            Place::Files => "files",
-            Place::Archive => "archive",
-        })
+        self.root.join(place.folder())
     }
 
     /// The path of a memory, for messages and for editors.
@@ -302,6 +313,22 @@ impl Store {
 
     fn lock_path(&self, shard: u8) -> PathBuf {
         self.state.join("locks").join(format!("{shard:02x}.lock"))
+    }
+
+    /// Which of the temporary files hold a text that nobody has seen: left by a change that was
+    /// interrupted just when somebody else wrote. Those whose writer is at work do not count.
+    pub fn unseen_texts(&self, place: Place, temps: &[String]) -> Vec<String> {
+        let reader = self.reader(place);
+        let is_unseen = |name: &&String| {
+            SwapName::parse(name).is_some_and(|swap_name| {
+                let is_abandoned = reader
+                    .open_regular(name)
+                    .is_ok_and(|file| file.try_lock_shared().is_ok());
+                let text = reader.read(name, 0);
+                is_abandoned && text.is_ok_and(|version| !swap_name.has_seen(version.hash))
+            })
+        };
+        temps.iter().filter(is_unseen).cloned().collect()
     }
 
     /// Clears the temporary files whose writer is gone; returns what was cleared. One that holds

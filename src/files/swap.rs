@@ -70,6 +70,11 @@ impl SwapName {
         )
     }
 
+    /// Whether the text with this hash is one of the two that the name tells of.
+    pub fn has_seen(&self, hash: u128) -> bool {
+        hash as u64 == self.seen || hash as u64 == self.new
+    }
+
     /// Reads the name of a file; `None` if it is no such file.
     pub fn parse(file: &str) -> Option<SwapName> {
         let rest = file
@@ -130,12 +135,12 @@ pub(super) fn swap(target: &Path, name: &SwapName, bytes: &[u8]) -> Result<Swapp
 /// conflict copy and returns true. The caller holds the memory's lock.
 pub(super) fn resolve(beside: &Path, name: &SwapName) -> Result<bool, FilesError> {
     let text = disk::uninterrupted(|| fs::read(beside)).at("read", beside)?;
-    let hash = content_hash(&text) as u64;
-    if hash == name.seen || hash == name.new {
+    let hash = content_hash(&text);
+    if name.has_seen(hash) {
         disk::uninterrupted(|| fs::remove_file(beside)).at("remove", beside)?;
         return Ok(false);
     }
-    let copy = beside.with_file_name(copy_name(&name.stem, hash ^ name.new));
+    let copy = beside.with_file_name(copy_name(&name.stem, hash as u64 ^ name.new));
     disk::uninterrupted(|| disk::rename_no_replace(beside, &copy)).at("keep", beside)?;
     Ok(true)
 }

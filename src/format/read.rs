@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
             agent: self.raw("agent").unwrap_or_default(),
             user: self.raw("user").unwrap_or_default(),
             topics: self.topics(),
-            title: self.scalar("title"),
+            title: self.title(),
             kind: self.parsed("kind"),
             namespace: self.scalar("namespace"),
             scope: self.parsed("scope"),
@@ -329,8 +329,35 @@ impl<'a> Reader<'a> {
         expires
     }
 
+    /// Between git's conflict markers a key stands once for each side, and both are searched.
+    fn title(&mut self) -> Option<String> {
+        let title = self.scalar("title")?;
+        let others = self.other_sides("title");
+        let others = others.map(|(value, _)| scalar::read(&value).into_owned());
+        let sides: Vec<String> = std::iter::once(title).chain(others).collect();
+        Some(sides.join(" / "))
+    }
+
+    /// The further lines of a key in a frontmatter with git's conflict markers.
+    fn other_sides(&self, key: &str) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
+        let is_in_conflict = has_conflict_markers(&self.bytes[self.layout.keys.clone()]);
+        let entries = self.layout.entries.iter().filter(move |e| e.key == key);
+        entries
+            .skip(if is_in_conflict { 1 } else { usize::MAX })
+            .map(|entry| {
+                let (value, below) = (entry.value.clone(), entry.below.clone());
+                (self.text(value), self.text(below))
+            })
+    }
+
     fn topics(&self) -> Vec<String> {
-        self.list("topics")
+        let mut topics = self.list("topics");
+        for (value, below) in self.other_sides("topics") {
+            topics
+                .get_or_insert_default()
+                .extend(value::read_list(&value, &below));
+        }
+        topics
             .or_else(|| {
                 let tags = self.list("tags")?;
                 Some(

@@ -28,7 +28,20 @@ pub enum Problem {
     },
     ForeignName,
     ConflictCopyOf(String),
+    /// The other file's path below the memory directory.
+    SameStemAs(String),
     SameHandleAs(String),
+    /// The archive holds a file of the same name.
+    AlsoArchived {
+        same_text: bool,
+    },
+    /// A key names a memory that is not there.
+    DanglingReference {
+        key: &'static str,
+        to: String,
+    },
+    /// A text that nobody has seen, in a temporary file of an interrupted change.
+    Leftover,
     PartlyIndexed {
         bytes: u64,
     },
@@ -54,7 +67,11 @@ impl Problem {
             Problem::IdDiffersFromName { .. } => "id-differs-from-name",
             Problem::ForeignName => "foreign-name",
             Problem::ConflictCopyOf(_) => "conflict-copy",
+            Problem::SameStemAs(_) => "same-stem",
             Problem::SameHandleAs(_) => "same-handle",
+            Problem::AlsoArchived { .. } => "also-archived",
+            Problem::DanglingReference { .. } => "dangling-reference",
+            Problem::Leftover => "leftover",
             Problem::PartlyIndexed { .. } => "partly-indexed",
             Problem::NotReadable(_) => "not-readable",
         }
@@ -91,7 +108,19 @@ impl Problem {
             Problem::ConflictCopyOf(_) => {
                 "Compare the two files, keep what you want in the first and delete the copy."
             }
+            Problem::SameStemAs(_) => {
+                "Move one of them out of the store, or rename it; until then, name them by their paths."
+            }
             Problem::SameHandleAs(_) => "Nothing to do: use the whole stem to name one of them.",
+            Problem::AlsoArchived { .. } => {
+                "Compare the two and delete or rename one; until then, neither `memdir forget` nor `memdir restore` moves them."
+            }
+            Problem::DanglingReference { .. } => {
+                "Correct it, or leave it: the other memory may have been deleted, or lie on another machine."
+            }
+            Problem::Leftover => {
+                "Any `memdir` command that may write to the store keeps it as a conflict copy."
+            }
             Problem::PartlyIndexed { .. } => {
                 "Split the memory; what lies beyond the first MiB is kept but not searched."
             }
@@ -105,7 +134,10 @@ impl Problem {
     pub fn is_note(&self) -> bool {
         matches!(
             self,
-            Problem::SameHandleAs(_) | Problem::PartlyIndexed { .. }
+            Problem::SameHandleAs(_)
+                | Problem::AlsoArchived { same_text: true }
+                | Problem::DanglingReference { .. }
+                | Problem::PartlyIndexed { .. }
         )
     }
 }
@@ -135,7 +167,20 @@ impl fmt::Display for Problem {
             Problem::ConflictCopyOf(stem) => {
                 write!(f, "the name is that of a conflict copy of `{stem}`")
             }
+            Problem::SameStemAs(path) => write!(f, "`{path}` has the same name"),
             Problem::SameHandleAs(stem) => write!(f, "`{stem}` ends with the same eight digits"),
+            Problem::AlsoArchived { same_text: true } => {
+                f.write_str("the archive holds the same memory with the same text")
+            }
+            Problem::AlsoArchived { same_text: false } => {
+                f.write_str("the archive holds another text under the same name")
+            }
+            Problem::DanglingReference { key, to } => {
+                write!(f, "key `{key}` names `{to}`, which is not in the store")
+            }
+            Problem::Leftover => {
+                f.write_str("an interrupted change left a text here that nobody has seen")
+            }
             Problem::PartlyIndexed { bytes } => {
                 write!(
                     f,

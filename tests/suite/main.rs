@@ -20,3 +20,4 @@ mod program;
 mod scan;
 mod session;
 mod support;
+mod verify;
