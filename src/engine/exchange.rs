@@ -74,7 +74,7 @@ impl Engine {
                 "another import",
             )?),
         };
-        let mut known = self.known()?;
+        let mut known = self.mending(|| self.known())?;
         for memory in memories {
             each(match memory {
                 Ok(foreign) => self.import_one(foreign, options, &mut known),
@@ -196,14 +196,9 @@ impl Engine {
             let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
             Some(parse(&version.entry, &version.bytes))
         };
+        let found = self.mending(|| Ok(self.snapshot()?.search(&request, &texts)?))?;
         let mut count = 0;
-        for hit in self
-            .snapshot()?
-            .search(&request, &texts)?
-            .hits
-            .into_iter()
-            .rev()
-        {
+        for hit in found.hits.into_iter().rev() {
             // Gone since it was listed: then it is not exported.
             if let Ok(version) = reader.read(&hit.name, u64::MAX) {
                 each(parse(&version.entry, &version.bytes), hit.name);

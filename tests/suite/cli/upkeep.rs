@@ -94,6 +94,29 @@ fn a_damaged_index_is_noticed_and_made_anew() {
 }
 
 #[test]
+fn a_damaged_index_fails_neither_import_nor_export() {
+    for ending in ["pos", "term", "fast", "store", "idx"] {
+        let home = home_of_two();
+        home.run(&["reindex"]).done();
+        let harm = || {
+            let files = regular_files(&home.store().join(".memdir"));
+            let part = files
+                .iter()
+                .find(|path| path.extension().is_some_and(|found| found == ending));
+            fs::remove_file(part.expect("the index has such a file")).unwrap();
+        };
+        harm();
+        let line = b"{\"id\": \"1\", \"content\": \"three needles\"}\n";
+        let ran = home.run_with(&["import", "--from", "jsonl", "-"], line);
+        assert_eq!(ran.code, 0, "{ending}: {ran:?}");
+        home.run(&["reindex"]).done();
+        harm();
+        let ran = home.run(&["export", "--to", "jsonl"]);
+        assert_eq!((ran.code, ran.lines().len()), (0, 3), "{ending}: {ran:?}");
+    }
+}
+
+#[test]
 fn reindexing_changes_no_memory_file() {
     let home = home_of_two();
     home.put("odd.md", b"\xef\xbb\xbf---\r\ntitle: \"x\r\n\xff");
