@@ -34,6 +34,11 @@ const MOST_WAITING: Duration = Duration::from_secs(1);
 /// made better by trying, and nobody waits long once there is room again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 
+/// How much of the index is proved at a time, and how long to wait in between: what is damaged is
+/// found within minutes, and nobody notices.
+const CHECK_BUDGET: Duration = Duration::from_millis(20);
+const CHECK_PAUSE: Duration = Duration::from_secs(2);
+
 /// The loop, running until it is dropped.
 pub struct Background {
     events: mpsc::Sender<Event>,
@@ -80,6 +85,8 @@ struct Loop {
     /// When the first and the last change came that were not settled yet.
     changed: Option<(Instant, Instant)>,
     next_beat: Instant,
+    /// When the next part of the index is to be proved, while there is one.
+    next_check: Option<Instant>,
     /// How often in a row the index could not be brought up to date.
     failures: u32,
 }
@@ -92,6 +99,7 @@ impl Loop {
             lead: None,
             changed: None,
             next_beat: Instant::now(),
+            next_check: None,
             failures: 0,
         }
     }
@@ -121,8 +129,13 @@ impl Loop {
             if self.settle_at().is_some_and(|at| at <= now) {
                 self.bring_up_to_date();
             }
-            if self.lead.is_some() && self.next_beat <= Instant::now() {
-                self.beat();
+            if self.lead.is_some() {
+                if self.next_beat <= Instant::now() {
+                    self.beat();
+                }
+                if self.changed.is_none() && self.next_check.is_some_and(|at| at <= now) {
+                    self.check();
+                }
             }
         }
     }
@@ -160,8 +173,10 @@ impl Loop {
     }
 
     fn next_wake(&self) -> Option<Instant> {
-        let beat = self.lead.is_some().then_some(self.next_beat);
-        [self.settle_at(), beat].into_iter().flatten().min()
+        let leads = self.lead.is_some();
+        let beat = leads.then_some(self.next_beat);
+        let check = self.next_check.filter(|_| leads);
+        [self.settle_at(), beat, check].into_iter().flatten().min()
     }
 
     /// Looks at what changed and indexes it, unless another process does.
@@ -188,7 +203,11 @@ impl Loop {
         }
         self.engine.snapshot()?;
         if self.lead.is_some() || !self.engine.is_led() {
+            if self.engine.catch_up()? {
+                self.engine.snapshot()?;
+            }
             self.engine.settle(true)?;
+            self.next_check = Some(Instant::now() + CHECK_PAUSE);
         }
         if self.engine.freshness().next_due().is_some() {
             // Until the last good texts have been let go, there is something to do.
@@ -196,6 +215,18 @@ impl Loop {
             self.changed = Some((now, now));
         }
         Ok(())
+    }
+
+    /// Proves a little of the index, while nothing else is to be done.
+    fn check(&mut self) {
+        self.next_check = match self.engine.check_index(CHECK_BUDGET) {
+            Ok(false) => Some(Instant::now() + CHECK_PAUSE),
+            Ok(true) => None,
+            Err(error) => {
+                tracing::warn!("cannot check the index: {error}");
+                None
+            }
+        };
     }
 
     fn beat(&mut self) {

@@ -57,6 +57,11 @@ pub(super) struct Freshness {
     pub(super) verified: i64,
     /// How many files the last look read for nothing, because their stamps do not tell.
     pub(super) in_doubt: usize,
+    /// How many files wait to be indexed where an overlay of them would be too dear: until they
+    /// are, the files themselves are searched.
+    behind: usize,
+    /// Until when the index is not asked, because it is damaged and cannot be mended now.
+    index_avoided: Option<Instant>,
 }
 
 /// A file in flux.
@@ -75,6 +80,11 @@ struct Sweep {
 /// From so many changed files on they are indexed at once and not searched through an overlay:
 /// about what a commit costs.
 const INDEX_AT_ONCE: usize = 256;
+/// Searching one changed file through the overlay costs, the first time, what scanning so many
+/// files does.
+const SCANS: usize = 6;
+/// A damaged index that cannot be mended is not asked for so long.
+const AVOID_INDEX: Duration = Duration::from_secs(5);
 /// Without a watch, in-place changes are looked for at least so often.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 /// With a watch, everything is compared so often all the same: watches have died silently.
@@ -115,8 +125,10 @@ impl Engine {
             let own = self.take_own_changes();
             let watch = self.watch();
             let followed = match &watch {
-                Some(watch) => self.follow(&mut freshness, watch, &own, suspects),
-                None => self.poll(&mut freshness, &own, suspects),
+                Some(watch) if freshness.behind == 0 => {
+                    self.follow(&mut freshness, watch, &own, suspects)
+                }
+                _ => self.poll(&mut freshness, &own, suspects),
             };
             if followed.is_err() {
                 own.iter().for_each(|name| self.changed_by_us(name));
@@ -164,7 +176,6 @@ impl Engine {
         let mut names: BTreeSet<String> = suspects.iter().cloned().collect();
         match freshness.swept {
             None => {
-                // Events are taken first: what is told later has happened later.
                 names.extend(watch.take().names);
                 if !self.trust(freshness)? {
                     self.look(freshness, own)?;
@@ -213,10 +224,8 @@ impl Engine {
         own: &BTreeSet<String>,
         suspects: &[String],
     ) -> Result<(), EngineError> {
-        if !own.is_empty() || freshness.must_look(self) {
-            if !own.is_empty() || !self.trust(freshness)? {
-                return self.look(freshness, own).map(drop);
-            }
+        if !own.is_empty() || (freshness.must_look(self) && !self.trust(freshness)?) {
+            return self.look(freshness, own).map(drop);
         }
         let mut names: BTreeSet<String> = suspects.iter().cloned().collect();
         names.extend(freshness.due());
@@ -234,6 +243,9 @@ impl Engine {
         mut names: BTreeSet<String>,
     ) -> Result<(), EngineError> {
         let from = self.now_nanos();
+        if freshness.behind > 0 {
+            return self.look(freshness, own).map(drop);
+        }
         if !self.adopt(freshness, &mut names)? || names.len() + own.len() > CHUNK {
             return self.look(freshness, own).map(drop);
         }
@@ -312,18 +324,29 @@ impl Engine {
                 listing = self.store.list(Place::Files)?;
             }
         }
-        let mut committed = self.committed()?;
+        let Some(mut committed) = self.committed_if_possible(freshness) else {
+            let waiting = listing.entries.len();
+            self.answer_by_scan(freshness, &listing, waiting);
+            return Ok(0);
+        };
         let verified = |known: i64, committed: &dyn Snapshot| {
             // A time that lies ahead was taken from a clock that went wrong.
             known.max(committed.verified()).min(from)
         };
         freshness.verified = verified(freshness.verified, committed.as_ref());
         let mut changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
-        if changes.len() >= INDEX_AT_ONCE && self.index_if_possible(&changes)? {
+        // In a process that runs for long, that is done in the background.
+        let at_once = changes.len() >= INDEX_AT_ONCE && !self.has_background();
+        if at_once && self.index_if_possible(&changes)? {
             committed = self.committed()?;
             freshness.verified = verified(freshness.verified, committed.as_ref());
             changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
         }
+        if changes.len() >= INDEX_AT_ONCE && changes.len() * SCANS > listing.entries.len() {
+            self.answer_by_scan(freshness, &listing, changes.len());
+            return Ok(0);
+        }
+        freshness.behind = 0;
         let is_news = |name: &str| {
             let is_told = told.as_ref().is_some_and(|told| told.names.contains(name));
             !is_told && !own.contains(name) && !freshness.overlay.files.contains_key(name)
@@ -357,13 +380,7 @@ impl Engine {
         }
         freshness.in_doubt = changes.in_doubt.len();
         if watch.is_none() {
-            // A folder that was changed a moment ago may change again without its time changing.
-            let young = self.now_nanos() - YOUNG_FOLDER_NANOS;
-            for (_, modified) in &mut freshness.folders {
-                if *modified > young {
-                    *modified = i64::MIN;
-                }
-            }
+            freshness.distrust_young_folders(self.now_nanos());
         }
         if !freshness.overlay.files.is_empty() || !freshness.unsettled.is_empty() {
             self.wake();
@@ -373,6 +390,54 @@ impl Engine {
             cost: started.elapsed(),
         });
         Ok(news)
+    }
+
+    /// Has the files themselves searched until the index has caught up with them.
+    fn answer_by_scan(
+        &self,
+        freshness: &mut Freshness,
+        listing: &crate::files::Listing,
+        waiting: usize,
+    ) {
+        if freshness.behind == 0 {
+            tracing::info!("{waiting} files are searched one by one until they are indexed");
+        }
+        *freshness = Freshness {
+            current: Some(self.scan(listing)),
+            folders: listing.folders.clone(),
+            skipped: listing
+                .skipped
+                .iter()
+                .map(|skipped| (skipped.name.clone(), skipped.reason.clone()))
+                .collect(),
+            swept: Some(Sweep {
+                at: Instant::now(),
+                cost: Duration::ZERO,
+            }),
+            behind: waiting.max(1),
+            index_avoided: freshness.index_avoided,
+            ..Freshness::default()
+        };
+        freshness.distrust_young_folders(self.now_nanos());
+        self.wake();
+    }
+
+    /// The committed index, unless it cannot be had: then the files themselves are searched.
+    fn committed_if_possible(&self, freshness: &mut Freshness) -> Option<Arc<dyn Snapshot>> {
+        if freshness
+            .index_avoided
+            .is_some_and(|until| until > Instant::now())
+        {
+            return None;
+        }
+        match self.committed() {
+            Ok(committed) => Some(committed),
+            Err(error) => {
+                tracing::warn!("the files are searched without the index: {error}");
+                freshness.index_avoided = Some(Instant::now() + AVOID_INDEX);
+                None
+            }
+        }
     }
 
     fn take_in_changes(
@@ -523,7 +588,7 @@ impl Engine {
 impl Freshness {
     /// How many files wait to be indexed, those apart that are gone.
     pub(super) fn waiting(&self) -> usize {
-        self.overlay.files.values().flatten().count()
+        self.behind + self.overlay.files.values().flatten().count()
     }
 
     /// How many names are no readable memories.
@@ -533,7 +598,37 @@ impl Freshness {
 
     /// Whether everything is committed and nothing is in flux.
     pub(super) fn is_settled(&self) -> bool {
-        self.swept.is_some() && self.overlay.files.is_empty() && self.unsettled.is_empty()
+        self.swept.is_some()
+            && self.behind == 0
+            && self.overlay.files.is_empty()
+            && self.unsettled.is_empty()
+    }
+
+    /// Whether the files themselves are searched, because the index says too little of them.
+    pub(super) fn is_behind(&self) -> bool {
+        self.behind > 0
+    }
+
+    /// Has the files themselves searched for a while.
+    pub(super) fn avoid_index(&mut self) {
+        *self = Freshness {
+            index_avoided: Some(Instant::now() + AVOID_INDEX),
+            ..Freshness::default()
+        };
+    }
+
+    /// Has the next operation look at everything.
+    pub(super) fn look_again(&mut self) {
+        self.swept = None;
+    }
+
+    /// A folder that was changed a moment ago may change again without its time changing.
+    fn distrust_young_folders(&mut self, now: i64) {
+        for (_, modified) in &mut self.folders {
+            if *modified > now - YOUNG_FOLDER_NANOS {
+                *modified = i64::MIN;
+            }
+        }
     }
 
     /// Whether everything was compared so long ago that it should be done again.

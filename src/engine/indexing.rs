@@ -3,6 +3,8 @@
 //! Whoever writes the index holds its lock, and nothing else for as long as that takes: searches
 //! go on meanwhile over the overlay.
 
+use std::time::Duration;
+
 use super::Engine;
 use super::EngineError;
 use super::freshness::Freshness;
@@ -46,6 +48,37 @@ impl Engine {
             }
             other => other.map(|()| true),
         }
+    }
+
+    /// Indexes everything that waits where that is too much for an overlay; searches go on over
+    /// the files meanwhile. `Ok(false)` if there was nothing to do, or another process does it.
+    pub(super) fn catch_up(&self) -> Result<bool, EngineError> {
+        if !self.freshness().is_behind() {
+            return Ok(false);
+        }
+        self.mending(|| {
+            let committed = self.committed()?;
+            let listing = self.store.list(Place::Files)?;
+            let verified = committed.verified().min(self.now_nanos());
+            let changes = Changes::between(&listing, committed.as_ref(), verified);
+            let Some(lock) = self.try_lock_index()? else {
+                return Ok(false);
+            };
+            let is_newest = self.index.snapshot(&Overlay::default())?.state() == committed.state();
+            if is_newest && !changes.is_empty() {
+                self.index_now(&lock, &changes, &mut |_| {})?;
+            }
+            drop(lock);
+            // The new state is read before anybody waits for it.
+            self.committed()?;
+            self.freshness().look_again();
+            Ok(true)
+        })
+    }
+
+    /// Proves a part of the index that nobody has proved for long; true once all of it is proved.
+    pub(super) fn check_index(&self, budget: Duration) -> Result<bool, EngineError> {
+        self.mending(|| Ok(self.index.check_some(budget, self.clock.now())?))
     }
 
     fn index_now(

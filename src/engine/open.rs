@@ -152,6 +152,11 @@ impl Engine {
         }
     }
 
+    /// Whether this process runs for long and does things in the background.
+    pub(super) fn has_background(&self) -> bool {
+        self.wake.get().is_some()
+    }
+
     /// What wakes the background from another thread.
     pub(super) fn waker(&self) -> Box<dyn Fn() + Send + Sync> {
         let wake = Arc::clone(&self.wake);

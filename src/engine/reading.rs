@@ -1,20 +1,23 @@
 //! Reads files into what is indexed.
 
+use std::sync::Arc;
 use std::time::Duration;
 use std::time::SystemTime;
 
 use rayon::prelude::*;
 
 use super::Engine;
-use crate::clock::Clock;
 use crate::files::Entry;
 use crate::files::FilesError;
+use crate::files::Listing;
 use crate::files::Place;
 use crate::files::Reader;
 use crate::files::Skipped;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Document;
 use crate::index::Indexed;
+use crate::index::Scan;
+use crate::index::Snapshot;
 use crate::model::Memory;
 use crate::model::Problem;
 use crate::model::Stem;
@@ -40,17 +43,28 @@ impl Engine {
     /// Reads the files `names`, on all cores where that pays; in the same order.
     pub(super) fn read_all(&self, names: &[&str]) -> Vec<Read> {
         let reader = self.store.reader(Place::Files);
-        let clock = self.clock.as_ref();
+        let now = self.now_nanos();
         if names.len() < 16 {
-            return names
-                .iter()
-                .map(|name| read(&reader, name, clock))
-                .collect();
+            return names.iter().map(|name| read(&reader, name, now)).collect();
         }
         names
             .par_iter()
-            .map(|name| read(&reader, name, clock))
+            .map(|name| read(&reader, name, now))
             .collect()
+    }
+
+    /// A view of the files themselves, for when the index says too little of them.
+    pub(super) fn scan(&self, listing: &Listing) -> Arc<dyn Snapshot> {
+        let entries = listing.entries.iter();
+        let files = entries.map(|entry| (entry.name.clone(), entry.stamp));
+        let reader = self.store.reader(Place::Files);
+        let now = self.now_nanos();
+        let document = move |name: &str| match read(&reader, name, now) {
+            Read::Document { document, .. } => Some(*document),
+            Read::Gone(_) | Read::Skipped(_) => None,
+        };
+        let scan = Scan::new(files.collect(), Box::new(document), &self.languages);
+        Arc::new(scan)
     }
 
     pub(super) fn now_nanos(&self) -> i64 {
@@ -58,10 +72,9 @@ impl Engine {
     }
 }
 
-/// Reads one file.
-pub(super) fn read(reader: &Reader, name: &str, clock: &dyn Clock) -> Read {
+/// Reads one file; `now` is a moment before.
+fn read(reader: &Reader, name: &str, now: i64) -> Read {
     let limit = MAX_INDEXED_BYTES as u64;
-    let now = clock.now().timestamp_nanos_opt().unwrap_or(i64::MAX);
     match reader.read(name, limit) {
         Ok(version) => {
             let Entry { stamp, changed, .. } = version.entry;

@@ -59,17 +59,18 @@ fn damage_of_the_index_is_found() {
 
 #[test]
 fn an_index_of_another_text_is_found() {
-    // Changed without a trace: same size, same time, same inode.
+    // Changed without a trace, while the clock said that this was long ago.
     let store = TestStore::new();
     store.put(ONE, one());
     let path = store.files().join(ONE);
     touch(&path, at("2026-05-01T00:00:00Z"));
-    let engine = store.engine();
+    let engine = store.engine_at(at("2100-01-01T00:00:00Z"));
     assert_eq!(holding(&engine, "heron"), [ONE]);
     engine.settle(true).unwrap();
     fs::write(&path, one().replace("heron", "eagle")).unwrap();
     touch(&path, at("2026-05-01T00:00:00Z"));
-    let proof = store.engine().verify().unwrap();
+    let later = store.engine_at(at("2100-01-02T00:00:00Z"));
+    let proof = later.verify().unwrap();
     assert_eq!(
         proof.index_faults,
         [format!("{ONE} is indexed with another text")]
