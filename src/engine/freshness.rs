@@ -68,6 +68,7 @@ pub(super) struct Freshness {
 #[derive(Clone, Copy)]
 struct Unsettled {
     is_missing: bool,
+    since: Instant,
     until: Instant,
 }
 
@@ -97,6 +98,9 @@ const HALF_WRITTEN_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a file may be gone before it is taken for deleted: editors take a file away for a
 /// moment before they put the new one in its place.
 const MISSING_PATIENCE: Duration = Duration::from_millis(60);
+/// How long it may be gone where other files of the folder change as well, so that nobody can tell
+/// when it went away.
+const LONGEST_MISSING: Duration = Duration::from_millis(500);
 /// How often it is looked for meanwhile.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Looks at the directory before a view is taken that somebody's commit may have overtaken.
@@ -764,20 +768,23 @@ impl Freshness {
     }
 
     /// Whether the last good text of `name` is to stand: until `patience` after the change that
-    /// was made so long ago, and in any case no longer than that after it was seen first.
+    /// was made so long ago, and in any case not for long after it was seen first.
     fn hold(&mut self, name: &str, patience: Duration, age: Option<Duration>) -> bool {
         let now = Instant::now();
         let left = patience.saturating_sub(age.unwrap_or_default());
-        let new = Unsettled {
-            is_missing: patience == MISSING_PATIENCE,
-            until: now + left,
+        let file = self.unsettled.entry(name.to_owned()).or_insert(Unsettled {
+            is_missing: false,
+            since: now,
+            until: now,
+        });
+        file.is_missing = patience == MISSING_PATIENCE;
+        // The folder of a missing file may change all the time, and a file never be finished.
+        let longest = if file.is_missing {
+            LONGEST_MISSING
+        } else {
+            HALF_WRITTEN_PATIENCE
         };
-        let file = self.unsettled.entry(name.to_owned()).or_insert(new);
-        if file.is_missing != new.is_missing {
-            // A file that comes and goes is not given new time with each step.
-            file.is_missing = new.is_missing;
-            file.until = file.until.min(new.until);
-        }
+        file.until = (now + left).min(file.since + longest);
         now < file.until
     }
 

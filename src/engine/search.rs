@@ -7,10 +7,14 @@ use super::Engine;
 use super::EngineError;
 use super::reading::parse;
 use crate::files::Place;
+use crate::files::Version;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index;
 use crate::index::Ask;
+use crate::index::Document;
+use crate::index::Indexed;
 use crate::index::Request;
+use crate::index::Scan;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::ranking::keyword::Keyword;
@@ -70,17 +74,33 @@ pub struct Counts {
     pub unreadable: usize,
 }
 
-/// How often a search begins anew because a hit changed while it ran.
-const MAX_TRIES: usize = 3;
-/// How long a search waits for hits that are being written anew.
+/// How long a search begins anew because its hits change while it runs.
 const PATIENCE: Duration = Duration::from_millis(150);
-/// How often it looks at them meanwhile.
+/// It does so for longer while a hit is not there, or says nothing, between two of its texts.
+const LONGEST: Duration = Duration::from_secs(1);
+/// It does so at least so often: on a busy machine one try may take long.
+const MIN_TRIES: usize = 5;
+/// How long it waits in between.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A search's answer, and which hits were not on disk as they were found.
+/// A search's answer, as far as the files are as they were found.
 struct Answer {
     thought: Thought,
+    /// The hits whose files are not.
     stale: Vec<String>,
+    /// Those of them that still are hits, by their present texts: where they belong.
+    changed: Vec<(usize, Hit)>,
+}
+
+impl Answer {
+    /// The answer with the hits that changed too fast to be found by what they hold now.
+    fn as_it_is(mut self) -> Thought {
+        for (place, hit) in self.changed {
+            let place = place.min(self.thought.hits.len());
+            self.thought.hits.insert(place, hit);
+        }
+        self.thought
+    }
 }
 
 impl Engine {
@@ -102,17 +122,18 @@ impl Engine {
             if answer.stale.is_empty() {
                 return Ok(answer.thought);
             }
+            let is_whole = answer.changed.len() == answer.stale.len();
+            let patience = if is_whole { PATIENCE } else { LONGEST };
+            if started.elapsed() > patience && tries >= MIN_TRIES {
+                return Ok(answer.as_it_is());
+            }
             stale = answer.stale;
-            // The last good text of a file found it, and the new one is on its way.
-            let is_in_flux = self.freshness().holds_one_of(&stale);
-            if is_in_flux && started.elapsed() < PATIENCE {
+            // Where its last good text found a file, the new one is on its way.
+            if tries > 1 || self.freshness().holds_one_of(&stale) {
                 match self.watch() {
                     Some(watch) => watch.wait(PAUSE),
                     None => std::thread::sleep(PAUSE),
                 }
-            } else if is_in_flux || tries >= MAX_TRIES {
-                // A file that changes faster than it can be read is left out in the end.
-                return Ok(answer.thought);
             }
         }
     }
@@ -169,30 +190,65 @@ impl Engine {
             hits: Vec::with_capacity(found.hits.len()),
             total: found.total,
         };
-        let mut stale = Vec::new();
-        for hit in found.hits {
+        let (mut stale, mut changed) = (Vec::new(), Vec::new());
+        for (place, hit) in found.hits.into_iter().enumerate() {
             // Previews need no more; the hash is that of the whole file all the same.
             let read = reader.read(&hit.name, MAX_INDEXED_BYTES as u64);
-            if !matches!(&read, Ok(version) if version.hash == hit.indexed.hash) {
+            let is_as_found = matches!(&read, Ok(version) if version.hash == hit.indexed.hash);
+            if !is_as_found {
                 stale.push(hit.name.clone());
             }
             let Ok(version) = read else { continue };
-            let is_as_found = version.hash == hit.indexed.hash;
-            if is_as_found
-                || self
-                    .freshness()
+            let memory = parse(&version.entry, &version.bytes);
+            let is_in_flux = || {
+                self.freshness()
                     .holds_one_of(std::slice::from_ref(&hit.name))
-            {
-                let matched = hit.matched.iter().map(|&at| keywords[at].0.clone());
-                thought.hits.push(Hit {
-                    memory: parse(&version.entry, &version.bytes),
-                    score: hit.score,
-                    matched: matched.collect(),
-                    name: hit.name,
-                });
+            };
+            if !is_as_found && !is_in_flux() && !self.is_hit(&request, version, &memory) {
+                continue;
+            }
+            let matched = hit.matched.iter().map(|&at| keywords[at].0.clone());
+            let hit = Hit {
+                score: hit.score,
+                matched: matched.collect(),
+                name: hit.name,
+                memory,
+            };
+            if is_as_found {
+                thought.hits.push(hit);
+            } else {
+                changed.push((place, hit));
             }
         }
-        Ok(Answer { thought, stale })
+        Ok(Answer {
+            thought,
+            stale,
+            changed,
+        })
+    }
+
+    /// Whether one text by itself answers `request`.
+    fn is_hit(&self, request: &Request<'_>, version: Version, memory: &Memory) -> bool {
+        let document = Document {
+            name: version.entry.name.clone(),
+            indexed: Indexed {
+                stamp: version.entry.stamp,
+                hash: version.hash,
+                racy: false,
+            },
+            memory: memory.clone(),
+            bytes: version.bytes,
+        };
+        let files = vec![(version.entry.name, version.entry.stamp)];
+        let read = Box::new(move |_: &str| Some(document.clone()));
+        let scan = Scan::new(files, read, &self.languages);
+        let request = Request {
+            limit: 1,
+            offset: 0,
+            ..*request
+        };
+        let found = index::Snapshot::search(&scan, &request, &|_| None);
+        found.is_ok_and(|found| !found.hits.is_empty())
     }
 }
 

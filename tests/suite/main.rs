@@ -17,6 +17,7 @@ mod index_files;
 mod keyword_properties;
 mod mcp;
 mod program;
+mod running;
 mod scan;
 mod session;
 mod support;

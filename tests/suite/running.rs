@@ -1,0 +1,310 @@
+//! Processes that run for long: what they see of others' changes, and who of them leads.
+
+use std::fs;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+use std::time::Instant;
+
+use memdir::clock::SystemClock;
+use memdir::engine::Background;
+use memdir::engine::Engine;
+use memdir::files::Lock;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::program::Home;
+use crate::session::Session;
+use crate::support::TestStore;
+use crate::support::holding;
+use crate::support::memory_text;
+use crate::support::new_memory;
+
+const ONE: &str = "20260101_000000_aaaaaaaa.md";
+const TWO: &str = "20260101_000000_bbbbbbbb.md";
+
+fn text(name: &str, content: &str) -> String {
+    memory_text(&name[16..24], "2026-01-01T00:00:00Z", content)
+}
+
+/// A store of [`ONE`], and an engine on it that runs for long and has looked at everything.
+fn running(store: &TestStore) -> (Arc<Engine>, Background) {
+    let engine = Engine::open(store.options(), Box::new(SystemClock)).unwrap();
+    let engine = Arc::new(engine);
+    let background = Background::start(&engine).unwrap();
+    (engine, background)
+}
+
+fn store_of_one() -> TestStore {
+    let store = TestStore::new();
+    store.put(ONE, text(ONE, "a heron\n"));
+    store
+}
+
+/// Waits for something that no event tells, longer than it takes on the busiest machine.
+#[track_caller]
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < Duration::from_secs(30), "never: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[track_caller]
+fn until_holding(engine: &Engine, word: &str, names: &[&str]) {
+    until(&format!("{word} in {names:?}"), || {
+        holding(engine, word) == names
+    });
+}
+
+/// Who leads, as a process that only looks sees it.
+fn leader(home: &Home) -> Value {
+    home.run(&["status", "--json"]).json()["watcher"].clone()
+}
+
+#[test]
+fn what_other_programs_do_is_seen() {
+    let store = store_of_one();
+    let (engine, _background) = running(&store);
+    until_holding(&engine, "heron", &[ONE]);
+    store.put(TWO, text(TWO, "an egret\n"));
+    until_holding(&engine, "egret", &[TWO]);
+    let mut file = fs::File::options()
+        .append(true)
+        .open(store.files().join(TWO))
+        .unwrap();
+    file.write_all(b"and a stork\n").unwrap();
+    until_holding(&engine, "stork", &[TWO]);
+    fs::rename(store.files().join(TWO), store.files().join("other.md")).unwrap();
+    until_holding(&engine, "stork", &["other.md"]);
+    fs::remove_file(store.files().join("other.md")).unwrap();
+    until_holding(&engine, "stork", &[]);
+    assert_eq!(holding(&engine, "heron"), [ONE]);
+}
+
+#[test]
+fn folders_that_come_and_go_are_seen() {
+    let store = store_of_one();
+    let (engine, _background) = running(&store);
+    until_holding(&engine, "heron", &[ONE]);
+    // Made elsewhere and moved in whole: no event tells of the file in it.
+    let elsewhere = store.root().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join(TWO), text(TWO, "an egret\n")).unwrap();
+    fs::rename(&elsewhere, store.files().join("2026")).unwrap();
+    let inside = format!("2026/{TWO}");
+    until_holding(&engine, "egret", &[&inside]);
+    fs::write(store.files().join(&inside), text(TWO, "a stork\n")).unwrap();
+    until_holding(&engine, "stork", &[&inside]);
+    fs::remove_dir_all(store.files().join("2026")).unwrap();
+    until_holding(&engine, "stork", &[]);
+}
+
+#[test]
+fn a_memory_folder_that_is_replaced_is_followed() {
+    let store = store_of_one();
+    let (engine, _background) = running(&store);
+    until_holding(&engine, "heron", &[ONE]);
+    fs::rename(store.files(), store.root().join("old")).unwrap();
+    until_holding(&engine, "heron", &[]);
+    fs::create_dir(store.files()).unwrap();
+    store.put(TWO, text(TWO, "an egret\n"));
+    until_holding(&engine, "egret", &[TWO]);
+    fs::write(store.files().join(TWO), text(TWO, "a stork, in place\n")).unwrap();
+    until_holding(&engine, "stork", &[TWO]);
+}
+
+#[test]
+fn a_change_of_this_process_needs_no_event() {
+    let store = store_of_one();
+    let (engine, _background) = running(&store);
+    for number in 0..50 {
+        let word = format!("word{number}x");
+        let stem = engine.remember(new_memory(&word), None).unwrap().stem;
+        assert_eq!(holding(&engine, &word), [format!("{stem}.md")]);
+        engine.forget(stem.as_str()).unwrap();
+        assert_eq!(holding(&engine, &word), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn the_last_good_text_stands_while_a_file_is_written_anew() {
+    let store = store_of_one();
+    let (engine, _background) = running(&store);
+    until_holding(&engine, "heron", &[ONE]);
+    let path = store.files().join(ONE);
+    let new = text(ONE, "an egret\n");
+    let mut file = fs::File::create(&path).unwrap(); // As `> file` does: empty from now on.
+    assert_eq!(holding(&engine, "heron"), [ONE]);
+    let (begun, rest) = new.split_at(30);
+    file.write_all(begun.as_bytes()).unwrap();
+    assert_eq!(holding(&engine, "heron"), [ONE]);
+    file.write_all(rest.as_bytes()).unwrap();
+    until_holding(&engine, "egret", &[ONE]);
+    assert_eq!(holding(&engine, "heron"), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_that_stays_half_written_is_taken_for_what_it_is() {
+    let store = store_of_one();
+    let (engine, _background) = running(&store);
+    until_holding(&engine, "heron", &[ONE]);
+    fs::write(store.files().join(ONE), "---\nid: aaaaaaaa\nan egret\n").unwrap();
+    until_holding(&engine, "heron", &[]);
+    assert_eq!(holding(&engine, "egret"), [ONE]);
+    let file = format!("files/{ONE}");
+    let findings = engine.status().unwrap().findings;
+    assert!(
+        findings.iter().any(|finding| finding.file == file),
+        "{findings:?}"
+    );
+}
+
+#[test]
+fn a_file_that_is_replaced_by_way_of_a_backup_is_never_missed() {
+    let store = store_of_one();
+    let (engine, _background) = running(&store);
+    until_holding(&engine, "heron", &[ONE]);
+    let path = store.files().join(ONE);
+    let backup = store.files().join(format!("{ONE}~"));
+    let (missed, longest_gap) = std::thread::scope(|scope| {
+        let editor = scope.spawn(|| {
+            let gaps = (0..40).map(|number| {
+                let gone = Instant::now();
+                fs::rename(&path, &backup).unwrap();
+                std::thread::sleep(Duration::from_millis(3));
+                fs::write(&path, text(ONE, &format!("a heron, {number}\n"))).unwrap();
+                fs::remove_file(&backup).unwrap();
+                let gap = gone.elapsed();
+                std::thread::sleep(Duration::from_millis(20));
+                gap
+            });
+            gaps.max().unwrap()
+        });
+        let mut missed = 0;
+        while !editor.is_finished() {
+            missed += usize::from(holding(&engine, "heron") != [ONE]);
+        }
+        (missed, editor.join().unwrap())
+    });
+    // On a machine that let the editor sleep for longer, the file was gone for good.
+    assert!(
+        missed == 0 || longest_gap > Duration::from_millis(50),
+        "{missed}"
+    );
+}
+
+#[test]
+fn a_large_store_without_an_index_is_searched_at_once_and_indexed_in_the_background() {
+    let store = TestStore::new();
+    for number in 0..400 {
+        let name = format!("20260101_000000_c{number:07x}.md");
+        store.put(&name, text(&name, &format!("a heron word{number}x\n")));
+    }
+    let (engine, _background) = running(&store);
+    assert_eq!(holding(&engine, "heron").len(), 400);
+    assert_eq!(holding(&engine, "word7x").len(), 1);
+    until("everything is indexed", || {
+        let counts = engine.counts();
+        holding(&engine, "heron").len() == 400 && counts.indexed == 400 && counts.waiting == 0
+    });
+    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+}
+
+#[test]
+fn a_damaged_index_that_nobody_may_mend_now_is_done_without() {
+    let store = store_of_one();
+    let engine = store.engine();
+    assert_eq!(holding(&engine, "heron"), [ONE]);
+    engine.settle(true).unwrap();
+    drop(engine);
+    fs::write(store.index().join("meta.json"), "{").unwrap();
+    let lock = Lock::try_take(&store.state().join("writer.lock")).unwrap();
+    assert!(lock.is_some());
+    let engine = store.engine();
+    assert_eq!(holding(&engine, "heron"), [ONE]);
+    assert_eq!(engine.recall(&["aaaaaaaa".to_owned()]).len(), 1);
+    drop(lock);
+    let later = store.engine();
+    assert_eq!(holding(&later, "heron"), [ONE]);
+    later.settle(true).unwrap();
+    assert_eq!(later.verify().unwrap().index_faults, Vec::<String>::new());
+}
+
+#[test]
+fn one_process_leads_and_the_next_takes_over_when_it_is_killed() {
+    let home = Home::new();
+    home.put(ONE, text(ONE, "a heron\n"));
+    let mut first = Session::on(&home);
+    let process = json!(first.child.id());
+    until("the first leads", || leader(&home)["process"] == process);
+    let second = Session::on(&home);
+    assert_eq!(leader(&home)["process"], process);
+    first.child.kill().unwrap();
+    first.child.wait().unwrap();
+    let process = json!(second.child.id());
+    until("the second leads", || leader(&home)["process"] == process);
+    assert!(
+        leader(&home)["mode"]
+            .as_str()
+            .is_some_and(|mode| mode == "events")
+    );
+}
+
+#[test]
+fn the_word_of_a_leader_that_is_gone_counts_for_nothing() {
+    let home = Home::new();
+    home.put(ONE, text(ONE, "a heron\n"));
+    for number in 0..5 {
+        let mut session = Session::on(&home);
+        until("it leads", || {
+            leader(&home)["process"] == json!(session.child.id())
+        });
+        // It has just said that everything is indexed; now it is gone, and a file changes in place.
+        session.child.kill().unwrap();
+        session.child.wait().unwrap();
+        fs::write(
+            home.files().join(ONE),
+            text(ONE, &format!("an egret{number}x\n")),
+        )
+        .unwrap();
+        let word = format!("egret{number}x");
+        assert_eq!(home.run(&["think", "-k", &word]).code, 0, "{word}");
+    }
+    assert_eq!(leader(&home), Value::Null);
+}
+
+#[test]
+fn a_folder_of_derived_things_that_is_deleted_comes_back() {
+    let store = store_of_one();
+    let (engine, _background) = running(&store);
+    until("it leads", || engine.status().unwrap().leader.is_some());
+    fs::remove_dir_all(store.state()).unwrap();
+    store.put(TWO, text(TWO, "an egret\n"));
+    until_holding(&engine, "egret", &[TWO]);
+    assert_eq!(holding(&engine, "heron"), [ONE]);
+    until("it leads again", || {
+        engine.status().unwrap().leader.is_some()
+    });
+    until("everything is indexed", || {
+        engine.status().unwrap().waiting == 0
+    });
+    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+}
+
+#[test]
+fn answers_say_what_they_rest_on() {
+    let home = Home::new();
+    home.put(ONE, text(ONE, "a heron\n"));
+    fs::create_dir(home.files().join("folder.md")).unwrap();
+    let ran = home.run(&["think", "-k", "heron", "--json"]);
+    let said: Value = serde_json::from_str(ran.stderr.trim()).unwrap();
+    assert_eq!(said["files"], 2);
+    assert_eq!(said["unreadable"], 1);
+    let sum = said["indexed"].as_u64().unwrap() + said["waiting"].as_u64().unwrap();
+    assert_eq!(sum, 1);
+    let status = home.run(&["status", "--json"]).json();
+    assert_eq!(status["unreadable"], 1);
+    assert_eq!(status["watcher"], Value::Null);
+}
