@@ -185,6 +185,8 @@ fn start_log(config: &Config) {
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .without_time()
+        // It would be told by a panic, in the middle of whatever the line was about.
+        .log_internal_errors(false)
         .try_init(); // A second one is a test's; the first stays.
 }
 

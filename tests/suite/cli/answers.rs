@@ -453,3 +453,24 @@ fn a_reader_that_goes_away_is_no_error() {
     check(&["completions", "zsh"]);
     check(&["man"]);
 }
+
+#[test]
+fn a_log_that_nobody_takes_is_no_error() {
+    let home = Home::new();
+    let name = "20260101_000000_aaaaaaaa.md";
+    home.put(
+        name,
+        crate::support::memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", "a needle\n"),
+    );
+    // The index cannot be made there, which is worth a warning.
+    home.write("store/.memdir", "");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = home
+        .command(&["think", "needle"])
+        .stderr(writer)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8(output.stdout).unwrap().contains("needle"));
+}
