@@ -89,6 +89,7 @@ class Reader:
     def __init__(self, root, names, folder):
         self.root, self.names, self.cwd = root, names, folder
         self.operations = []
+        self.known_derived = set()
         # Descriptor → [path of a folder, or file number, and position; None appends]
         self.open = {}
         self.next_file = 1 + max([0, *names.values()])
@@ -122,7 +123,7 @@ class Reader:
 
     def derived_files(self):
         derived = os.path.join(self.root, ".memdir") + "/"
-        self.known_derived = getattr(self, "known_derived", set())
+        """Files that have, or had, a name in `.memdir`."""
         self.known_derived |= {file for path, file in self.names.items() if path.startswith(derived) and file != FOLDER}
         return self.known_derived
 

@@ -13,7 +13,7 @@ OLD = "20260101_000000_aaaaaaaa"
 OLD_TEXT = memory_text(OLD, "The old text.\n").encode()
 NEW_TEXT = OLD_TEXT.replace(b"topics: [old]\n", b"topics: [old]\ntitle: New\n")
 # Longer than a page and than most buffers, so that it can be torn.
-BODY = "x" * 20_000 + " the end"
+BODY = "yak ibex pony " * 640 + "the end"
 
 
 class Deed:

@@ -1,14 +1,15 @@
-"""What all fault sets share: the tally, stores, commands, and a client of the MCP server.
+"""What all fault sets share: the tally, stores, commands, processes.
 
 Promises: everything lies below two working folders that the caller removes, no command sees the
 settings of whoever runs the harness, and no wait is without a deadline. What counts as a loss is
 decided by the sets.
 """
+import contextlib
 import dataclasses
+import fcntl
 import json
 import os
 import random
-import select
 import shutil
 import signal
 import subprocess
@@ -217,7 +218,7 @@ def environment(setting, **more):
     return {**clean, "HOME": home, "MEMDIR_NAMESPACE": "global", "TZ": "UTC", "LC_ALL": "C", **more}
 
 
-def run(line, setting, *, text=None, within=HANGS_AFTER, env=None, folder=None, stdout=subprocess.PIPE):
+def run(line, setting, *, text=None, within=HANGS_AFTER, env=None, folder=None, stdout=subprocess.PIPE, user=None):
     """Runs a command to its end, or ends it and all that it started when its time is over."""
     process = subprocess.Popen(
         line,
@@ -227,6 +228,7 @@ def run(line, setting, *, text=None, within=HANGS_AFTER, env=None, folder=None, 
         env=environment(setting, **(env or {})),
         cwd=folder or setting.work,
         start_new_session=True,
+        **as_user(user),
     )
     try:
         out, err = process.communicate(text.encode() if text is not None else None, timeout=within)
@@ -236,6 +238,11 @@ def run(line, setting, *, text=None, within=HANGS_AFTER, env=None, folder=None, 
         out, err = process.communicate()
         code = None
     return Done(code, (out or b"").decode(errors="replace"), err.decode(errors="replace"))
+
+
+def as_user(user):
+    """What starts a process as another user; needs root."""
+    return {} if user is None else {"user": user, "group": user, "extra_groups": []}
 
 
 def wait_until(condition, within=HANGS_AFTER, pause=0.01):
@@ -268,113 +275,67 @@ def soundness(store, names=None):
     return found
 
 
-# ---- the MCP server
+# ---- processes
 
 
-class Server:
-    """A running `memdir mcp` and its only client."""
+def children(pid):
+    """The ids of the processes that a process started and that are still there."""
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children") as file:
+            found += file.read().split()
+    return found
 
-    def __init__(self, store, *, before=(), env=None, ready=True):
-        self.store = store
-        self.errors = tempfile.TemporaryFile(dir=store.setting.work)
-        self.buffer = b""
-        self.number = 0
-        self.process = subprocess.Popen(
-            [*before, store.setting.program, "--store", store.root, "mcp"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.errors,
-            env=environment(store.setting, **(env or {})),
-            cwd=store.setting.work,
-        )
-        self.pid = self.process.pid
-        if ready:
-            self.answer(self.ask("initialize", {
-                "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "faults", "version": "1"},
-            }))
 
-    def send(self, message):
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        self.process.stdin.flush()
+def is_locked(path):
+    """Whether some process holds the lock file at `path`."""
+    try:
+        with open(path) as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
 
-    def ask(self, method, params):
-        """Sends a request and returns its number, for `answer`."""
-        self.number += 1
-        self.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
-        return self.number
 
-    def answer(self, number, within=HANGS_AFTER):
-        """The result of a request; answers to others are passed over."""
-        deadline = time.monotonic() + within
-        while True:
-            while b"\n" in self.buffer:
-                line, self.buffer = self.buffer.split(b"\n", 1)
-                message = json.loads(line)
-                if message.get("id") == number:
-                    return message
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
-                raise Failed(f"the server did not answer within {within} s")
-            read = os.read(self.process.stdout.fileno(), 1 << 16)
-            if not read:
-                raise Failed(f"the server ended: {self.said()[-300:]}")
-            self.buffer += read
+@contextlib.contextmanager
+def stopped(store, words, call, touching):
+    """A command that was stopped right after its first `call` on a path with `touching` in it.
 
-    def call(self, tool, within=HANGS_AFTER, **arguments):
-        """A tool's reply: whether it failed, its text as JSON, and its structured form."""
-        return self.reply(self.ask_tool(tool, **arguments), within)
+    Yields its process id; None where strace is missing. Ends the process at last.
+    """
+    if not shutil.which("strace"):
+        yield None
+        return
+    line = [store.setting.program, "--store", store.root, *words]
+    trace = os.path.join(store.setting.folder("trace"), "trace")
+    strace = ["strace", "-f", "-q", "-y", "-o", trace, "-e", f"trace={call}"]
+    # On a copy, for it shall be stopped before it has done anything.
+    copy = store.root + "-copy"
+    shutil.copytree(store.root, copy)
+    recorded = run([*strace, store.setting.program, "--store", copy, *words], store.setting)
+    shutil.rmtree(copy)
+    with open(trace, errors="replace") as lines:
+        calls = [line for line in lines if f" {call}(" in line]
+    numbers = [number for number, line in enumerate(calls, 1) if touching in line]
+    if not numbers:
+        raise Failed(f"{words} never calls {call} on {touching}: {recorded.err[:200]}")
+    inject = ["-e", f"inject={call}:signal=SIGSTOP:when={numbers[0]}"]
+    process = subprocess.Popen(
+        [*strace, *inject, *line], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=environment(store.setting), cwd=store.setting.work, start_new_session=True,
+    )
+    try:
+        if not wait_until(lambda: "stopped by SIGSTOP" in read_text(trace)):
+            raise Failed(f"{words} was not stopped at {call}")
+        yield int(children(process.pid)[0])
+    finally:
+        # Also what is stopped ends by this.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
-    def ask_tool(self, tool, **arguments):
-        return self.ask("tools/call", {"name": tool, "arguments": arguments})
 
-    def reply(self, number, within=HANGS_AFTER):
-        message = self.answer(number, within)
-        if "result" not in message:
-            raise Failed(f"a call was answered with {message}")
-        result = message["result"]
-        return bool(result.get("isError")), json.loads(result["content"][0]["text"]), result.get("structuredContent")
-
-    def remember(self, content, **arguments):
-        """The id of the new memory, or None and the reason."""
-        given = {"agent": "a", "user": "u", "topics": ["new"], "content": content, **arguments}
-        failed, reply, _ = self.call("remember", **given)
-        return (None, reply["message"]) if failed else (reply["memory_id"], "")
-
-    def think(self, word):
-        """The ids of the best memories with the keyword, or None and the reason."""
-        failed, reply, _ = self.call("think", keywords=[word])
-        return (None, str(reply)) if failed else ([hit["id"] for hit in reply], "")
-
-    def count(self, word):
-        """How many memories have the keyword, or the reason why nobody knows."""
-        failed, reply, structured = self.call("think", keywords=[word])
-        return str(reply) if failed else structured["total"]
-
-    def said(self):
-        """What the server wrote to its standard error so far."""
-        self.errors.seek(0)
-        return self.errors.read().decode(errors="replace")
-
-    def close_input(self):
-        """Closes its input and returns how long it went on, in seconds; ends it if it hangs."""
-        begun = time.monotonic()
-        try:
-            self.process.stdin.close()
-        except BrokenPipeError:
-            pass
-        try:
-            self.process.wait(HANGS_AFTER)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        return time.monotonic() - begun
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self.process.stdout.close()
-        self.errors.close()
+def read_text(path):
+    with open(path, errors="replace") as file:
+        return file.read()

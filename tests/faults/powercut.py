@@ -65,7 +65,7 @@ def cut(setting, tally, deed, subject=None):
     if subject is None:
         random = setting.random("powercut " + deed.name)
         chosen = random.sample(states, min(len(states), LAID_OUT[setting.long]))
-        work = [(tree, acknowledged, disk.random_derived(operations, end, random)) for tree, acknowledged, end in chosen]
+        work = [(tree, said, disk.random_derived(operations, end, random)) for tree, said, end in chosen]
         with concurrent.futures.ThreadPoolExecutor(setting.jobs) as pool:
             for found in pool.map(lambda state: start_on(setting, deed, *state), work):
                 for fault in found:

@@ -9,6 +9,7 @@ import collections
 import os
 import re
 import threading
+import time
 
 import harness
 from deeds import is_whole
@@ -60,9 +61,10 @@ def race_to_remember(setting, tally, subject=None, writers=None, each=None):
 
     def searcher():
         while not over.is_set():
-            before = len(acknowledged)
+            before, begun = len(acknowledged), time.monotonic()
             done = store.run("think", "--json", "--keywords", "writer", "--limit", "1")
             readings["searches"] += 1
+            readings["slowest"] = max(readings["slowest"], time.monotonic() - begun)
             # 1: nothing is found.
             if done.code not in (0, 1) or (before and done.code):
                 tally.loss(f"think beside writers: {done.code} {done.err.strip()[:150]}")
@@ -83,7 +85,7 @@ def race_to_remember(setting, tally, subject=None, writers=None, each=None):
         tally.check(not harness.leftovers(store.tree()), "temporary files are left behind")
     tally.note(
         f"{writers} writers: {len(acknowledged)} of {writers * each} acknowledged, {len(texts)} there; meanwhile "
-        f"{readings['files']} files read, {readings['searches']} searches"
+        f"{readings['files']} files read, {readings['searches']} searches, the slowest {readings['slowest']:.1f} s"
     )
     store.remove()
 
@@ -124,7 +126,8 @@ def race_to_update(setting, tally):
         tally.check(kept, f"an acknowledged update is gone: {FIELDS[number]}={value}")
     for fault in harness.soundness(store):
         tally.loss(f"after updates: {fault}")
-    tally.note(f"{len(FIELDS)} writers of one memory: {len(FIELDS) * rounds} updates, {busy['busy']} told that it is busy")
+    updates = len(FIELDS) * rounds
+    tally.note(f"{len(FIELDS)} writers of one memory: {updates} updates, {busy['busy']} told that it is busy")
     store.remove()
 
 

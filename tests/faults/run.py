@@ -23,7 +23,12 @@ SETS = [
     "sweep",
     "powercut",
     "full",
+    "readonly",
     "race",
+    "editors",
+    "checkout",
+    "limits",
+    "ending",
 ]
 # Only with --long, or if asked for by name.
 LONG_SETS = ["shutdown"]

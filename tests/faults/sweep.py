@@ -27,8 +27,9 @@ DURABLE = {"write", "pwrite64", "writev", "fsync", "fdatasync", "rename", "renam
 READING = {"read", "pread64", "statx", "newfstatat", "getdents64", "fcntl", "flock", "close"}
 ERRORS = ["EIO", "ENOSPC", "EACCES", "EMFILE", "EDQUOT", "EROFS", "EINTR"]
 SHORT_ERRORS = ["EIO"]
-# Of the calls in `.memdir` the short set takes one in so many, others in each run of another seed.
-SHORT_SHARE = 4
+# Of the calls in `.memdir`, and of those that read memories, the short set takes one in so many;
+# others with another seed.
+SHORT_SHARE, SHORT_READING_SHARE = 6, 2
 
 
 def run(setting, tally):
@@ -37,16 +38,17 @@ def run(setting, tally):
         return
     errors = ERRORS if setting.long else SHORT_ERRORS
     for deed in deeds.ALL:
-        sweep(setting, tally, deed, errors, share=1 if setting.long else SHORT_SHARE)
+        sweep(setting, tally, deed, errors, shares=(1, 1) if setting.long else (SHORT_SHARE, SHORT_READING_SHARE))
 
 
-def sweep(setting, tally, deed, errors, share=1, subject=None):
+def sweep(setting, tally, deed, errors, shares=(1, 1), subject=None):
     """Sweeps over one deed of `subject`, words before `--store`; the program itself if absent."""
     subject = subject or [setting.program]
     random = setting.random("sweep " + deed.name)
     points = []
     for call, number, of_memories, is_change in recorded_calls(setting, deed, subject):
-        if not of_memories and random.randrange(share):
+        share = shares[0] if not of_memories else shares[1] if not is_change else 1
+        if random.randrange(share):
             continue
         if is_change:
             points.append((call, number, of_memories, "kill"))
