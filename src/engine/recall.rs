@@ -69,8 +69,18 @@ impl Engine {
     }
 }
 
-/// The id in a text that somebody pasted: links, file names, references.
+/// The id in a text that somebody pasted, with the small letters of stems and handles.
 pub(super) fn plain_id(text: &str) -> String {
+    let id = stripped(text);
+    if id.is_ascii() && id.len() <= 24 {
+        id.to_lowercase()
+    } else {
+        id.to_owned()
+    }
+}
+
+/// The id in a text that somebody pasted: a link, a file name, a reference.
+fn stripped(text: &str) -> &str {
     let id = text.trim();
     let id = id.strip_prefix("memory://").unwrap_or(id);
     let id = id
@@ -81,18 +91,16 @@ pub(super) fn plain_id(text: &str) -> String {
         .strip_prefix("files/")
         .or_else(|| id.strip_prefix("archive/"))
         .unwrap_or(id);
-    let id = id.strip_suffix(".md").unwrap_or(id);
-    if id.is_ascii() && id.len() <= 24 {
-        id.to_lowercase()
-    } else {
-        id.to_owned()
-    }
+    id.strip_suffix(".md").unwrap_or(id)
 }
 
 /// The memories that an id could mean, best kind of match first.
 struct Matches {
     id: String,
+    /// The same with its capital letters.
+    written: String,
     by_path: Vec<(Stem, String)>,
+    as_written: Vec<(Stem, String)>,
     exact: Vec<(Stem, String)>,
     by_handle: Vec<(Stem, String)>,
     by_prefix: Vec<(Stem, String)>,
@@ -102,7 +110,9 @@ impl Matches {
     fn new(id: &str) -> Matches {
         Matches {
             id: plain_id(id),
+            written: stripped(id).to_owned(),
             by_path: Vec::new(),
+            as_written: Vec::new(),
             exact: Vec::new(),
             by_handle: Vec::new(),
             by_prefix: Vec::new(),
@@ -113,12 +123,14 @@ impl Matches {
         let path = name.strip_suffix(".md").unwrap_or(name);
         let stem = path.rsplit('/').next().unwrap_or(path);
         // A path names one file even where two folders hold a file of one name.
-        if path == self.id && path != stem {
+        if path == self.written && path != stem {
             self.by_path.push((stem_of(name), name.to_owned()));
         }
         let is_exact = stem == self.id || (stem.is_ascii() && stem.eq_ignore_ascii_case(&self.id));
         let handle = stem.get(16..).filter(|_| stem.len() == 24);
-        let list = if is_exact {
+        let list = if stem == self.written {
+            &mut self.as_written
+        } else if is_exact {
             &mut self.exact
         } else if handle == Some(&self.id) {
             &mut self.by_handle
@@ -134,7 +146,13 @@ impl Matches {
     }
 
     fn only(self) -> Result<(Stem, String), EngineError> {
-        let found = [self.by_path, self.exact, self.by_handle, self.by_prefix];
+        let found = [
+            self.by_path,
+            self.as_written,
+            self.exact,
+            self.by_handle,
+            self.by_prefix,
+        ];
         let Some(mut best) = found.into_iter().find(|list| !list.is_empty()) else {
             return Err(EngineError::NotFound(self.id));
         };

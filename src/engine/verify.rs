@@ -247,11 +247,10 @@ fn dangling(live: &Seen, archived: &Seen) -> Vec<Finding> {
         return Vec::new();
     }
     let stems = live.stems.iter().chain(&archived.stems);
-    let mut known: HashSet<&str> = HashSet::new();
-    for stem in stems {
-        known.insert(stem.as_str());
-        known.insert(stem.short());
-    }
+    // Short names are found whatever their letters' case.
+    let known: HashSet<String> = stems
+        .flat_map(|stem| [plain_id(stem.as_str()), stem.short().to_owned()])
+        .collect();
     let mut findings = Vec::new();
     for Reference { name, key, to } in &live.references {
         let id = plain_id(to);
@@ -261,7 +260,7 @@ fn dangling(live: &Seen, archived: &Seen) -> Vec<Finding> {
                 key: (*key).to_owned(),
                 what: "names the memory itself".to_owned(),
             }
-        } else if known.contains(id.rsplit('/').next().unwrap_or(&id)) {
+        } else if known.contains(&plain_id(id.rsplit('/').next().unwrap_or(&id))) {
             continue;
         } else {
             Problem::DanglingReference {

@@ -168,8 +168,8 @@ mod tests {
     }
 
     #[test]
-    fn a_million_stems_of_one_day_do_not_collide() {
-        // Handles alone would (50 % at 77,163); the second in the name keeps them apart.
+    fn a_million_stems_of_one_day_do_not_collide_although_their_handles_do() {
+        // Handles alone do (50 % at 77,163); the second in the name keeps them apart.
         let day = DateTime::parse_from_rfc3339("2026-01-14T00:00:00Z")
             .unwrap()
             .to_utc();
@@ -180,5 +180,9 @@ mod tests {
         stems.dedup();
         // Twelve writes a second for a day: the expected number of collisions is 0.002.
         assert!(stems.len() >= 999_999, "{} distinct stems", stems.len());
+        let mut handles: Vec<&str> = stems.iter().map(|stem| &stem[16..]).collect();
+        handles.sort_unstable();
+        handles.dedup();
+        assert!(handles.len() < 999_999, "{} handles", handles.len());
     }
 }

@@ -181,8 +181,7 @@ const DAMAGES: [(&str, &str); 35] = [
 fn code_of(problem: &str) -> &'static str {
     let known = DAMAGES.iter().find(|(name, _)| *name == problem);
     match problem {
-        _ if problem.starts_with("conflict copy of") => "conflict-copy",
-        "conflict copy" => "foreign-name",
+        _ if problem.starts_with("conflict copy") => "conflict-copy",
         _ if problem.starts_with("handle ") => "same-handle",
         _ => known.unwrap_or_else(|| panic!("no code for `{problem}`")).1,
     }
