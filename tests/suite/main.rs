@@ -12,6 +12,7 @@ mod core_dialect;
 mod files_safety;
 mod fixtures;
 mod format_properties;
+mod formats;
 mod freshness;
 mod identity;
 mod index_files;
