@@ -12,6 +12,7 @@ mod freshness;
 mod grep;
 mod indexing;
 mod leader;
+mod looking;
 mod maintain;
 mod mend;
 mod open;

@@ -1,9 +1,16 @@
 //! From what a memory is called to the memory.
 
+use std::time::Duration;
+use std::time::Instant;
+
 use super::Engine;
 use super::EngineError;
+use super::freshness::HALF_WRITTEN_PATIENCE;
+use super::reading::age;
+use super::reading::is_half_written;
 use super::reading::parse;
 use super::reading::stem_of;
+use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::Listing;
 use crate::files::Place;
@@ -16,6 +23,16 @@ use crate::model::Stem;
 pub enum Recalled {
     Found { memory: Box<Memory>, name: String },
     Failed { id: String, error: EngineError },
+}
+
+/// How long a file is waited for that is being written at this moment.
+const PATIENCE: Duration = Duration::from_millis(150);
+
+/// Whether a file is half-written, by somebody who may be at it still.
+fn is_being_written(version: &Version) -> bool {
+    let Entry { stamp, .. } = version.entry;
+    let is_young = age(stamp.modified).is_none_or(|age| age < HALF_WRITTEN_PATIENCE);
+    is_young && is_half_written(&parse(&version.entry, &version.bytes))
 }
 
 /// Shorter texts are no prefixes: they would name too much by accident.
@@ -38,13 +55,23 @@ impl Engine {
             .collect()
     }
 
-    /// Reads the file of the memory called `id`.
+    /// Reads the file of the memory called `id`; waits a moment for one that is being written.
     pub(super) fn read(&self, id: &str) -> Result<(String, Version), EngineError> {
-        let (_, name) = self.resolve(id)?;
-        match self.store.reader(Place::Files).read(&name, u64::MAX) {
-            Ok(version) => Ok((name, version)),
-            Err(FilesError::Missing { .. }) => Err(EngineError::NotFound(id.to_owned())),
-            Err(error) => Err(error.into()),
+        let started = Instant::now();
+        loop {
+            // Waits as well until it is clear whether a missing file comes back.
+            let (_, name) = self.resolve(id)?;
+            let is_patient = started.elapsed() < PATIENCE;
+            match self.store.reader(Place::Files).read(&name, u64::MAX) {
+                Ok(version) if is_patient && is_being_written(&version) => {}
+                Ok(version) => return Ok((name, version)),
+                Err(FilesError::Missing { .. }) if is_patient => {}
+                Err(FilesError::Missing { .. }) => {
+                    return Err(EngineError::NotFound(id.to_owned()));
+                }
+                Err(error) => return Err(error.into()),
+            }
+            self.pause();
         }
     }
 

@@ -80,8 +80,6 @@ const PATIENCE: Duration = Duration::from_millis(150);
 const LONGEST: Duration = Duration::from_secs(1);
 /// It does so at least so often: on a busy machine one try may take long.
 const MIN_TRIES: usize = 5;
-/// How long it waits in between.
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// A search's answer, as far as the files are as they were found.
 struct Answer {
@@ -94,7 +92,7 @@ struct Answer {
 
 impl Answer {
     /// The answer with the hits that changed too fast to be found by what they hold now.
-    fn as_it_is(mut self) -> Thought {
+    fn with_changed(mut self) -> Thought {
         for (place, hit) in self.changed {
             let place = place.min(self.thought.hits.len());
             self.thought.hits.insert(place, hit);
@@ -125,15 +123,12 @@ impl Engine {
             let is_whole = answer.changed.len() == answer.stale.len();
             let patience = if is_whole { PATIENCE } else { LONGEST };
             if started.elapsed() > patience && tries >= MIN_TRIES {
-                return Ok(answer.as_it_is());
+                return Ok(answer.with_changed());
             }
             stale = answer.stale;
             // Where its last good text found a file, the new one is on its way.
             if tries > 1 || self.freshness().holds_one_of(&stale) {
-                match self.watch() {
-                    Some(watch) => watch.wait(PAUSE),
-                    None => std::thread::sleep(PAUSE),
-                }
+                self.pause();
             }
         }
     }

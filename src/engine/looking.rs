@@ -1,0 +1,540 @@
+//! Makes every answer agree with the files.
+//!
+//! The index is one committed state; what is different on disk lies in an overlay that searches
+//! see at once. What is different is learned in three ways: names that this process changed
+//! itself; names that a watch tells, in a process that runs for long; and where nothing watches,
+//! the folders' times on every operation and a sweep over all stamps, at most a second apart and
+//! never for more than a twentieth of the time. A process trusts an index that it did not compare
+//! itself only while the one that leads says that it is complete.
+//!
+//! While a file is being written anew, and when it was taken away a moment ago, its last good
+//! text stands for a little while.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+use std::time::Instant;
+
+use super::Engine;
+use super::EngineError;
+use super::freshness::AVOID_INDEX;
+use super::freshness::DISTRUST_INTERVAL;
+use super::freshness::Freshness;
+use super::freshness::HALF_WRITTEN_PATIENCE;
+use super::freshness::MISSING_PATIENCE;
+use super::freshness::SWEEP_INTERVAL;
+use super::freshness::Sweep;
+use super::reading::CHUNK;
+use super::reading::RACY_NANOS;
+use super::reading::Read;
+use super::reading::age;
+use super::reading::is_half_written;
+use super::reconcile::Changes;
+use crate::files::Entry;
+use crate::files::Place;
+use crate::index::IndexError;
+use crate::index::Overlay;
+use crate::index::Snapshot;
+use crate::watch::Watch;
+
+/// From so many changed files on they are indexed at once and not searched through an overlay:
+/// about what a commit costs.
+const INDEX_AT_ONCE: usize = 256;
+/// Searching one changed file through the overlay costs, the first time, what scanning so many
+/// files does.
+const SCANS: usize = 6;
+/// How long an event may take after the folder's time has shown a change: much longer than it
+/// ever did, short enough to wait for.
+const EVENT_PATIENCE: Duration = Duration::from_millis(20);
+/// How often files in flux are looked at meanwhile.
+const PAUSE: Duration = Duration::from_millis(5);
+/// Looks at the directory before a view is taken that somebody's commit may have overtaken.
+const MAX_LOOKS: usize = 10;
+
+impl Engine {
+    /// A view of the store in which every file is as it is on disk now.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read; never because of the index, which is made anew if
+    /// it is unusable.
+    pub(super) fn snapshot(&self) -> Result<Arc<dyn Snapshot>, EngineError> {
+        self.snapshot_after(&[])
+    }
+
+    /// As [`Engine::snapshot`], looking at the files `suspects` whatever is known of them.
+    pub(super) fn snapshot_after(
+        &self,
+        suspects: &[String],
+    ) -> Result<Arc<dyn Snapshot>, EngineError> {
+        loop {
+            let mut freshness = self.freshness();
+            let own = self.take_own_changes();
+            let watch = self.watch();
+            let followed = match &watch {
+                Some(watch) if freshness.behind == 0 => {
+                    self.follow(&mut freshness, watch, &own, suspects)
+                }
+                _ => self.poll(&mut freshness, &own, suspects),
+            };
+            if followed.is_err() {
+                own.iter().for_each(|name| self.changed_by_us(name));
+            }
+            followed?;
+            let Some(until) = freshness.missing_until() else {
+                return self.view(&mut freshness);
+            };
+            drop(freshness);
+            // Whether a file is gone or only being replaced is known in a moment.
+            if until > Instant::now() {
+                self.pause();
+            }
+        }
+    }
+
+    /// Waits a moment for something to change.
+    pub(super) fn pause(&self) {
+        match self.watch() {
+            Some(watch) => watch.wait(PAUSE),
+            // Nothing tells of changes here.
+            None => std::thread::sleep(PAUSE),
+        }
+    }
+
+    /// As [`Engine::snapshot`], looking at every file's stamp whatever is known.
+    pub(super) fn swept_snapshot(&self) -> Result<Arc<dyn Snapshot>, EngineError> {
+        let mut freshness = self.freshness();
+        let own = self.take_own_changes();
+        self.look(&mut freshness, &own)?;
+        self.view(&mut freshness)
+    }
+
+    /// Compares everything although a watch tells what changes; a difference it should have told
+    /// long ago ends the trust in it.
+    pub(super) fn check_watch(&self) -> Result<(), EngineError> {
+        let mut freshness = self.freshness();
+        if self.look(&mut freshness, &BTreeSet::new())? > 0 {
+            self.distrust_watch("it missed a change");
+        }
+        Ok(())
+    }
+
+    /// Learns of changes by events.
+    fn follow(
+        &self,
+        freshness: &mut Freshness,
+        watch: &Watch,
+        own: &BTreeSet<String>,
+        suspects: &[String],
+    ) -> Result<(), EngineError> {
+        let mut names: BTreeSet<String> = suspects.iter().cloned().collect();
+        match freshness.swept {
+            None => {
+                names.extend(watch.take().names);
+                if !self.trust(freshness)? {
+                    self.look(freshness, own)?;
+                    return Ok(());
+                }
+            }
+            Some(sweep) => {
+                if sweep.at.elapsed() > DISTRUST_INTERVAL {
+                    self.wake();
+                }
+                let mut changed = watch.take();
+                let is_quiet = |changed: &crate::watch::Changed| {
+                    changed.events == 0 && !changed.everything && own.is_empty()
+                };
+                if is_quiet(&changed)
+                    && self.store.folders_changed(Place::Files, &freshness.folders)
+                {
+                    watch.wait(EVENT_PATIENCE);
+                    changed = watch.take();
+                    if is_quiet(&changed) {
+                        if self.look(freshness, own)? > 0 {
+                            self.distrust_watch("it missed a change");
+                        }
+                        return Ok(());
+                    }
+                }
+                if changed.everything {
+                    return self.look(freshness, own).map(drop);
+                }
+                names.extend(changed.names);
+            }
+        }
+        names.extend(freshness.due());
+        self.refresh(freshness, own, names)?;
+        match self.store.folder_times(Place::Files, &freshness.folders) {
+            Some(folders) => freshness.folders = folders,
+            None => drop(self.look(freshness, own)?),
+        }
+        Ok(())
+    }
+
+    /// Learns of changes by looking.
+    fn poll(
+        &self,
+        freshness: &mut Freshness,
+        own: &BTreeSet<String>,
+        suspects: &[String],
+    ) -> Result<(), EngineError> {
+        if !own.is_empty() || (freshness.must_look(self) && !self.trust(freshness)?) {
+            return self.look(freshness, own).map(drop);
+        }
+        let mut names: BTreeSet<String> = suspects.iter().cloned().collect();
+        names.extend(freshness.due());
+        if names.is_empty() {
+            return Ok(());
+        }
+        self.refresh(freshness, own, names)
+    }
+
+    /// Looks at the named files only.
+    fn refresh(
+        &self,
+        freshness: &mut Freshness,
+        own: &BTreeSet<String>,
+        mut names: BTreeSet<String>,
+    ) -> Result<(), EngineError> {
+        let from = self.now_nanos();
+        if freshness.behind > 0 {
+            return self.look(freshness, own).map(drop);
+        }
+        if !self.adopt(freshness, &mut names)? || names.len() + own.len() > CHUNK {
+            return self.look(freshness, own).map(drop);
+        }
+        let mut unread = Vec::new();
+        for name in names.iter().chain(own) {
+            match self.store.look_at(Place::Files, name) {
+                None => self.take_in(freshness, Read::Gone(name.clone()), own),
+                Some(Err(skipped)) => self.take_in(freshness, Read::Skipped(skipped), own),
+                Some(Ok(entry)) if freshness.is_known(&entry) => {
+                    freshness.skipped.remove(name);
+                    freshness.settled(name);
+                }
+                Some(Ok(_)) => unread.push(name.as_str()),
+            }
+        }
+        for read in self.read_all(&unread) {
+            self.take_in(freshness, read, own);
+        }
+        if self.watch().is_some() {
+            freshness.verified = freshness.verified.max(from);
+        }
+        let is_news = freshness.current.is_none() || !freshness.unsettled.is_empty();
+        if is_news && !(names.is_empty() && own.is_empty()) {
+            self.wake();
+        }
+        Ok(())
+    }
+
+    /// Takes over what another process, or another thread, committed; adds to `names` what must
+    /// be looked at for it. `Ok(false)` if it is another index altogether.
+    fn adopt(
+        &self,
+        freshness: &mut Freshness,
+        names: &mut BTreeSet<String>,
+    ) -> Result<bool, EngineError> {
+        let Some(known) = freshness.committed.clone() else {
+            return Ok(false);
+        };
+        // Without an overlay, what is known is what is on disk, whatever others commit.
+        if freshness.overlay.files.is_empty() {
+            return Ok(true);
+        }
+        let committed = self.committed()?;
+        if committed.state() == known.state() {
+            return Ok(true);
+        }
+        let expected = known.len();
+        freshness.forget_committed(committed.as_ref());
+        names.extend(freshness.overlay.files.keys().cloned());
+        let is_successor = committed.len() + names.len() >= expected;
+        freshness.committed = Some(committed);
+        freshness.current = None;
+        Ok(is_successor)
+    }
+
+    /// Compares everything with what is committed. Returns how many differences were news, and
+    /// old enough for a watch to have told them.
+    fn look(
+        &self,
+        freshness: &mut Freshness,
+        own: &BTreeSet<String>,
+    ) -> Result<usize, EngineError> {
+        let started = Instant::now();
+        let from = self.now_nanos();
+        let watch = self.watch();
+        // Before the directory is read: what happens later is told later.
+        let told = watch.as_ref().map(|watch| watch.take());
+        let mut listing = self.store.list(Place::Files)?;
+        if !self.is_read_only() && !listing.temps.is_empty() {
+            let cleared = self.store.remove_leftovers(Place::Files, &listing.temps);
+            for leftover in &cleared {
+                tracing::info!(name = %leftover.name, "cleared what an interrupted write left");
+            }
+            if !cleared.is_empty() {
+                // One of them may have become a conflict copy.
+                listing = self.store.list(Place::Files)?;
+            }
+        }
+        let Some(mut committed) = self.committed_if_possible(freshness) else {
+            let waiting = listing.entries.len();
+            self.answer_by_scan(freshness, &listing, waiting);
+            return Ok(0);
+        };
+        let verified = |known: i64, committed: &dyn Snapshot| {
+            // A time that lies ahead was taken from a clock that went wrong.
+            known.max(committed.verified()).min(from)
+        };
+        freshness.verified = verified(freshness.verified, committed.as_ref());
+        let mut changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
+        // In a process that runs for long, that is done in the background.
+        let at_once = changes.len() >= INDEX_AT_ONCE && !self.has_background();
+        if at_once && self.index_if_possible(&changes)? {
+            committed = self.committed()?;
+            freshness.verified = verified(freshness.verified, committed.as_ref());
+            changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
+        }
+        if changes.len() >= INDEX_AT_ONCE && changes.len() * SCANS > listing.entries.len() {
+            self.answer_by_scan(freshness, &listing, changes.len());
+            return Ok(0);
+        }
+        freshness.behind = 0;
+        let is_news = |name: &str| {
+            let is_told = told.as_ref().is_some_and(|told| told.names.contains(name));
+            !is_told && !own.contains(name) && !freshness.overlay.files.contains_key(name)
+        };
+        let long_ago = |entry: &&Entry| age(entry.changed) > Some(SWEEP_INTERVAL);
+        let news = match told.as_ref().is_some_and(|told| told.everything) {
+            true => 0,
+            false => changes
+                .changed
+                .iter()
+                .filter(long_ago)
+                .filter(|entry| is_news(&entry.name))
+                .count(),
+        };
+        freshness.committed = Some(committed);
+        freshness.current = None;
+        freshness.skipped = listing
+            .skipped
+            .into_iter()
+            .map(|skipped| (skipped.name, skipped.reason))
+            .collect();
+        freshness.unreadable_elsewhere = 0;
+        freshness.folders = listing.folders;
+        self.take_in_changes(freshness, &changes, own);
+        let all_as_indexed = changes.in_doubt.iter().all(|entry| {
+            let known = freshness.overlay.files.get(&entry.name);
+            known.is_none() && age(entry.changed) > Some(Duration::from_nanos(RACY_NANOS as u64))
+        });
+        if watch.is_some() || all_as_indexed {
+            freshness.verified = freshness.verified.max(from);
+        }
+        freshness.in_doubt = changes.in_doubt.len();
+        if watch.is_none() {
+            freshness.distrust_young_folders(self.now_nanos());
+        }
+        if !freshness.overlay.files.is_empty() || !freshness.unsettled.is_empty() {
+            self.wake();
+        }
+        freshness.swept = Some(Sweep {
+            at: started,
+            cost: started.elapsed(),
+        });
+        Ok(news)
+    }
+
+    /// Has the files themselves searched until the index has caught up with them.
+    fn answer_by_scan(
+        &self,
+        freshness: &mut Freshness,
+        listing: &crate::files::Listing,
+        waiting: usize,
+    ) {
+        if freshness.behind == 0 {
+            tracing::info!("{waiting} files are searched one by one until they are indexed");
+        }
+        *freshness = Freshness {
+            current: Some(self.scan(listing)),
+            folders: listing.folders.clone(),
+            skipped: listing
+                .skipped
+                .iter()
+                .map(|skipped| (skipped.name.clone(), skipped.reason.clone()))
+                .collect(),
+            swept: Some(Sweep {
+                at: Instant::now(),
+                cost: Duration::ZERO,
+            }),
+            behind: waiting.max(1),
+            index_avoided: freshness.index_avoided,
+            ..Freshness::default()
+        };
+        freshness.distrust_young_folders(self.now_nanos());
+        self.wake();
+    }
+
+    /// The committed index, unless it cannot be had: then the files themselves are searched.
+    fn committed_if_possible(&self, freshness: &mut Freshness) -> Option<Arc<dyn Snapshot>> {
+        if freshness
+            .index_avoided
+            .is_some_and(|until| until > Instant::now())
+        {
+            return None;
+        }
+        match self.committed() {
+            Ok(committed) => Some(committed),
+            Err(error) => {
+                tracing::warn!("the files are searched without the index: {error}");
+                freshness.index_avoided = Some(Instant::now() + AVOID_INDEX);
+                None
+            }
+        }
+    }
+
+    fn take_in_changes(
+        &self,
+        freshness: &mut Freshness,
+        changes: &Changes,
+        own: &BTreeSet<String>,
+    ) {
+        let is_changed = |name: &String| {
+            let by_name = |entry: &Entry| entry.name.as_str().cmp(name);
+            changes.changed.binary_search_by(by_name).is_ok()
+                || changes.in_doubt.binary_search_by(by_name).is_ok()
+                || changes.removed.binary_search(name).is_ok()
+        };
+        // What is in the overlay and no change any more is committed by now, or gone for good.
+        let (unchanged, gone): (Vec<String>, Vec<String>) = freshness
+            .overlay
+            .files
+            .keys()
+            .filter(|name| !is_changed(name))
+            .cloned()
+            .partition(|name| freshness.is_committed(name));
+        for name in &unchanged {
+            freshness.drop_from_overlay(name);
+        }
+        let in_flux: Vec<String> = freshness.unsettled.keys().cloned().collect();
+        for name in &in_flux {
+            if !is_changed(name) && !gone.contains(name) {
+                freshness.settled(name);
+            }
+        }
+        for name in changes.removed.iter().chain(&gone) {
+            self.take_in(freshness, Read::Gone(name.clone()), own);
+        }
+        let known: Vec<bool> = changes
+            .changed
+            .iter()
+            .map(|entry| freshness.is_known(entry))
+            .collect();
+        let unread: Vec<&str> = changes
+            .changed
+            .iter()
+            .zip(known)
+            .filter(|(_, known)| !known)
+            .map(|(entry, _)| entry)
+            .chain(&changes.in_doubt)
+            .map(|entry| entry.name.as_str())
+            .collect();
+        for chunk in unread.chunks(CHUNK) {
+            for read in self.read_all(chunk) {
+                self.take_in(freshness, read, own);
+            }
+        }
+    }
+
+    /// Puts what was found under a name into the overlay, unless it is as committed, or the last
+    /// good text is to stand a little longer.
+    fn take_in(&self, freshness: &mut Freshness, read: Read, own: &BTreeSet<String>) {
+        match read {
+            Read::Document { document, changed } => {
+                let name = document.name.clone();
+                freshness.skipped.remove(&name);
+                if !own.contains(&name)
+                    && is_half_written(&document.memory)
+                    && freshness.has_good_text_before(&document)
+                    && freshness.hold(
+                        &name,
+                        HALF_WRITTEN_PATIENCE,
+                        age(document.indexed.stamp.modified),
+                    )
+                {
+                    return;
+                }
+                freshness.settled(&name);
+                freshness.put(document, changed);
+            }
+            Read::Gone(name) => {
+                freshness.skipped.remove(&name);
+                if !own.contains(&name)
+                    && freshness.is_there(&name)
+                    && freshness.hold(&name, MISSING_PATIENCE, self.folder_age(&name))
+                {
+                    return;
+                }
+                freshness.settled(&name);
+                freshness.take_out(&name);
+            }
+            Read::Skipped(skipped) => {
+                freshness.settled(&skipped.name);
+                freshness.take_out(&skipped.name);
+                freshness.skipped.insert(skipped.name, skipped.reason);
+            }
+        }
+    }
+
+    /// How long ago the folder of `name` was changed last.
+    fn folder_age(&self, name: &str) -> Option<Duration> {
+        let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let times = [(folder.to_owned(), 0)];
+        match self.store.folder_times(Place::Files, &times) {
+            Some(times) => age(times[0].1),
+            None => Some(Duration::MAX),
+        }
+    }
+
+    /// The committed index; made anew, empty, if it is unusable.
+    pub(super) fn committed(&self) -> Result<Arc<dyn Snapshot>, EngineError> {
+        match self.index.snapshot(&Overlay::default()) {
+            Err(IndexError::Unusable { reason }) => {
+                tracing::warn!("the index is unusable ({reason}); it is made anew");
+                let lock = self.lock_index()?;
+                // Whoever held the lock may have mended it.
+                let snapshot = self.index.snapshot(&Overlay::default()).or_else(|_| {
+                    self.index.reset()?;
+                    self.index.snapshot(&Overlay::default())
+                });
+                drop(lock);
+                Ok(snapshot?)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    fn view(&self, freshness: &mut Freshness) -> Result<Arc<dyn Snapshot>, EngineError> {
+        let mut tries = 0;
+        while freshness.current.is_none() {
+            tries += 1;
+            let committed = freshness.committed.clone();
+            let committed = committed.expect("it was looked at");
+            freshness.current = if freshness.overlay.files.is_empty() {
+                Some(committed)
+            } else {
+                let current = self.index.snapshot(&freshness.overlay)?;
+                // The overlay says what differs from one committed state. Over another one, which
+                // somebody committed in between, it would hide or double files.
+                (current.state() == committed.state() || tries == MAX_LOOKS).then_some(current)
+            };
+            if freshness.current.is_none() {
+                self.look(freshness, &BTreeSet::new())?;
+            }
+        }
+        let current = freshness.current.clone().expect("it was just made");
+        self.set_latest(&current);
+        Ok(current)
+    }
+}
