@@ -5,6 +5,8 @@ use tantivy::Index as TantivyIndex;
 use tantivy::IndexWriter;
 use tantivy::TantivyDocument;
 use tantivy::Term;
+use tantivy::indexer::IndexWriterOptions;
+use tantivy::merge_policy::LogMergePolicy;
 
 use super::EmbeddedIndex;
 use super::schema;
@@ -22,6 +24,8 @@ const BULK_THREADS: usize = 2;
 const BULK_BYTES: usize = 96 << 20;
 /// From so many documents on, threads pay.
 const MANY: usize = 16;
+/// Segments of fewer documents are all of a kind: merging so many costs little more than a commit.
+const SMALL_SEGMENT: u32 = 1_000;
 const SMALL_BYTES: usize = 15 << 20;
 
 pub(super) struct EmbeddedBatch<'a> {
@@ -36,15 +40,21 @@ impl<'a> EmbeddedBatch<'a> {
         tantivy: &TantivyIndex,
         expected: usize,
     ) -> Result<EmbeddedBatch<'a>, IndexError> {
-        let is_bulk = expected >= BULK;
-        let (threads, bytes) = if is_bulk {
-            (BULK_THREADS, BULK_BYTES * BULK_THREADS)
+        let (threads, bytes) = if expected >= BULK {
+            (BULK_THREADS, BULK_BYTES)
         } else {
             (1, SMALL_BYTES)
         };
-        let writer = tantivy
-            .writer_with_num_threads(threads, bytes)
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(threads)
+            .memory_budget_per_thread(bytes)
+            // Allocators keep memory for as many threads as there ever were at once.
+            .num_merge_threads(1)
+            .build();
+        let writer: IndexWriter<TantivyDocument> = tantivy
+            .writer_with_options(options)
             .map_err(|error| failed("write", error))?;
+        writer.set_merge_policy(Box::new(merge_policy()));
         let starts_empty = tantivy
             .searchable_segment_ids()
             .map_err(|error| unusable(&error))?
@@ -55,6 +65,16 @@ impl<'a> EmbeddedBatch<'a> {
             starts_empty,
         })
     }
+}
+
+/// When segments become one: eight of a kind, where one that is up to four times as large is of
+/// the same kind, and so are all small ones; and when half of one was replaced.
+fn merge_policy() -> LogMergePolicy {
+    let mut policy = LogMergePolicy::default();
+    policy.set_min_layer_size(SMALL_SEGMENT);
+    policy.set_level_log_size(2.0);
+    policy.set_del_docs_ratio_before_merge(0.5);
+    policy
 }
 
 impl Batch for EmbeddedBatch<'_> {
