@@ -237,4 +237,12 @@ pub trait Index: Send + Sync {
     ///
     /// [`IndexError::Unusable`] if one is damaged.
     fn check_some(&self, budget: Duration, now: DateTime<Utc>) -> Result<bool, IndexError>;
+
+    /// Removes what indexes of other versions and languages left, if nobody used it for long; how
+    /// many there were. The caller holds the writer lock.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be looked for.
+    fn remove_unused(&self, now: DateTime<Utc>) -> Result<usize, IndexError>;
 }

@@ -291,3 +291,73 @@ fn a_store_copied_from_another_machine_answers_for_its_own_files() {
     assert_eq!(holding(&engine, "heron").len(), 18);
     assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
 }
+
+/// A copy of the index under the name `name`, with files from 2020.
+fn left_behind(own: &Path, name: &str) -> PathBuf {
+    let left = own.with_file_name(name);
+    fs::create_dir(&left).unwrap();
+    for path in regular_files(own) {
+        let copy = left.join(path.file_name().unwrap());
+        fs::copy(path, &copy).unwrap();
+        touch(&copy, at("2020-01-01T00:00:00Z"));
+    }
+    left
+}
+
+#[test]
+fn only_index_folders_that_nobody_uses_are_removed() {
+    let (state, index) = committed();
+    let own = folder(state.path());
+    let old = [
+        "index-v0-english",
+        "index-v1-english-german",
+        "index-v0-english.old-7",
+    ]
+    .map(|name| left_behind(&own, name));
+    let other = left_behind(&own, "index-backup");
+    let without_index = state.path().join("index-v0-french");
+    fs::create_dir(&without_index).unwrap();
+    fs::write(without_index.join("notes.txt"), "mine").unwrap();
+    let recent = left_behind(&own, "index-v9-english");
+    let today = chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now());
+    let in_days = |days| today + chrono::Duration::days(days);
+    // The folders themselves were made today.
+    assert_eq!(index.remove_unused(today).unwrap(), 1);
+    assert_eq!(index.remove_unused(in_days(8)).unwrap(), 1);
+    touch(&recent.join("meta.json"), in_days(8));
+    assert_eq!(index.remove_unused(in_days(31)).unwrap(), 1);
+    assert!(!old.iter().any(|folder| folder.exists()));
+    for kept in [&own, &other, &without_index, &recent] {
+        assert!(kept.exists(), "{}", kept.display());
+    }
+    assert_eq!(found(&index, "heron").unwrap().len(), 40);
+}
+
+#[test]
+fn a_link_that_is_called_like_an_index_is_left_alone() {
+    let (state, index) = committed();
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::write(elsewhere.path().join("notes.txt"), "mine").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(
+        elsewhere.path(),
+        state.path().join("index-v0-english.old-1"),
+    )
+    .unwrap();
+    index.remove_unused(at("2099-01-01T00:00:00Z")).unwrap();
+    assert!(elsewhere.path().join("notes.txt").exists());
+}
+
+#[test]
+fn many_small_commits_leave_few_segments() {
+    let (state, index) = committed();
+    for number in 100..200 {
+        commit(&index, vec![document(number, "a heron\n")]).unwrap();
+    }
+    let files = regular_files(&folder(state.path()));
+    let segments = files
+        .iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "idx"));
+    assert!(segments.count() <= 9);
+    assert_eq!(found(&index, "heron").unwrap().len(), 100);
+}

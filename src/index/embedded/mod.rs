@@ -12,6 +12,7 @@ mod filter;
 mod keywords;
 mod lexicon;
 mod opened;
+mod others;
 mod schema;
 mod snapshot;
 mod table;
@@ -254,10 +255,9 @@ impl Index for EmbeddedIndex {
     fn reset(&self) -> Result<(), IndexError> {
         self.close();
         if let Some(folder) = &self.folder {
-            // Other processes may have the files open: set aside under a new name, then remove.
-            let aside = folder.with_extension(format!("old-{}", std::process::id()));
-            match fs::rename(folder, &aside) {
-                Ok(()) => fs::remove_dir_all(&aside).map_err(|error| failed("remove", error))?,
+            // Other processes may have the files open.
+            match others::remove(folder) {
+                Ok(()) => {}
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(failed("remove", error)),
             }
@@ -273,13 +273,13 @@ impl Index for EmbeddedIndex {
         }
     }
 
-    fn check_some(&self, budget: Duration, now: DateTime<Utc>) -> Result<bool, IndexError> {
+    fn check_some(&self, budget: Duration, moment: DateTime<Utc>) -> Result<bool, IndexError> {
         let Some(folder) = &self.folder else {
             return Ok(true);
         };
         let deadline = Instant::now() + budget;
         let files = self.committed()?.files();
-        let now = now.timestamp_nanos_opt().unwrap_or(0);
+        let now = moment.timestamp_nanos_opt().unwrap_or(0);
         let is_done = self.with_checks(folder, |checks| {
             checks.learn(folder);
             let is_done = checks.prove(folder, &files, now, Some(deadline))?;
@@ -287,7 +287,17 @@ impl Index for EmbeddedIndex {
             Ok(is_done)
         })?;
         self.write_checks(folder);
+        others::touch(folder, moment.into());
         Ok(is_done)
+    }
+
+    fn remove_unused(&self, now: DateTime<Utc>) -> Result<usize, IndexError> {
+        let Some(folder) = &self.folder else {
+            return Ok(0);
+        };
+        others::touch(folder, now.into());
+        others::remove_unused(folder, schema::VERSION, now.into())
+            .map_err(|error| failed("clean up beside", error))
     }
 }
 
