@@ -15,6 +15,8 @@ from deeds import is_whole
 from server import Server
 
 COUNT = 40
+# At once, of a server with few descriptors.
+CALLS = 50
 OLD = harness.numbered_stem(1)
 BODY = "A numbat, " * 900 + "and that is all."
 REMEMBER = ["remember", "--agent", "a", "--user", "u", "--topics", "new", BODY]
@@ -86,7 +88,7 @@ def few_descriptors(setting, tally):
     use(store, tally, "32 descriptors", lambda words: limited(store, "--nofile=32", words), must_work=True)
     with Server(store, before=["prlimit", "--nofile=32"]) as server:
         asked = {}
-        for number in range(100):
+        for number in range(CALLS):
             if number % 2:
                 asked[server.ask_tool("think", keywords=["numbat"])] = None
             else:

@@ -47,4 +47,5 @@ def run(setting, tally):
                 tally.check(tried.losses, f"{name} does not find the mistake `{mode}`")
             else:
                 tally.check(not tried.losses, f"{name} raises a false alarm for `{mode}`: {tried.losses[:2]}")
-        tally.note(f"{mode}: found by {', '.join(sorted(expected)) or 'none, as it must be'}")
+        finders = sorted(expected & set(tries))
+        tally.note(f"{mode}: tried by {', '.join(sorted(tries))}; to be found by {', '.join(finders) or 'none'}")

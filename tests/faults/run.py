@@ -11,6 +11,7 @@ import argparse
 import importlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,8 @@ def main():
         program=program, work=work, disk=disk, long=arguments.long, verbose=arguments.v, seed=arguments.seed,
         jobs=len(os.sched_getaffinity(0)), cannot_mount=cannot_mount,
     )
+    # Ended from outside, it tidies up as after Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return run_sets(setting, chosen)
     finally:

@@ -16,7 +16,7 @@ from harness import HANGS_AFTER, Failed, as_user, environment
 class Server:
     """A running `memdir mcp` and its only client."""
 
-    def __init__(self, store, *, before=(), env=None, ready=True, user=None):
+    def __init__(self, store, *, before=(), env=None, user=None):
         self.store = store
         self.errors = tempfile.TemporaryFile(dir=store.setting.work)
         self.buffer = b""
@@ -32,10 +32,9 @@ class Server:
             **as_user(user),
         )
         self.pid = self.process.pid
-        if ready:
-            self.answer(self.ask("initialize", {
-                "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "faults", "version": "1"},
-            }))
+        client = {"name": "faults", "version": "1"}
+        parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+        self.answer(self.ask("initialize", parameters))
 
     def send(self, message):
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
