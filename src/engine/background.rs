@@ -153,11 +153,9 @@ impl Loop {
     fn note_change(&mut self) {
         let now = Instant::now();
         let first = self.changed.map_or(now, |(first, _)| first);
-        if self.changed.is_none()
-            && let Some(lock) = &self.lead
-        {
+        if self.changed.is_none() && self.lead.is_some() {
             // From this moment on nobody may rely on the index alone.
-            self.engine.beat(lock, false);
+            self.engine.beat(false);
             self.next_beat = now + BEAT;
         }
         self.changed = Some((first, now));
@@ -239,6 +237,6 @@ impl Loop {
             return;
         }
         let may_be_complete = self.changed.is_none();
-        self.engine.beat(lock, may_be_complete);
+        self.engine.beat(may_be_complete);
     }
 }

@@ -11,10 +11,12 @@ use std::time::Instant;
 
 use super::Engine;
 use super::reading::RACY_NANOS;
+use super::reading::age;
 use super::reading::is_half_written;
 use crate::files::Entry;
 use crate::files::Place;
 use crate::index::Document;
+use crate::index::Indexed;
 use crate::index::Overlay;
 use crate::index::Snapshot;
 
@@ -52,7 +54,8 @@ pub(super) struct Freshness {
 /// A file in flux.
 #[derive(Clone, Copy)]
 pub(super) struct Unsettled {
-    pub(super) is_missing: bool,
+    /// It is worth waiting for.
+    pub(super) is_brief: bool,
     pub(super) since: Instant,
     pub(super) until: Instant,
 }
@@ -70,12 +73,17 @@ pub(super) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 pub(super) const DISTRUST_INTERVAL: Duration = Duration::from_secs(300);
 /// How long a file may stay half-written before it is taken for what it is.
 pub(super) const HALF_WRITTEN_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a text that became shorter must stay as it is: programs that write in pieces rarely
+/// pause for so long.
+const QUIET_IN_PLACE: Duration = Duration::from_millis(100);
+/// The same for another file under the name: mostly it was put in place whole.
+const QUIET_AS_NEW: Duration = Duration::from_millis(20);
 /// How long a file may be gone before it is taken for deleted: editors take a file away for a
 /// moment before they put the new one in its place.
-pub(super) const MISSING_PATIENCE: Duration = Duration::from_millis(60);
+const MISSING_PATIENCE: Duration = Duration::from_millis(60);
 /// How long it may be gone where other files of the folder change as well, so that nobody can tell
 /// when it went away.
-pub(super) const LONGEST_MISSING: Duration = Duration::from_millis(500);
+const LONGEST_MISSING: Duration = Duration::from_millis(500);
 /// A damaged index that cannot be mended is not asked for so long.
 pub(super) const AVOID_INDEX: Duration = Duration::from_secs(5);
 /// The coarsest step in which systems keep the times of folders: a tick of 100 Hz, doubled.
@@ -143,10 +151,10 @@ impl Freshness {
         self.unsettled.values().map(|file| file.until).min()
     }
 
-    /// Until when a file may come back that is gone since a moment ago.
-    pub(super) fn missing_until(&self) -> Option<Instant> {
-        let missing = self.unsettled.values().filter(|file| file.is_missing);
-        missing.map(|file| file.until).max()
+    /// When it will be clear of all files that are in flux for a moment only what they are.
+    pub(super) fn brief_until(&self) -> Option<Instant> {
+        let brief = self.unsettled.values().filter(|file| file.is_brief);
+        brief.map(|file| file.until).max()
     }
 
     /// Takes over a state that somebody else compared with the files.
@@ -211,7 +219,7 @@ impl Freshness {
         let due = self
             .unsettled
             .iter()
-            .filter(|(_, file)| file.is_missing || file.until <= now);
+            .filter(|(_, file)| file.is_brief || file.until <= now);
         due.map(|(name, _)| name.clone()).collect()
     }
 
@@ -259,23 +267,73 @@ impl Freshness {
         }
     }
 
+    /// Whether the last good text of a file stands although there is the new text `document`.
+    ///
+    /// A text that has only begun is given time to be finished. One that became shorter may be on
+    /// its way, too: programs that write in place cut a file first, and others may write a new
+    /// one under its name piece by piece. It is complete once it stays as it is for a moment.
+    pub(super) fn holds_before(&mut self, document: &Document) -> bool {
+        let stamp = document.indexed.stamp;
+        let age = age(stamp.modified);
+        if is_half_written(&document.memory) && self.has_good_text_before(document) {
+            return self.hold(
+                &document.name,
+                HALF_WRITTEN_PATIENCE,
+                HALF_WRITTEN_PATIENCE,
+                age,
+            );
+        }
+        let Some(before) = self.known(&document.name) else {
+            return false;
+        };
+        if before.hash == document.indexed.hash {
+            return false;
+        }
+        let is_shorter = stamp.size < before.stamp.size;
+        let is_in_place = stamp.inode == before.stamp.inode;
+        // Once it was short, it may be on its way also when it has grown longer than before.
+        let is_on_its_way = is_in_place && self.unsettled.contains_key(&document.name);
+        if !is_shorter && !is_on_its_way {
+            return false;
+        }
+        let quiet = if is_in_place {
+            QUIET_IN_PLACE
+        } else {
+            QUIET_AS_NEW
+        };
+        self.hold(&document.name, quiet, HALF_WRITTEN_PATIENCE, age)
+    }
+
+    /// As what the file is searched at present.
+    fn known(&self, name: &str) -> Option<Indexed> {
+        match self.overlay.files.get(name) {
+            Some(document) => document.as_ref().map(|document| document.indexed),
+            None => self.committed.as_ref()?.indexed(name),
+        }
+    }
+
+    /// Whether a file that is gone is searched all the same, because it went away so long ago.
+    pub(super) fn holds_missing(&mut self, name: &str, age: Option<Duration>) -> bool {
+        self.is_there(name) && self.hold(name, MISSING_PATIENCE, LONGEST_MISSING, age)
+    }
+
     /// Whether the last good text of `name` is to stand: until `patience` after the change that
-    /// was made so long ago, and in any case not for long after it was seen first.
-    pub(super) fn hold(&mut self, name: &str, patience: Duration, age: Option<Duration>) -> bool {
+    /// was made so long ago, and no longer than `longest` after it was seen first.
+    fn hold(
+        &mut self,
+        name: &str,
+        patience: Duration,
+        longest: Duration,
+        age: Option<Duration>,
+    ) -> bool {
         let now = Instant::now();
         let left = patience.saturating_sub(age.unwrap_or_default());
         let file = self.unsettled.entry(name.to_owned()).or_insert(Unsettled {
-            is_missing: false,
+            is_brief: true,
             since: now,
             until: now,
         });
-        file.is_missing = patience == MISSING_PATIENCE;
-        // The folder of a missing file may change all the time, and a file never be finished.
-        let longest = if file.is_missing {
-            LONGEST_MISSING
-        } else {
-            HALF_WRITTEN_PATIENCE
-        };
+        file.is_brief = patience <= QUIET_IN_PLACE;
         file.until = (now + left).min(file.since + longest);
         now < file.until
     }

@@ -93,7 +93,7 @@ impl Engine {
     }
 
     /// Writes the heartbeat: that the index is complete, if it is.
-    pub(super) fn beat(&self, lock: &Lock, may_be_complete: bool) {
+    pub(super) fn beat(&self, may_be_complete: bool) {
         let complete = may_be_complete.then(|| self.complete()).flatten();
         let leader = Leader {
             process: std::process::id(),
@@ -102,7 +102,7 @@ impl Engine {
             complete,
         };
         // A heartbeat that cannot be written counts as none: the others look themselves.
-        let _ = lock.say(&leader.written());
+        let _ = Lock::say(&self.leader_path(), &leader.written());
     }
 
     fn complete(&self) -> Option<Complete> {

@@ -21,14 +21,12 @@ use super::freshness::AVOID_INDEX;
 use super::freshness::DISTRUST_INTERVAL;
 use super::freshness::Freshness;
 use super::freshness::HALF_WRITTEN_PATIENCE;
-use super::freshness::MISSING_PATIENCE;
 use super::freshness::SWEEP_INTERVAL;
 use super::freshness::Sweep;
 use super::reading::CHUNK;
 use super::reading::RACY_NANOS;
 use super::reading::Read;
 use super::reading::age;
-use super::reading::is_half_written;
 use super::reconcile::Changes;
 use crate::files::Entry;
 use crate::files::Place;
@@ -46,6 +44,8 @@ const SCANS: usize = 6;
 /// How long an event may take after the folder's time has shown a change: much longer than it
 /// ever did, short enough to wait for.
 const EVENT_PATIENCE: Duration = Duration::from_millis(20);
+/// An operation waits for files in flux at most for so long.
+const FLUX_PATIENCE: Duration = Duration::from_millis(400);
 /// How often files in flux are looked at meanwhile.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Looks at the directory before a view is taken that somebody's commit may have overtaken.
@@ -67,6 +67,7 @@ impl Engine {
         &self,
         suspects: &[String],
     ) -> Result<Arc<dyn Snapshot>, EngineError> {
+        let started = Instant::now();
         loop {
             let mut freshness = self.freshness();
             let own = self.take_own_changes();
@@ -81,11 +82,12 @@ impl Engine {
                 own.iter().for_each(|name| self.changed_by_us(name));
             }
             followed?;
-            let Some(until) = freshness.missing_until() else {
+            let brief = freshness.brief_until();
+            let Some(until) = brief.filter(|_| started.elapsed() < FLUX_PATIENCE) else {
                 return self.view(&mut freshness);
             };
             drop(freshness);
-            // Whether a file is gone or only being replaced is known in a moment.
+            // Whether a file is gone or being replaced, short or being written, is known soon.
             if until > Instant::now() {
                 self.pause();
             }
@@ -101,12 +103,20 @@ impl Engine {
         }
     }
 
-    /// As [`Engine::snapshot`], looking at every file's stamp whatever is known.
+    /// As [`Engine::snapshot`], looking at every file's stamp whatever is known, and waiting until
+    /// no file is in flux.
     pub(super) fn swept_snapshot(&self) -> Result<Arc<dyn Snapshot>, EngineError> {
-        let mut freshness = self.freshness();
-        let own = self.take_own_changes();
-        self.look(&mut freshness, &own)?;
-        self.view(&mut freshness)
+        let started = Instant::now();
+        loop {
+            let mut freshness = self.freshness();
+            let own = self.take_own_changes();
+            self.look(&mut freshness, &own)?;
+            if freshness.next_due().is_none() || started.elapsed() > HALF_WRITTEN_PATIENCE {
+                return self.view(&mut freshness);
+            }
+            drop(freshness);
+            self.pause();
+        }
     }
 
     /// Compares everything although a watch tells what changes; a difference it should have told
@@ -454,15 +464,7 @@ impl Engine {
             Read::Document { document, changed } => {
                 let name = document.name.clone();
                 freshness.skipped.remove(&name);
-                if !own.contains(&name)
-                    && is_half_written(&document.memory)
-                    && freshness.has_good_text_before(&document)
-                    && freshness.hold(
-                        &name,
-                        HALF_WRITTEN_PATIENCE,
-                        age(document.indexed.stamp.modified),
-                    )
-                {
+                if !own.contains(&name) && freshness.holds_before(&document) {
                     return;
                 }
                 freshness.settled(&name);
@@ -470,10 +472,7 @@ impl Engine {
             }
             Read::Gone(name) => {
                 freshness.skipped.remove(&name);
-                if !own.contains(&name)
-                    && freshness.is_there(&name)
-                    && freshness.hold(&name, MISSING_PATIENCE, self.folder_age(&name))
-                {
+                if !own.contains(&name) && freshness.holds_missing(&name, self.folder_age(&name)) {
                     return;
                 }
                 freshness.settled(&name);

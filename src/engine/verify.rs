@@ -14,6 +14,7 @@ use crate::files::FilesError;
 use crate::files::Listing;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
+use crate::index::IndexError;
 use crate::index::Snapshot;
 use crate::model::Memory;
 use crate::model::Problem;
@@ -52,7 +53,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Fails if the directory cannot be read.
+    /// Fails if the directory cannot be read, or if the index can be neither read nor made.
     pub fn verify(&self) -> Result<Proof, EngineError> {
         // Before anything is opened, and so mended.
         let mut index_faults = match self.index.damaged_parts() {
@@ -60,6 +61,8 @@ impl Engine {
                 .into_iter()
                 .map(|part| format!("{part} is damaged"))
                 .collect(),
+            // The machine lacks something: nothing can be said of the index.
+            Err(error @ IndexError::Failed { .. }) => return Err(error.into()),
             Err(error) => vec![error.to_string()],
         };
         let snapshot = self.mending(|| self.swept_snapshot())?;
@@ -139,6 +142,8 @@ impl Engine {
             let mut found: Vec<(String, String)> = doubtful
                 .drain()
                 .filter_map(|name| Some((self.index_fault(snapshot.as_ref(), &name)?, name)))
+                // The last good text of a file in flux is searched for a moment more.
+                .filter(|(_, name)| !self.freshness().holds_one_of(std::slice::from_ref(name)))
                 .collect();
             found.sort();
             (faults, doubtful) = found.into_iter().unzip();

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::fs::OpenOptions;
 use std::fs::TryLockError;
 use std::io::Read;
-use std::io::Seek;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -37,7 +36,7 @@ impl Lock {
                 Ok(()) if !lock.is_at(path) => {}
                 Ok(()) => {
                     // Only for the message of whoever waits; the lock itself is the system's.
-                    let _ = lock.say(&std::process::id().to_string());
+                    let _ = Lock::say(path, &std::process::id().to_string());
                     return Ok(Some(lock));
                 }
                 Err(TryLockError::WouldBlock) => return Ok(None),
@@ -79,14 +78,13 @@ impl Lock {
         }
     }
 
-    /// Makes `text` what others read in the lock file, in one write.
+    /// Makes `text` what others read in the lock file at `path`, in one write.
     ///
     /// # Errors
     ///
     /// Fails as the system says; the lock is held all the same.
-    pub fn say(&self, text: &str) -> std::io::Result<()> {
-        let mut file = &self.file;
-        file.rewind()?;
+    pub fn say(path: &Path, text: &str) -> std::io::Result<()> {
+        let mut file = OpenOptions::new().write(true).open(path)?;
         file.write_all(text.as_bytes())?;
         file.set_len(text.len() as u64)
     }
@@ -134,21 +132,27 @@ pub fn said(path: &Path) -> Option<(String, Duration)> {
 /// The process that last took the lock at `path`, as far as its file tells.
 fn holder(path: &Path) -> String {
     let mut text = String::new();
-    let read = File::open(path)
-        .and_then(|mut file| file.rewind().and_then(|()| file.read_to_string(&mut text)));
+    let read = File::open(path).and_then(|mut file| file.read_to_string(&mut text));
     match read {
         Ok(_) if !text.is_empty() => text,
         _ => "unknown".to_owned(),
     }
 }
 
+/// Opens the lock file, for reading only: a file that is open for writing would keep its file
+/// system from being made read-only as long as the lock is held.
 fn open(path: &Path) -> Result<File, FilesError> {
+    match disk::uninterrupted(|| File::open(path)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        other => return other.at("open", path),
+    }
     if let Some(parent) = path.parent() {
         disk::create_directory(parent).at("create", parent)?;
     }
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
+    options.write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).at("open", path)
+    disk::uninterrupted(|| options.open(path)).at("open", path)?;
+    disk::uninterrupted(|| File::open(path)).at("open", path)
 }

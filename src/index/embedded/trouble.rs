@@ -82,35 +82,28 @@ impl Trouble for str {
 
 impl Trouble for io::Error {
     fn will_pass(&self) -> bool {
+        // Errors that were given a path have lost their number, not their kind.
+        let has_passing_kind = matches!(
+            self.kind(),
+            io::ErrorKind::OutOfMemory
+                | io::ErrorKind::StorageFull
+                | io::ErrorKind::QuotaExceeded
+                | io::ErrorKind::FileTooLarge
+                | io::ErrorKind::ReadOnlyFilesystem
+                | io::ErrorKind::PermissionDenied
+                | io::ErrorKind::Interrupted
+                | io::ErrorKind::WouldBlock
+        );
         #[cfg(unix)]
-        {
+        let has_passing_number = {
             use rustix::io::Errno;
-            let passing = [
-                Errno::MFILE,
-                Errno::NFILE,
-                Errno::NOMEM,
-                Errno::NOSPC,
-                Errno::DQUOT,
-                Errno::FBIG,
-                Errno::ACCESS,
-                Errno::PERM,
-                Errno::ROFS,
-                Errno::INTR,
-                Errno::AGAIN,
-            ];
-            passing
-                .iter()
-                .any(|errno| Some(*errno) == Errno::from_io_error(self))
-        }
+            // No kind is theirs alone.
+            let number = Errno::from_io_error(self);
+            matches!(number, Some(Errno::MFILE | Errno::NFILE))
+        };
         #[cfg(not(unix))]
-        {
-            matches!(
-                self.kind(),
-                io::ErrorKind::OutOfMemory
-                    | io::ErrorKind::StorageFull
-                    | io::ErrorKind::PermissionDenied
-            )
-        }
+        let has_passing_number = false;
+        has_passing_kind || has_passing_number
     }
 }
 
