@@ -38,6 +38,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 /// found within minutes, and nobody notices.
 const CHECK_BUDGET: Duration = Duration::from_millis(20);
 const CHECK_PAUSE: Duration = Duration::from_secs(2);
+const CHECK_AGAIN: Duration = Duration::from_secs(24 * 3600);
 
 /// The loop, running until it is dropped.
 pub struct Background {
@@ -121,6 +122,9 @@ impl Loop {
                     self.lead = Some(lock);
                     // What the last leader left undone is this one's.
                     self.bring_up_to_date();
+                    if let Err(error) = self.engine.remove_unused_indexes() {
+                        tracing::info!("unused indexes stay: {error}");
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return,
@@ -219,7 +223,7 @@ impl Loop {
     fn check(&mut self) {
         self.next_check = match self.engine.check_index(CHECK_BUDGET) {
             Ok(false) => Some(Instant::now() + CHECK_PAUSE),
-            Ok(true) => None,
+            Ok(true) => Some(Instant::now() + CHECK_AGAIN),
             Err(error) => {
                 tracing::warn!("cannot check the index: {error}");
                 None

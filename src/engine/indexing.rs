@@ -81,6 +81,17 @@ impl Engine {
         self.mending(|| Ok(self.index.check_some(budget, self.clock.now())?))
     }
 
+    /// Removes indexes that other versions or languages left and nobody seems to use.
+    pub(super) fn remove_unused_indexes(&self) -> Result<(), EngineError> {
+        if let Some(_lock) = self.try_lock_index()? {
+            let removed = self.index.remove_unused(self.clock.now())?;
+            if removed > 0 {
+                tracing::info!("{removed} unused indexes were removed");
+            }
+        }
+        Ok(())
+    }
+
     fn index_now(
         &self,
         _lock: &WriterLock,

@@ -25,6 +25,10 @@ impl Engine {
     fn is_mended(&self, error: &IndexError) -> bool {
         let is_damaged = match error {
             IndexError::Unusable { .. } => true,
+            // Whoever writes proves what is there first.
+            IndexError::Failed {
+                action: "write", ..
+            } => return false,
             IndexError::Failed { .. } => {
                 let parts = self.index.damaged_parts();
                 parts.map_or(true, |parts| !parts.is_empty())
