@@ -81,6 +81,11 @@ impl Engine {
         else {
             return Ok(false);
         };
+        if let Some(watch) = self.watch() {
+            // Before they are compared: what happens in them later is told.
+            let folders = complete.folders.iter();
+            folders.for_each(|(folder, _)| watch.include(folder));
+        }
         if self.store.folders_changed(Place::Files, &complete.folders) {
             return Ok(false);
         }

@@ -277,7 +277,12 @@ impl Engine {
         let watch = self.watch();
         // Before the directory is read: what happens later is told later.
         let told = watch.as_ref().map(|watch| watch.take());
-        let mut listing = self.store.list(Place::Files)?;
+        let include = |folder: &str| {
+            if let Some(watch) = &watch {
+                watch.include(folder);
+            }
+        };
+        let mut listing = self.store.list_after(Place::Files, &include)?;
         if !self.is_read_only() && !listing.temps.is_empty() {
             let cleared = self.store.remove_leftovers(Place::Files, &listing.temps);
             for leftover in &cleared {
@@ -285,7 +290,7 @@ impl Engine {
             }
             if !cleared.is_empty() {
                 // One of them may have become a conflict copy.
-                listing = self.store.list(Place::Files)?;
+                listing = self.store.list_after(Place::Files, &include)?;
             }
         }
         let Some(mut committed) = self.committed_if_possible(freshness) else {

@@ -40,13 +40,19 @@ pub struct Listing {
 const MAX_DEPTH: usize = 8;
 
 impl Listing {
-    /// Reads the names in `directory` and its folders; hidden folders are left out.
+    /// Reads the names in `directory` and its folders; hidden folders are left out. `before` is
+    /// called with each folder before it is read.
     ///
     /// # Errors
     ///
     /// Fails if `directory` itself cannot be read; a folder inside it becomes a [`Skipped`].
-    pub(super) fn read(directory: &Path, is_memory: impl Fn(&str) -> bool) -> io::Result<Listing> {
+    pub(super) fn read(
+        directory: &Path,
+        is_memory: impl Fn(&str) -> bool,
+        before: &dyn Fn(&str),
+    ) -> io::Result<Listing> {
         let mut listing = Listing::default();
+        before("");
         let mut pending = system::read_folder(directory, "", &is_memory, &mut listing)?;
         while let Some(folder) = pending.pop() {
             if folder.matches('/').count() >= MAX_DEPTH {
@@ -57,6 +63,7 @@ impl Listing {
                 });
                 continue;
             }
+            before(&folder);
             match system::read_folder(directory, &folder, &is_memory, &mut listing) {
                 Ok(folders) => pending.extend(folders),
                 Err(error) => {
@@ -157,10 +164,12 @@ pub(super) use self::unix as system;
 #[cfg(unix)]
 pub(super) mod unix {
     use std::ffi::CStr;
+    use std::ffi::CString;
     use std::io;
     use std::os::fd::OwnedFd;
     use std::path::Path;
 
+    use rayon::prelude::*;
     use rustix::fs::AtFlags;
     use rustix::fs::Dir;
     use rustix::fs::FileType;
@@ -176,6 +185,11 @@ pub(super) mod unix {
     use super::join;
     use crate::files::disk::is_temp_name;
     use crate::files::disk::uninterrupted;
+
+    /// Names held before they are looked at: enough to share out, little to hold.
+    const CHUNK: usize = 16_384;
+    /// From so many names on, sharing them out pays for starting threads.
+    const MANY: usize = 4_096;
 
     /// Opens `folder` below `directory`, following no link on the way.
     pub(in crate::files) fn open_folder(directory: &Path, folder: &str) -> io::Result<OwnedFd> {
@@ -200,6 +214,7 @@ pub(super) mod unix {
             .folders
             .push((folder.to_owned(), modified(&rustix::fs::fstat(&fd)?)));
         let mut folders = Vec::new();
+        let mut files = Vec::new();
         let mut names = Dir::read_from(&fd)?;
         while let Some(entry) = names.read() {
             let entry = entry?;
@@ -227,13 +242,32 @@ pub(super) mod unix {
                 if is_visible(name) {
                     folders.push(join(folder, name));
                 }
-            } else if is_memory(name)
-                && let Some(what) = look(&fd, raw, kind)
-            {
-                listing.take(join(folder, name), what);
+            } else if is_memory(name) {
+                files.push((raw.to_owned(), kind));
+                if files.len() == CHUNK {
+                    take_all(&fd, folder, &files, listing);
+                    files.clear();
+                }
             }
         }
+        take_all(&fd, folder, &files, listing);
         Ok(folders)
+    }
+
+    /// Looks at `files` of one folder, on all cores where there are many.
+    fn take_all(fd: &OwnedFd, folder: &str, files: &[(CString, FileType)], listing: &mut Listing) {
+        let look = |(name, kind): &(CString, FileType)| look(fd, name, *kind);
+        let seen: Vec<Option<Seen>> = if files.len() < MANY {
+            files.iter().map(look).collect()
+        } else {
+            files.par_iter().map(look).collect()
+        };
+        for ((name, _), seen) in files.iter().zip(seen) {
+            // It was text when it was put on the list.
+            if let (Some(seen), Ok(name)) = (seen, name.to_str()) {
+                listing.take(join(folder, name), seen);
+            }
+        }
     }
 
     /// `None` if the file went away in between.

@@ -147,8 +147,17 @@ impl Store {
     ///
     /// Fails if the folder exists and cannot be read.
     pub fn list(&self, place: Place) -> Result<Listing, FilesError> {
+        self.list_after(place, &|_| ())
+    }
+
+    /// As [`Store::list`]; `before` is called with each folder before its names are read.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Store::list`].
+    pub fn list_after(&self, place: Place, before: &dyn Fn(&str)) -> Result<Listing, FilesError> {
         let folder = self.folder(place);
-        match Listing::read(&folder, is_memory_name) {
+        match Listing::read(&folder, is_memory_name, before) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Listing::default()),
             other => other.at("list", &folder),
         }

@@ -42,11 +42,15 @@ pub struct Changed {
     pub events: u64,
 }
 
-/// A folder that is being watched, with all folders in it, until dropped.
+/// A folder that is being watched, with the folders in it, until dropped.
 pub struct Watch {
     inbox: Arc<Inbox>,
-    _watcher: RecommendedWatcher,
+    watcher: Mutex<RecommendedWatcher>,
 }
+
+/// Where the system watches each folder for itself. What the library does to find the folders
+/// below one looks at every file in them.
+const IS_BY_FOLDER: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
 /// Looking at so many single files costs about what looking at everything does.
 const MAX_NAMES: usize = 4096;
@@ -63,11 +67,14 @@ struct Inbox {
 struct State {
     changed: Changed,
     lost: Option<String>,
+    /// The folders below the watched one that are watched, too.
+    folders: BTreeSet<String>,
 }
 
 impl Watch {
     /// Watches `folder`. Of the files in it, those matter whose names (without folders) are
     /// `of_interest`; `wake` is called from another thread when there is something to take.
+    /// Folders in it are to be named to [`Watch::include`].
     ///
     /// # Errors
     ///
@@ -92,12 +99,30 @@ impl Watch {
         let mut watcher = notify::recommended_watcher(move |event| receiver.take_in(event))
             .map_err(|error| WatchError(reason(&error)))?;
         watcher
-            .watch(&folder, RecursiveMode::Recursive)
+            .watch(&folder, mode())
             .map_err(|error| WatchError(reason(&error)))?;
         Ok(Watch {
             inbox,
-            _watcher: watcher,
+            watcher: Mutex::new(watcher),
         })
+    }
+
+    /// Watches `folder`, a path below the watched one, too; before its files are looked at, so
+    /// that no change falls in between. Costs nothing if it is watched already.
+    pub fn include(&self, folder: &str) {
+        if !IS_BY_FOLDER || folder.is_empty() || self.inbox.state().folders.contains(folder) {
+            return;
+        }
+        let path = self.inbox.folder.join(folder);
+        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        let watched = watcher.watch(&path, mode());
+        let mut state = self.inbox.state();
+        match watched {
+            Ok(()) => drop(state.folders.insert(folder.to_owned())),
+            // Gone again: then there is nothing to watch.
+            Err(_) if !path.is_dir() => {}
+            Err(error) => state.lost = Some(reason(&error)),
+        }
     }
 
     /// What changed since the last call.
@@ -125,6 +150,14 @@ impl Watch {
     /// Why the events cannot be relied on any more; start another watch then.
     pub fn lost(&self) -> Option<String> {
         self.inbox.state().lost.clone()
+    }
+}
+
+impl State {
+    /// Another folder may stand behind each name, and be watched or not.
+    fn look_at_folders(&mut self) {
+        self.changed.everything = true;
+        self.folders.clear();
     }
 }
 
@@ -161,7 +194,7 @@ impl Inbox {
             EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write) => return,
             // Files may have been put into it before it was watched.
             EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => {
-                state.changed.everything = true;
+                state.look_at_folders();
             }
             _ => {}
         }
@@ -205,8 +238,16 @@ impl Inbox {
         {
             // A folder may have been moved here or away, with all that is in it; backups of
             // editors are no folders.
-            state.changed.everything = true;
+            state.look_at_folders();
         }
+    }
+}
+
+fn mode() -> RecursiveMode {
+    if IS_BY_FOLDER {
+        RecursiveMode::NonRecursive
+    } else {
+        RecursiveMode::Recursive
     }
 }
 
