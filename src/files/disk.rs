@@ -7,15 +7,21 @@ use std::io::Write;
 use std::path::Path;
 
 use tempfile::NamedTempFile;
-use tempfile::TempPath;
 
 /// What the names of temporary files begin with; a leading dot hides them from every reader.
 pub(super) const TEMP_PREFIX: &str = ".memdir-";
-const TEMP_SUFFIX: &str = ".tmp";
+pub(super) const TEMP_SUFFIX: &str = ".tmp";
 
 /// Whether a directory entry is a temporary file of ours.
 pub(super) fn is_temp_name(name: &str) -> bool {
     name.starts_with(TEMP_PREFIX) && name.ends_with(TEMP_SUFFIX)
+}
+
+/// What keeps a temporary file's name apart from others.
+pub(super) fn random_part(temp: &Path) -> &str {
+    let name = temp.file_name().and_then(|name| name.to_str());
+    let random = name.and_then(|name| name.strip_prefix(TEMP_PREFIX)?.strip_suffix(TEMP_SUFFIX));
+    random.expect("temporary files are named here")
 }
 
 /// Writes `bytes` to a temporary file in `directory` and syncs it.
@@ -24,8 +30,11 @@ pub(super) fn is_temp_name(name: &str) -> bool {
 /// the system's temporary directory. It is locked as long as it is held: a temporary file that
 /// nobody locks has lost its writer.
 pub(super) fn write_temp(directory: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    step();
     let mut temp = locked_temp(directory)?;
+    step();
     temp.write_all(bytes)?;
+    step();
     // After a failed sync the kernel may have dropped the pages: the error must reach the caller,
     // who starts anew with another file.
     temp.as_file().sync_all()?;
@@ -47,20 +56,6 @@ fn locked_temp(directory: &Path) -> io::Result<NamedTempFile> {
             return Ok(temp);
         }
     }
-}
-
-/// Gives a temporary file a name that begins with `prefix`, itself one of a temporary file.
-///
-/// The file stays locked as long as it is open, and goes with its path as before.
-pub(super) fn name_temp(temp: NamedTempFile, prefix: &str) -> io::Result<(File, TempPath)> {
-    let (file, path) = temp.into_parts();
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let random = name.strip_prefix(TEMP_PREFIX).unwrap_or(&name);
-    let named = path.with_file_name(format!("{prefix}{random}"));
-    uninterrupted(|| rename_no_replace(&path, &named))?;
-    // The first name is gone; nothing is left to delete.
-    let _ = path.keep();
-    Ok((file, TempPath::try_from_path(named)?))
 }
 
 #[cfg(unix)]
@@ -108,6 +103,7 @@ pub(super) fn create_directory(directory: &Path) -> io::Result<()> {
 
 /// Moves `from` to `to`, which must not exist.
 pub(super) fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
+    step();
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     {
         use rustix::fs::CWD;
@@ -132,6 +128,7 @@ pub(super) fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Swaps two names in one step; `Ok(false)` where the system cannot.
 pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
+    step();
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     {
         use rustix::fs::CWD;
@@ -145,6 +142,25 @@ pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
     }
     let _ = (one, other);
     Ok(false)
+}
+
+/// Reads a whole file.
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    step();
+    fs::read(path)
+}
+
+/// Removes a file.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    step();
+    fs::remove_file(path)
+}
+
+/// A moment at which another process may act, or this one end. Tests try many orders of them.
+#[inline]
+pub(super) fn step() {
+    #[cfg(test)]
+    super::schedules::step();
 }
 
 /// Repeats an operation that a signal interrupted.

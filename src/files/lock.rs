@@ -30,6 +30,7 @@ impl Lock {
     ///
     /// Fails if the lock file cannot be made.
     pub fn try_take(path: &Path) -> Result<Option<Lock>, FilesError> {
+        disk::step();
         loop {
             let lock = Lock { file: open(path)? };
             match lock.file.try_lock() {

@@ -10,6 +10,8 @@ mod draft;
 mod list;
 mod lock;
 mod medium;
+#[cfg(test)]
+mod schedules;
 mod store;
 mod swap;
 

@@ -282,11 +282,19 @@ impl Store {
     /// As for [`Store::add`].
     pub fn add_copy(&self, name: &str, bytes: &[u8]) -> Result<String, FilesError> {
         let stem = name.strip_suffix(".md").unwrap_or(name);
-        let copy = swap::copy_name(stem, content_hash(bytes) as u64);
-        match self.add(Place::Files, &copy, bytes) {
-            // The name follows from the text: the same text was kept before.
-            Ok(()) | Err(FilesError::Taken { .. }) => Ok(copy),
-            Err(error) => Err(error),
+        let mut number = content_hash(bytes) as u64;
+        loop {
+            let copy = swap::copy_name(stem, number);
+            match self.add(Place::Files, &copy, bytes) {
+                Err(FilesError::Taken { path }) => {
+                    // The same text was kept before, unless somebody has changed the copy since.
+                    if disk::read(&path).is_ok_and(|kept| kept == bytes) {
+                        return Ok(copy);
+                    }
+                    number = number.wrapping_add(1);
+                }
+                other => return other.map(|()| copy),
+            }
         }
     }
 
@@ -358,7 +366,7 @@ impl Store {
                     .metadata()
                     .and_then(|data| data.modified())
                     .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > TEMP_LIFETIME));
-                (file.try_lock().is_ok() || old) && fs::remove_file(self.path(place, name)).is_ok()
+                (file.try_lock().is_ok() || old) && disk::remove(&self.path(place, name)).is_ok()
             }
         };
         temps
@@ -419,6 +427,7 @@ impl Reader {
 
     /// Opens a regular file, following no link and waiting for no pipe.
     fn open_regular(&self, name: &str) -> Result<File, FilesError> {
+        disk::step();
         let path = self.folder.join(name);
         let file = match disk::uninterrupted(|| self.open(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {

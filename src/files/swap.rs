@@ -1,14 +1,16 @@
 //! Exchanges a file's text for another without overwriting what nobody has seen.
 //!
-//! The new text is written beside the memory, then the two names are exchanged in one step and
-//! the text that came out is looked at. Once the text is complete and before the exchange, the file
-//! beside the memory is named after both texts and the memory's lock: whoever finds it later, after
-//! a crash, can tell under that lock whether it holds one of the two, and may go, or somebody
-//! else's text, and must be kept. Until then it is a temporary file like any other, for half of
-//! our text is nobody else's.
+//! The new text is written beside the memory as any temporary file is. When it is whole, that file
+//! is named after both texts and the memory's lock; then the two names are exchanged in one step
+//! and the text that came out is looked at. Whoever finds such a file later, after a crash, can
+//! tell under that lock whether it holds one of the two, and may go, or somebody else's text, and
+//! must be kept.
 
 use std::fs;
+use std::io;
 use std::path::Path;
+
+use tempfile::TempPath;
 
 use super::At;
 use super::FilesError;
@@ -56,18 +58,17 @@ impl SwapName {
         }
     }
 
-    /// What the name begins with; a random part follows.
-    fn prefix(&self) -> String {
+    /// The name of a file; `random` keeps it apart from others for the same texts.
+    fn file(&self, random: &str) -> String {
         let SwapName {
             shard,
             seen,
             new,
             stem,
         } = self;
-        format!(
-            "{}{MARK}{shard:02x}-{seen:016x}-{new:016x}-{stem}-",
-            disk::TEMP_PREFIX
-        )
+        let prefix = disk::TEMP_PREFIX;
+        let suffix = disk::TEMP_SUFFIX;
+        format!("{prefix}{MARK}{shard:02x}-{seen:016x}-{new:016x}-{stem}-{random}{suffix}")
     }
 
     /// Whether the text with this hash is one of the two that the name tells of.
@@ -107,7 +108,13 @@ pub(super) fn swap(target: &Path, name: &SwapName, bytes: &[u8]) -> Result<Swapp
     temp.as_file()
         .set_permissions(permissions)
         .at("write", target)?;
-    let (_locked, beside) = disk::name_temp(temp, &name.prefix()).at("write", target)?;
+    // The file stays open, and so locked, until it has its name: no clean-up may take it.
+    let (_locked, whole) = temp.into_parts();
+    let beside = folder.join(name.file(disk::random_part(&whole)));
+    disk::uninterrupted(|| disk::rename_no_replace(&whole, &beside)).at("write", target)?;
+    // The name it was made under is gone.
+    let _ = whole.keep();
+    let beside = TempPath::try_from_path(beside).at("write", target)?;
     if !disk::uninterrupted(|| disk::exchange(&beside, target)).at("replace", target)? {
         beside
             .persist(target)
@@ -134,15 +141,28 @@ pub(super) fn swap(target: &Path, name: &SwapName, bytes: &[u8]) -> Result<Swapp
 /// Deletes the file beside a memory if it holds one of the two texts of its name; else makes it a
 /// conflict copy and returns true. The caller holds the memory's lock.
 pub(super) fn resolve(beside: &Path, name: &SwapName) -> Result<bool, FilesError> {
-    let text = disk::uninterrupted(|| fs::read(beside)).at("read", beside)?;
+    let text = disk::uninterrupted(|| disk::read(beside)).at("read", beside)?;
     let hash = content_hash(&text);
     if name.has_seen(hash) {
-        disk::uninterrupted(|| fs::remove_file(beside)).at("remove", beside)?;
+        disk::uninterrupted(|| disk::remove(beside)).at("remove", beside)?;
         return Ok(false);
     }
-    let copy = beside.with_file_name(copy_name(&name.stem, hash as u64 ^ name.new));
-    disk::uninterrupted(|| disk::rename_no_replace(beside, &copy)).at("keep", beside)?;
-    Ok(true)
+    let mut both = hash as u64 ^ name.new;
+    loop {
+        let copy = beside.with_file_name(copy_name(&name.stem, both));
+        match disk::uninterrupted(|| disk::rename_no_replace(beside, &copy)) {
+            Ok(()) => return Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            other => other.at("keep", beside)?,
+        }
+        // The same conflict happened before; or the copy was changed since, and has the name.
+        let kept = disk::uninterrupted(|| disk::read(&copy));
+        if kept.is_ok_and(|kept| kept == text) {
+            disk::uninterrupted(|| disk::remove(beside)).at("remove", beside)?;
+            return Ok(true);
+        }
+        both = both.wrapping_add(1);
+    }
 }
 
 /// The name of a conflict copy: it follows from both texts, so the same conflict has one copy.
@@ -158,7 +178,8 @@ mod tests {
     fn a_swap_files_name_tells_what_it_is() {
         for stem in ["20260114_091500_1f3a9c02", "a note - with dashes"] {
             let name = SwapName::new(&format!("sub/{stem}.md"), 0x3f, 7 << 64 | 1, u128::MAX);
-            let file = format!("sub/{}AbCdEf012345.tmp", name.prefix());
+            let file = format!("sub/{}", name.file("AbCdEf012345"));
+            assert!(disk::is_temp_name(&file[4..]));
             assert_eq!(SwapName::parse(&file), Some(name));
         }
         assert_eq!(SwapName::parse(".memdir-AbCdEf012345.tmp"), None);
@@ -166,29 +187,43 @@ mod tests {
     }
 
     #[test]
-    fn only_a_complete_text_is_named_after_a_swap() {
-        let folder = tempfile::tempdir().unwrap();
-        let name = SwapName::new("m.md", 5, content_hash(b"seen"), content_hash(b"new"));
-        let temp = disk::write_temp(folder.path(), b"new").unwrap();
-        assert_eq!(SwapName::parse(temp.path().to_str().unwrap()), None);
-        let (_locked, beside) = disk::name_temp(temp, &name.prefix()).unwrap();
-        assert_eq!(SwapName::parse(beside.to_str().unwrap()), Some(name));
-        assert_eq!(fs::read(&beside).unwrap(), b"new");
-        drop(beside);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    }
-
-    #[test]
     fn a_text_that_nobody_has_seen_is_kept_after_a_crash() {
         let folder = tempfile::tempdir().unwrap();
         let name = SwapName::new("m.md", 0, content_hash(b"seen"), content_hash(b"new"));
         for (text, kept) in [("seen", false), ("new", false), ("somebody else's", true)] {
-            let beside = folder.path().join(format!("{}x.tmp", name.prefix()));
+            let beside = folder.path().join(name.file("AbCdEf012345"));
             fs::write(&beside, text).unwrap();
             assert_eq!(resolve(&beside, &name).unwrap(), kept, "{text}");
             assert!(!beside.exists());
         }
         let copies: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
         assert_eq!(copies.len(), 1);
+    }
+
+    #[test]
+    fn a_conflict_copy_that_was_changed_since_keeps_its_text_and_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = SwapName::new("m.md", 0, content_hash(b"seen"), content_hash(b"new"));
+        let conflict = || {
+            let beside = folder.path().join(name.file("AbCdEf012345"));
+            fs::write(&beside, "theirs").unwrap();
+            assert!(resolve(&beside, &name).unwrap());
+            assert!(!beside.exists());
+        };
+        let texts = || {
+            let entries = fs::read_dir(folder.path()).unwrap().flatten();
+            let mut texts: Vec<String> = entries
+                .map(|entry| fs::read_to_string(entry.path()).unwrap())
+                .collect();
+            texts.sort();
+            texts
+        };
+        conflict();
+        conflict();
+        assert_eq!(texts(), ["theirs"]);
+        let copy = fs::read_dir(folder.path()).unwrap().next().unwrap();
+        fs::write(copy.unwrap().path(), "edited").unwrap();
+        conflict();
+        assert_eq!(texts(), ["edited", "theirs"]);
     }
 }

@@ -69,6 +69,12 @@ fn a_change_between_reading_and_replacing_keeps_both_texts() {
     // The same text again is the same copy.
     assert_eq!(files.add_copy(NAME, b"ours").unwrap(), copy);
     assert_eq!(names(store.files()).len(), 2);
+    // A copy that somebody has changed since is another text.
+    store.put(&copy, "edited");
+    let other = files.add_copy(NAME, b"ours").unwrap();
+    assert_ne!(other, copy);
+    assert_eq!(store.read(&copy), b"edited");
+    assert_eq!(store.read(&other), b"ours");
 }
 
 #[test]
