@@ -154,7 +154,7 @@ fn set_key(bytes: &[u8], key: &'static str, text: Option<&str>) -> Result<Vec<u8
             (entry.value.start..end, format!("{text}{comment}{line_end}"))
         }
         (None, Some(text)) => {
-            let at = place_of(&layout, key);
+            let at = place_of(&layout, key, bytes);
             (at..at, format!("{key}:{text}{}", layout.newline))
         }
     };
@@ -168,18 +168,25 @@ fn set_key(bytes: &[u8], key: &'static str, text: Option<&str>) -> Result<Vec<u8
     Ok([&bytes[..range.start], new.as_bytes(), &bytes[range.end..]].concat())
 }
 
-/// The comment after a one-line value, with the blanks before it.
-fn comment_of<'a>(key: &str, value: &'a str) -> &'a str {
+/// The comment after a one-line value, with the blanks before it, or with one.
+fn comment_of(key: &str, value: &str) -> String {
+    let comment = bare_comment_of(key, value);
+    // After no value at all the blanks were those before it.
+    let blank = if comment.starts_with('#') { " " } else { "" };
+    format!("{blank}{comment}")
+}
+
+fn bare_comment_of<'a>(key: &str, value: &'a str) -> &'a str {
     if RAW_KEYS.contains(&key) || key == "links" {
         return "";
     }
     let trimmed = value.trim_start_matches([' ', '\t']);
     if trimmed.starts_with(['[', '{']) {
         // `#` inside a flow value may belong to a word; only what follows its end is a comment.
-        let Some(end) = trimmed.rfind([']', '}']) else {
+        let Some(end) = flow_end(trimmed) else {
             return "";
         };
-        let after = &trimmed[end + 1..];
+        let after = &trimmed[end..];
         return if after.trim_start().starts_with('#') {
             after
         } else {
@@ -189,17 +196,53 @@ fn comment_of<'a>(key: &str, value: &'a str) -> &'a str {
     &trimmed[scalar::comment_start(trimmed)..]
 }
 
+/// Where the flow value that `text` begins with ends; `None` if it does not.
+fn flow_end(text: &str) -> Option<usize> {
+    let (mut depth, mut quote, mut begins_item) = (0_usize, None, true);
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        match (quote, character) {
+            (Some('"'), '\\') => drop(characters.next()),
+            // Two single quotes are one of the text.
+            (Some('\''), '\'') if characters.next_if(|&(_, next)| next == '\'').is_some() => {}
+            (Some(open), _) if open == character => quote = None,
+            (Some(_), _) => {}
+            // A quotation mark within a word is a letter.
+            (None, '"' | '\'') if begins_item => quote = Some(character),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+        begins_item =
+            matches!(character, '[' | '{' | ',' | ':') || (begins_item && character == ' ');
+    }
+    None
+}
+
 /// After the last key that the format's order puts before `key`, else before all keys.
-fn place_of(layout: &Layout, key: &str) -> usize {
+fn place_of(layout: &Layout, key: &str, bytes: &[u8]) -> usize {
     let rank = |key: &str| KEYS.iter().position(|known| *known == key);
     let own = rank(key).expect("only known keys are set");
-    layout
+    let before = layout
         .entries
         .iter()
         .filter(|entry| rank(&entry.key).is_some_and(|other| other < own))
         .map(|entry| entry.lines.end)
-        .max()
-        .unwrap_or(layout.keys.start)
+        .max();
+    // An indented line that no key precedes would become the new key's, and go with it.
+    let first = layout.entries.first();
+    let first = first.map_or(layout.keys.end, |entry| entry.lines.start);
+    let stray = layout.stray.iter().rev().find(|line| line.end <= first);
+    let after_stray = stray.map(|line| {
+        let end = memchr::memchr(b'\n', &bytes[line.end..]);
+        end.map_or(first, |at| line.end + at + 1)
+    });
+    before.or(after_stray).unwrap_or(layout.keys.start)
 }
 
 fn set_content(bytes: &[u8], content: &str) -> Vec<u8> {
@@ -215,9 +258,17 @@ fn set_content(bytes: &[u8], content: &str) -> Vec<u8> {
             edited.extend_from_slice(layout.newline.as_bytes());
         }
     }
+    let head = edited.len();
     edited.extend_from_slice(content.as_bytes());
+    if layout.frontmatter != Frontmatter::Whole && Layout::of(&edited).content.start != head {
+        // A text that looks like a frontmatter would become one, and a byte order mark vanish.
+        edited.splice(head..head, EMPTY_FRONTMATTER.iter().copied());
+    }
     edited
 }
+
+/// What keeps a text that begins like a frontmatter apart from one.
+const EMPTY_FRONTMATTER: &[u8] = b"---\n---\n\n";
 
 /// Whether the last line of `head`, which ends with a line break, is blank.
 fn has_blank_line(head: &[u8]) -> bool {

@@ -11,6 +11,7 @@ mod cli_import;
 mod core_dialect;
 mod files_safety;
 mod fixtures;
+mod format_edits;
 mod format_properties;
 mod formats;
 mod freshness;
