@@ -1,0 +1,3 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: memdir_fuzz::File| memdir_fuzz::file(input));

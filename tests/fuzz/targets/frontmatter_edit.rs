@@ -1,0 +1,5 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(
+    |input: memdir_fuzz::FrontmatterEdit| memdir_fuzz::frontmatter_edit(input)
+);
