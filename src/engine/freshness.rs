@@ -85,7 +85,7 @@ const MISSING_PATIENCE: Duration = Duration::from_millis(60);
 /// when it went away.
 const LONGEST_MISSING: Duration = Duration::from_millis(500);
 /// A damaged index that cannot be mended is not asked for so long.
-pub(super) const AVOID_INDEX: Duration = Duration::from_secs(5);
+const AVOID_INDEX: Duration = Duration::from_secs(5);
 /// The coarsest step in which systems keep the times of folders: a tick of 100 Hz, doubled.
 pub(super) const YOUNG_FOLDER_NANOS: i64 = 20_000_000;
 
@@ -115,10 +115,19 @@ impl Freshness {
 
     /// Has the files themselves searched for a while.
     pub(super) fn avoid_index(&mut self) {
+        let until = match self.index_avoided {
+            Some(until) if until > Instant::now() => until,
+            _ => Instant::now() + AVOID_INDEX,
+        };
         *self = Freshness {
-            index_avoided: Some(Instant::now() + AVOID_INDEX),
+            index_avoided: Some(until),
             ..Freshness::default()
         };
+    }
+
+    pub(super) fn avoids_index(&self) -> bool {
+        self.index_avoided
+            .is_some_and(|until| until > Instant::now())
     }
 
     /// Has the next operation look at everything.

@@ -17,7 +17,6 @@ use std::time::Instant;
 
 use super::Engine;
 use super::EngineError;
-use super::freshness::AVOID_INDEX;
 use super::freshness::DISTRUST_INTERVAL;
 use super::freshness::Freshness;
 use super::freshness::HALF_WRITTEN_PATIENCE;
@@ -29,6 +28,7 @@ use super::reading::Read;
 use super::reading::age;
 use super::reconcile::Changes;
 use crate::files::Entry;
+use crate::files::Listing;
 use crate::files::Place;
 use crate::index::IndexError;
 use crate::index::Overlay;
@@ -277,24 +277,14 @@ impl Engine {
         let watch = self.watch();
         // Before the directory is read: what happens later is told later.
         let told = watch.as_ref().map(|watch| watch.take());
-        let include = |folder: &str| {
-            if let Some(watch) = &watch {
-                watch.include(folder);
-            }
+        let (listing, committed) = if freshness.avoids_index() {
+            (self.list_cleared(watch.as_deref())?, None)
+        } else {
+            self.list_beside_committed(watch.as_deref())?
         };
-        let mut listing = self.store.list_after(Place::Files, &include)?;
-        if !self.is_read_only() && !listing.temps.is_empty() {
-            let cleared = self.store.remove_leftovers(Place::Files, &listing.temps);
-            for leftover in &cleared {
-                tracing::info!(name = %leftover.name, "cleared what an interrupted write left");
-            }
-            if !cleared.is_empty() {
-                // One of them may have become a conflict copy.
-                listing = self.store.list_after(Place::Files, &include)?;
-            }
-        }
-        let Some(mut committed) = self.committed_if_possible(freshness) else {
+        let Some(mut committed) = committed else {
             let waiting = listing.entries.len();
+            freshness.avoid_index();
             self.answer_by_scan(freshness, &listing, waiting);
             return Ok(0);
         };
@@ -362,12 +352,7 @@ impl Engine {
     }
 
     /// Has the files themselves searched until the index has caught up with them.
-    fn answer_by_scan(
-        &self,
-        freshness: &mut Freshness,
-        listing: &crate::files::Listing,
-        waiting: usize,
-    ) {
+    fn answer_by_scan(&self, freshness: &mut Freshness, listing: &Listing, waiting: usize) {
         if freshness.behind == 0 {
             tracing::info!("{waiting} files are searched one by one until they are indexed");
         }
@@ -391,22 +376,50 @@ impl Engine {
         self.wake();
     }
 
-    /// The committed index, unless it cannot be had: then the files themselves are searched.
-    fn committed_if_possible(&self, freshness: &mut Freshness) -> Option<Arc<dyn Snapshot>> {
-        if freshness
-            .index_avoided
-            .is_some_and(|until| until > Instant::now())
-        {
-            return None;
-        }
-        match self.committed() {
-            Ok(committed) => Some(committed),
-            Err(error) => {
-                tracing::warn!("the files are searched without the index: {error}");
-                freshness.index_avoided = Some(Instant::now() + AVOID_INDEX);
-                None
+    /// Lists the memory folder while the committed index is read, each on a core of its own. There
+    /// is none if it cannot be had.
+    fn list_beside_committed(
+        &self,
+        watch: Option<&Watch>,
+    ) -> Result<(Listing, Option<Arc<dyn Snapshot>>), EngineError> {
+        let (listing, committed) = std::thread::scope(|scope| {
+            let reading = std::thread::Builder::new().spawn_scoped(scope, || self.committed());
+            let listing = self.list_cleared(watch);
+            let committed = match reading {
+                Ok(reading) => reading
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                // A machine that is short of threads has time.
+                Err(_) => self.committed(),
+            };
+            (listing, committed)
+        });
+        let committed = committed.inspect_err(|error| {
+            tracing::warn!("the files are searched without the index: {error}");
+        });
+        Ok((listing?, committed.ok()))
+    }
+
+    /// Lists the memory folder, cleared of what interrupted writes left.
+    fn list_cleared(&self, watch: Option<&Watch>) -> Result<Listing, EngineError> {
+        let include = |folder: &str| {
+            if let Some(watch) = watch {
+                watch.include(folder);
             }
+        };
+        let listing = self.store.list_after(Place::Files, &include)?;
+        if self.is_read_only() || listing.temps.is_empty() {
+            return Ok(listing);
         }
+        let cleared = self.store.remove_leftovers(Place::Files, &listing.temps);
+        for leftover in &cleared {
+            tracing::info!(name = %leftover.name, "cleared what an interrupted write left");
+        }
+        if cleared.is_empty() {
+            return Ok(listing);
+        }
+        // One of them may have become a conflict copy.
+        Ok(self.store.list_after(Place::Files, &include)?)
     }
 
     fn take_in_changes(

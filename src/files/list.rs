@@ -164,12 +164,10 @@ pub(super) use self::unix as system;
 #[cfg(unix)]
 pub(super) mod unix {
     use std::ffi::CStr;
-    use std::ffi::CString;
     use std::io;
     use std::os::fd::OwnedFd;
     use std::path::Path;
 
-    use rayon::prelude::*;
     use rustix::fs::AtFlags;
     use rustix::fs::Dir;
     use rustix::fs::FileType;
@@ -185,11 +183,6 @@ pub(super) mod unix {
     use super::join;
     use crate::files::disk::is_temp_name;
     use crate::files::disk::uninterrupted;
-
-    /// Names held before they are looked at: enough to share out, little to hold.
-    const CHUNK: usize = 16_384;
-    /// From so many names on, sharing them out pays for starting threads.
-    const MANY: usize = 4_096;
 
     /// Opens `folder` below `directory`, following no link on the way.
     pub(in crate::files) fn open_folder(directory: &Path, folder: &str) -> io::Result<OwnedFd> {
@@ -214,7 +207,6 @@ pub(super) mod unix {
             .folders
             .push((folder.to_owned(), modified(&rustix::fs::fstat(&fd)?)));
         let mut folders = Vec::new();
-        let mut files = Vec::new();
         let mut names = Dir::read_from(&fd)?;
         while let Some(entry) = names.read() {
             let entry = entry?;
@@ -242,32 +234,13 @@ pub(super) mod unix {
                 if is_visible(name) {
                     folders.push(join(folder, name));
                 }
-            } else if is_memory(name) {
-                files.push((raw.to_owned(), kind));
-                if files.len() == CHUNK {
-                    take_all(&fd, folder, &files, listing);
-                    files.clear();
-                }
-            }
-        }
-        take_all(&fd, folder, &files, listing);
-        Ok(folders)
-    }
-
-    /// Looks at `files` of one folder, on all cores where there are many.
-    fn take_all(fd: &OwnedFd, folder: &str, files: &[(CString, FileType)], listing: &mut Listing) {
-        let look = |(name, kind): &(CString, FileType)| look(fd, name, *kind);
-        let seen: Vec<Option<Seen>> = if files.len() < MANY {
-            files.iter().map(look).collect()
-        } else {
-            files.par_iter().map(look).collect()
-        };
-        for ((name, _), seen) in files.iter().zip(seen) {
-            // It was text when it was put on the list.
-            if let (Some(seen), Ok(name)) = (seen, name.to_str()) {
+            } else if is_memory(name)
+                && let Some(seen) = look(&fd, raw, kind)
+            {
                 listing.take(join(folder, name), seen);
             }
         }
+        Ok(folders)
     }
 
     /// `None` if the file went away in between.
