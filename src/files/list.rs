@@ -3,6 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use rayon::prelude::*;
+
 use crate::model::Stamp;
 
 /// One file that is a memory by its name, with what `stat` says of it.
@@ -35,6 +37,9 @@ pub struct Listing {
     /// Every folder that was read, with its modification time before it was read.
     pub folders: Vec<(String, i64)>,
 }
+
+/// From so many names on, sharing work out pays for starting threads.
+const MANY: usize = 65_536;
 
 /// Folders deeper than this are not looked into.
 const MAX_DEPTH: usize = 8;
@@ -74,7 +79,12 @@ impl Listing {
                 }
             }
         }
-        listing.entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        let by_name = |a: &Entry, b: &Entry| a.name.cmp(&b.name);
+        if listing.entries.len() < MANY {
+            listing.entries.sort_unstable_by(by_name);
+        } else {
+            listing.entries.par_sort_unstable_by(by_name);
+        }
         listing.skipped.sort_unstable();
         Ok(listing)
     }
@@ -164,10 +174,12 @@ pub(super) use self::unix as system;
 #[cfg(unix)]
 pub(super) mod unix {
     use std::ffi::CStr;
+    use std::ffi::CString;
     use std::io;
     use std::os::fd::OwnedFd;
     use std::path::Path;
 
+    use rayon::prelude::*;
     use rustix::fs::AtFlags;
     use rustix::fs::Dir;
     use rustix::fs::FileType;
@@ -176,6 +188,7 @@ pub(super) mod unix {
     use rustix::fs::Stat;
 
     use super::Listing;
+    use super::MANY;
     use super::Seen;
     use super::Skipped;
     use super::Stamp;
@@ -207,6 +220,7 @@ pub(super) mod unix {
             .folders
             .push((folder.to_owned(), modified(&rustix::fs::fstat(&fd)?)));
         let mut folders = Vec::new();
+        let mut files = Vec::new();
         let mut names = Dir::read_from(&fd)?;
         while let Some(entry) = names.read() {
             let entry = entry?;
@@ -234,13 +248,54 @@ pub(super) mod unix {
                 if is_visible(name) {
                     folders.push(join(folder, name));
                 }
-            } else if is_memory(name)
-                && let Some(seen) = look(&fd, raw, kind)
-            {
+            } else if is_memory(name) {
+                files.push((raw.to_owned(), kind));
+                if files.len() == MANY {
+                    take_all(directory, folder, &fd, &files, listing);
+                    files.clear();
+                }
+            }
+        }
+        take_all(directory, folder, &fd, &files, listing);
+        Ok(folders)
+    }
+
+    /// Looks at `files` of one folder, on all cores where there are many.
+    fn take_all(
+        directory: &Path,
+        folder: &str,
+        fd: &OwnedFd,
+        files: &[(CString, FileType)],
+        listing: &mut Listing,
+    ) {
+        let look_through = |fd: &OwnedFd, files: &[(CString, FileType)]| -> Vec<Option<Seen>> {
+            let files = files.iter();
+            files.map(|(name, kind)| look(fd, name, *kind)).collect()
+        };
+        let seen: Vec<Option<Seen>> = if files.len() < MANY {
+            look_through(fd, files)
+        } else {
+            // Through one descriptor they would wait for each other in the kernel.
+            files
+                .par_chunks(MANY / 16)
+                .flat_map_iter(|files| match open_folder(directory, folder) {
+                    Ok(own) if is_same(fd, &own) => look_through(&own, files),
+                    _ => look_through(fd, files),
+                })
+                .collect()
+        };
+        for ((name, _), seen) in files.iter().zip(seen) {
+            // It was text when it was put on the list.
+            if let (Some(seen), Ok(name)) = (seen, name.to_str()) {
                 listing.take(join(folder, name), seen);
             }
         }
-        Ok(folders)
+    }
+
+    /// Whether both are the same folder, and not one that was put in its place meanwhile.
+    fn is_same(one: &OwnedFd, other: &OwnedFd) -> bool {
+        let place = |fd: &OwnedFd| rustix::fs::fstat(fd).map(|stat| (stat.st_dev, stat.st_ino));
+        matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
     }
 
     /// `None` if the file went away in between.
