@@ -58,8 +58,12 @@ impl Engine {
     /// The process that leads, as far as it says so.
     pub(super) fn leader(&self) -> Option<Leader> {
         let path = self.leader_path();
-        let (text, age) = crate::files::said(&path)?;
-        let mut leader = Leader::read(&text)?;
+        let said = || {
+            let (text, age) = crate::files::said(&path)?;
+            Some((Leader::read(&text)?, age))
+        };
+        // One that is being written at this moment is whole at the next.
+        let (mut leader, age) = said().or_else(said)?;
         leader.is_alive = age <= BEAT_COUNTS;
         // What it said last outlives it.
         (age <= LEADER_IS_STUCK && crate::files::is_held(&path)).then_some(leader)
@@ -168,8 +172,9 @@ impl Leader {
 
     /// Reads a heartbeat; `None` if it is none, or not whole.
     fn read(text: &str) -> Option<Leader> {
-        let (body, end) = text.split_at(text.rfind("end ")?);
-        if end != format!("end {:032x}\n", digest(body)) {
+        // A longer one may stand below until the file is cut.
+        let (body, end) = text.split_at(text.find("\nend ")? + 1);
+        if !end.starts_with(&format!("end {:032x}\n", digest(body))) {
             return None;
         }
         let mut lines = body.lines();
@@ -229,6 +234,12 @@ mod tests {
         for leader in [leader(None), leader(Some(complete))] {
             assert_eq!(Leader::read(&leader.written()), Some(leader));
         }
+    }
+
+    #[test]
+    fn what_is_left_below_of_a_longer_one_does_not_count() {
+        let text = leader(None).written() + "folder 1 \nend 00\n";
+        assert_eq!(Leader::read(&text), Some(leader(None)));
     }
 
     #[test]

@@ -28,6 +28,7 @@ SETS = [
     "race",
     "editors",
     "checkout",
+    "watches",
     "limits",
     "ending",
 ]
