@@ -120,6 +120,7 @@ impl Loop {
                 Ok(Event::FilesChanged) => self.note_change(),
                 Ok(Event::Lead(lock)) => {
                     self.lead = Some(lock);
+                    self.engine.beat(false);
                     // What the last leader left undone is this one's.
                     self.bring_up_to_date();
                     if let Err(error) = self.engine.remove_unused_indexes() {

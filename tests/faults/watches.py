@@ -35,9 +35,14 @@ def limited(setting, tally, limit):
     with Server(store, before=prefix) as server:
         tally.fault()
         if follows(store, tally, server, f"without {limit}"):
-            mode = (store.json("status")["watcher"] or {}).get("mode", "nobody leads")
-            tally.check(mode.startswith("polling (the system's limit"), f"without {limit}: status says {mode}")
+            agrees = harness.wait_until(lambda: mode(store).startswith("polling (the system's limit"), WITHIN, pause=0.05)
+            tally.check(agrees, f"without {limit}: status says {mode(store)}")
     store.remove()
+
+
+def mode(store):
+    """How changes become known, as `status` says."""
+    return (store.json("status")["watcher"] or {}).get("mode", "nobody leads")
 
 
 def flooded(setting, tally):
