@@ -178,7 +178,7 @@ impl Loop {
     fn next_wake(&self) -> Option<Instant> {
         let leads = self.lead.is_some();
         let beat = leads.then_some(self.next_beat);
-        let check = self.next_check.filter(|_| leads);
+        let check = self.next_check.filter(|_| leads && self.changed.is_none());
         [self.settle_at(), beat, check].into_iter().flatten().min()
     }
 
@@ -200,6 +200,8 @@ impl Loop {
     }
 
     fn try_to_bring_up_to_date(&mut self) -> Result<(), EngineError> {
+        // What was put aside, and may come back, is not made anew by whoever looked on.
+        self.engine.check_there()?;
         self.engine.watch_again();
         if self.engine.freshness().is_old() && self.engine.watch().is_some() {
             self.engine.check_watch()?;

@@ -33,6 +33,8 @@ pub(super) struct Freshness {
     /// The folders with their modification times.
     pub(super) folders: Vec<(String, i64)>,
     pub(super) swept: Option<Sweep>,
+    /// Some file has another name, maybe elsewhere: what is changed by that name no event tells.
+    pub(super) has_links: bool,
     /// Names that are no readable memories, with the reason.
     pub(super) skipped: BTreeMap<String, String>,
     /// How many there were when another process looked, whose word was taken.
@@ -78,6 +80,8 @@ pub(super) const HALF_WRITTEN_PATIENCE: Duration = Duration::from_secs(2);
 const QUIET_IN_PLACE: Duration = Duration::from_millis(100);
 /// The same for another file under the name: mostly it was put in place whole.
 const QUIET_AS_NEW: Duration = Duration::from_millis(20);
+/// Files in flux are waited for at most for so long.
+pub(super) const FLUX_PATIENCE: Duration = Duration::from_millis(400);
 /// How long a file may be gone before it is taken for deleted: editors take a file away for a
 /// moment before they put the new one in its place.
 const MISSING_PATIENCE: Duration = Duration::from_millis(60);
@@ -88,6 +92,13 @@ const LONGEST_MISSING: Duration = Duration::from_millis(500);
 const AVOID_INDEX: Duration = Duration::from_secs(5);
 /// The coarsest step in which systems keep the times of folders: a tick of 100 Hz, doubled.
 pub(super) const YOUNG_FOLDER_NANOS: i64 = 20_000_000;
+
+impl Sweep {
+    /// Whether another one is due where nothing tells of changes.
+    pub(super) fn is_due(self) -> bool {
+        self.at.elapsed() >= SWEEP_INTERVAL.max(self.cost * 20)
+    }
+}
 
 impl Freshness {
     /// How many files wait to be indexed, those apart that are gone.
@@ -162,7 +173,9 @@ impl Freshness {
 
     /// When it will be clear of all files that are in flux for a moment only what they are.
     pub(super) fn brief_until(&self) -> Option<Instant> {
-        let brief = self.unsettled.values().filter(|file| file.is_brief);
+        // Whoever writes all the time is waited for once.
+        let is_new = |file: &&Unsettled| file.is_brief && file.since.elapsed() < FLUX_PATIENCE;
+        let brief = self.unsettled.values().filter(is_new);
         brief.map(|file| file.until).max()
     }
 
@@ -218,8 +231,7 @@ impl Freshness {
 
     pub(super) fn must_look(&self, engine: &Engine) -> bool {
         let Some(sweep) = self.swept else { return true };
-        let interval = SWEEP_INTERVAL.max(sweep.cost * 20);
-        sweep.at.elapsed() >= interval || engine.store.folders_changed(Place::Files, &self.folders)
+        sweep.is_due() || engine.store.folders_changed(Place::Files, &self.folders)
     }
 
     /// Names whose time of grace is over, or soon will be.

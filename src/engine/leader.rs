@@ -27,6 +27,9 @@ const LEADER_IS_STUCK: Duration = Duration::from_secs(3);
 /// be looked at, and written down twice a second.
 const MAX_FOLDERS: usize = 64;
 
+/// Where nobody can lead, that is tried again after pauses that grow to this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
 const TITLE: &str = "memdir heartbeat 1";
 
 /// Who leads, and what can be relied on.
@@ -118,7 +121,11 @@ impl Engine {
         let watch = self.watch()?;
         // Whoever holds it is about to change it.
         let freshness = self.try_freshness()?;
-        if watch.has_changes() || !freshness.is_settled() || freshness.folders.len() > MAX_FOLDERS {
+        if watch.has_changes()
+            || freshness.has_links
+            || !freshness.is_settled()
+            || freshness.folders.len() > MAX_FOLDERS
+        {
             return None;
         }
         let now = self.now_nanos();
@@ -138,16 +145,35 @@ impl Engine {
         self: &Arc<Engine>,
         lead: impl FnOnce(Lock) + Send + 'static,
     ) -> std::io::Result<()> {
-        let path = self.leader_path();
+        let engine = Arc::clone(self);
         std::thread::Builder::new()
             .name("lead".to_owned())
             .stack_size(256 << 10)
-            .spawn(move || match Lock::wait(&path) {
-                Ok(lock) => lead(lock),
-                // Without locks nobody leads, and everybody looks themselves.
-                Err(error) => tracing::info!("no process leads: {error}"),
-            })
+            .spawn(move || lead(engine.take_lead()))
             .map(drop)
+    }
+
+    /// Waits until nobody else leads, and as long as nobody can.
+    fn take_lead(&self) -> Lock {
+        let path = self.leader_path();
+        let mut pause = BEAT_COUNTS;
+        loop {
+            let taken = match self.check_there() {
+                Ok(()) => Lock::wait(&path).map_err(EngineError::from),
+                Err(error) => Err(error),
+            };
+            match taken {
+                Ok(lock) => {
+                    // What the last leader said must not count as this one's word.
+                    let _ = Lock::say(&path, "");
+                    return lock;
+                }
+                // Meanwhile everybody looks themselves.
+                Err(error) => tracing::debug!("no process leads: {error}"),
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use std::time::Instant;
 use super::Engine;
 use super::EngineError;
 use super::freshness::DISTRUST_INTERVAL;
+use super::freshness::FLUX_PATIENCE;
 use super::freshness::Freshness;
 use super::freshness::HALF_WRITTEN_PATIENCE;
 use super::freshness::SWEEP_INTERVAL;
@@ -44,8 +45,6 @@ const SCANS: usize = 6;
 /// How long an event may take after the folder's time has shown a change: much longer than it
 /// ever did, short enough to wait for.
 const EVENT_PATIENCE: Duration = Duration::from_millis(20);
-/// An operation waits for files in flux at most for so long.
-const FLUX_PATIENCE: Duration = Duration::from_millis(400);
 /// How often files in flux are looked at meanwhile.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Looks at the directory before a view is taken that somebody's commit may have overtaken.
@@ -67,6 +66,7 @@ impl Engine {
         &self,
         suspects: &[String],
     ) -> Result<Arc<dyn Snapshot>, EngineError> {
+        self.check_there()?;
         let started = Instant::now();
         loop {
             let mut freshness = self.freshness();
@@ -149,6 +149,9 @@ impl Engine {
             Some(sweep) => {
                 if sweep.at.elapsed() > DISTRUST_INTERVAL {
                     self.wake();
+                }
+                if freshness.has_links && sweep.is_due() {
+                    return self.look(freshness, own).map(drop);
                 }
                 let mut changed = watch.take();
                 let is_quiet = |changed: &crate::watch::Changed| {
@@ -329,6 +332,7 @@ impl Engine {
             .collect();
         freshness.unreadable_elsewhere = 0;
         freshness.folders = listing.folders;
+        freshness.has_links = listing.has_links;
         self.take_in_changes(freshness, &changes, own);
         let all_as_indexed = changes.in_doubt.iter().all(|entry| {
             let known = freshness.overlay.files.get(&entry.name);
@@ -359,6 +363,7 @@ impl Engine {
         *freshness = Freshness {
             current: Some(self.scan(listing)),
             folders: listing.folders.clone(),
+            has_links: listing.has_links,
             skipped: listing
                 .skipped
                 .iter()

@@ -175,7 +175,15 @@ impl Engine {
         if self.read_only {
             return Err(EngineError::ReadOnly(self.root().to_owned()));
         }
-        Ok(())
+        self.check_there()
+    }
+
+    /// Whether the store's folder is where it was when it was opened.
+    pub(super) fn check_there(&self) -> Result<(), EngineError> {
+        if self.root().is_dir() {
+            return Ok(());
+        }
+        Err(EngineError::NoStore(self.root().to_owned()))
     }
 
     /// What is known of the files' and the index's state. A panic elsewhere does not spoil it:

@@ -63,7 +63,7 @@ impl Engine {
     pub(super) fn watch(&self) -> Option<Arc<Watch>> {
         let mut watching = self.watching_state();
         match &*watching {
-            Watching::Events(watch) => match watch.lost() {
+            Watching::Events(watch) => match self.lost(watch) {
                 None => return Some(Arc::clone(watch)),
                 Some(reason) => {
                     *watching = Watching::Polling {
@@ -78,6 +78,13 @@ impl Engine {
         drop(watching);
         self.wake(); // It is started again in the background.
         None
+    }
+
+    /// Why `watch` cannot be relied on any more.
+    fn lost(&self, watch: &Watch) -> Option<String> {
+        let is_at = watch.is_at(&self.store.folder(Place::Files));
+        let replaced = || (!is_at).then(|| "the folder was removed or replaced".to_owned());
+        watch.lost().or_else(replaced)
     }
 
     /// Ends the trust in a watch that is alive and does not tell everything.

@@ -36,6 +36,8 @@ pub struct Listing {
     pub temps: Vec<String>,
     /// Every folder that was read, with its modification time before it was read.
     pub folders: Vec<(String, i64)>,
+    /// Some memory has another name beside the one it is listed by.
+    pub has_links: bool,
 }
 
 /// From so many names on, sharing work out pays for starting threads.
@@ -92,11 +94,18 @@ impl Listing {
     /// Takes one directory entry in, by its name and what it is.
     fn take(&mut self, name: String, what: Seen) {
         match what {
-            Seen::File { stamp, changed } => self.entries.push(Entry {
-                name,
+            Seen::File {
                 stamp,
                 changed,
-            }),
+                has_links,
+            } => {
+                self.has_links |= has_links;
+                self.entries.push(Entry {
+                    name,
+                    stamp,
+                    changed,
+                });
+            }
             Seen::Other(reason) => self.skipped.push(Skipped { name, reason }),
         }
     }
@@ -106,7 +115,7 @@ impl Listing {
 pub(super) fn look_at(directory: &Path, name: &str) -> Option<Result<Entry, Skipped>> {
     let name = || name.to_owned();
     Some(match system::look_at(directory, &name())? {
-        Seen::File { stamp, changed } => Ok(Entry {
+        Seen::File { stamp, changed, .. } => Ok(Entry {
             name: name(),
             stamp,
             changed,
@@ -148,7 +157,11 @@ pub(super) fn any_name(directory: &Path, most: usize, fits: impl Fn(&[u8]) -> bo
 
 /// What stands behind a name.
 enum Seen {
-    File { stamp: Stamp, changed: i64 },
+    File {
+        stamp: Stamp,
+        changed: i64,
+        has_links: bool,
+    },
     Other(String),
 }
 
@@ -226,7 +239,8 @@ pub(super) mod unix {
             let entry = entry?;
             let raw = entry.file_name();
             let Ok(name) = raw.to_str() else {
-                if raw.to_bytes().ends_with(b".md") {
+                let is_folder = entry.file_type() == FileType::Directory;
+                if is_folder || raw.to_bytes().ends_with(b".md") {
                     let name = join(folder, &raw.to_string_lossy());
                     let reason = "the name is not UTF-8".to_owned();
                     listing.skipped.push(Skipped { name, reason });
@@ -340,6 +354,7 @@ pub(super) mod unix {
                     inode: stat.st_ino,
                 },
                 changed: changed(stat),
+                has_links: stat.st_nlink > 1,
             },
             kind => other(kind),
         }
@@ -443,6 +458,7 @@ mod portable {
                     inode: 0,
                 },
                 changed: modified(&data),
+                has_links: false,
             },
             Ok(data) if data.is_dir() => Seen::Other("it is a folder".to_owned()),
             Ok(_) => Seen::Other("it is a symbolic link".to_owned()),

@@ -22,6 +22,8 @@ pub struct Lock {
 /// Longer than any one edit takes, shorter than anyone wants to wait without a word.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(2);
+/// No holder says more.
+const MOST_SAID: u64 = 64 << 10;
 
 impl Lock {
     /// Takes the lock at `path` if it is free; `None` if somebody holds it.
@@ -116,17 +118,17 @@ impl Lock {
 /// Whether somebody holds the lock at `path` at this moment.
 pub fn is_held(path: &Path) -> bool {
     // A shared lock of a moment keeps no other such look away.
-    File::open(path)
+    open_to_read(path)
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// What the lock file at `path` says, and how long ago its holder said so; `None` if nobody did.
 pub fn said(path: &Path) -> Option<(String, Duration)> {
-    let mut file = File::open(path).ok()?;
+    let file = open_to_read(path).ok()?;
     let mut text = String::new();
     // Before the text is read: what is read may then be younger than told, never older.
     let said_at = file.metadata().ok()?.modified().ok()?;
-    file.read_to_string(&mut text).ok()?;
+    file.take(MOST_SAID).read_to_string(&mut text).ok()?;
     Some((text, said_at.elapsed().ok()?))
 }
 
@@ -143,7 +145,7 @@ fn holder(path: &Path) -> String {
 /// Opens the lock file, for reading only: a file that is open for writing would keep its file
 /// system from being made read-only as long as the lock is held.
 fn open(path: &Path) -> Result<File, FilesError> {
-    match disk::uninterrupted(|| File::open(path)) {
+    match disk::uninterrupted(|| open_to_read(path)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         other => return other.at("open", path),
     }
@@ -155,5 +157,17 @@ fn open(path: &Path) -> Result<File, FilesError> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     disk::uninterrupted(|| options.open(path)).at("open", path)?;
-    disk::uninterrupted(|| File::open(path)).at("open", path)
+    disk::uninterrupted(|| open_to_read(path)).at("open", path)
+}
+
+/// Opens what should be a lock file; a pipe in its place is not waited for.
+fn open_to_read(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        let flags = rustix::fs::OFlags::NONBLOCK.bits();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags as i32);
+    }
+    options.open(path)
 }

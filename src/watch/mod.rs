@@ -46,7 +46,12 @@ pub struct Changed {
 pub struct Watch {
     inbox: Arc<Inbox>,
     watcher: Mutex<RecommendedWatcher>,
+    /// Which folder it is, whatever is called so later.
+    identity: Option<Identity>,
 }
+
+/// What tells one folder from another of its name.
+type Identity = (u64, u64);
 
 /// Where the system watches each folder for itself. What the library does to find the folders
 /// below one looks at every file in them.
@@ -74,7 +79,8 @@ struct State {
 impl Watch {
     /// Watches `folder`. Of the files in it, those matter whose names (without folders) are
     /// `of_interest`; `wake` is called from another thread when there is something to take.
-    /// Folders in it are to be named to [`Watch::include`].
+    /// Folders in it are to be named to [`Watch::include`]. The first thing to take is to look at
+    /// everything: nobody knows what happened before.
     ///
     /// # Errors
     ///
@@ -88,11 +94,18 @@ impl Watch {
         let folder = folder
             .canonicalize()
             .map_err(|error| WatchError(error.to_string()))?;
+        let identity = identity(&folder);
         let inbox = Arc::new(Inbox {
             folder: folder.clone(),
             is_of_interest: of_interest,
             wake,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                changed: Changed {
+                    everything: true,
+                    ..Changed::default()
+                },
+                ..State::default()
+            }),
             arrived: Condvar::new(),
         });
         let receiver = Arc::clone(&inbox);
@@ -104,7 +117,14 @@ impl Watch {
         Ok(Watch {
             inbox,
             watcher: Mutex::new(watcher),
+            identity,
         })
+    }
+
+    /// Whether the watched folder is the one at `path`: one that was put in its place is not
+    /// watched, and no event tells of it where a folder above was moved.
+    pub fn is_at(&self, path: &Path) -> bool {
+        identity(path) == self.identity
     }
 
     /// Watches `folder`, a path below the watched one, too; before its files are looked at, so
@@ -177,7 +197,7 @@ impl Inbox {
                 state.lost = Some(reason(&error));
             }
             // The queue ran over: an event without a path.
-            Ok(event) if event.need_rescan() => state.changed.everything = true,
+            Ok(event) if event.need_rescan() => state.look_at_folders(),
             Ok(event) => self.sort_in(&mut state, &event),
         }
         let is_quiet = !state.changed.everything && state.changed.names.is_empty();
@@ -214,7 +234,7 @@ impl Inbox {
                 continue;
             }
             match name_of(below) {
-                Some(name) => self.take_name(state, name, event.kind),
+                Some(name) => self.take_name(state, name, event.kind, path),
                 None => state.changed.everything = true,
             }
         }
@@ -224,7 +244,7 @@ impl Inbox {
         }
     }
 
-    fn take_name(&self, state: &mut State, name: String, kind: EventKind) {
+    fn take_name(&self, state: &mut State, name: String, kind: EventKind, path: &Path) {
         let mut parts: Vec<&str> = name.split('/').collect();
         let file = parts.pop().unwrap_or_default();
         if parts.iter().any(|folder| folder.starts_with('.')) {
@@ -234,13 +254,26 @@ impl Inbox {
             state.changed.names.insert(name);
         } else if matches!(kind, EventKind::Modify(ModifyKind::Name(_)))
             && !file.starts_with('.')
-            && !file.ends_with('~')
+            && (!file.ends_with('~') || path.is_dir() || state.folders.contains(&name))
         {
-            // A folder may have been moved here or away, with all that is in it; backups of
-            // editors are no folders.
+            // A folder may have been moved here or away, with all that is in it; most names with
+            // a tilde are backups of editors.
             state.look_at_folders();
         }
     }
+}
+
+#[cfg(unix)]
+fn identity(folder: &Path) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    let data = std::fs::metadata(folder).ok()?;
+    Some((data.dev(), data.ino()))
+}
+
+/// Nothing tells them apart; a folder that is watched cannot be moved there.
+#[cfg(not(unix))]
+fn identity(folder: &Path) -> Option<Identity> {
+    folder.is_dir().then_some((0, 0))
 }
 
 fn mode() -> RecursiveMode {

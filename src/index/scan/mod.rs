@@ -9,6 +9,7 @@ mod ranked;
 
 use std::collections::HashMap;
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use chrono::DateTime;
 use rayon::prelude::*;
@@ -45,6 +46,8 @@ pub struct Scan {
     files: Vec<(String, Stamp)>,
     read: Box<ReadDocument>,
     languages: Vec<Language>,
+    /// How many files end with each handle, once somebody asks.
+    handles: OnceLock<HashMap<String, usize>>,
 }
 
 /// What a search keeps of a file that passed the filter.
@@ -80,6 +83,7 @@ impl Scan {
             files,
             read,
             languages: languages.to_vec(),
+            handles: OnceLock::new(),
         }
     }
 
@@ -327,9 +331,15 @@ impl Snapshot for Scan {
     }
 
     fn handle_count(&self, handle: &str) -> usize {
+        let counted = self.handles.get_or_init(|| {
+            let mut counts = HashMap::new();
+            for (name, _) in &self.files {
+                *counts.entry(id_of(name)).or_default() += 1;
+            }
+            counts
+        });
         let handle = facts::comparable(handle);
-        let names = self.files.iter().filter(|(name, _)| id_of(name) == handle);
-        names.count()
+        counted.get(&handle).copied().unwrap_or(0)
     }
 
     fn len(&self) -> usize {
