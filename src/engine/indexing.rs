@@ -78,6 +78,7 @@ impl Engine {
 
     /// Proves a part of the index that nobody has proved for long; true once all of it is proved.
     pub(super) fn check_index(&self, budget: Duration) -> Result<bool, EngineError> {
+        self.check_there()?;
         self.mending(|| Ok(self.index.check_some(budget, self.clock.now())?))
     }
 

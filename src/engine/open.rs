@@ -228,6 +228,7 @@ impl Engine {
         if self.indexes_alone {
             return Ok(Some(WriterLock(None)));
         }
+        self.check_there()?;
         Ok(Lock::try_take(&self.writer_lock_path())?.map(|lock| WriterLock(Some(lock))))
     }
 
@@ -236,6 +237,7 @@ impl Engine {
         if self.indexes_alone {
             return Ok(WriterLock(None));
         }
+        self.check_there()?;
         Ok(WriterLock(Some(Lock::take(
             &self.writer_lock_path(),
             "the index",

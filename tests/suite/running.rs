@@ -308,3 +308,107 @@ fn answers_say_what_they_rest_on() {
     assert_eq!(status["unreadable"], 1);
     assert_eq!(status["watcher"], Value::Null);
 }
+
+#[test]
+fn folders_below_a_folder_that_was_replaced_are_watched_again() {
+    let store = store_of_one();
+    let inside = format!("sub/{TWO}");
+    store.put(&inside, text(TWO, "an egret\n"));
+    let (engine, _background) = running(&store);
+    until_holding(&engine, "egret", &[&inside]);
+    fs::rename(store.files(), store.root().join("old")).unwrap();
+    store.put(&inside, text(TWO, "a stork\n"));
+    until_holding(&engine, "stork", &[&inside]);
+    until("it is watched again", || {
+        holding(&engine, "stork");
+        let leader = engine.status().unwrap().leader;
+        leader.is_some_and(|leader| leader.watching == "events")
+    });
+    for word in ["plover", "curlew", "dunlin"] {
+        fs::write(
+            store.files().join(&inside),
+            text(TWO, &format!("a {word}\n")),
+        )
+        .unwrap();
+        until_holding(&engine, word, &[&inside]);
+    }
+}
+
+#[test]
+fn a_store_that_was_replaced_is_not_taken_for_the_one_that_was_watched() {
+    let home = Home::new();
+    home.put(ONE, text(ONE, "a heron\n"));
+    let session = Session::on(&home);
+    let process = json!(session.child.id());
+    until("it leads", || leader(&home)["process"] == process);
+    // Another store of the same files, put in place in one step for each.
+    let (store, other) = (home.store(), home.root().join("other"));
+    fs::create_dir_all(other.join("files")).unwrap();
+    fs::copy(home.files().join(ONE), other.join("files").join(ONE)).unwrap();
+    fs::rename(&store, home.root().join("aside")).unwrap();
+    fs::rename(&other, &store).unwrap();
+    for number in 0..3 {
+        let word = format!("egret{number}x");
+        fs::write(home.files().join(ONE), text(ONE, &format!("an {word}\n"))).unwrap();
+        assert_eq!(home.run(&["think", "-k", &word]).code, 0, "{word}");
+        until("it leads here", || leader(&home)["process"] == process);
+    }
+}
+
+#[test]
+fn a_store_that_is_moved_away_is_not_made_anew() {
+    let store = store_of_one();
+    let root = store.root().join("inner");
+    fs::create_dir(&root).unwrap();
+    fs::rename(store.files(), root.join("files")).unwrap();
+    let options = memdir::engine::Options {
+        root: root.clone(),
+        ..store.options()
+    };
+    let engine = Arc::new(Engine::open(options, Box::new(SystemClock)).unwrap());
+    let _background = Background::start(&engine).unwrap();
+    until("it leads", || engine.status().unwrap().leader.is_some());
+    let aside = store.root().join("aside");
+    fs::rename(&root, &aside).unwrap();
+    assert!(
+        engine
+            .search(&crate::support::keywords(&["heron"]))
+            .is_err()
+    );
+    assert!(engine.remember(new_memory("an egret\n"), None).is_err());
+    // Longer than the leader takes to notice that its lock is gone.
+    std::thread::sleep(Duration::from_millis(900));
+    assert!(!root.exists());
+    fs::rename(&aside, &root).unwrap();
+    until_holding(&engine, "heron", &[ONE]);
+    engine.remember(new_memory("an egret\n"), None).unwrap();
+}
+
+#[test]
+fn folders_named_like_backups_are_followed() {
+    let store = store_of_one();
+    let (engine, _background) = running(&store);
+    until_holding(&engine, "heron", &[ONE]);
+    let elsewhere = store.root().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join(TWO), text(TWO, "an egret\n")).unwrap();
+    fs::rename(&elsewhere, store.files().join("backup~")).unwrap();
+    let inside = format!("backup~/{TWO}");
+    until_holding(&engine, "egret", &[&inside]);
+    fs::write(store.files().join(&inside), text(TWO, "a stork\n")).unwrap();
+    until_holding(&engine, "stork", &[&inside]);
+    fs::rename(store.files().join("backup~"), &elsewhere).unwrap();
+    until_holding(&engine, "stork", &[]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_change_by_another_name_of_the_file_is_found() {
+    let store = store_of_one();
+    let other_name = store.root().join("other name");
+    fs::hard_link(store.files().join(ONE), &other_name).unwrap();
+    let (engine, _background) = running(&store);
+    until_holding(&engine, "heron", &[ONE]);
+    fs::write(&other_name, text(ONE, "an egret\n")).unwrap();
+    until_holding(&engine, "egret", &[ONE]);
+}
