@@ -13,15 +13,15 @@ use std::time::Instant;
 use super::Engine;
 use super::EngineError;
 use super::leader::BEAT;
-use crate::files::Lock;
+use super::leader::Lead;
 
 /// Everything that can wake the loop.
 #[derive(Debug)]
 enum Event {
     /// Files changed, or an operation found something to do.
     FilesChanged,
-    /// This process leads from now on, as long as it holds the lock.
-    Lead(Lock),
+    /// This process leads from now on, as long as it holds this.
+    Lead(Lead),
     Stop,
 }
 
@@ -82,7 +82,7 @@ struct Loop {
     engine: Arc<Engine>,
     events: mpsc::Sender<Event>,
     /// Held while this process leads.
-    lead: Option<Lock>,
+    lead: Option<Lead>,
     /// When the first and the last change came that were not settled yet.
     changed: Option<(Instant, Instant)>,
     next_beat: Instant,
@@ -118,8 +118,8 @@ impl Loop {
             };
             match event {
                 Ok(Event::FilesChanged) => self.note_change(),
-                Ok(Event::Lead(lock)) => {
-                    self.lead = Some(lock);
+                Ok(Event::Lead(lead)) => {
+                    self.lead = Some(lead);
                     self.engine.beat(false);
                     // What the last leader left undone is this one's.
                     self.bring_up_to_date();
@@ -147,8 +147,8 @@ impl Loop {
 
     fn wait_to_lead(&self) {
         let events = self.events.clone();
-        let lead = move |lock| {
-            let _ = events.send(Event::Lead(lock)); // Sent to nobody, the lock is free again.
+        let lead = move |lead| {
+            let _ = events.send(Event::Lead(lead)); // Sent to nobody, the locks are free again.
         };
         if let Err(error) = self.engine.wait_to_lead(lead) {
             tracing::info!("this process never leads: {error}");
@@ -236,8 +236,8 @@ impl Loop {
 
     fn beat(&mut self) {
         self.next_beat = Instant::now() + BEAT;
-        let Some(lock) = &self.lead else { return };
-        if !lock.is_at(&self.engine.leader_path()) {
+        let Some(lead) = &self.lead else { return };
+        if !self.engine.leads_with(lead) {
             // Somebody deleted the folder of derived things, and the lock with it.
             self.lead = None;
             self.wait_to_lead();

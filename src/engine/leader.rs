@@ -2,7 +2,7 @@
 //!
 //! One process that runs for long holds the leader's lock as long as it lives; the others wait
 //! for it in a thread that sleeps until then. The leader follows the changes, indexes them, and
-//! writes a heartbeat into the lock's file: that the index is complete, in which state, under
+//! writes a heartbeat into another file that it has locked: that the index is complete, in which state, under
 //! which folder times; or that it is not, as soon as it hears of a change. A heartbeat older than
 //! a second says nothing.
 
@@ -14,6 +14,7 @@ use super::Engine;
 use super::EngineError;
 use super::freshness::Freshness;
 use super::freshness::YOUNG_FOLDER_NANOS;
+use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
 
@@ -31,6 +32,13 @@ const MAX_FOLDERS: usize = 64;
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 const TITLE: &str = "memdir heartbeat 1";
+
+/// The right to lead, until dropped.
+#[derive(Debug)]
+pub(super) struct Lead {
+    leading: Lock,
+    heartbeat: Lock,
+}
 
 /// Who leads, and what can be relied on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,9 +66,13 @@ impl Engine {
         self.state().join("leader.lock")
     }
 
+    fn heartbeat_path(&self) -> PathBuf {
+        self.state().join("heartbeat")
+    }
+
     /// The process that leads, as far as it says so.
     pub(super) fn leader(&self) -> Option<Leader> {
-        let path = self.leader_path();
+        let path = self.heartbeat_path();
         let said = || {
             let (text, age) = crate::files::said(&path)?;
             Some((Leader::read(&text)?, age))
@@ -114,7 +126,7 @@ impl Engine {
             complete,
         };
         // A heartbeat that cannot be written counts as none: the others look themselves.
-        let _ = Lock::say(&self.leader_path(), &leader.written());
+        let _ = Lock::say(&self.heartbeat_path(), &leader.written());
     }
 
     fn complete(&self) -> Option<Complete> {
@@ -143,7 +155,7 @@ impl Engine {
     /// Waits, in a thread of its own, until this process may lead, and then calls `lead`.
     pub(super) fn wait_to_lead(
         self: &Arc<Engine>,
-        lead: impl FnOnce(Lock) + Send + 'static,
+        lead: impl FnOnce(Lead) + Send + 'static,
     ) -> std::io::Result<()> {
         let engine = Arc::clone(self);
         std::thread::Builder::new()
@@ -154,26 +166,40 @@ impl Engine {
     }
 
     /// Waits until nobody else leads, and as long as nobody can.
-    fn take_lead(&self) -> Lock {
+    fn take_lead(&self) -> Lead {
         let path = self.leader_path();
         let mut pause = BEAT_COUNTS;
         loop {
             let taken = match self.check_there() {
-                Ok(()) => Lock::wait(&path).map_err(EngineError::from),
+                Ok(()) => Lock::wait(&path)
+                    .and_then(|leading| self.take_heartbeat(leading))
+                    .map_err(EngineError::from),
                 Err(error) => Err(error),
             };
             match taken {
-                Ok(lock) => {
-                    // What the last leader said must not count as this one's word.
-                    let _ = Lock::say(&path, "");
-                    return lock;
-                }
+                Ok(lead) => return lead,
                 // Meanwhile everybody looks themselves.
                 Err(error) => tracing::debug!("no process leads: {error}"),
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+}
+
+impl Engine {
+    /// What the last leader said must not count as the next one's word: it is cut away before
+    /// the next one holds the file that it stands in.
+    fn take_heartbeat(&self, leading: Lock) -> Result<Lead, FilesError> {
+        let path = self.heartbeat_path();
+        let _ = Lock::say(&path, ""); // There may be none yet.
+        let heartbeat = Lock::take(&path, "the heartbeat")?;
+        Ok(Lead { leading, heartbeat })
+    }
+
+    /// Whether `lead` still keeps others from leading: not if its files were deleted.
+    pub(super) fn leads_with(&self, lead: &Lead) -> bool {
+        lead.leading.is_at(&self.leader_path()) && lead.heartbeat.is_at(&self.heartbeat_path())
     }
 }
 

@@ -218,7 +218,9 @@ impl Engine {
         }
         let mut unread = Vec::new();
         for name in names.iter().chain(own) {
-            match self.store.look_at(Place::Files, name) {
+            let seen = self.store.look_at(Place::Files, name);
+            freshness.has_links |= matches!(&seen, Some(Ok(entry)) if entry.has_links);
+            match seen {
                 None => self.take_in(freshness, Read::Gone(name.clone()), own),
                 Some(Err(skipped)) => self.take_in(freshness, Read::Skipped(skipped), own),
                 Some(Ok(entry)) if freshness.is_known(&entry) => {
@@ -332,7 +334,7 @@ impl Engine {
             .collect();
         freshness.unreadable_elsewhere = 0;
         freshness.folders = listing.folders;
-        freshness.has_links = listing.has_links;
+        freshness.has_links = listing.entries.iter().any(|entry| entry.has_links);
         self.take_in_changes(freshness, &changes, own);
         let all_as_indexed = changes.in_doubt.iter().all(|entry| {
             let known = freshness.overlay.files.get(&entry.name);
@@ -363,7 +365,7 @@ impl Engine {
         *freshness = Freshness {
             current: Some(self.scan(listing)),
             folders: listing.folders.clone(),
-            has_links: listing.has_links,
+            has_links: listing.entries.iter().any(|entry| entry.has_links),
             skipped: listing
                 .skipped
                 .iter()

@@ -16,6 +16,8 @@ pub struct Entry {
     /// When anything about the file was last changed, in nanoseconds since 1970: unlike the
     /// modification time nobody can set it. The modification time where the system has none.
     pub changed: i64,
+    /// It has another name beside this one.
+    pub has_links: bool,
 }
 
 /// Something with a memory's name that is no readable memory.
@@ -36,8 +38,6 @@ pub struct Listing {
     pub temps: Vec<String>,
     /// Every folder that was read, with its modification time before it was read.
     pub folders: Vec<(String, i64)>,
-    /// Some memory has another name beside the one it is listed by.
-    pub has_links: bool,
 }
 
 /// From so many names on, sharing work out pays for starting threads.
@@ -98,14 +98,12 @@ impl Listing {
                 stamp,
                 changed,
                 has_links,
-            } => {
-                self.has_links |= has_links;
-                self.entries.push(Entry {
-                    name,
-                    stamp,
-                    changed,
-                });
-            }
+            } => self.entries.push(Entry {
+                name,
+                stamp,
+                changed,
+                has_links,
+            }),
             Seen::Other(reason) => self.skipped.push(Skipped { name, reason }),
         }
     }
@@ -115,10 +113,15 @@ impl Listing {
 pub(super) fn look_at(directory: &Path, name: &str) -> Option<Result<Entry, Skipped>> {
     let name = || name.to_owned();
     Some(match system::look_at(directory, &name())? {
-        Seen::File { stamp, changed, .. } => Ok(Entry {
+        Seen::File {
+            stamp,
+            changed,
+            has_links,
+        } => Ok(Entry {
             name: name(),
             stamp,
             changed,
+            has_links,
         }),
         Seen::Other(reason) => Err(Skipped {
             name: name(),

@@ -407,6 +407,7 @@ impl Reader {
             name: name.to_owned(),
             stamp,
             changed: changed_at(&data),
+            has_links: has_links(&data),
         };
         let capacity = usize::try_from(data.len().min(limit)).unwrap_or(0);
         let mut bytes = Vec::with_capacity(capacity + 1);
@@ -507,6 +508,18 @@ fn changed_at(data: &fs::Metadata) -> i64 {
 #[cfg(not(unix))]
 fn changed_at(data: &fs::Metadata) -> i64 {
     modified_at(data)
+}
+
+fn has_links(data: &fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::MetadataExt::nlink(data) > 1
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = data;
+        false
+    }
 }
 
 fn inode_of(data: &fs::Metadata) -> u64 {
