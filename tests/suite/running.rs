@@ -280,7 +280,10 @@ fn a_folder_of_derived_things_that_is_deleted_comes_back() {
     let store = store_of_one();
     let (engine, _background) = running(&store);
     until("it leads", || engine.status().unwrap().leader.is_some());
-    fs::remove_dir_all(store.state()).unwrap();
+    // It may be writing at this moment; `rm -r` is repeated then, too.
+    until("it is deleted", || {
+        fs::remove_dir_all(store.state()).is_ok()
+    });
     store.put(TWO, text(TWO, "an egret\n"));
     until_holding(&engine, "egret", &[TWO]);
     assert_eq!(holding(&engine, "heron"), [ONE]);
