@@ -110,7 +110,11 @@ impl Engine {
         loop {
             let mut freshness = self.freshness();
             let own = self.take_own_changes();
-            self.look(&mut freshness, &own)?;
+            let looked = self.look(&mut freshness, &own);
+            if looked.is_err() {
+                own.iter().for_each(|name| self.changed_by_us(name));
+            }
+            looked?;
             if freshness.next_due().is_none() || started.elapsed() > HALF_WRITTEN_PATIENCE {
                 return self.view(&mut freshness);
             }

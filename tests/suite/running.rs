@@ -58,6 +58,15 @@ fn until_holding(engine: &Engine, word: &str, names: &[&str]) {
     });
 }
 
+/// Makes a folder with [`TWO`], an egret, elsewhere and moves it in whole: no event tells of the
+/// file in it.
+fn move_in(store: &TestStore, folder: &str) {
+    let elsewhere = store.root().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join(TWO), text(TWO, "an egret\n")).unwrap();
+    fs::rename(&elsewhere, store.files().join(folder)).unwrap();
+}
+
 /// Who leads, as a process that only looks sees it.
 fn leader(home: &Home) -> Value {
     home.run(&["status", "--json"]).json()["watcher"].clone()
@@ -88,11 +97,7 @@ fn folders_that_come_and_go_are_seen() {
     let store = store_of_one();
     let (engine, _background) = running(&store);
     until_holding(&engine, "heron", &[ONE]);
-    // Made elsewhere and moved in whole: no event tells of the file in it.
-    let elsewhere = store.root().join("elsewhere");
-    fs::create_dir(&elsewhere).unwrap();
-    fs::write(elsewhere.join(TWO), text(TWO, "an egret\n")).unwrap();
-    fs::rename(&elsewhere, store.files().join("2026")).unwrap();
+    move_in(&store, "2026");
     let inside = format!("2026/{TWO}");
     until_holding(&engine, "egret", &[&inside]);
     fs::write(store.files().join(&inside), text(TWO, "a stork\n")).unwrap();
@@ -396,15 +401,12 @@ fn folders_named_like_backups_are_followed() {
     let store = store_of_one();
     let (engine, _background) = running(&store);
     until_holding(&engine, "heron", &[ONE]);
-    let elsewhere = store.root().join("elsewhere");
-    fs::create_dir(&elsewhere).unwrap();
-    fs::write(elsewhere.join(TWO), text(TWO, "an egret\n")).unwrap();
-    fs::rename(&elsewhere, store.files().join("backup~")).unwrap();
+    move_in(&store, "backup~");
     let inside = format!("backup~/{TWO}");
     until_holding(&engine, "egret", &[&inside]);
     fs::write(store.files().join(&inside), text(TWO, "a stork\n")).unwrap();
     until_holding(&engine, "stork", &[&inside]);
-    fs::rename(store.files().join("backup~"), &elsewhere).unwrap();
+    fs::rename(store.files().join("backup~"), store.root().join("away")).unwrap();
     until_holding(&engine, "stork", &[]);
 }
 
