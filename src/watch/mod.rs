@@ -74,6 +74,8 @@ struct State {
     lost: Option<String>,
     /// The folders below the watched one that are watched, too.
     folders: BTreeSet<String>,
+    /// How often these were forgotten.
+    forgotten: u64,
 }
 
 impl Watch {
@@ -130,14 +132,23 @@ impl Watch {
     /// Watches `folder`, a path below the watched one, too; before its files are looked at, so
     /// that no change falls in between. Costs nothing if it is watched already.
     pub fn include(&self, folder: &str) {
-        if !IS_BY_FOLDER || folder.is_empty() || self.inbox.state().folders.contains(folder) {
+        if !IS_BY_FOLDER || folder.is_empty() {
             return;
         }
+        let forgotten = {
+            let state = self.inbox.state();
+            if state.folders.contains(folder) {
+                return;
+            }
+            state.forgotten
+        };
         let path = self.inbox.folder.join(folder);
         let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
         let watched = watcher.watch(&path, mode());
         let mut state = self.inbox.state();
         match watched {
+            // The news that a folder of this name is gone takes the new watch away as well.
+            Ok(()) if state.forgotten != forgotten => {}
             Ok(()) => drop(state.folders.insert(folder.to_owned())),
             // Gone again: then there is nothing to watch.
             Err(_) if !path.is_dir() => {}
@@ -178,6 +189,7 @@ impl State {
     fn look_at_folders(&mut self) {
         self.changed.everything = true;
         self.folders.clear();
+        self.forgotten += 1;
     }
 }
 
