@@ -93,9 +93,9 @@ impl Engine {
         let mut known = Known::default();
         let reader = self.store.reader(Place::Files);
         let snapshot = self.snapshot()?;
-        snapshot.for_each(&mut |name, _| {
-            known.stems.insert(stem_of(name));
-        });
+        known
+            .stems
+            .extend(snapshot.files().map(|(name, _)| stem_of(name)));
         let mut holders = snapshot.holders(&format!("metadata.{SOURCE_ID}"))?;
         holders.extend(snapshot.holders(&format!("metadata.{SOURCE_HASH}"))?);
         for (_, name) in holders {

@@ -89,17 +89,15 @@ impl Engine {
         let mut names: Vec<String> = match narrowed {
             Some(mut names) => {
                 // What lies beyond the indexed part of a large file has no trigrams.
-                snapshot.for_each(&mut |name, indexed| {
-                    if indexed.stamp.size > crate::format::MAX_INDEXED_BYTES as u64 {
-                        names.push(name.to_owned());
-                    }
-                });
+                let is_large = |size: u64| size > crate::format::MAX_INDEXED_BYTES as u64;
+                let large = snapshot
+                    .files()
+                    .filter(|(_, indexed)| is_large(indexed.stamp.size));
+                names.extend(large.map(|(name, _)| name.to_owned()));
                 names
             }
             None if *filter == Filter::default() => {
-                let mut names = Vec::with_capacity(snapshot.len());
-                snapshot.for_each(&mut |name, _| names.push(name.to_owned()));
-                names
+                snapshot.files().map(|(name, _)| name.to_owned()).collect()
             }
             None => Vec::new(),
         };

@@ -83,7 +83,7 @@ impl Engine {
     pub fn resolve(&self, id: &str) -> Result<(Stem, String), EngineError> {
         let snapshot = self.mending(|| self.snapshot())?;
         let mut matches = Matches::new(id);
-        snapshot.for_each(&mut |name, _| matches.take(name));
+        snapshot.files().for_each(|(name, _)| matches.take(name));
         matches.only()
     }
 

@@ -23,7 +23,7 @@ impl Changes {
         let mut changes = Changes::default();
         let certain = verified.saturating_sub(RACY_NANOS);
         let mut entries = listing.entries.iter().peekable();
-        committed.for_each(&mut |name, indexed| {
+        for (name, indexed) in committed.files() {
             while let Some(new) = entries.next_if(|entry| entry.name.as_str() < name) {
                 changes.changed.push(new.clone());
             }
@@ -34,7 +34,7 @@ impl Changes {
                 Some(entry) if entry.changed > certain => changes.in_doubt.push(entry.clone()),
                 Some(_) => {}
             }
-        });
+        }
         changes.changed.extend(entries.cloned());
         changes
     }

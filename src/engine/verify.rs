@@ -127,11 +127,9 @@ impl Engine {
             .filter(|(name, hash)| old.indexed(name).is_none_or(|known| known.hash != **hash))
             .map(|(name, _)| name.clone())
             .collect();
-        old.for_each(&mut |name, _| {
-            if !live.hashes.contains_key(name) {
-                doubtful.insert(name.to_owned());
-            }
-        });
+        let names = old.files().map(|(name, _)| name);
+        let gone = names.filter(|name| !live.hashes.contains_key(*name));
+        doubtful.extend(gone.map(str::to_owned));
         let mut faults = Vec::new();
         // What changed while all files were read is compared anew; a fault stays one.
         for _ in 0..MAX_LOOKS {

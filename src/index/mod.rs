@@ -131,7 +131,7 @@ pub trait Snapshot: Send + Sync {
     fn indexed(&self, name: &str) -> Option<Indexed>;
 
     /// Every indexed file name with its version, in the order of the names.
-    fn for_each(&self, each: &mut dyn FnMut(&str, Indexed));
+    fn files(&self) -> Box<dyn Iterator<Item = (&str, Indexed)> + '_>;
 
     /// Names the committed state that this is a view of: equal for equal states only.
     fn state(&self) -> &str;

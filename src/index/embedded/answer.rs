@@ -203,10 +203,9 @@ impl Snapshot for EmbeddedSnapshot {
         self.table.row(name).map(|row| self.table.indexed(row))
     }
 
-    fn for_each(&self, each: &mut dyn FnMut(&str, Indexed)) {
-        for &row in self.table.by_name() {
-            each(self.table.name(row), self.table.indexed(row));
-        }
+    fn files(&self) -> Box<dyn Iterator<Item = (&str, Indexed)> + '_> {
+        let rows = self.table.by_name().iter();
+        Box::new(rows.map(|&row| (self.table.name(row), self.table.indexed(row))))
     }
 
     fn state(&self) -> &str {

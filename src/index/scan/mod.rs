@@ -314,15 +314,15 @@ impl Snapshot for Scan {
     }
 
     /// Every listed name with its stamp. No file is read: the hash is 0 and nothing is settled.
-    fn for_each(&self, each: &mut dyn FnMut(&str, Indexed)) {
-        for (name, stamp) in &self.files {
+    fn files(&self) -> Box<dyn Iterator<Item = (&str, Indexed)> + '_> {
+        Box::new(self.files.iter().map(|(name, stamp)| {
             let unread = Indexed {
                 stamp: *stamp,
                 hash: 0,
                 racy: true,
             };
-            each(name, unread);
-        }
+            (name.as_str(), unread)
+        }))
     }
 
     /// No committed state is called so.
