@@ -28,6 +28,7 @@ use super::reading::RACY_NANOS;
 use super::reading::Read;
 use super::reading::age;
 use super::reconcile::Changes;
+use super::reconcile::differing;
 use crate::files::Entry;
 use crate::files::Listing;
 use crate::files::Place;
@@ -248,7 +249,8 @@ impl Engine {
     }
 
     /// Takes over what another process, or another thread, committed; adds to `names` what must
-    /// be looked at for it. `Ok(false)` if it is another index altogether.
+    /// be looked at for it: whoever committed may have seen the files at another moment, or made
+    /// the index anew. `Ok(false)` if nothing is known that could be gone on from.
     fn adopt(
         &self,
         freshness: &mut Freshness,
@@ -265,13 +267,14 @@ impl Engine {
         if committed.state() == known.state() {
             return Ok(true);
         }
-        let expected = known.len();
+        names.extend(differing(known.as_ref(), committed.as_ref()));
+        // That state is as good as the last look of whoever committed it.
+        freshness.verified = committed.verified().min(self.now_nanos());
         freshness.forget_committed(committed.as_ref());
         names.extend(freshness.overlay.files.keys().cloned());
-        let is_successor = committed.len() + names.len() >= expected;
         freshness.committed = Some(committed);
         freshness.current = None;
-        Ok(is_successor)
+        Ok(true)
     }
 
     /// Compares everything with what is committed. Returns how many differences were news, and
@@ -564,5 +567,58 @@ impl Engine {
         let current = freshness.current.clone().expect("it was just made");
         self.set_latest(&current);
         Ok(current)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::engine::Options;
+    use crate::words::Language;
+
+    const ONE: &str = "20260101_000000_aaaaaaaa.md";
+    const TWO: &str = "20260101_000000_bbbbbbbb.md";
+    const NEW: &str = "20260101_000000_cccccccc.md";
+
+    fn engine(root: &std::path::Path) -> Engine {
+        let options = Options {
+            root: root.to_owned(),
+            state: None,
+            cache: None,
+            languages: vec![Language::default()],
+            namespace: None,
+            limit: 10,
+            read_only: false,
+        };
+        Engine::open(options, Box::new(SystemClock)).unwrap()
+    }
+
+    #[test]
+    fn a_commit_by_a_process_that_saw_less_hides_no_file() {
+        let root = tempfile::tempdir().unwrap();
+        let files = root.path().join("files");
+        std::fs::create_dir(&files).unwrap();
+        for name in [ONE, TWO] {
+            std::fs::write(files.join(name), name).unwrap();
+        }
+        let one = engine(root.path());
+        one.snapshot().unwrap();
+        one.settle(true).unwrap();
+        one.snapshot().unwrap();
+        // Another process looks while a file is away for a moment.
+        std::fs::rename(files.join(ONE), root.path().join("aside")).unwrap();
+        engine(root.path()).reindex(false, &mut |_| {}).unwrap();
+        std::fs::rename(root.path().join("aside"), files.join(ONE)).unwrap();
+        std::fs::write(files.join(NEW), NEW).unwrap();
+        let mut freshness = one.freshness();
+        let none = BTreeSet::new();
+        let new = BTreeSet::from([NEW.to_owned()]);
+        one.refresh(&mut freshness, &none, new.clone()).unwrap();
+        // Now there is an overlay, and what the other committed is taken over.
+        one.refresh(&mut freshness, &none, new).unwrap();
+        let view = one.view(&mut freshness).unwrap();
+        let names: Vec<&str> = view.files().map(|(name, _)| name).collect();
+        assert_eq!(names, [ONE, TWO, NEW]);
     }
 }

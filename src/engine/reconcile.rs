@@ -2,9 +2,29 @@
 
 use crate::files::Entry;
 use crate::files::Listing;
+use crate::index::Indexed;
 use crate::index::Snapshot;
 
 use super::reading::RACY_NANOS;
+
+/// The names of the files that two states of the index hold in different versions, or one of them
+/// only.
+pub(super) fn differing(one: &dyn Snapshot, other: &dyn Snapshot) -> Vec<String> {
+    let version = |indexed: Indexed| (indexed.stamp, indexed.hash);
+    let mut names = Vec::new();
+    let mut theirs = other.files().peekable();
+    for (name, indexed) in one.files() {
+        while let Some((missing, _)) = theirs.next_if(|(there, _)| *there < name) {
+            names.push(missing.to_owned());
+        }
+        let there = theirs.next_if(|(there, _)| *there == name);
+        if there.is_none_or(|(_, there)| version(there) != version(indexed)) {
+            names.push(name.to_owned());
+        }
+    }
+    names.extend(theirs.map(|(missing, _)| missing.to_owned()));
+    names
+}
 
 /// How the directory differs from the index.
 #[derive(Default)]

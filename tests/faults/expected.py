@@ -107,10 +107,11 @@ class Expected:
     def is_hidden(self, name):
         stem = stem_of(name)
         head = self.live[name].split("\n---\n")[0]
-        newer = re.search(r"(?m)^superseded_by: (\S+)", head)
+        # A name that YAML would take for a number stands in quotes.
+        newer = re.search(r'(?m)^superseded_by: "?(\w+)', head)
         if newer and any(stem_of(other) == newer[1] for other in self.live):
             return True
-        return any(f"supersedes: [{stem}]" in text for text in self.live.values())
+        return any(re.search(rf'(?m)^supersedes: \["?{stem}"?\]', text) for text in self.live.values())
 
     def lose(self, name):
         self.gone.extend(words_of(self.live.pop(name)))
