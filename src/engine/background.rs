@@ -212,6 +212,8 @@ impl Loop {
                 self.engine.snapshot()?;
             }
             self.engine.settle(true)?;
+            // Who answers from the old state keeps files open that are deleted by now.
+            self.engine.snapshot()?;
             self.next_check = Some(Instant::now() + CHECK_PAUSE);
         }
         if self.engine.freshness().next_due().is_some() {

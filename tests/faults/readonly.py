@@ -6,6 +6,7 @@ on when its file system becomes read-only below it, and writes again when it is 
 """
 import contextlib
 import dataclasses
+import glob
 import os
 import re
 import shutil
@@ -120,7 +121,8 @@ def remount_below(store, server, tally, waits):
     if waits:
         store.write(harness.numbered_stem(50), harness.memory_text(harness.numbered_stem(50), "New, of a wombat."))
     # As long as something is being written, the system refuses.
-    if not tally.check(harness.wait_until(lambda: remount(store.root, "ro")), "cannot become read-only below a server"):
+    if not harness.wait_until(lambda: remount(store.root, "ro")):
+        tally.loss(f"cannot become read-only below a server, which holds {held(server.pid, store.root)}")
         return
     tally.fault()
     expected = COUNT + waits
@@ -134,6 +136,14 @@ def remount_below(store, server, tally, waits):
     tally.check(id, f"writable again, the server still refuses: {why[:200]}")
     count = server.count("wombat")
     tally.check(count == expected + 1, f"writable again, the server finds {str(count)[:200]} of {expected + 1}")
+
+
+def held(pid, folder):
+    """What a process has open below a folder."""
+    links = [os.readlink(link) for link in glob.glob(f"/proc/{pid}/fd/*") if os.path.islink(link)]
+    with open(f"/proc/{pid}/maps") as maps:
+        mapped = [line.split(maxsplit=5)[-1].strip() for line in maps]
+    return sorted({path for path in links + mapped if path.startswith(folder)})
 
 
 def remount(folder, mode):
