@@ -280,11 +280,17 @@ def soundness(store, names=None):
 
 def children(pid):
     """The ids of the processes that a process started and that are still there."""
-    found = []
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/children") as file:
-            found += file.read().split()
-    return found
+    while True:
+        found = []
+        try:
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/children") as file:
+                    found += file.read().split()
+            return found
+        except (FileNotFoundError, ProcessLookupError):
+            # A thread ended meanwhile, and another has its children now.
+            if not os.path.exists(f"/proc/{pid}"):
+                return []
 
 
 def is_locked(path):
