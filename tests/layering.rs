@@ -65,14 +65,15 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("unsafe", &[]),
     ("super::super::", &[]),
     // Whatever changes a disk. `index` does so only inside its own folder below `.memdir/`, which
-    // it sets aside and removes when it is of no use; memory files are the business of `files`.
-    ("fs::write", &["files"]),
+    // it sets aside and removes when it is of no use, and `git` inside `.git`; memory files are the
+    // business of `files`.
+    ("fs::write", &["files", "git"]),
     ("fs::copy", &["files"]),
     ("fs::hard_link", &["files"]),
     ("fs::create_dir", &["files"]),
-    ("fs::create_dir_all", &["files"]),
-    ("fs::rename", &["files", "index"]),
-    ("fs::remove_file", &["files"]),
+    ("fs::create_dir_all", &["files", "git"]),
+    ("fs::rename", &["files", "git", "index"]),
+    ("fs::remove_file", &["files", "git"]),
     ("fs::remove_dir", &["files"]),
     ("fs::remove_dir_all", &["files", "index"]),
     ("DirBuilder", &["files", "index"]),

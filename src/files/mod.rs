@@ -10,6 +10,7 @@ mod draft;
 mod list;
 mod lock;
 mod medium;
+mod note;
 #[cfg(test)]
 mod schedules;
 mod store;
@@ -26,6 +27,9 @@ pub use lock::is_held;
 pub use lock::said;
 pub use medium::Medium;
 pub use medium::medium;
+pub use note::AtWork;
+pub use note::leave_line;
+pub use note::take_lines;
 pub use store::Leftover;
 pub use store::Place;
 pub use store::Reader;

@@ -213,6 +213,13 @@ impl Store {
         }
     }
 
+    /// A reader of what lies beside the folders of memories.
+    pub fn beside(&self) -> Reader {
+        Reader {
+            folder: self.root.clone(),
+        }
+    }
+
     /// Puts a new memory in place; acknowledged when this returns.
     ///
     /// Order: temporary file, sync, rename without replacing, sync of the folder.

@@ -1,85 +1,64 @@
-//! What git knows of a folder. Knows paths and names, not memories.
+//! Repositories: what lies in them, new commits, other machines.
+//!
+//! Promises: nothing is forced; no work tree is checked out, no hook or filter run, and the index
+//! is only told of what was committed. Knows paths, bytes and references, not memories: what is
+//! committed, and how two versions become one, is decided by others.
 
-use std::path::Path;
+mod history;
+mod locks;
+mod objects;
+mod packing;
+mod project;
+mod repository;
+mod staging;
 
-use git2::Repository;
+pub use history::Moment;
+pub use history::PathChange;
+pub use locks::Taken;
+pub use objects::Author;
+pub use objects::Id;
+pub use objects::TextOf;
+pub use objects::Trees;
+pub use project::project_name;
+pub use repository::Obstacle;
+pub use repository::Owner;
+pub use repository::Repository;
+pub use staging::KnownFiles;
+pub use staging::Stamped;
 
-/// Returns the name of the project that `folder` belongs to: that of its git remote `origin`,
-/// else that of the folder git works in. `None` outside of a repository, and in a repository
-/// whose work folder is, or lies in, `store`: a store is no project of its own.
-pub fn project_name(folder: &Path, store: &Path) -> Option<String> {
-    let repository = Repository::discover(folder).ok()?;
-    let work = repository.workdir().unwrap_or_else(|| repository.path());
-    let work = work.canonicalize().ok()?;
-    if store
-        .canonicalize()
-        .is_ok_and(|store| work.starts_with(store))
-    {
-        return None;
-    }
-    let remote = repository.find_remote("origin").ok();
-    let from_remote = remote
-        .as_ref()
-        .and_then(|remote| remote.url().ok())
-        .and_then(name_in_url);
-    from_remote.or_else(|| cleaned(work.file_name()?.to_str()?))
+/// What could not be done in a repository, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action}: {reason}")]
+pub struct GitError {
+    action: String,
+    reason: String,
+    /// Somebody else is at work on it; to be tried again in a moment.
+    pub is_busy: bool,
 }
 
-/// The last part of a remote's address, without `.git`.
-fn name_in_url(url: &str) -> Option<String> {
-    let path = url.trim_end_matches('/');
-    let last = path.rsplit(['/', ':', '\\']).next()?;
-    cleaned(last.strip_suffix(".git").unwrap_or(last))
-}
-
-/// A name without blanks and control characters.
-fn cleaned(name: &str) -> Option<String> {
-    let words: Vec<&str> = name
-        .split(|c: char| c.is_whitespace() || c.is_control())
-        .filter(|w| !w.is_empty())
-        .collect();
-    (!words.is_empty()).then(|| words.join("-"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_remote_names_the_project() {
-        for url in [
-            "https://git.example/team/atlas.git",
-            "git@git.example:team/atlas.git",
-            "ssh://git@git.example/team/atlas/",
-            "/srv/git/atlas.git",
-            "atlas",
-        ] {
-            assert_eq!(name_in_url(url).as_deref(), Some("atlas"), "{url}");
+impl GitError {
+    fn new(action: &str, reason: impl Into<String>) -> GitError {
+        GitError {
+            action: action.to_owned(),
+            reason: reason.into(),
+            is_busy: false,
         }
-        assert_eq!(
-            name_in_url("https://git.example/"),
-            Some("git.example".to_owned())
-        );
-        assert_eq!(cleaned("my notes\n"), Some("my-notes".to_owned()));
-        assert_eq!(cleaned(" "), None);
     }
+}
 
-    #[test]
-    fn a_folder_in_a_repository_has_its_name_and_a_store_has_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let work = folder.path().join("my atlas");
-        std::fs::create_dir_all(work.join("src/deep")).unwrap();
-        assert_eq!(project_name(&work, folder.path()), None);
-        let repository = Repository::init(&work).unwrap();
-        let elsewhere = Path::new("elsewhere");
-        assert_eq!(
-            project_name(&work.join("src/deep"), elsewhere).as_deref(),
-            Some("my-atlas")
-        );
-        repository
-            .remote("origin", "git@git.example:team/compass.git")
-            .unwrap();
-        assert_eq!(project_name(&work, elsewhere).as_deref(), Some("compass"));
-        assert_eq!(project_name(&work, &work), None);
+/// Attaches what was being done to an error of the library.
+trait To<T> {
+    fn to(self, action: &str) -> Result<T, GitError>;
+}
+
+impl<T> To<T> for Result<T, git2::Error> {
+    fn to(self, action: &str) -> Result<T, GitError> {
+        self.map_err(|error| GitError {
+            is_busy: matches!(
+                error.code(),
+                git2::ErrorCode::Locked | git2::ErrorCode::Modified
+            ),
+            ..GitError::new(action, error.message())
+        })
     }
 }

@@ -1,0 +1,165 @@
+//! What happened: commits, newest first, with the files they changed.
+
+use std::collections::BTreeMap;
+
+use git2::Delta;
+use git2::DiffOptions;
+use git2::Oid;
+use git2::Sort;
+
+use super::GitError;
+use super::Id;
+use super::Repository;
+use super::To;
+
+/// One commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moment {
+    pub id: Id,
+    pub author: String,
+    /// In seconds since 1970.
+    pub at: i64,
+    /// Its message, whole.
+    pub message: String,
+    pub parents: Vec<Id>,
+}
+
+/// How one file differs between two commits. `None` where it is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathChange {
+    /// Below the store.
+    pub path: String,
+    pub before: Option<Id>,
+    pub after: Option<Id>,
+}
+
+impl Repository {
+    /// Every commit that `from` rests on, itself included, newest first; without those that
+    /// `without` rests on.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository is damaged.
+    pub fn moments(
+        &self,
+        from: Id,
+        without: Option<Id>,
+    ) -> Result<impl Iterator<Item = Result<Moment, GitError>> + '_, GitError> {
+        let action = "read the history";
+        let mut walk = self.inner.revwalk().to(action)?;
+        walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)
+            .to(action)?;
+        walk.push(from.0).to(action)?;
+        if let Some(without) = without {
+            walk.hide(without.0).to(action)?;
+        }
+        Ok(walk.map(move |id| self.moment(Id(id.to(action)?))))
+    }
+
+    /// One commit.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such commit.
+    pub fn moment(&self, id: Id) -> Result<Moment, GitError> {
+        let commit = self.inner.find_commit(id.0).to("read a commit")?;
+        let author = commit.author();
+        Ok(Moment {
+            id,
+            author: String::from_utf8_lossy(author.name_bytes()).into_owned(),
+            at: author.when().seconds(),
+            message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
+            parents: commit.parent_ids().map(Id).collect(),
+        })
+    }
+
+    /// The commit that `text` names: a beginning of its id, a branch, `HEAD~3`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if nothing, or more than one thing, is called so.
+    pub fn find_commit(&self, text: &str) -> Result<Id, GitError> {
+        let object = self.inner.revparse_single(text).to("find the commit")?;
+        let commit = object.peel_to_commit().to("find the commit")?;
+        Ok(Id(commit.id()))
+    }
+
+    /// How the files below the store differ between two commits, by path.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository is damaged.
+    pub fn changes(&self, before: Option<Id>, after: Id) -> Result<Vec<PathChange>, GitError> {
+        self.differences(before, after, true)
+    }
+
+    /// As [`Repository::changes`], of all that lies outside of the store; with paths below the
+    /// work folder.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository is damaged.
+    pub fn changes_elsewhere(
+        &self,
+        before: Option<Id>,
+        after: Id,
+    ) -> Result<Vec<PathChange>, GitError> {
+        self.differences(before, after, false)
+    }
+
+    fn differences(
+        &self,
+        before: Option<Id>,
+        after: Id,
+        is_inside: bool,
+    ) -> Result<Vec<PathChange>, GitError> {
+        let action = "compare two commits";
+        let tree = |id: Id| self.inner.find_commit(id.0)?.tree();
+        let before = before.map(tree).transpose().to(action)?;
+        let after = tree(after).to(action)?;
+        let mut options = DiffOptions::new();
+        options.skip_binary_check(true).include_typechange(true);
+        if is_inside && !self.prefix.is_empty() {
+            options
+                .pathspec(self.prefix.trim_end_matches('/'))
+                .disable_pathspec_match(true);
+        }
+        let diff = self
+            .inner
+            .diff_tree_to_tree(before.as_ref(), Some(&after), Some(&mut options))
+            .to(action)?;
+        let mut changes: BTreeMap<String, PathChange> = BTreeMap::new();
+        let some = |id: Oid| (!id.is_zero()).then_some(Id(id));
+        for delta in diff.deltas() {
+            for (file, is_after) in [(delta.old_file(), false), (delta.new_file(), true)] {
+                let is_there = match delta.status() {
+                    Delta::Added => is_after,
+                    Delta::Deleted => !is_after,
+                    _ => true,
+                };
+                let path = file.path().and_then(|path| path.to_str());
+                let (Some(path), true) = (path, is_there) else {
+                    continue;
+                };
+                let path = match path.strip_prefix(&self.prefix) {
+                    Some(below) if is_inside => below,
+                    None if !is_inside => path,
+                    _ => continue,
+                };
+                let change = changes
+                    .entry(path.to_owned())
+                    .or_insert_with(|| PathChange {
+                        path: path.to_owned(),
+                        before: None,
+                        after: None,
+                    });
+                if is_after {
+                    change.after = some(file.id());
+                } else {
+                    change.before = some(file.id());
+                }
+            }
+        }
+        Ok(changes.into_values().collect())
+    }
+}

@@ -1,0 +1,81 @@
+//! Locks that git and its libraries leave when they are killed.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Repository;
+
+/// What became of the lock files of others.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Taken {
+    /// Set aside: whoever made them is gone.
+    pub set_aside: Vec<PathBuf>,
+    /// Somebody seems to be at work.
+    pub in_use: Vec<PathBuf>,
+}
+
+/// Nobody holds such a lock for longer without using it.
+const STALE_AFTER: Duration = Duration::from_secs(60);
+
+impl Repository {
+    /// Looks at the lock files on the index, HEAD, the branch `branch` and packed references, and
+    /// sets those aside whose makers are gone: `is_ours` says that a process of this program was
+    /// killed while it may have held some, and that no other is at work.
+    pub fn clear_locks(&self, branch: &str, is_ours: bool) -> Taken {
+        let common = self.inner.commondir();
+        let names = [
+            self.inner.path().join("index.lock"),
+            self.inner.path().join("HEAD.lock"),
+            common.join("packed-refs.lock"),
+            common.join("config.lock"),
+            common.join(format!("refs/heads/{branch}.lock")),
+            common.join(format!("logs/refs/heads/{branch}.lock")),
+            common.join(format!("refs/memdir/remote/{branch}.lock")),
+        ];
+        let mut taken = Taken::default();
+        for path in names {
+            let Ok(data) = std::fs::symlink_metadata(&path) else {
+                continue;
+            };
+            let age = data.modified().ok().and_then(|at| at.elapsed().ok());
+            let is_old = age.is_some_and(|age| age > STALE_AFTER);
+            if !(is_ours || is_old) || is_open_somewhere(&path) {
+                taken.in_use.push(path);
+                continue;
+            }
+            // Kept, for whoever wants to know what it was.
+            let aside = path.with_extension("lock.stale");
+            match std::fs::rename(&path, &aside) {
+                Ok(()) => taken.set_aside.push(path),
+                Err(_) => taken.in_use.push(path),
+            }
+        }
+        taken
+    }
+}
+
+/// Whether a process that this one may look at has the file open.
+#[cfg(target_os = "linux")]
+fn is_open_somewhere(path: &Path) -> bool {
+    let Ok(path) = path.canonicalize() else {
+        return false;
+    };
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return false;
+    };
+    processes.flatten().any(|process| {
+        let Ok(files) = std::fs::read_dir(process.path().join("fd")) else {
+            return false;
+        };
+        files
+            .flatten()
+            .any(|file| std::fs::read_link(file.path()).is_ok_and(|target| target == path))
+    })
+}
+
+/// There is no way to tell.
+#[cfg(not(target_os = "linux"))]
+fn is_open_somewhere(_: &Path) -> bool {
+    false
+}

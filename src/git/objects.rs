@@ -1,0 +1,428 @@
+//! Texts, trees and commits: reading them, and writing new ones.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::io::Write;
+
+use git2::FileMode;
+use git2::ObjectType;
+use git2::Oid;
+use git2::Signature;
+use git2::Time;
+use git2::Tree;
+
+use super::GitError;
+use super::Repository;
+use super::To;
+
+/// What an object is called: the hash of its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Id(pub(super) Oid);
+
+impl Id {
+    /// Reads forty hex digits.
+    pub fn parse(text: &str) -> Option<Id> {
+        (text.len() == 40).then_some(())?;
+        Oid::from_str(text).ok().map(Id)
+    }
+
+    /// Of a text, whether it is written anywhere or not.
+    pub fn of_text(bytes: &[u8]) -> Id {
+        Id(Oid::hash_object(ObjectType::Blob, bytes).expect("hashing bytes in memory"))
+    }
+
+    /// As many digits as people read.
+    pub fn short(&self) -> String {
+        self.0.to_string()[..10].to_owned()
+    }
+}
+
+impl std::fmt::Display for Id {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Who commits, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Author {
+    pub name: String,
+    pub email: String,
+    /// In seconds since 1970.
+    pub at: i64,
+}
+
+/// Gives the text of a file that is to be committed; `None` if it is gone meanwhile.
+pub type TextOf<'a> = dyn FnMut(&str, Id) -> Result<Option<Vec<u8>>, GitError> + 'a;
+
+/// The parts of a path, and what is to stand there.
+type Step<'a> = (Vec<&'a str>, Option<Oid>);
+
+/// From so many new objects on they are written as one pack instead of a file each.
+const PACK_FROM: usize = 64;
+
+impl Repository {
+    /// The newest commit of the branch that is checked out; `None` before the first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository is damaged.
+    pub fn head(&self) -> Result<Option<Id>, GitError> {
+        match self.inner.head() {
+            Ok(head) => {
+                let commit = head.peel_to_commit().to("read the newest commit")?;
+                Ok(Some(Id(commit.id())))
+            }
+            Err(error)
+                if matches!(
+                    error.code(),
+                    git2::ErrorCode::UnbornBranch | git2::ErrorCode::NotFound
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error).to("read the newest commit"),
+        }
+    }
+
+    /// The commit that the reference `name` points to.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository is damaged.
+    pub fn reference(&self, name: &str) -> Result<Option<Id>, GitError> {
+        match self.inner.find_reference(name) {
+            Ok(reference) => {
+                let commit = reference.peel_to_commit().to("read a reference")?;
+                Ok(Some(Id(commit.id())))
+            }
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error).to("read a reference"),
+        }
+    }
+
+    /// Has the reference `name` point to `to`; `Ok(false)` if it does not point to `from` any
+    /// more, or exists where `from` is `None`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written.
+    pub fn advance(
+        &self,
+        name: &str,
+        from: Option<Id>,
+        to: Id,
+        why: &str,
+    ) -> Result<bool, GitError> {
+        let moved = match from {
+            Some(from) => self.inner.reference_matching(name, to.0, true, from.0, why),
+            None => self.inner.reference(name, to.0, false, why),
+        };
+        match moved {
+            Ok(_) => Ok(true),
+            Err(error)
+                if matches!(
+                    error.code(),
+                    git2::ErrorCode::Modified | git2::ErrorCode::Exists
+                ) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(error).to("move the branch"),
+        }
+    }
+
+    /// The files of a commit.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the commit or its tree is missing.
+    pub fn trees(&self, commit: Option<Id>) -> Result<Trees<'_>, GitError> {
+        let action = "read the files of a commit";
+        let root = match commit {
+            None => None,
+            Some(commit) => {
+                let commit = self.inner.find_commit(commit.0).to(action)?;
+                Some(commit.tree().to(action)?)
+            }
+        };
+        let mut trees = Trees {
+            repository: self,
+            folders: HashMap::new(),
+        };
+        trees.folders.insert(String::new(), root);
+        Ok(trees)
+    }
+
+    /// The text of a file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is missing.
+    pub fn text(&self, id: Id) -> Result<Vec<u8>, GitError> {
+        let blob = self.inner.find_blob(id.0).to("read a text")?;
+        Ok(blob.content().to_owned())
+    }
+
+    /// Makes a commit that differs from its first parent in `changes`: paths below the store,
+    /// each with its new text, or `None` where it is gone. No branch is moved. Texts come from
+    /// `text_of`, one at a time; `Ok(None)` if one of them is another by now.
+    ///
+    /// # Errors
+    ///
+    /// Fails if something cannot be written.
+    pub fn commit(
+        &self,
+        parents: &[Id],
+        changes: &[(String, Option<Id>)],
+        text_of: &mut TextOf<'_>,
+        message: &str,
+        author: &Author,
+    ) -> Result<Option<Id>, GitError> {
+        let action = "commit";
+        let new = changes.iter().filter(|(_, id)| id.is_some()).count();
+        let mut writer = Writer::new(self, new)?;
+        for (path, id) in changes {
+            let Some(id) = id else { continue };
+            let Some(text) = text_of(path, *id)? else {
+                return Ok(None);
+            };
+            if writer.text(&text)? != id.0 {
+                return Ok(None); // It changed meanwhile.
+            }
+        }
+        let owners = parents
+            .iter()
+            .map(|parent| writer.inner().find_commit(parent.0))
+            .collect::<Result<Vec<_>, _>>()
+            .to(action)?;
+        let base = owners.first().map(git2::Commit::tree).transpose();
+        let base = base.to(action)?;
+        let by_path: Vec<Step<'_>> = changes
+            .iter()
+            .map(|(path, id)| {
+                let parts = self.prefix.split_terminator('/').chain(path.split('/'));
+                (parts.collect(), id.map(|id| id.0))
+            })
+            .collect();
+        let mut trees = Vec::new();
+        let tree = updated(writer.inner(), base.as_ref(), &by_path, 0, &mut trees);
+        let tree = match tree.to(action)? {
+            Some(tree) => tree,
+            None => {
+                let empty = writer.inner().treebuilder(None).to(action)?;
+                empty.write().to(action)?
+            }
+        };
+        let tree = writer.inner().find_tree(tree).to(action)?;
+        let signature = Signature::new(&author.name, &author.email, &Time::new(author.at, 0));
+        let signature = signature.to(action)?;
+        let parents: Vec<_> = owners.iter().collect();
+        let id = writer
+            .inner()
+            .commit(None, &signature, &signature, message, &tree, &parents)
+            .to(action)?;
+        trees.extend([tree.id(), id]);
+        drop((tree, base, parents));
+        drop(owners);
+        writer.finish(trees)?;
+        Ok(Some(Id(id)))
+    }
+}
+
+/// Writes `base` with `changes`, whose paths begin at part `depth`; `None` if nothing is left.
+/// New trees are added to `written`.
+fn updated(
+    repository: &git2::Repository,
+    base: Option<&Tree<'_>>,
+    changes: &[Step<'_>],
+    depth: usize,
+    written: &mut Vec<Oid>,
+) -> Result<Option<Oid>, git2::Error> {
+    let mut builder = repository.treebuilder(base)?;
+    let mut below: BTreeMap<&str, Vec<Step<'_>>> = BTreeMap::new();
+    for (parts, id) in changes {
+        let name = parts[depth];
+        if parts.len() > depth + 1 {
+            below.entry(name).or_default().push((parts.clone(), *id));
+            continue;
+        }
+        match id {
+            Some(id) => drop(builder.insert(name, *id, i32::from(FileMode::Blob))?),
+            None if builder.get(name)?.is_some() => builder.remove(name)?,
+            None => {}
+        }
+    }
+    for (name, changes) in below {
+        let known = match base.and_then(|base| base.get_name(name)) {
+            Some(entry) if entry.kind() == Some(ObjectType::Tree) => {
+                Some(repository.find_tree(entry.id())?)
+            }
+            _ => None,
+        };
+        match updated(repository, known.as_ref(), &changes, depth + 1, written)? {
+            Some(id) => drop(builder.insert(name, id, i32::from(FileMode::Tree))?),
+            None if builder.get(name)?.is_some() => builder.remove(name)?,
+            None => {}
+        }
+    }
+    if builder.is_empty() {
+        return Ok(None);
+    }
+    let id = builder.write()?;
+    written.push(id);
+    Ok(Some(id))
+}
+
+/// Writes the objects of one commit: few of them a file each, many as one pack.
+struct Writer<'a> {
+    repository: &'a Repository,
+    /// The repository once more, with an object store that keeps what is new in memory: it would
+    /// keep it there as long as it lives.
+    packed: Option<git2::Repository>,
+    texts: Vec<Oid>,
+}
+
+impl Writer<'_> {
+    fn new(repository: &Repository, texts: usize) -> Result<Writer<'_>, GitError> {
+        let action = "commit";
+        let packed = if texts >= PACK_FROM {
+            let again = git2::Repository::open(repository.inner.path()).to(action)?;
+            let odb = again.odb().to(action)?;
+            odb.add_new_mempack_backend(999).to(action)?;
+            drop(odb);
+            Some(again)
+        } else {
+            None
+        };
+        Ok(Writer {
+            repository,
+            packed,
+            texts: Vec::new(),
+        })
+    }
+
+    fn inner(&self) -> &git2::Repository {
+        self.packed.as_ref().unwrap_or(&self.repository.inner)
+    }
+
+    fn text(&mut self, bytes: &[u8]) -> Result<Oid, GitError> {
+        let id = self.inner().blob(bytes).to("commit")?;
+        if self.packed.is_some() {
+            self.texts.push(id);
+        }
+        Ok(id)
+    }
+
+    /// Makes what was written durable; `others` are the commit and its new trees.
+    fn finish(self, others: Vec<Oid>) -> Result<(), GitError> {
+        let action = "commit";
+        let Some(packed) = &self.packed else {
+            return Ok(());
+        };
+        let mut builder = packed.packbuilder().to(action)?;
+        for id in self.texts.iter().chain(&others) {
+            builder.insert_object(*id, None).to(action)?;
+        }
+        let odb = self.repository.inner.odb().to(action)?;
+        let mut pack = odb.packwriter().to(action)?;
+        let mut failed = None;
+        builder
+            .foreach(|bytes| {
+                failed = pack.write_all(bytes).err();
+                failed.is_none()
+            })
+            .to(action)?;
+        if let Some(error) = failed {
+            return Err(GitError::new(action, error.to_string()));
+        }
+        pack.commit().to(action)?;
+        Ok(())
+    }
+}
+
+/// Looks files of one commit up; each folder is read once.
+pub struct Trees<'a> {
+    repository: &'a Repository,
+    /// By path, without a slash at its end.
+    folders: HashMap<String, Option<Tree<'a>>>,
+}
+
+impl Trees<'_> {
+    /// The text that the commit holds at `path` below the store.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a folder is missing from the repository.
+    pub fn file(&mut self, path: &str) -> Result<Option<Id>, GitError> {
+        let path = format!("{}{path}", self.repository.prefix);
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        let Some(tree) = self.folder(folder)? else {
+            return Ok(None);
+        };
+        let entry = tree.get_name(name);
+        let is_file = |kind| kind == Some(ObjectType::Blob);
+        Ok(entry
+            .filter(|entry| is_file(entry.kind()))
+            .map(|entry| Id(entry.id())))
+    }
+
+    fn folder(&mut self, path: &str) -> Result<Option<&Tree<'_>>, GitError> {
+        if !self.folders.contains_key(path) {
+            let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+            let entry = match self.folder(above)? {
+                None => None,
+                Some(tree) => tree
+                    .get_name(name)
+                    .filter(|entry| entry.kind() == Some(ObjectType::Tree))
+                    .map(|entry| entry.id()),
+            };
+            let repository: &Repository = self.repository;
+            let tree = match entry {
+                None => None,
+                Some(id) => Some(
+                    repository
+                        .inner
+                        .find_tree(id)
+                        .to("read the files of a commit")?,
+                ),
+            };
+            self.folders.insert(path.to_owned(), tree);
+        }
+        Ok(self.folders[path].as_ref())
+    }
+
+    /// Every file below `folder` of the store, with its path below the store; in no order.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a folder is missing from the repository.
+    pub fn files_below(&mut self, folder: &str) -> Result<Vec<(String, Id)>, GitError> {
+        let action = "read the files of a commit";
+        let prefix = self.repository.prefix.clone();
+        let inner = &self.repository.inner;
+        let Some(tree) = self.folder(&format!("{prefix}{folder}"))? else {
+            return Ok(Vec::new());
+        };
+        let mut files = Vec::with_capacity(tree.len());
+        let mut pending = vec![(folder.to_owned(), tree.clone())];
+        while let Some((folder, tree)) = pending.pop() {
+            for entry in &tree {
+                // A name that is no text is none of ours.
+                let Ok(name) = entry.name() else { continue };
+                let path = format!("{folder}/{name}");
+                match entry.kind() {
+                    Some(ObjectType::Blob) if entry.filemode() != i32::from(FileMode::Link) => {
+                        files.push((path, Id(entry.id())));
+                    }
+                    Some(ObjectType::Tree) => {
+                        let tree = inner.find_tree(entry.id()).to(action)?;
+                        pending.push((path, tree));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(files)
+    }
+}

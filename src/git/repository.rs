@@ -1,0 +1,322 @@
+//! Finding, opening and making repositories; whose they are, and what stands in the way.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use git2::ErrorCode;
+use git2::RepositoryInitOptions;
+use git2::RepositoryState;
+
+use super::Author;
+use super::GitError;
+use super::To;
+
+/// The repository that holds a store.
+pub struct Repository {
+    pub(super) inner: git2::Repository,
+    /// The store's folder below the work folder, with a slash at its end; empty if it is the same.
+    pub(super) prefix: String,
+}
+
+/// Whose a repository is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// Made for this store and nothing else.
+    Store,
+    /// Somebody else's, who asked for the store's commits in it.
+    Asked,
+    /// Somebody else's.
+    Other,
+}
+
+/// Why nothing should be done in a repository at present.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Such as a merge or a rebase.
+    InProgress(&'static str),
+    DetachedHead,
+    OtherBranch {
+        found: String,
+        expected: String,
+    },
+}
+
+impl std::fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Obstacle::InProgress(what) => write!(f, "{what} is in progress"),
+            Obstacle::DetachedHead => f.write_str("no branch is checked out (detached HEAD)"),
+            Obstacle::OtherBranch { found, expected } => {
+                write!(f, "the branch `{found}` is checked out, not `{expected}`")
+            }
+        }
+    }
+}
+
+/// Overrides whatever a `.gitattributes` that somebody else committed says.
+const OWN_ATTRIBUTES: &str = "\
+# Memories keep their bytes, and a merge leaves no markers in them.
+* -text -filter -ident -working-tree-encoding
+*.md merge=binary
+*.jsonl merge=union
+";
+
+impl Repository {
+    /// The repository that the folder `root` belongs to; `None` if it lies in none, or in one
+    /// that ignores it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is one that cannot be opened, such as another user's.
+    pub fn find(root: &Path) -> Result<Option<Repository>, GitError> {
+        let action = "open the repository";
+        let inner = match git2::Repository::discover(root) {
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+            other => other.to(action)?,
+        };
+        sync_objects(&inner)?;
+        let Some(work) = inner.workdir() else {
+            return Ok(None); // A bare one holds no files.
+        };
+        let real = |path: &Path| path.canonicalize();
+        let (Ok(work), Ok(root)) = (real(work), real(root)) else {
+            return Ok(None);
+        };
+        let Ok(below) = root.strip_prefix(&work) else {
+            return Ok(None);
+        };
+        let parts: Option<Vec<&str>> = below.components().map(|p| p.as_os_str().to_str()).collect();
+        let Some(parts) = parts else {
+            return Ok(None); // Paths of git are texts.
+        };
+        let prefix: String = parts.iter().map(|part| format!("{part}/")).collect();
+        let files = format!("{prefix}files/");
+        if !prefix.is_empty() && inner.is_path_ignored(&files).unwrap_or(false) {
+            return Ok(None);
+        }
+        Ok(Some(Repository { inner, prefix }))
+    }
+
+    /// Makes a repository for the store at `root`, and for nothing else.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written.
+    pub fn create(root: &Path, branch: &str) -> Result<Repository, GitError> {
+        let action = "make a repository";
+        let mut options = RepositoryInitOptions::new();
+        // No template: it may bring hooks.
+        options
+            .initial_head(branch)
+            .external_template(false)
+            .no_reinit(true);
+        let inner = git2::Repository::init_opts(root, &options).to(action)?;
+        sync_objects(&inner)?;
+        let repository = Repository {
+            inner,
+            prefix: String::new(),
+        };
+        repository.set_own_options()?;
+        repository.set("owner", "store")?;
+        repository.set("branch", branch)?;
+        Ok(repository)
+    }
+
+    /// What a repository of the store's own is set to.
+    pub(super) fn set_own_options(&self) -> Result<(), GitError> {
+        let action = "set up the repository";
+        let mut config = self.local_config()?;
+        let mut set = |key: &str, value: &str| config.set_str(key, value).to(action);
+        // What is committed survives a power cut.
+        set("core.fsync", "all")?;
+        // Bytes of memories are never changed by a checkout.
+        set("core.autocrlf", "false")?;
+        set("core.safecrlf", "false")?;
+        // No link leads out of the store.
+        set("core.symlinks", "false")?;
+        set("core.quotePath", "false")?;
+        // Packing is done here, and nothing old is thrown away before it is a year old.
+        set("gc.auto", "0")?;
+        set("maintenance.auto", "false")?;
+        set("gc.pruneExpire", "1.year.ago")?;
+        let info = self.inner.commondir().join("info");
+        let attributes = info.join("attributes");
+        if !attributes.exists() {
+            std::fs::create_dir_all(&info)
+                .and_then(|()| std::fs::write(&attributes, OWN_ATTRIBUTES))
+                .map_err(|error| GitError::new(action, error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Who commits: whom git's configuration names, else `user` at this machine.
+    pub fn author(&self, user: &str, at: i64) -> Author {
+        if let Ok(signature) = self.inner.signature() {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            return Author {
+                name: text(signature.name_bytes()),
+                email: text(signature.email_bytes()),
+                at,
+            };
+        }
+        let cleaned: String = user
+            .chars()
+            .filter(|c| !c.is_control() && !matches!(c, '<' | '>'))
+            .collect();
+        let name = match cleaned.trim() {
+            "" => "memdir",
+            name => name,
+        };
+        let local: String = name
+            .chars()
+            .map(|c| if c.is_alphanumeric() { c } else { '.' })
+            .collect();
+        Author {
+            name: name.to_owned(),
+            email: format!("{local}@{}", host()),
+            at,
+        }
+    }
+
+    /// How many files git's index knows.
+    pub fn index_len(&self) -> usize {
+        self.inner.index().map_or(0, |index| index.len())
+    }
+
+    /// Whose it is, as far as this store is concerned.
+    pub fn owner(&self) -> Owner {
+        match self.get("owner").as_deref() {
+            Some("store") => Owner::Store,
+            Some("asked") => Owner::Asked,
+            _ => Owner::Other,
+        }
+    }
+
+    /// Where it keeps its own things: `.git`.
+    pub fn path(&self) -> &Path {
+        self.inner.path()
+    }
+
+    /// The folder that it is the repository of.
+    pub fn work_folder(&self) -> PathBuf {
+        self.inner.workdir().unwrap_or(self.inner.path()).to_owned()
+    }
+
+    /// What was noted about this store under `key`.
+    pub fn get(&self, key: &str) -> Option<String> {
+        self.local_config().ok()?.get_string(&self.key(key)).ok()
+    }
+
+    /// Notes something about this store, in the repository's own configuration.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written.
+    pub fn set(&self, key: &str, value: &str) -> Result<(), GitError> {
+        let name = self.key(key);
+        self.local_config()?
+            .set_str(&name, value)
+            .to("change the repository's configuration")
+    }
+
+    /// Takes back what was noted.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written.
+    pub fn unset(&self, key: &str) -> Result<(), GitError> {
+        match self.local_config()?.remove(&self.key(key)) {
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(()),
+            other => other.to("change the repository's configuration"),
+        }
+    }
+
+    /// Several stores may lie in one repository.
+    fn key(&self, key: &str) -> String {
+        let store = match self.prefix.trim_end_matches('/') {
+            "" => ".",
+            prefix => prefix,
+        };
+        format!("memdir.{store}.{key}")
+    }
+
+    fn local_config(&self) -> Result<git2::Config, GitError> {
+        let action = "read the repository's configuration";
+        let config = self.inner.config().to(action)?;
+        config.open_level(git2::ConfigLevel::Local).to(action)
+    }
+
+    /// The branch that the store's commits go to.
+    pub fn branch(&self) -> String {
+        self.get("branch")
+            .or_else(|| self.checked_out())
+            .unwrap_or_else(|| "main".to_owned())
+    }
+
+    /// The branch that is checked out, even if nothing was committed to it yet.
+    pub fn checked_out(&self) -> Option<String> {
+        let head = self.inner.find_reference("HEAD").ok()?;
+        let target = head.symbolic_target().ok()??;
+        target.strip_prefix("refs/heads/").map(str::to_owned)
+    }
+
+    /// What stands in the way of a commit.
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        let what = match self.inner.state() {
+            RepositoryState::Clean => None,
+            RepositoryState::Merge => Some("a merge"),
+            RepositoryState::Revert | RepositoryState::RevertSequence => Some("a revert"),
+            RepositoryState::CherryPick | RepositoryState::CherryPickSequence => {
+                Some("a cherry-pick")
+            }
+            RepositoryState::Bisect => Some("a bisect"),
+            RepositoryState::Rebase
+            | RepositoryState::RebaseInteractive
+            | RepositoryState::RebaseMerge => Some("a rebase"),
+            RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => {
+                Some("applying of mails")
+            }
+        };
+        if let Some(what) = what {
+            return Some(Obstacle::InProgress(what));
+        }
+        let Some(found) = self.checked_out() else {
+            return Some(Obstacle::DetachedHead);
+        };
+        let expected = self.branch();
+        (found != expected).then_some(Obstacle::OtherBranch { found, expected })
+    }
+}
+
+/// Has what is written to the repository synced. The library knows only a word for it that git
+/// warns of, so it stands in a file that git does not read.
+fn sync_objects(repository: &git2::Repository) -> Result<(), GitError> {
+    let action = "set up the repository";
+    let path = repository.path().join("memdir.config");
+    if !path.exists() {
+        // One that cannot be written to is only read.
+        if std::fs::write(&path, "[core]\n\tfsyncObjectFiles = true\n").is_err() {
+            return Ok(());
+        }
+    }
+    let mut config = repository.config().to(action)?;
+    config
+        .add_file(&path, git2::ConfigLevel::App, true)
+        .to(action)
+}
+
+#[cfg(unix)]
+fn host() -> String {
+    let system = rustix::system::uname();
+    let name = system.nodename().to_string_lossy().into_owned();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+    match name.chars().filter(|c| is_plain(*c)).collect::<String>() {
+        name if name.is_empty() => "localhost".to_owned(),
+        name => name,
+    }
+}
+
+#[cfg(not(unix))]
+fn host() -> String {
+    "localhost".to_owned()
+}
