@@ -100,6 +100,12 @@ Exit code: 0 found, 1 nothing found, 2 error")]
     Reindex(Reindex),
     /// Show what state the store is in
     Status,
+    /// Commit what waits, and bring this machine and the others into step
+    #[command(after_help = "Examples:
+  memdir sync                                   commit what is not committed yet
+
+A server does the same in the background.")]
+    Sync(Sync),
     /// Prove that files are sound and the index agrees with them; exit code 1 if not
     Verify,
     /// Bring in memories from elsewhere; importing twice adds nothing
@@ -126,6 +132,9 @@ Exit code: 0 found, 1 nothing found, 2 error")]
 pub(super) struct Init {
     /// The folder [default: --store, else the working folder]
     pub folder: Option<PathBuf>,
+    /// Keep no history: nothing is committed to git
+    #[arg(long)]
+    pub no_git: bool,
 }
 
 /// Fields of a memory that can be set.
@@ -371,6 +380,9 @@ pub(super) struct Export {
     #[command(flatten)]
     pub filters: Filters,
 }
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Sync {}
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Completions {

@@ -75,6 +75,7 @@ pub(super) fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Fai
         let what = if saved.changed { "saved" } else { "unchanged" };
         output.line(format!("{what} {ID}{id}{ID:#}"))?;
     }
+    super::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 

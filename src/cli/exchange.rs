@@ -85,7 +85,7 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
     }
     if !command.dry_run && added > 0 {
         // Searches find what is imported without it; it only makes them fast.
-        super::settle(&engine);
+        super::after_writing(context, &engine)?;
     }
     Ok(if failures.is_empty() {
         Outcome::Done

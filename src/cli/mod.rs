@@ -13,6 +13,7 @@ mod find;
 mod maintain;
 mod output;
 mod setup;
+mod sync;
 mod when;
 mod write;
 
@@ -33,6 +34,7 @@ use crate::config::Flags;
 use crate::config::StoreOrigin;
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::engine::GitOptions;
 use crate::engine::Options;
 
 /// How a command ended.
@@ -158,6 +160,7 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Restore(command) => write::restore(&mut context, &command),
         Command::Reindex(command) => maintain::reindex(&mut context, &command),
         Command::Status => maintain::status(&mut context),
+        Command::Sync(command) => sync::sync(&mut context, &command),
         Command::Verify => maintain::verify(&mut context),
         Command::Import(command) => exchange::import(&mut context, &command),
         Command::Export(command) => exchange::export(&mut context, &command),
@@ -197,6 +200,16 @@ fn settle(engine: &Engine) {
     }
 }
 
+/// Commits what a command has changed, and indexes what waits, after the answer.
+fn after_writing(context: &mut Context, engine: &Engine) -> Result<(), Failure> {
+    context.output.flush()?;
+    settle(engine);
+    if let Err(error) = engine.commit_if_alone() {
+        tracing::warn!("nothing was committed: {error}");
+    }
+    Ok(())
+}
+
 impl Context {
     /// The store, for commands that only read.
     fn engine(&self) -> Result<Engine, Failure> {
@@ -220,14 +233,22 @@ impl Context {
                 Failure::new(format!("cannot create the store {}", root.display())).because(error)
             })?;
         }
+        self.open_at(root)
+    }
+
+    fn open_at(&self, root: &std::path::Path) -> Result<Engine, Failure> {
+        let config = &self.config;
         let options = Options {
-            root: root.clone(),
+            root: root.to_owned(),
             state: config.index_dir.value.clone(),
             cache: config.cache.clone(),
             languages: config.languages.value.clone(),
             namespace: config.namespace.value.clone(),
             limit: config.limit.value,
             read_only: config.read_only,
+            git: config.git.value.then(|| GitOptions {
+                user: config.user.value.clone(),
+            }),
         };
         Ok(Engine::open(options, Box::new(SystemClock))?)
     }

@@ -28,6 +28,7 @@ const SETTINGS: &str = "\
 # languages = [\"english\"]   # whose words are stemmed in searches
 # namespace = \"project\"     # of new memories: \"project\", \"global\", or a name
 # limit = 25                # hits of a search
+# git = true                # keep a history, and go to other machines with `memdir sync`
 ";
 
 pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Failure> {
@@ -53,8 +54,18 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
     let existed = folder.join("memdir.toml").exists();
     crate::files::create_private_folder(&folder.join("files")).map_err(cannot)?;
     if !existed {
-        crate::files::write_derived(&folder.join("memdir.toml"), SETTINGS.as_bytes())
+        let mut settings = SETTINGS.to_owned();
+        if command.no_git {
+            settings.push_str("git = false\n");
+        }
+        crate::files::write_derived(&folder.join("memdir.toml"), settings.as_bytes())
             .map_err(cannot)?;
+    }
+    if context.config.git.value && !command.no_git {
+        let engine = context.open_at(&folder)?;
+        if let Err(error) = engine.commit_everything() {
+            tracing::warn!("nothing was committed: {error}");
+        }
     }
     let output = &mut context.output;
     if output.json {

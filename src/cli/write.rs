@@ -82,6 +82,7 @@ pub(super) fn remember(context: &mut Context, command: Remember) -> Result<Outco
             output.note(format!("remembered in {}", path.display()));
         }
     }
+    super::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 
@@ -123,7 +124,7 @@ pub(super) fn update(context: &mut Context, command: Update) -> Result<Outcome, 
         };
         output.line(format!("{what} {ID}{id}{ID:#}"))?;
     }
-    super::settle(&engine);
+    super::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 
@@ -171,6 +172,7 @@ fn relocate(
         document.insert("errors".to_owned(), Value::Array(failed));
         context.output.json(&Value::Object(document))?;
     }
+    super::after_writing(context, &engine)?;
     Ok(if all_moved {
         Outcome::Done
     } else {

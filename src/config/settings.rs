@@ -98,6 +98,8 @@ pub struct Config {
     /// Hits of a search.
     pub limit: Setting<usize>,
     pub editor: Setting<Option<String>>,
+    /// Whether changes are committed.
+    pub git: Setting<bool>,
     /// What is logged to standard error.
     pub log: Setting<String>,
     pub read_only: bool,
@@ -105,7 +107,7 @@ pub struct Config {
     pub warnings: Vec<String>,
 }
 
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "store",
     "index_dir",
     "agent",
@@ -114,9 +116,10 @@ const KEYS: [&str; 8] = [
     "languages",
     "limit",
     "editor",
+    "git",
 ];
 /// Keys that a store may bring along.
-const STORE_KEYS: [&str; 5] = ["agent", "user", "namespace", "languages", "limit"];
+const STORE_KEYS: [&str; 6] = ["agent", "user", "namespace", "languages", "limit", "git"];
 const MAX_LIMIT: usize = 1_000;
 
 impl Config {
@@ -217,6 +220,7 @@ impl Config {
             languages: languages(&sources).map_err(blame)?,
             limit: limit(&sources).map_err(blame)?,
             editor: optional(editor, |editor| editor),
+            git: git_setting(&sources).map_err(blame)?,
             log: log(environment),
             read_only: flags.read_only,
             store,
@@ -265,6 +269,7 @@ impl Config {
                 self.editor.value.clone().unwrap_or_default(),
                 &self.editor.origin,
             ),
+            ("git", on_or_off(self.git.value), &self.git.origin),
             ("log", self.log.value.clone(), &self.log.origin),
         ]
     }
@@ -386,6 +391,12 @@ impl Sources<'_> {
                 Some(toml::Value::Integer(number)) => {
                     return Ok(Some(Setting {
                         value: number.to_string(),
+                        origin,
+                    }));
+                }
+                Some(toml::Value::Boolean(value)) => {
+                    return Ok(Some(Setting {
+                        value: value.to_string(),
                         origin,
                     }));
                 }
@@ -514,6 +525,37 @@ fn languages(sources: &Sources<'_>) -> Result<Setting<Vec<Language>>, ConfigErro
             what: format!("is wrong: {what}"),
         }),
     }
+}
+
+fn git_setting(sources: &Sources<'_>) -> Result<Setting<bool>, ConfigError> {
+    let Some(Setting { value, origin }) = sources.text("git", &["MEMDIR_GIT"])? else {
+        return Ok(Setting {
+            value: true,
+            origin: Origin::Default,
+        });
+    };
+    match value.to_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Ok(Setting {
+            value: true,
+            origin,
+        }),
+        "off" | "false" | "no" | "0" => Ok(Setting {
+            value: false,
+            origin,
+        }),
+        _ => {
+            let what = format!("is `{value}`, which is neither on nor off");
+            Err(ConfigError::BadValue {
+                origin,
+                key: "git",
+                what,
+            })
+        }
+    }
+}
+
+fn on_or_off(value: bool) -> String {
+    (if value { "on" } else { "off" }).to_owned()
 }
 
 fn limit(sources: &Sources<'_>) -> Result<Setting<usize>, ConfigError> {

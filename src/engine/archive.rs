@@ -49,7 +49,11 @@ impl Engine {
             Err(FilesError::Missing { .. }) => return Err(EngineError::NotFound(id.to_owned())),
             other => other?,
         }
-        self.changed_by_us(&name);
+        let tool = match to {
+            Place::Archive => "forget",
+            Place::Files => "restore",
+        };
+        self.changed_with(tool, &name);
         Ok(Moved {
             stem: stem_of(&name),
             name,

@@ -14,6 +14,7 @@ use super::Engine;
 use super::EngineError;
 use super::leader::BEAT;
 use super::leader::Lead;
+use super::sync::Committer;
 
 /// Everything that can wake the loop.
 #[derive(Debug)]
@@ -81,6 +82,8 @@ impl Drop for Background {
 struct Loop {
     engine: Arc<Engine>,
     events: mpsc::Sender<Event>,
+    /// Commits beside this loop, where the store is committed.
+    committer: Option<Committer>,
     /// Held while this process leads.
     lead: Option<Lead>,
     /// When the first and the last change came that were not settled yet.
@@ -94,9 +97,16 @@ struct Loop {
 
 impl Loop {
     fn new(engine: Arc<Engine>, events: mpsc::Sender<Event>) -> Loop {
+        let committer = engine.git.is_some().then(|| Committer::start(&engine));
+        let committer = committer.and_then(|started| {
+            started
+                .inspect_err(|error| tracing::warn!("nothing is committed: {error}"))
+                .ok()
+        });
         Loop {
             engine,
             events,
+            committer,
             lead: None,
             changed: None,
             next_beat: Instant::now(),
@@ -121,6 +131,9 @@ impl Loop {
                 Ok(Event::Lead(lead)) => {
                     self.lead = Some(lead);
                     self.engine.beat(false);
+                    if let Some(committer) = &self.committer {
+                        committer.lead(true);
+                    }
                     // What the last leader left undone is this one's.
                     self.bring_up_to_date();
                     if let Err(error) = self.engine.remove_unused_indexes() {
@@ -156,6 +169,9 @@ impl Loop {
     }
 
     fn note_change(&mut self) {
+        if let Some(committer) = &self.committer {
+            committer.changed();
+        }
         let now = Instant::now();
         let first = self.changed.map_or(now, |(first, _)| first);
         if self.changed.is_none() && self.lead.is_some() {
@@ -242,6 +258,9 @@ impl Loop {
         if !self.engine.leads_with(lead) {
             // Somebody deleted the folder of derived things, and the lock with it.
             self.lead = None;
+            if let Some(committer) = &self.committer {
+                committer.lead(false);
+            }
             self.wait_to_lead();
             return;
         }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::files::FilesError;
 use crate::format::FormatError;
+use crate::git::GitError;
 use crate::index::IndexError;
 
 /// What could not be done.
@@ -15,6 +16,8 @@ pub enum EngineError {
     Format(FormatError),
     #[error(transparent)]
     Index(#[from] IndexError),
+    #[error(transparent)]
+    Git(#[from] GitError),
     #[error("no memory is called `{0}`")]
     NotFound(String),
     #[error("`{id}` could mean {}", candidates.join(", "))]

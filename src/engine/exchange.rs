@@ -145,7 +145,7 @@ impl Engine {
             };
         }
         // What a foreign memory supersedes may come later, or not at all: it is kept as written.
-        match self.write_new(&memory) {
+        match self.write_new(&memory, "import") {
             Ok(stem) => {
                 known.stems.insert(stem.clone());
                 if let Some(id) = &key {

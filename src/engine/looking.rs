@@ -238,6 +238,7 @@ impl Engine {
         for read in self.read_all(&unread) {
             self.take_in(freshness, read, own);
         }
+        names.iter().for_each(|name| self.is_to_commit(name));
         if self.watch().is_some() {
             freshness.verified = freshness.verified.max(from);
         }
@@ -316,6 +317,9 @@ impl Engine {
         if changes.len() >= INDEX_AT_ONCE && changes.len() * SCANS > listing.entries.len() {
             self.answer_by_scan(freshness, &listing, changes.len());
             return Ok(0);
+        }
+        if !changes.is_empty() && self.has_background() {
+            self.all_is_to_commit();
         }
         freshness.behind = 0;
         let is_news = |name: &str| {
@@ -590,6 +594,7 @@ mod tests {
             namespace: None,
             limit: 10,
             read_only: false,
+            git: None,
         };
         Engine::open(options, Box::new(SystemClock)).unwrap()
     }

@@ -12,6 +12,9 @@ use std::sync::TryLockError;
 
 use super::EngineError;
 use super::freshness::Freshness;
+use super::sync::GitOptions;
+use super::sync::Pending;
+use super::sync::Untold;
 use super::watching::Watching;
 use crate::clock::Clock;
 use crate::files::Lock;
@@ -41,6 +44,8 @@ pub struct Options {
     pub limit: usize,
     /// Refuse every change.
     pub read_only: bool,
+    /// How changes are committed; `None`: not at all.
+    pub git: Option<GitOptions>,
 }
 
 /// A store with everything that can be done to it. Shared between threads.
@@ -62,6 +67,11 @@ pub struct Engine {
     pub(super) own_changes: Mutex<BTreeSet<String>>,
     /// Called when there is something to do in the background.
     wake: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>,
+    pub(super) git: Option<GitOptions>,
+    /// What may differ from the newest commit.
+    pub(super) pending: Mutex<Pending>,
+    untold: Mutex<Untold>,
+    client: Mutex<String>,
 }
 
 impl Engine {
@@ -110,6 +120,10 @@ impl Engine {
             watching: Mutex::default(),
             own_changes: Mutex::default(),
             wake: Arc::default(),
+            git: options.git.filter(|_| !read_only),
+            pending: Mutex::default(),
+            untold: Mutex::default(),
+            client: Mutex::default(),
         })
     }
 
@@ -212,6 +226,32 @@ impl Engine {
     pub(super) fn set_latest(&self, snapshot: &Arc<dyn Snapshot>) {
         let latest = self.latest.lock();
         *latest.unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(snapshot));
+    }
+
+    /// Says by whom the store is used from now on: a client's name.
+    pub fn serve(&self, client: &str) {
+        let mut known = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known != client {
+            client.clone_into(&mut known);
+        }
+    }
+
+    /// Leaves word with which tool the file `name` was changed, for whoever commits it.
+    pub(super) fn leave_word(&self, tool: &str, name: &str) {
+        if self.git.is_none() {
+            return;
+        }
+        let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = match client.as_str() {
+            "" => format!("{tool}\t{name}"),
+            client => format!("{tool} ({})\t{name}", client.replace(['\t', '\n'], " ")),
+        };
+        // The commit then says "by hand".
+        let _ = crate::files::leave_line(&self.state().join("tools.log"), &line);
+    }
+
+    pub(super) fn untold(&self) -> MutexGuard<'_, Untold> {
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn watching_state(&self) -> MutexGuard<'_, Watching> {

@@ -86,7 +86,7 @@ impl Engine {
                 Some(lock)
             }
         };
-        let stem = self.write_new(&memory)?;
+        let stem = self.write_new(&memory, "remember")?;
         for old in &superseded {
             // The new memory says what it supersedes; the mark on the old one is for readers.
             if let Err(error) = self.update(old.as_str(), &superseded_by(&stem)) {
@@ -101,7 +101,7 @@ impl Engine {
     }
 
     /// Draws a name and writes; draws again if somebody has it.
-    pub(super) fn write_new(&self, memory: &NewMemory) -> Result<Stem, EngineError> {
+    pub(super) fn write_new(&self, memory: &NewMemory, tool: &str) -> Result<Stem, EngineError> {
         self.store.create()?;
         let timestamp = memory
             .timestamp
@@ -118,7 +118,7 @@ impl Engine {
             let name = format!("{stem}.md");
             match self.store.add(Place::Files, &name, text.as_bytes()) {
                 Ok(()) => {
-                    self.changed_by_us(&name);
+                    self.changed_with(tool, &name);
                     return Ok(stem);
                 }
                 // Taken by another memory, or the temporary file was swept away: once more.

@@ -52,7 +52,7 @@ impl Engine {
         for _ in 0..MAX_TRIES {
             let (name, version) = self.read(id)?;
             let bytes = format::edit(&version.bytes, &change)?;
-            if let Some(edited) = self.put(&name, &version, &bytes)? {
+            if let Some(edited) = self.put(&name, &version, &bytes, "update")? {
                 return Ok(edited);
             }
         }
@@ -88,11 +88,11 @@ impl Engine {
         bytes: &[u8],
     ) -> Result<Edited, EngineError> {
         self.check_writable()?;
-        if let Some(edited) = self.put(name, seen, bytes)? {
+        if let Some(edited) = self.put(name, seen, bytes, "edit")? {
             return Ok(edited);
         }
         let copy = self.store.add_copy(name, bytes)?;
-        self.changed_by_us(&copy);
+        self.changed_with("edit", &copy);
         Err(EngineError::ChangedMeanwhile {
             id: stem_of(name).short().to_owned(),
             copy: self.store.path(Place::Files, &copy).display().to_string(),
@@ -100,7 +100,13 @@ impl Engine {
     }
 
     /// Writes `bytes` over the version `seen`; `None` if the file is another one by now.
-    fn put(&self, name: &str, seen: &Version, bytes: &[u8]) -> Result<Option<Edited>, EngineError> {
+    fn put(
+        &self,
+        name: &str,
+        seen: &Version,
+        bytes: &[u8],
+        tool: &str,
+    ) -> Result<Option<Edited>, EngineError> {
         if bytes == seen.bytes {
             let memory = parse(&seen.entry, bytes);
             return Ok(Some(Edited {
@@ -114,7 +120,7 @@ impl Engine {
             }
             other => other?,
         };
-        self.changed_by_us(name);
+        self.changed_with(tool, name);
         match replaced {
             Replaced::Done => Ok(Some(Edited {
                 memory: self.preview(name, bytes),

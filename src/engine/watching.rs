@@ -120,8 +120,15 @@ impl Engine {
         }
     }
 
+    /// As [`Engine::changed_by_us`], and leaves word with what it was done.
+    pub(super) fn changed_with(&self, tool: &str, name: &str) {
+        self.leave_word(tool, name);
+        self.changed_by_us(name);
+    }
+
     /// Has the next operation look at the file `name`, which this process changed.
     pub(super) fn changed_by_us(&self, name: &str) {
+        self.is_to_commit(name);
         self.own_changes
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -107,6 +107,7 @@ impl ServerHandler for Handler {
         };
         let engine = Arc::clone(&self.engine);
         let caller = caller(&context);
+        engine.serve(caller.client.as_deref().unwrap_or("mcp"));
         let cancelled = context.ct;
         let arguments = request.arguments.unwrap_or_default();
         let run = move || {

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         namespace: None,
         limit: 25,
         read_only: false,
+        git: None,
     };
     let engine = Engine::open(options, Box::new(SystemClock)).expect("the store opens");
     match memdir::mcp::serve_stdio(Arc::new(engine), &Probe) {

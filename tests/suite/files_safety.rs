@@ -274,6 +274,7 @@ fn a_process_that_may_only_read_leaves_even_leftovers() {
     let elsewhere = tempfile::tempdir().unwrap();
     let options = memdir::engine::Options {
         read_only: true,
+        git: None,
         state: Some(elsewhere.path().to_owned()),
         ..store.options()
     };

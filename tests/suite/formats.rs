@@ -25,7 +25,11 @@ fn home_of(version: &str) -> Home {
 fn bytes(store: &Path) -> Vec<(PathBuf, String)> {
     regular_files(store)
         .into_iter()
-        .filter(|path| !path.starts_with(store.join(".memdir")))
+        .filter(|path| {
+            ![".memdir", ".git"]
+                .iter()
+                .any(|own| path.starts_with(store.join(own)))
+        })
         .map(|path| {
             let bytes = fs::read(&path).unwrap();
             (path, bytes.escape_ascii().to_string())

@@ -547,6 +547,7 @@ fn a_store_that_may_only_be_read_is_searched_and_stays_as_it_is() {
     let elsewhere = tempfile::tempdir().unwrap();
     let options = Options {
         read_only: true,
+        git: None,
         state: Some(elsewhere.path().join("state")),
         ..store.options()
     };

@@ -24,5 +24,6 @@ mod running;
 mod scan;
 mod session;
 mod support;
+mod sync;
 mod sync_services;
 mod verify;

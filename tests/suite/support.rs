@@ -92,6 +92,7 @@ impl TestStore {
             namespace: None,
             limit: 25,
             read_only: false,
+            git: None,
         }
     }
 

@@ -61,7 +61,8 @@ fn init_makes_a_store_once_and_harms_none() {
     let said = run(home.bare().args(["init", "new/one"])).done();
     assert!(said.ends_with("new/one is a store now\n"), "{said}");
     let store = home.root().join("new/one");
-    assert_eq!(names(&store), ["files", "memdir.toml"]);
+    let made = [".git", ".memdir", "files", "memdir.toml"];
+    assert_eq!(names(&store), made);
     home.write("new/one/memdir.toml", "limit = 7\n");
     let said = run(home.bare().args(["init", "new/one"])).done();
     assert!(said.ends_with("is a store already\n"), "{said}");
@@ -90,7 +91,11 @@ fn what_is_made_is_the_owners_alone() {
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     let open: Vec<_> = crate::support::regular_files(&store)
         .into_iter()
-        .filter(|path| mode(path) != 0o600 || mode(path.parent().unwrap()) != 0o700)
+        .filter(|path| {
+            let is_gits = path.starts_with(store.join(".git"));
+            let is_private = mode(path) == 0o600 || (is_gits && mode(path) & 0o077 == 0);
+            !is_private || mode(path.parent().unwrap()) != 0o700
+        })
         .map(|path| format!("{} {:o}", path.display(), mode(&path)))
         .collect();
     assert_eq!(open, [""; 0]);
@@ -153,7 +158,7 @@ fn every_setting_says_where_it_comes_from() {
     check("limit", "5", json!("MEMDIR_LIMIT"));
     check("editor", "ed", file("config/memdir/config.toml"));
     check("log", "error", json!("AIAML_LOG_LEVEL"));
-    assert_eq!(settings.as_object().unwrap().len(), 9);
+    assert_eq!(settings.as_object().unwrap().len(), 10);
     let plain = run(home.command(&["config"]).env("MEMDIR_LIMIT", "5")).done();
     assert!(plain.contains("limit      5  (MEMDIR_LIMIT)"), "{plain}");
 }
@@ -286,6 +291,6 @@ fn the_index_lies_where_it_is_told_to() {
     std::fs::remove_dir_all(home.store().join(".memdir")).unwrap();
     let mut command = home.command(&["reindex"]);
     run(command.env("MEMDIR_INDEX_DIR", home.root().join("elsewhere"))).done();
-    assert_eq!(names(&home.store()), ["files"]);
+    assert_eq!(names(&home.store()), [".git", "files"]);
     assert!(home.root().join("elsewhere").is_dir());
 }

@@ -312,6 +312,7 @@ fn a_text_that_an_interrupted_change_left_is_found() {
     let elsewhere = tempfile::tempdir().unwrap();
     let options = Options {
         read_only: true,
+        git: None,
         state: Some(elsewhere.path().to_owned()),
         ..store.options()
     };

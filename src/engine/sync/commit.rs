@@ -1,0 +1,491 @@
+//! Commits what changed since the newest commit.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use super::message::Deed;
+use super::message::Doers;
+use super::message::Told;
+use super::message::message;
+use super::pending::Pending;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::reading::parse;
+use crate::files::AtWork;
+use crate::files::Entry;
+use crate::files::FilesError;
+use crate::files::Lock;
+use crate::files::Place;
+use crate::format::is_memory_name;
+use crate::git::Id;
+use crate::git::Owner;
+use crate::git::Repository;
+use crate::git::Stamped;
+use crate::git::Trees;
+
+/// What became of an attempt to commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Committed {
+    /// Everything was committed before.
+    Nothing,
+    /// A commit was made; its id, and how many files it is about.
+    Done { id: String, files: usize },
+    /// Another process is at it, or the user's own git: to be tried again.
+    Busy,
+    /// This store is not committed.
+    Off,
+    /// The reason why nothing is committed at present.
+    Paused(String),
+}
+
+/// A file that differs from the newest commit.
+struct Difference {
+    /// Below the store's folder.
+    path: String,
+    before: Option<Id>,
+    after: Option<Id>,
+    /// Of the file that holds it.
+    stamped: Option<Stamped>,
+}
+
+/// What the index of git is to be told, once there is time.
+#[derive(Default)]
+pub(in crate::engine) struct Untold {
+    /// The newest commit that it knows.
+    since: Option<Option<Id>>,
+    changes: BTreeMap<String, (Option<Id>, Option<Stamped>)>,
+}
+
+/// A commit of more files names only some of the agents and users.
+const READ_FOR_DOERS: usize = 32;
+/// Telling git's index costs as much as it is large; a command does it at once up to this size.
+const QUICK_INDEX_FILES: usize = 20_000;
+
+impl Engine {
+    /// Commits what changed, as far as this process knows; makes the repository for the first
+    /// memory. Waits for nobody.
+    ///
+    /// # Errors
+    ///
+    /// Fails if files or repository cannot be read or written. What was to be committed waits for
+    /// the next attempt.
+    pub fn commit(&self) -> Result<Committed, EngineError> {
+        let Some(git) = &self.git else {
+            return Ok(Committed::Off);
+        };
+        self.check_there()?;
+        let Some(_lock) = Lock::try_take(&self.state().join("sync.lock"))? else {
+            return Ok(Committed::Busy);
+        };
+        let pending = std::mem::take(&mut *self.pending());
+        let done = self.commit_locked(&pending, &git.user);
+        if !matches!(done, Ok(Committed::Nothing | Committed::Done { .. })) {
+            self.pending().add_all(pending);
+        }
+        done
+    }
+
+    /// As [`Engine::commit`], for a process that lives for one operation: where a server runs, that
+    /// one commits.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::commit`].
+    pub fn commit_if_alone(&self) -> Result<Committed, EngineError> {
+        if self.is_led() {
+            return Ok(Committed::Busy);
+        }
+        self.commit()
+    }
+
+    /// Commits whatever differs from the newest commit, whoever changed it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::commit`].
+    pub fn commit_everything(&self) -> Result<Committed, EngineError> {
+        self.all_is_to_commit();
+        self.commit()
+    }
+
+    fn commit_locked(&self, pending: &Pending, user: &str) -> Result<Committed, EngineError> {
+        if *pending == Pending::none() {
+            return Ok(Committed::Nothing);
+        }
+        let repository = match Repository::find(self.root())? {
+            Some(repository) => repository,
+            None if self.is_blank()? => return Ok(Committed::Nothing),
+            None => Repository::create(self.root(), "main")?,
+        };
+        if repository.owner() == Owner::Other {
+            return Ok(Committed::Off);
+        }
+        if let Some(obstacle) = repository.obstacle() {
+            return Ok(Committed::Paused(obstacle.to_string()));
+        }
+        let at_work = AtWork::begin(&self.state().join("git-at-work"))?;
+        let taken = repository.clear_locks(&repository.branch(), at_work.was_interrupted);
+        for path in &taken.set_aside {
+            tracing::info!("set aside {}, whose maker is gone", path.display());
+        }
+        if !taken.in_use.is_empty() {
+            return Ok(Committed::Busy);
+        }
+        self.commit_in(&repository, pending, user)
+    }
+
+    /// Whether there is nothing yet that could be committed.
+    fn is_blank(&self) -> Result<bool, EngineError> {
+        let has_settings = self.bytes_at("memdir.toml")?.is_some();
+        Ok(!has_settings && self.store.list(Place::Files)?.entries.is_empty())
+    }
+
+    fn commit_in(
+        &self,
+        repository: &Repository,
+        pending: &Pending,
+        user: &str,
+    ) -> Result<Committed, EngineError> {
+        let head = repository.head()?;
+        let mut trees = repository.trees(head)?;
+        let mut differences = match pending {
+            Pending::Everything => self.compare_all(repository, &mut trees)?,
+            Pending::Names(names) => self.compare(&mut trees, names)?,
+        };
+        self.compare_settings(&mut trees, &mut differences)?;
+        if differences.is_empty() {
+            return Ok(Committed::Nothing);
+        }
+        let told = told(&differences);
+        let message = message(&told, &self.doers(&differences));
+        let author = repository.author(user, self.clock.now().timestamp());
+        let changes: Vec<(String, Option<Id>)> = differences
+            .iter()
+            .map(|difference| (difference.path.clone(), difference.after))
+            .collect();
+        let mut failed = None;
+        let mut text_of = |path: &str, _: Id| {
+            Ok(self.bytes_at(path).unwrap_or_else(|error| {
+                failed = Some(error);
+                None
+            }))
+        };
+        let parents: Vec<Id> = head.into_iter().collect();
+        let commit = repository.commit(&parents, &changes, &mut text_of, &message, &author)?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let Some(commit) = commit else {
+            return Ok(Committed::Busy); // A file changed meanwhile.
+        };
+        let branch = format!("refs/heads/{}", repository.branch());
+        if !repository.advance(&branch, head, commit, "memdir: commit")? {
+            return Ok(Committed::Busy);
+        }
+        let files = differences.len();
+        self.note_untold(head, differences);
+        if !self.has_background() {
+            self.tell_index(repository)?;
+        }
+        Ok(Committed::Done {
+            id: commit.short(),
+            files,
+        })
+    }
+
+    /// Compares single files.
+    fn compare(
+        &self,
+        trees: &mut Trees<'_>,
+        names: &BTreeSet<String>,
+    ) -> Result<Vec<Difference>, EngineError> {
+        let mut differences = Vec::new();
+        for name in names {
+            for place in [Place::Files, Place::Archive] {
+                let path = place.path_of(name);
+                let before = trees.file(&path)?;
+                let (after, stamped) = match self.store.look_at(place, name) {
+                    None => (None, None),
+                    Some(Err(_)) => continue, // No file of ours; what was committed stays.
+                    Some(Ok(_)) => match self.store.reader(place).read(name, u64::MAX) {
+                        Ok(version) => {
+                            let stamped = stamped(&path, &version.entry);
+                            (Some(Id::of_text(&version.bytes)), Some(stamped))
+                        }
+                        Err(FilesError::Missing { .. }) => (None, None),
+                        Err(error) => return Err(error.into()),
+                    },
+                };
+                if before != after {
+                    differences.push(Difference {
+                        path,
+                        before,
+                        after,
+                        stamped,
+                    });
+                }
+            }
+        }
+        Ok(differences)
+    }
+
+    /// Compares every file, reading those only that git's index does not know.
+    fn compare_all(
+        &self,
+        repository: &Repository,
+        trees: &mut Trees<'_>,
+    ) -> Result<Vec<Difference>, EngineError> {
+        let known = repository.known_files();
+        let mut differences = Vec::new();
+        for (place, folder) in [(Place::Files, "files"), (Place::Archive, "archive")] {
+            let mut committed: HashMap<String, Id> =
+                trees.files_below(folder)?.into_iter().collect();
+            let listing = self.store.list(place)?;
+            let reader = self.store.reader(place);
+            let ids: Vec<Option<Id>> = listing
+                .entries
+                .par_iter()
+                .map(|entry| {
+                    let path = place.path_of(&entry.name);
+                    known.id_of(&stamped(&path, entry)).or_else(|| {
+                        let version = reader.read(&entry.name, u64::MAX).ok()?;
+                        Some(Id::of_text(&version.bytes))
+                    })
+                })
+                .collect();
+            for (entry, after) in listing.entries.iter().zip(ids) {
+                let path = place.path_of(&entry.name);
+                let before = committed.remove(&path);
+                // One that cannot be read now is looked at another time.
+                if let Some(after) = after.filter(|after| before != Some(*after)) {
+                    differences.push(Difference {
+                        stamped: Some(stamped(&path, entry)),
+                        path,
+                        before,
+                        after: Some(after),
+                    });
+                }
+            }
+            let skipped: BTreeSet<String> = listing
+                .skipped
+                .iter()
+                .map(|skipped| place.path_of(&skipped.name))
+                .collect();
+            let mut gone: Vec<(String, Id)> = committed
+                .into_iter()
+                .filter(|(path, _)| is_ours(path) && !skipped.contains(path))
+                .collect();
+            gone.sort_unstable();
+            differences.extend(gone.into_iter().map(|(path, before)| Difference {
+                path,
+                before: Some(before),
+                after: None,
+                stamped: None,
+            }));
+        }
+        Ok(differences)
+    }
+
+    /// Compares what lies beside the memories.
+    fn compare_settings(
+        &self,
+        trees: &mut Trees<'_>,
+        differences: &mut Vec<Difference>,
+    ) -> Result<(), EngineError> {
+        let path = "memdir.toml";
+        let before = trees.file(path)?;
+        let after = self.bytes_at(path)?.map(|bytes| Id::of_text(&bytes));
+        if before != after && after.is_some() {
+            differences.push(Difference {
+                path: path.to_owned(),
+                before,
+                after,
+                stamped: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// The bytes of a file of the store; `None` if it is gone.
+    fn bytes_at(&self, path: &str) -> Result<Option<Vec<u8>>, EngineError> {
+        let read = match (path.strip_prefix("files/"), path.strip_prefix("archive/")) {
+            (Some(name), _) => self.store.reader(Place::Files).read(name, u64::MAX),
+            (_, Some(name)) => self.store.reader(Place::Archive).read(name, u64::MAX),
+            _ => self.store.beside().read(path, u64::MAX),
+        };
+        match read {
+            Ok(version) => Ok(Some(version.bytes)),
+            Err(FilesError::Missing { .. } | FilesError::NotRegular { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Who wrote what differs, and with what, as far as it can be known.
+    fn doers(&self, differences: &[Difference]) -> Doers {
+        let mut doers = Doers::default();
+        for difference in differences.iter().take(READ_FOR_DOERS) {
+            let name = difference.path.rsplit('/').next().unwrap_or_default();
+            let (true, Some(stamped)) = (is_memory_name(name), &difference.stamped) else {
+                continue;
+            };
+            let Ok(Some(bytes)) = self.bytes_at(&difference.path) else {
+                continue;
+            };
+            let entry = Entry {
+                name: name.to_owned(),
+                stamp: crate::model::Stamp {
+                    size: stamped.size,
+                    modified: stamped.modified,
+                    inode: stamped.inode,
+                },
+                changed: stamped.changed,
+                has_links: false,
+            };
+            let memory = parse(&entry, &bytes);
+            doers
+                .agents
+                .extend(Some(memory.agent).filter(|agent| !agent.is_empty()));
+            doers
+                .users
+                .extend(Some(memory.user).filter(|user| !user.is_empty()));
+        }
+        let mut tools: HashMap<String, String> = HashMap::new();
+        for line in crate::files::take_lines(&self.state().join("tools.log")) {
+            if let Some((tool, name)) = line.split_once('\t') {
+                tools.insert(name.to_owned(), tool.to_owned());
+            }
+        }
+        for difference in differences {
+            let path = &difference.path;
+            let name = path.split_once('/').map_or(path.as_str(), |(_, name)| name);
+            let tool = tools.get(name).map_or("by hand", String::as_str);
+            doers.tools.insert(tool.to_owned());
+        }
+        doers
+    }
+
+    fn note_untold(&self, before: Option<Id>, differences: Vec<Difference>) {
+        let mut untold = self.untold();
+        untold.since.get_or_insert(before);
+        for difference in differences {
+            untold
+                .changes
+                .insert(difference.path, (difference.after, difference.stamped));
+        }
+    }
+
+    /// Tells git's index what was committed since it was told last, if that is quickly done.
+    fn tell_index(&self, repository: &Repository) -> Result<(), EngineError> {
+        if repository.index_len() > QUICK_INDEX_FILES {
+            return Ok(());
+        }
+        self.tell_index_now(repository)
+    }
+
+    fn tell_index_now(&self, repository: &Repository) -> Result<(), EngineError> {
+        let mut untold = self.untold();
+        let Some(since) = untold.since else {
+            return Ok(());
+        };
+        let changes: Vec<(String, Option<Id>, Option<Stamped>)> = untold
+            .changes
+            .iter()
+            .map(|(path, (id, stamped))| (path.clone(), *id, stamped.clone()))
+            .collect();
+        if repository.refresh_index(since, &changes)? {
+            *untold = Untold::default();
+        }
+        Ok(())
+    }
+
+    /// As the background does when there is time: tells git's index of commits, and packs.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository cannot be read or written.
+    pub fn tidy_repository(&self) -> Result<(), EngineError> {
+        if self.git.is_none() {
+            return Ok(());
+        }
+        let Some(_lock) = Lock::try_take(&self.state().join("sync.lock"))? else {
+            return Ok(());
+        };
+        let Some(repository) = Repository::find(self.root())? else {
+            return Ok(());
+        };
+        if repository.owner() == Owner::Other || repository.obstacle().is_some() {
+            return Ok(());
+        }
+        let _at_work = AtWork::begin(&self.state().join("git-at-work"))?;
+        self.tell_index_now(&repository)?;
+        if repository.owner() == Owner::Store {
+            repository.pack()?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the program commits a file of this path.
+fn is_ours(path: &str) -> bool {
+    let mut parts = path.split('/').rev();
+    parts.next().is_some_and(is_memory_name) && parts.all(|folder| !folder.starts_with('.'))
+}
+
+fn stamped(path: &str, entry: &Entry) -> Stamped {
+    Stamped {
+        path: path.to_owned(),
+        size: entry.stamp.size,
+        modified: entry.stamp.modified,
+        inode: entry.stamp.inode,
+        changed: entry.changed,
+    }
+}
+
+/// What happened, by the files that differ: one that is gone from a place and new in another was
+/// moved.
+fn told(differences: &[Difference]) -> Vec<Told> {
+    let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_archived = |path: &str| path.starts_with("archive/");
+    let mut gone: HashMap<String, &Difference> = differences
+        .iter()
+        .filter(|difference| difference.after.is_none())
+        .map(|difference| (file_of(&difference.path), difference))
+        .collect();
+    let mut told = Vec::new();
+    for difference in differences {
+        let path = &difference.path;
+        let deed = match (difference.before, difference.after) {
+            (None, Some(_)) if !path.contains('/') => Deed::AddOther,
+            _ if !path.contains('/') => Deed::ChangeOther,
+            (_, None) => continue,
+            (Some(_), Some(_)) => Deed::Change,
+            (None, Some(_)) => match gone.remove(&file_of(path)) {
+                None => Deed::Add,
+                Some(from) => match (is_archived(&from.path), is_archived(path)) {
+                    (false, true) => Deed::Forget,
+                    (true, false) => Deed::Restore,
+                    _ => Deed::Move,
+                },
+            },
+        };
+        told.push(Told {
+            deed,
+            path: path.clone(),
+        });
+    }
+    let deleted = differences
+        .iter()
+        .filter(|difference| gone.contains_key(&file_of(&difference.path)));
+    told.extend(
+        deleted
+            .filter(|difference| difference.after.is_none())
+            .map(|difference| Told {
+                deed: Deed::Delete,
+                path: difference.path.clone(),
+            }),
+    );
+    told
+}

@@ -1,0 +1,187 @@
+//! The thread that commits, beside the background loop: what it does may take long.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use std::time::Instant;
+
+use super::commit::Committed;
+use crate::engine::Engine;
+
+/// Everything that can wake it.
+#[derive(Debug)]
+enum Event {
+    /// Files changed.
+    Changed,
+    /// This process leads, or does no more.
+    Lead(bool),
+    Stop,
+}
+
+/// Changes are collected for so long before they are committed together.
+const QUIET: Duration = Duration::from_secs(1);
+/// They are committed after so long although more come.
+const MOST_WAITING: Duration = Duration::from_secs(5);
+/// After so long without a commit there is time for tidying.
+const IDLE: Duration = Duration::from_secs(10);
+/// What cannot be committed is tried again after pauses that grow to this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The thread, running until it is dropped.
+pub(in crate::engine) struct Committer {
+    events: mpsc::Sender<Event>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Committer {
+    /// Starts the thread; it commits nothing before it is told that this process leads.
+    pub fn start(engine: &Arc<Engine>) -> std::io::Result<Committer> {
+        let (events, inbox) = mpsc::channel();
+        let engine = Arc::clone(engine);
+        let thread = std::thread::Builder::new()
+            .name("git".to_owned())
+            .spawn(move || Work::new(engine).run(&inbox))?;
+        Ok(Committer {
+            events,
+            thread: Some(thread),
+        })
+    }
+
+    /// Says that files changed.
+    pub fn changed(&self) {
+        let _ = self.events.send(Event::Changed); // Nobody listens at the end.
+    }
+
+    /// Says whether this process leads.
+    pub fn lead(&self, leads: bool) {
+        let _ = self.events.send(Event::Lead(leads));
+    }
+}
+
+impl Drop for Committer {
+    fn drop(&mut self) {
+        let _ = self.events.send(Event::Stop);
+        // What waits is committed by the next process; nobody waits for it here.
+        drop(self.thread.take());
+    }
+}
+
+struct Work {
+    engine: Arc<Engine>,
+    leads: bool,
+    /// When the first and the last change came that were not committed yet.
+    changed: Option<(Instant, Instant)>,
+    tidy_at: Option<Instant>,
+    /// How often in a row nothing could be committed.
+    failures: u32,
+    /// What was said last of what stands in the way.
+    said: Option<String>,
+}
+
+impl Work {
+    fn new(engine: Arc<Engine>) -> Work {
+        Work {
+            engine,
+            leads: false,
+            changed: None,
+            tidy_at: None,
+            failures: 0,
+            said: None,
+        }
+    }
+
+    fn run(mut self, inbox: &mpsc::Receiver<Event>) {
+        loop {
+            let event = match self.next_wake() {
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(at) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())),
+            };
+            let now = Instant::now();
+            match event {
+                Ok(Event::Changed) => self.note_change(now),
+                Ok(Event::Lead(leads)) => {
+                    self.leads = leads;
+                    if leads {
+                        // What the last leader left undone is this one's.
+                        self.engine.all_is_to_commit();
+                        self.note_change(now);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if !self.leads {
+                self.changed = None;
+                continue;
+            }
+            let now = Instant::now();
+            if self.commit_at().is_some_and(|at| at <= now) {
+                self.commit();
+            } else if self.tidy_at.is_some_and(|at| at <= now) {
+                self.tidy_at = None;
+                if let Err(error) = self.engine.tidy_repository() {
+                    tracing::info!("cannot tidy the repository: {error}");
+                }
+            }
+        }
+    }
+
+    fn note_change(&mut self, now: Instant) {
+        let first = self.changed.map_or(now, |(first, _)| first);
+        self.changed = Some((first, now));
+    }
+
+    fn commit_at(&self) -> Option<Instant> {
+        let (first, last) = self.changed?;
+        if self.failures > 0 {
+            let pause = QUIET * 2_u32.saturating_pow(self.failures.min(16));
+            return Some(first + pause.min(LONGEST_PAUSE));
+        }
+        Some((last + QUIET).min(first + MOST_WAITING))
+    }
+
+    fn next_wake(&self) -> Option<Instant> {
+        if !self.leads {
+            return None;
+        }
+        [self.commit_at(), self.tidy_at].into_iter().flatten().min()
+    }
+
+    fn commit(&mut self) {
+        self.changed = None;
+        match self.engine.commit() {
+            Ok(Committed::Nothing | Committed::Off) => self.failures = 0,
+            Ok(Committed::Done { id, files }) => {
+                tracing::debug!("committed {files} files as {id}");
+                self.failures = 0;
+                self.said = None;
+                self.tidy_at = Some(Instant::now() + IDLE);
+            }
+            Ok(Committed::Busy) => self.try_again(),
+            Ok(Committed::Paused(reason)) => {
+                self.say(format!("nothing is committed at present: {reason}"));
+                self.try_again();
+            }
+            Err(error) => {
+                self.say(format!("cannot commit: {error}"));
+                self.try_again();
+            }
+        }
+    }
+
+    /// Says the same thing once.
+    fn say(&mut self, what: String) {
+        if self.said.as_ref() != Some(&what) {
+            tracing::warn!("{what}");
+            self.said = Some(what);
+        }
+    }
+
+    fn try_again(&mut self) {
+        self.failures = self.failures.saturating_add(1);
+        let now = Instant::now();
+        self.changed = Some((now, now));
+    }
+}

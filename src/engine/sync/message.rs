@@ -1,0 +1,190 @@
+//! What a commit says of itself.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use crate::engine::reading::stem_of;
+use crate::files::Place;
+
+/// What happened to one memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Deed {
+    Add,
+    Change,
+    Move,
+    Forget,
+    Restore,
+    Delete,
+    /// Something of the store that is no memory, such as its settings, is new or another.
+    AddOther,
+    ChangeOther,
+}
+
+impl Deed {
+    fn is_other(self) -> bool {
+        matches!(self, Deed::AddOther | Deed::ChangeOther)
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Deed::Add => "Add",
+            Deed::Change => "Change",
+            Deed::Move => "Move",
+            Deed::Forget => "Forget",
+            Deed::Restore => "Restore",
+            Deed::Delete => "Delete",
+            Deed::AddOther => "Add",
+            Deed::ChangeOther => "Change",
+        }
+    }
+}
+
+/// One memory of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Told {
+    pub deed: Deed,
+    /// Its path below the store's folder.
+    pub path: String,
+}
+
+/// Who did it, and with what; each may be several.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Doers {
+    pub agents: BTreeSet<String>,
+    pub users: BTreeSet<String>,
+    pub tools: BTreeSet<String>,
+}
+
+/// A body with more lines helps nobody.
+const MOST_LINES: usize = 1000;
+/// As many names as a trailer is good for.
+const MOST_DOERS: usize = 8;
+
+/// The message of a commit of `told`, which is not empty.
+pub(super) fn message(told: &[Told], doers: &Doers) -> String {
+    let memories: Vec<&Told> = told.iter().filter(|one| !one.deed.is_other()).collect();
+    let mut text = match (told, memories.as_slice()) {
+        ([one], _) => subject(one),
+        (several, memories) => {
+            let mut text = match memories {
+                [] => subject(&several[0]),
+                [one] => subject(one),
+                _ => counts(memories),
+            };
+            text.push_str("\n\n");
+            for one in several.iter().take(MOST_LINES) {
+                let _ = writeln!(text, "{}", subject(one));
+            }
+            if several.len() > MOST_LINES {
+                let _ = writeln!(text, "and {} more", several.len() - MOST_LINES);
+            }
+            text.truncate(text.trim_end().len());
+            text
+        }
+    };
+    text.push_str("\n\n");
+    for (key, values) in [
+        ("Agent", &doers.agents),
+        ("User", &doers.users),
+        ("Tool", &doers.tools),
+    ] {
+        for value in values.iter().take(MOST_DOERS) {
+            let _ = writeln!(text, "{key}: {}", one_line(value));
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+fn subject(told: &Told) -> String {
+    let path = one_line(&told.path);
+    if told.deed.is_other() {
+        return format!("{} {path}", told.deed.word());
+    }
+    let name = below(&told.path);
+    let stem = stem_of(name);
+    let file = one_line(name.rsplit('/').next().unwrap_or(name));
+    let word = told.deed.word();
+    format!("{word} memory {} ({file})", one_line(stem.short()))
+}
+
+/// Such as `Add 3 memories, change 1`.
+fn counts(told: &[&Told]) -> String {
+    let mut counts: HashMap<Deed, usize> = HashMap::new();
+    told.iter()
+        .for_each(|one| *counts.entry(one.deed).or_default() += 1);
+    let mut counts: Vec<(Deed, usize)> = counts.into_iter().collect();
+    counts.sort_unstable();
+    let mut text = String::new();
+    for (at, (deed, count)) in counts.into_iter().enumerate() {
+        let noun = if count == 1 { " memory" } else { " memories" };
+        let word = deed.word();
+        let _ = match at {
+            0 => write!(text, "{word} {count}{noun}"),
+            _ => write!(text, ", {} {count}", word.to_lowercase()),
+        };
+    }
+    text
+}
+
+/// The path below `files/` or `archive/`.
+fn below(path: &str) -> &str {
+    [Place::Files, Place::Archive]
+        .iter()
+        .find_map(|place| path.strip_prefix(&place.path_of("")))
+        .unwrap_or(path)
+}
+
+/// Names are anybody's; a message is read by programs, too.
+fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(deed: Deed, path: &str) -> Told {
+        Told {
+            deed,
+            path: path.to_owned(),
+        }
+    }
+
+    #[test]
+    fn one_memory_is_named_in_the_subject() {
+        let add = told(Deed::Add, "files/20260101_000000_aaaaaaaa.md");
+        let doers = Doers {
+            agents: ["claude".to_owned()].into(),
+            users: ["mira".to_owned()].into(),
+            tools: ["remember (claude-code)".to_owned()].into(),
+        };
+        assert_eq!(
+            message(&[add], &doers),
+            "Add memory aaaaaaaa (20260101_000000_aaaaaaaa.md)\n\n\
+             Agent: claude\nUser: mira\nTool: remember (claude-code)\n"
+        );
+    }
+
+    #[test]
+    fn several_are_counted_and_listed() {
+        let all = [
+            told(Deed::Add, "files/2026-01/20260101_000000_aaaaaaaa.md"),
+            told(Deed::Add, "files/a\nb.md"),
+            told(Deed::Forget, "archive/20260101_000000_bbbbbbbb.md"),
+            told(Deed::ChangeOther, "memdir.toml"),
+        ];
+        assert_eq!(
+            message(&all, &Doers::default()),
+            "Add 2 memories, forget 1\n\n\
+             Add memory aaaaaaaa (20260101_000000_aaaaaaaa.md)\n\
+             Add memory a b (a b.md)\n\
+             Forget memory bbbbbbbb (20260101_000000_bbbbbbbb.md)\n\
+             Change memdir.toml\n"
+        );
+    }
+}

@@ -1,0 +1,22 @@
+//! Git: every change of a memory becomes a commit, and goes to the other machines.
+//!
+//! Promises: writing a memory waits for none of it; only paths of the store are committed;
+//! nothing is forced, and what somebody else has staged, begun or not pushed stays as it is. A
+//! merge writes files as any edit does, so that the index sees it as such.
+
+mod commit;
+mod committer;
+mod message;
+mod pending;
+
+pub use commit::Committed;
+pub(super) use commit::Untold;
+pub(super) use committer::Committer;
+pub(super) use pending::Pending;
+
+/// What git is to know of whoever uses the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitOptions {
+    /// Who commits where git's configuration names nobody.
+    pub user: String,
+}
