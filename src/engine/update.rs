@@ -114,7 +114,7 @@ impl Engine {
                 changed: false,
             }));
         }
-        let replaced = match self.store.replace(name, seen, bytes) {
+        let replaced = match self.store.replace(Place::Files, name, seen, bytes) {
             Err(FilesError::Missing { .. }) => {
                 return Err(EngineError::NotFound(stem_of(name).as_str().to_owned()));
             }

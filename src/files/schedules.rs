@@ -162,7 +162,7 @@ fn updater(text: &'static str) -> Actor {
                 // From now on it may be gone: its successor was made by one who had read it.
                 ledger.replaced.push(read.clone());
             }
-            match store.replace(NAME, &seen, text.as_bytes()) {
+            match store.replace(Place::Files, NAME, &seen, text.as_bytes()) {
                 Ok(Replaced::Done | Replaced::KeptOther) => {
                     ledger.lock().unwrap().owed.insert(text.to_owned());
                     return;

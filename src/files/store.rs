@@ -264,22 +264,84 @@ impl Store {
     /// Fails if the file is gone, or if its lock cannot be had within two seconds.
     pub fn replace(
         &self,
+        place: Place,
         name: &str,
         seen: &Version,
         bytes: &[u8],
     ) -> Result<Replaced, FilesError> {
         let _lock = self.lock(name)?;
-        let current = self.reader(Place::Files).read(name, u64::MAX)?;
+        let current = self.reader(place).read(name, u64::MAX)?;
         if current.hash != seen.hash {
             return Ok(Replaced::Stale);
         }
         let swap_name = SwapName::new(name, shard_of(name), seen.hash, content_hash(bytes));
         Ok(
-            match swap::swap(&self.path(Place::Files, name), &swap_name, bytes)? {
+            match swap::swap(&self.path(place, name), &swap_name, bytes)? {
                 Swapped::Done => Replaced::Done,
                 Swapped::KeptOther => Replaced::KeptOther,
             },
         )
+    }
+
+    /// Takes a memory away that was read as `seen` and is kept elsewhere, as in a history.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Store::replace`].
+    pub fn remove(&self, place: Place, name: &str, seen: &Version) -> Result<Replaced, FilesError> {
+        let _lock = self.lock(name)?;
+        let current = self.reader(place).read(name, u64::MAX)?;
+        if current.hash != seen.hash {
+            return Ok(Replaced::Stale);
+        }
+        let swap_name = SwapName::new(name, shard_of(name), seen.hash, seen.hash);
+        Ok(
+            match swap::take_away(&self.path(place, name), &swap_name)? {
+                Swapped::Done => Replaced::Done,
+                Swapped::KeptOther => Replaced::KeptOther,
+            },
+        )
+    }
+
+    /// Writes, replaces or removes a file beside the folders of memories, such as the settings,
+    /// that was read as `seen`. A text that somebody writes in the same moment may be lost: such
+    /// files are small, and in the history.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written.
+    pub fn put_beside(
+        &self,
+        path: &str,
+        seen: Option<&Version>,
+        bytes: Option<&[u8]>,
+    ) -> Result<Replaced, FilesError> {
+        let _lock = self.lock(path)?;
+        let target = self.root.join(path);
+        let folder = target.parent().expect("it lies in the store");
+        let current = match self.beside().read(path, u64::MAX) {
+            Err(FilesError::Missing { .. }) => None,
+            other => Some(other?.hash),
+        };
+        if current != seen.map(|seen| seen.hash) {
+            return Ok(Replaced::Stale);
+        }
+        match bytes {
+            None if current.is_none() => return Ok(Replaced::Done),
+            None => disk::uninterrupted(|| disk::remove(&target)).at("remove", &target)?,
+            Some(bytes) => {
+                disk::create_directory(folder).at("create", folder)?;
+                let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes));
+                let temp = temp.at("write", &target)?;
+                match current {
+                    None => temp.persist_noclobber(&target).map_err(|error| error.error),
+                    Some(_) => temp.persist(&target).map_err(|error| error.error),
+                }
+                .at("write", &target)?;
+            }
+        }
+        disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
+        Ok(Replaced::Done)
     }
 
     /// Writes `bytes` beside the memory `name` as a conflict copy; returns the copy's name.

@@ -138,6 +138,22 @@ pub(super) fn swap(target: &Path, name: &SwapName, bytes: &[u8]) -> Result<Swapp
     })
 }
 
+/// Takes `target` away, which held the text that `name` calls seen; true if it held another one,
+/// which is kept as a conflict copy. The caller holds the memory's lock.
+pub(super) fn take_away(target: &Path, name: &SwapName) -> Result<Swapped, FilesError> {
+    let folder = target.parent().expect("a memory lies in a folder");
+    // Random enough: the lock lets nobody else make one for the same memory.
+    let beside = folder.join(name.file("removed"));
+    disk::uninterrupted(|| disk::rename_no_replace(target, &beside)).at("remove", target)?;
+    let is_kept = resolve(&beside, name)?;
+    disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
+    Ok(if is_kept {
+        Swapped::KeptOther
+    } else {
+        Swapped::Done
+    })
+}
+
 /// Deletes the file beside a memory if it holds one of the two texts of its name; else makes it a
 /// conflict copy and returns true. The caller holds the memory's lock.
 pub(super) fn resolve(beside: &Path, name: &SwapName) -> Result<bool, FilesError> {

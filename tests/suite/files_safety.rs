@@ -46,7 +46,10 @@ fn a_replaced_file_has_the_new_text_and_leaves_nothing_else() {
     store.put(NAME, "old");
     let files = files_of(&store);
     let seen = files.reader(Place::Files).read(NAME, u64::MAX).unwrap();
-    assert_eq!(files.replace(NAME, &seen, b"new").unwrap(), Replaced::Done);
+    assert_eq!(
+        files.replace(Place::Files, NAME, &seen, b"new").unwrap(),
+        Replaced::Done
+    );
     assert_eq!(store.read(NAME), b"new");
     assert_eq!(names(store.files()), [NAME]);
 }
@@ -59,7 +62,7 @@ fn a_change_between_reading_and_replacing_keeps_both_texts() {
     let seen = files.reader(Place::Files).read(NAME, u64::MAX).unwrap();
     store.put(NAME, "theirs");
     assert_eq!(
-        files.replace(NAME, &seen, b"ours").unwrap(),
+        files.replace(Place::Files, NAME, &seen, b"ours").unwrap(),
         Replaced::Stale
     );
     assert_eq!(store.read(NAME), b"theirs");
@@ -163,7 +166,7 @@ fn replacing_a_file_that_is_gone_makes_none() {
     let files = files_of(&store);
     let seen = files.reader(Place::Files).read(NAME, u64::MAX).unwrap();
     fs::remove_file(store.files().join(NAME)).unwrap();
-    let replaced = files.replace(NAME, &seen, b"new");
+    let replaced = files.replace(Place::Files, NAME, &seen, b"new");
     assert!(
         matches!(replaced, Err(FilesError::Missing { .. })),
         "{replaced:?}"
