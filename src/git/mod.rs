@@ -4,6 +4,7 @@
 //! is only told of what was committed. Knows paths, bytes and references, not memories: what is
 //! committed, and how two versions become one, is decided by others.
 
+mod address;
 mod history;
 mod locks;
 mod objects;
@@ -12,6 +13,9 @@ mod project;
 mod repository;
 mod staging;
 
+pub use address::Address;
+pub use address::AddressError;
+pub use address::Scheme;
 pub use history::Moment;
 pub use history::PathChange;
 pub use locks::Taken;

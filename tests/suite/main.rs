@@ -15,6 +15,7 @@ mod format_edits;
 mod format_properties;
 mod formats;
 mod freshness;
+mod git_network;
 mod identity;
 mod index_files;
 mod keyword_properties;

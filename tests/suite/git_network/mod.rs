@@ -1,0 +1,3 @@
+//! Other copies of a repository: what is accepted as their address, and how they are reached.
+
+mod addresses;
