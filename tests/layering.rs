@@ -54,6 +54,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rmcp::", &["mcp"]),
     ("tokio::", &["mcp"]),
     ("clap::", &["cli"]),
+    // Programs: git and ssh, and the user's editor.
+    ("Command::new", &["git", "cli"]),
     ("println!", &["cli", "main"]),
     ("print!", &["cli", "main"]),
     ("eprintln!", &["cli", "main"]),

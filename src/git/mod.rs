@@ -5,25 +5,43 @@
 //! committed, and how two versions become one, is decided by others.
 
 mod address;
+mod child;
+mod credentials;
+mod failure;
 mod history;
 mod locks;
+mod network;
 mod objects;
 mod packing;
+mod program;
 mod project;
+mod redact;
 mod repository;
 mod staging;
 
 pub use address::Address;
 pub use address::AddressError;
 pub use address::Scheme;
+pub use child::Limits;
+pub use credentials::ASKPASS;
+pub use credentials::Variables;
+pub use credentials::askpass;
+pub use failure::NetworkError;
 pub use history::Moment;
 pub use history::PathChange;
 pub use locks::Taken;
+pub use network::GitProgram;
+pub use network::Means;
+pub use network::Network;
+pub use network::NetworkSettings;
+pub use network::Pushed;
+pub use network::RemoteBranches;
 pub use objects::Author;
 pub use objects::Id;
 pub use objects::TextOf;
 pub use objects::Trees;
 pub use project::project_name;
+pub use redact::without_credentials;
 pub use repository::Obstacle;
 pub use repository::Owner;
 pub use repository::Repository;

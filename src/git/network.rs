@@ -1,0 +1,326 @@
+//! Other copies of a repository: what they have, getting it, sending what is here.
+//!
+//! Promises: nobody is ever asked anything; every operation ends, by itself, by its limits or
+//! within a second of the caller's wish; nothing on the other side is ever overwritten; no secret
+//! is in an argument vector, a message or a log. There are two means: the `git` program, which
+//! knows the user's proxies, certificates, keys and credential helpers; and where there is none,
+//! libgit2. What is done with what was fetched is left to others: nothing here looks into it,
+//! and no ref but the given one is moved.
+
+use std::env;
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use git2::Oid;
+use git2::Reference;
+use git2::Repository;
+
+use super::address::Address;
+use super::address::Scheme;
+use super::child::Cut;
+use super::child::Limits;
+use super::credentials;
+use super::failure::Failure;
+use super::failure::Kind;
+use super::failure::NetworkError;
+use super::failure::one_line;
+use super::program::Program;
+use super::redact::Secrets;
+
+/// Which `git` is used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GitProgram {
+    /// The one in `PATH`, if it is there and new enough.
+    Search,
+    /// This one, under the same condition.
+    At(PathBuf),
+    /// None: libgit2 does it.
+    Never,
+}
+
+/// What reaching remotes depends on. Nothing else of the process does.
+#[derive(Clone)]
+pub struct NetworkSettings {
+    /// Whether folders of this machine, and http to it, may be remotes.
+    pub allow_local: bool,
+    /// Which `git` is used.
+    pub program: GitProgram,
+    /// Every variable that git, ssh and the search for tokens see.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The program that answers git's questions: memdir's own.
+    pub askpass: Option<PathBuf>,
+    /// When an operation is given up.
+    pub limits: Limits,
+}
+
+impl NetworkSettings {
+    /// Settings with the environment and the executable of this process.
+    pub fn from_process(allow_local: bool) -> NetworkSettings {
+        NetworkSettings {
+            allow_local,
+            program: GitProgram::Search,
+            environment: env::vars_os().collect(),
+            askpass: env::current_exe().ok(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// The value of a variable, if it is text.
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
+        let value = self.variable_os(name)?;
+        value.to_str().map(str::to_owned)
+    }
+
+    pub(super) fn variable_os(&self, name: &str) -> Option<&OsStr> {
+        let is_named = |key: &OsStr| {
+            if cfg!(windows) {
+                key.eq_ignore_ascii_case(name)
+            } else {
+                key == name
+            }
+        };
+        let found = self.environment.iter().find(|(key, _)| is_named(key));
+        found.map(|(_, value)| value.as_os_str())
+    }
+}
+
+/// By what remotes are reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Means {
+    /// The git program of this version, like `git 2.47.3`.
+    Program(String),
+    /// libgit2, because there is no git program.
+    Library,
+}
+
+/// How a push ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pushed {
+    Done,
+    /// The remote has something that is not here. Nothing was changed there.
+    Rejected,
+}
+
+/// What a remote has.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RemoteBranches {
+    /// The branch that the remote offers first. `None` where there is none, as in an empty one.
+    pub head: Option<String>,
+    /// Branches, and the ids of their commits, by name.
+    pub branches: Vec<(String, String)>,
+}
+
+/// How to reach remotes from this process.
+pub struct Network {
+    settings: NetworkSettings,
+    secrets: Secrets,
+    program: OnceLock<Option<Program>>,
+}
+
+/// One operation, as both means see it.
+pub(super) struct Job<'a> {
+    pub(super) settings: &'a NetworkSettings,
+    pub(super) address: &'a Address,
+    /// The folder that git itself works in, not the one above it.
+    pub(super) repository: Option<&'a Path>,
+    pub(super) stop: &'a dyn Fn() -> bool,
+}
+
+impl Network {
+    /// Looks for nothing yet.
+    pub fn new(settings: NetworkSettings) -> Network {
+        let secrets = Secrets::new(credentials::all_tokens(&|name| settings.variable(name)));
+        Network {
+            settings,
+            secrets,
+            program: OnceLock::new(),
+        }
+    }
+
+    /// By what remotes are reached. Runs `git --version` when it is first asked.
+    pub fn means(&self) -> Means {
+        match self.program() {
+            Some(program) => Means::Program(program.version().to_owned()),
+            None => Means::Library,
+        }
+    }
+
+    /// Fetches `branch` of a remote and lets `to_ref` stand for it, whatever that stood for
+    /// before. Returns the id of its commit; `None` if the remote has no such branch, and
+    /// `to_ref` is as it was.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the remote cannot be reached or does not give it, and if something sent is not
+    /// what git accepts. The repository is then as it was, but for objects that nothing refers to.
+    pub fn fetch(
+        &self,
+        repository: &Path,
+        address: &Address,
+        branch: &str,
+        to_ref: &str,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<String>, NetworkError> {
+        let fetched = self.allowed(address).and_then(|()| {
+            let branch = ref_of(branch)?;
+            let to_ref = checked_ref(to_ref)?;
+            let opened = open(repository)?;
+            let job = self.job(address, Some(opened.path()), stop);
+            let found = match self.program() {
+                Some(program) => program.fetch(&job, &branch, to_ref)?,
+                None => return Err(Failure::other("there is no git program")),
+            };
+            if !found {
+                return Ok(None);
+            }
+            // A server may send what is no commit, under any name.
+            let commit = opened
+                .find_reference(to_ref)
+                .and_then(|reference| reference.peel_to_commit())
+                .map_err(|error| {
+                    Failure::other(format!("it sent no commit: {}", error.message()))
+                })?;
+            Ok(Some(commit.id().to_string()))
+        });
+        fetched.map_err(|failure| self.error("fetch from", address, &failure))
+    }
+
+    /// Makes `branch` of a remote stand for the commit `from`, if that follows from what it
+    /// stands for now. Never forced.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the remote cannot be reached or does not take it.
+    pub fn push(
+        &self,
+        repository: &Path,
+        address: &Address,
+        from: &str,
+        branch: &str,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Pushed, NetworkError> {
+        let pushed = self.allowed(address).and_then(|()| {
+            let branch = ref_of(branch)?;
+            let opened = open(repository)?;
+            // An empty id would delete the branch, a short one could mean another commit.
+            let is_whole = from.len() >= 40 && from.bytes().all(|b| b.is_ascii_hexdigit());
+            let commit = Oid::from_str(from).and_then(|id| opened.find_commit(id));
+            if !is_whole || commit.is_err() {
+                return Err(Failure::other("what should be sent is no commit"));
+            }
+            let job = self.job(address, Some(opened.path()), stop);
+            match self.program() {
+                Some(program) => program.push(&job, from, &branch),
+                None => Err(Failure::other("there is no git program")),
+            }
+        });
+        pushed.map_err(|failure| self.error("push to", address, &failure))
+    }
+
+    /// Asks a remote for its branches. A `repository` lends its settings.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the remote cannot be reached or does not say.
+    pub fn look(
+        &self,
+        address: &Address,
+        repository: Option<&Path>,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<RemoteBranches, NetworkError> {
+        let seen = self.allowed(address).and_then(|()| {
+            let opened = repository.map(open).transpose()?;
+            let job = self.job(address, opened.as_ref().map(Repository::path), stop);
+            match self.program() {
+                Some(program) => program.look(&job),
+                None => Err(Failure::other("there is no git program")),
+            }
+        });
+        seen.map_err(|failure| self.error("ask", address, &failure))
+    }
+
+    fn program(&self) -> Option<&Program> {
+        let program = self.program.get_or_init(|| Program::find(&self.settings));
+        program.as_ref()
+    }
+
+    fn job<'a>(
+        &'a self,
+        address: &'a Address,
+        repository: Option<&'a Path>,
+        stop: &'a dyn Fn() -> bool,
+    ) -> Job<'a> {
+        Job {
+            settings: &self.settings,
+            address,
+            repository,
+            stop,
+        }
+    }
+
+    fn allowed(&self, address: &Address) -> Result<(), Failure> {
+        match address.scheme() {
+            Scheme::Local | Scheme::Http if !self.settings.allow_local => {
+                Err(Failure::other("remotes on this machine are not allowed"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn error(&self, what: &str, address: &Address, failure: &Failure) -> NetworkError {
+        let reason = self.secrets.taken_out(&one_line(&failure.reason));
+        NetworkError::new(failure.kind, format!("cannot {what} {address}: {reason}"))
+    }
+}
+
+impl From<(Cut, &Limits)> for Failure {
+    fn from((cut, limits): (Cut, &Limits)) -> Failure {
+        match cut {
+            Cut::Start(error) => Failure::other(format!("git cannot be run: {error}")),
+            Cut::Silent => Failure::new(Kind::Offline, no_answer(limits.silence)),
+            Cut::TooLong => Failure::new(
+                Kind::Offline,
+                format!("not done after {} s", limits.total.as_secs()),
+            ),
+            Cut::TooLarge => Failure::new(
+                Kind::TooLarge,
+                format!("it sends more than {} bytes", limits.largest),
+            ),
+            Cut::Stopped => Failure::new(Kind::Stopped, "stopped"),
+        }
+    }
+}
+
+fn no_answer(silence: Duration) -> String {
+    format!("no answer for {} s", silence.as_secs_f32())
+}
+
+fn open(repository: &Path) -> Result<Repository, Failure> {
+    Repository::open(repository).map_err(|error| {
+        let reason = format!(
+            "{} is no git repository: {}",
+            repository.display(),
+            error.message()
+        );
+        Failure::other(reason)
+    })
+}
+
+fn ref_of(branch: &str) -> Result<String, Failure> {
+    let name = format!("refs/heads/{branch}");
+    checked_ref(&name)?;
+    Ok(name)
+}
+
+/// Lets pass what is the whole name of a ref, and therefore neither an option nor a pattern.
+fn checked_ref(name: &str) -> Result<&str, Failure> {
+    if name.starts_with("refs/") && Reference::is_valid_name(name) {
+        Ok(name)
+    } else {
+        Err(Failure::other("the name of the branch is not valid"))
+    }
+}
