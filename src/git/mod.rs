@@ -47,6 +47,7 @@ pub use repository::Owner;
 pub use repository::Repository;
 pub use staging::KnownFiles;
 pub use staging::Stamped;
+pub use staging::Told;
 
 /// What could not be done in a repository, and why.
 #[derive(Debug, thiserror::Error)]

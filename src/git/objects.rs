@@ -164,7 +164,7 @@ impl Repository {
         Ok(blob.content().to_owned())
     }
 
-    /// Makes a commit that differs from its first parent in `changes`: paths below the store,
+    /// Makes a commit that differs from `base`, the files of its first parent, in `changes`: paths below the store,
     /// each with its new text, or `None` where it is gone. No branch is moved. Texts come from
     /// `text_of`, one at a time; `Ok(None)` if one of them is another by now.
     ///
@@ -173,6 +173,7 @@ impl Repository {
     /// Fails if something cannot be written.
     pub fn commit(
         &self,
+        base: &mut Trees<'_>,
         parents: &[Id],
         changes: &[(String, Option<Id>)],
         text_of: &mut TextOf<'_>,
@@ -196,8 +197,6 @@ impl Repository {
             .map(|parent| writer.inner().find_commit(parent.0))
             .collect::<Result<Vec<_>, _>>()
             .to(action)?;
-        let base = owners.first().map(git2::Commit::tree).transpose();
-        let base = base.to(action)?;
         let by_path: Vec<Step<'_>> = changes
             .iter()
             .map(|(path, id)| {
@@ -206,8 +205,7 @@ impl Repository {
             })
             .collect();
         let mut trees = Vec::new();
-        let tree = updated(writer.inner(), base.as_ref(), &by_path, 0, &mut trees);
-        let tree = match tree.to(action)? {
+        let tree = match updated(writer.inner(), base, "", &by_path, 0, &mut trees)? {
             Some(tree) => tree,
             None => {
                 let empty = writer.inner().treebuilder(None).to(action)?;
@@ -223,23 +221,25 @@ impl Repository {
             .commit(None, &signature, &signature, message, &tree, &parents)
             .to(action)?;
         trees.extend([tree.id(), id]);
-        drop((tree, base, parents));
+        drop((tree, parents));
         drop(owners);
         writer.finish(trees)?;
         Ok(Some(Id(id)))
     }
 }
 
-/// Writes `base` with `changes`, whose paths begin at part `depth`; `None` if nothing is left.
-/// New trees are added to `written`.
+/// Writes the folder at `path` of `base` with `changes`, whose paths begin at part `depth`; `None`
+/// if nothing is left of it. New trees are added to `written`.
 fn updated(
     repository: &git2::Repository,
-    base: Option<&Tree<'_>>,
+    base: &mut Trees<'_>,
+    path: &str,
     changes: &[Step<'_>],
     depth: usize,
     written: &mut Vec<Oid>,
-) -> Result<Option<Oid>, git2::Error> {
-    let mut builder = repository.treebuilder(base)?;
+) -> Result<Option<Oid>, GitError> {
+    let action = "commit";
+    let mut builder = repository.treebuilder(base.folder(path)?).to(action)?;
     let mut below: BTreeMap<&str, Vec<Step<'_>>> = BTreeMap::new();
     for (parts, id) in changes {
         let name = parts[depth];
@@ -248,28 +248,32 @@ fn updated(
             continue;
         }
         match id {
-            Some(id) => drop(builder.insert(name, *id, i32::from(FileMode::Blob))?),
-            None if builder.get(name)?.is_some() => builder.remove(name)?,
+            Some(id) => {
+                let mode = i32::from(FileMode::Blob);
+                builder.insert(name, *id, mode).to(action)?;
+            }
+            None if builder.get(name).to(action)?.is_some() => builder.remove(name).to(action)?,
             None => {}
         }
     }
     for (name, changes) in below {
-        let known = match base.and_then(|base| base.get_name(name)) {
-            Some(entry) if entry.kind() == Some(ObjectType::Tree) => {
-                Some(repository.find_tree(entry.id())?)
-            }
-            _ => None,
+        let folder = match path {
+            "" => name.to_owned(),
+            _ => format!("{path}/{name}"),
         };
-        match updated(repository, known.as_ref(), &changes, depth + 1, written)? {
-            Some(id) => drop(builder.insert(name, id, i32::from(FileMode::Tree))?),
-            None if builder.get(name)?.is_some() => builder.remove(name)?,
+        match updated(repository, base, &folder, &changes, depth + 1, written)? {
+            Some(id) => {
+                let mode = i32::from(FileMode::Tree);
+                builder.insert(name, id, mode).to(action)?;
+            }
+            None if builder.get(name).to(action)?.is_some() => builder.remove(name).to(action)?,
             None => {}
         }
     }
     if builder.is_empty() {
         return Ok(None);
     }
-    let id = builder.write()?;
+    let id = builder.write().to(action)?;
     written.push(id);
     Ok(Some(id))
 }

@@ -2,6 +2,7 @@
 //! told of what was committed, so that `git status` shows the truth. What somebody else staged in
 //! it stays as it is.
 
+use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -23,6 +24,17 @@ pub struct Stamped {
     pub modified: i64,
     pub inode: u64,
     pub changed: i64,
+}
+
+/// What the index is told of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// What the branch held when the index was told last.
+    pub before: Option<Id>,
+    /// What it holds now.
+    pub after: Option<Id>,
+    /// Of the file that holds `after`.
+    pub stamped: Option<Stamped>,
 }
 
 /// What the index says of files by their stamps.
@@ -82,32 +94,25 @@ impl Repository {
         known
     }
 
-    /// Tells the index of what was committed since `before`: each path with what the branch holds
-    /// now, and the stamp of the file that holds it. `Ok(false)` if somebody else has the index
-    /// locked.
+    /// Tells the index of what was committed. `Ok(false)` if somebody else has it locked.
     ///
     /// # Errors
     ///
     /// Fails if the index cannot be written.
-    pub fn refresh_index(
-        &self,
-        before: Option<Id>,
-        changes: &[(String, Option<Id>, Option<Stamped>)],
-    ) -> Result<bool, GitError> {
+    pub fn refresh_index(&self, changes: &BTreeMap<String, Told>) -> Result<bool, GitError> {
         let action = "bring git's index up to date";
-        let mut trees = self.trees(before)?;
         let mut index = self.inner.index().to(action)?;
         index.read(false).to(action)?;
         let mut is_changed = false;
-        for (path, id, stamped) in changes {
+        for (path, told) in changes {
             let full = format!("{}{path}", self.prefix);
             let known = index.get_path(Path::new(&full), 0);
             let staged = known.as_ref().map(|entry| Id(entry.id));
             // Another text than the branch held is what somebody staged.
-            if staged != trees.file(path)? && staged != *id {
+            if staged != told.before && staged != told.after {
                 continue;
             }
-            match id {
+            match told.after {
                 None => {
                     if known.is_some() {
                         index.remove(Path::new(&full), 0).to(action)?;
@@ -116,7 +121,7 @@ impl Repository {
                 }
                 Some(id) => {
                     let file = self.work_folder().join(&full);
-                    let entry = entry(full, *id, &file, stamped.as_ref());
+                    let entry = entry(full, id, &file, told.stamped.as_ref());
                     index.add(&entry).to(action)?;
                     is_changed = true;
                 }

@@ -20,6 +20,7 @@ use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::format::is_memory_name;
+use crate::git;
 use crate::git::Id;
 use crate::git::Owner;
 use crate::git::Repository;
@@ -52,12 +53,7 @@ struct Difference {
 }
 
 /// What the index of git is to be told, once there is time.
-#[derive(Default)]
-pub(in crate::engine) struct Untold {
-    /// The newest commit that it knows.
-    since: Option<Option<Id>>,
-    changes: BTreeMap<String, (Option<Id>, Option<Stamped>)>,
-}
+pub(in crate::engine) type Untold = BTreeMap<String, git::Told>;
 
 /// A commit of more files names only some of the agents and users.
 const READ_FOR_DOERS: usize = 32;
@@ -174,7 +170,14 @@ impl Engine {
             }))
         };
         let parents: Vec<Id> = head.into_iter().collect();
-        let commit = repository.commit(&parents, &changes, &mut text_of, &message, &author)?;
+        let commit = repository.commit(
+            &mut trees,
+            &parents,
+            &changes,
+            &mut text_of,
+            &message,
+            &author,
+        )?;
         if let Some(error) = failed {
             return Err(error);
         }
@@ -186,7 +189,7 @@ impl Engine {
             return Ok(Committed::Busy);
         }
         let files = differences.len();
-        self.note_untold(head, differences);
+        self.note_untold(differences);
         if !self.has_background() {
             self.tell_index(repository)?;
         }
@@ -367,13 +370,16 @@ impl Engine {
         doers
     }
 
-    fn note_untold(&self, before: Option<Id>, differences: Vec<Difference>) {
+    fn note_untold(&self, differences: Vec<Difference>) {
         let mut untold = self.untold();
-        untold.since.get_or_insert(before);
         for difference in differences {
-            untold
-                .changes
-                .insert(difference.path, (difference.after, difference.stamped));
+            let told = untold.entry(difference.path).or_insert(git::Told {
+                before: difference.before,
+                after: None,
+                stamped: None,
+            });
+            told.after = difference.after;
+            told.stamped = difference.stamped;
         }
     }
 
@@ -387,16 +393,8 @@ impl Engine {
 
     fn tell_index_now(&self, repository: &Repository) -> Result<(), EngineError> {
         let mut untold = self.untold();
-        let Some(since) = untold.since else {
-            return Ok(());
-        };
-        let changes: Vec<(String, Option<Id>, Option<Stamped>)> = untold
-            .changes
-            .iter()
-            .map(|(path, (id, stamped))| (path.clone(), *id, stamped.clone()))
-            .collect();
-        if repository.refresh_index(since, &changes)? {
-            *untold = Untold::default();
+        if !untold.is_empty() && repository.refresh_index(&untold)? {
+            untold.clear();
         }
         Ok(())
     }
