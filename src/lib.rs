@@ -19,5 +19,6 @@ pub mod index;
 pub mod mcp;
 pub mod model;
 pub mod ranking;
+pub mod secrets;
 pub mod watch;
 pub mod words;

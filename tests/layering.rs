@@ -16,6 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("clock", &[]),
     ("words", &[]),
+    ("secrets", &[]),
     ("format", &["model"]),
     ("ranking", &["model", "words"]),
     ("files", &["model", "format"]),
@@ -26,8 +27,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "engine",
         &[
-            "model", "clock", "words", "format", "ranking", "files", "index", "git", "watch",
-            "import",
+            "model", "clock", "words", "secrets", "format", "ranking", "files", "index", "git",
+            "watch", "import",
         ],
     ),
     ("dialect", &["model", "engine"]),
@@ -36,8 +37,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "model", "clock", "words", "format", "ranking", "files", "git", "import", "index",
-            "engine", "dialect", "mcp", "config",
+            "model", "clock", "words", "secrets", "format", "ranking", "files", "git", "import",
+            "index", "engine", "dialect", "mcp", "config",
         ],
     ),
 ];

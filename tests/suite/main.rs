@@ -23,6 +23,7 @@ mod mcp;
 mod program;
 mod running;
 mod scan;
+mod secrets;
 mod session;
 mod support;
 mod sync;

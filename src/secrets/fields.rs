@@ -1,0 +1,370 @@
+//! Finds what a name in front gives away: `password = …`, `--token …`, an `Authorization` header,
+//! the user part of a URL, `curl -u`.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Captures;
+use regex::Regex;
+
+use super::Secret;
+use super::base64;
+use super::placeholder;
+use super::value;
+use super::value::Name;
+use super::value::Setting;
+
+const PASSWORD: &str = "a password";
+const SECRET: &str = "a secret";
+const TOKEN: &str = "a token";
+const KEY: &str = "a secret key";
+const AWS_KEY: &str = "an AWS secret key";
+const HEROKU_KEY: &str = "a Heroku API key";
+const TWILIO_TOKEN: &str = "a Twilio token";
+const URL_PASSWORD: &str = "a password in a URL";
+const COMMAND_PASSWORD: &str = "a password in a command";
+const BASIC: &str = "a password in a header";
+const BEARER: &str = "a token in a header";
+
+/// What is found here.
+pub(super) const KINDS: [&str; 11] = [
+    PASSWORD,
+    SECRET,
+    TOKEN,
+    KEY,
+    AWS_KEY,
+    HEROKU_KEY,
+    TWILIO_TOKEN,
+    URL_PASSWORD,
+    COMMAND_PASSWORD,
+    BASIC,
+    BEARER,
+];
+
+/// Finds what has a name in front of it. In no order; findings may overlap, and of two that begin at
+/// the same byte the earlier in the list says more.
+pub(super) fn find(text: &str) -> Vec<Secret> {
+    let mut found = Vec::new();
+    urls(text, &mut found);
+    headers(text, &mut found);
+    commands(text, &mut found);
+    named(text, &mut found);
+    found
+}
+
+/// The names of fields that hold secrets, with what may follow inside the name.
+const NAMES: &str = concat!(
+    r"(?P<name>pass(?:word|wd|phrase|code|wort)?|pwd|pw|kennwort|secret|token|",
+    r"(?:api|access|account|app|auth|client|consumer|deploy|encryption|hmac|license|master|private|",
+    r"secret|service|shared|signing|storage)[_.\- ]?key)",
+    r"(?:[_.\-]?(?:access[_\-]?key|key(?:[_\-]base)?|token|password|secret|value|string|",
+    r"prod|production|dev|staging|live|old|new|current|[0-9]{1,2}))?"
+);
+
+/// `password = "`, `"apiKey": "`, `SECRET_KEY: &str = "`, `**Password:** `, `<password>`,
+/// `password is `: up to the value.
+static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = [
+        "(?i-u:",
+        NAMES,
+        r#"(?:\\?["'`]\]?)?\*{0,2}"#,
+        // A type: `token: &'static str = `.
+        r"(?:[ \t]{0,4}:[ \t]{0,4}&?(?:'static )?[A-Za-z0-9_<>:']{1,40}[ \t]{1,4}=[ \t]{1,4}|",
+        r"[ \t]{0,16}(?P<sign>=>|:=|={1,3}|:|>)\*{0,2}[ \t]{0,16}|",
+        r"(?P<is>[ \t]{1,4}(?:is|was|ist|lautet):?[ \t]{1,4}))",
+        r#"(?P<open>\\?["'`])?)"#,
+    ];
+    Regex::new(&pattern.concat()).expect("it is valid")
+});
+
+fn named(text: &str, found: &mut Vec<Secret>) {
+    let mut at = 0;
+    while let Some(groups) = NAMED.captures_at(text, at) {
+        let whole = groups.get(0).expect("it matched");
+        let name = groups.name("name").expect("it has to match");
+        let identifier = identifier_start(text, name.start());
+        at = whole.end();
+        if !is_name(text, identifier, name.as_str(), name.start()) {
+            continue;
+        }
+        let Some((range, setting)) = named_value(text, &groups, identifier) else {
+            continue;
+        };
+        let value = &text[range.clone()];
+        let is_told = groups.name("is").is_some() && setting == Setting::Bare;
+        if value::is_secret(value, kind_of_name(name.as_str()), setting)
+            && (!is_told || is_outspoken(value))
+        {
+            let kind = kind_of(&text[identifier..name.end()], value);
+            found.push(Secret { kind, range });
+        } else if value.len() > MAX_NESTED {
+            // Data, which may be full of names: looking at it again from each would take long.
+            at = range.end;
+        }
+    }
+}
+
+/// A longer value holds no other field of its own: `token=f(password="…")` is shorter.
+const MAX_NESTED: usize = 128;
+
+/// Where the value of a field stands, and how it is set apart.
+fn named_value(
+    text: &str,
+    groups: &Captures<'_>,
+    identifier: usize,
+) -> Option<(Range<usize>, Setting)> {
+    let at = groups.get(0).expect("it matched").end();
+    if groups.name("sign").is_some_and(|sign| sign.as_str() == ">") {
+        // `<password>…</password>`; elsewhere it compares.
+        let end = text[at..value::floor(text, at + 256)].find("</")?;
+        let is_element = text[..identifier].ends_with('<');
+        is_element.then_some((at..at + end, Setting::Quoted))
+    } else if let Some(open) = groups.name("open") {
+        Some((quoted(text, at, open.as_str())?, Setting::Quoted))
+    } else if groups.name("is").is_none() && begins_line(text, identifier) {
+        Some((bare(text, at, Setting::Line), Setting::Line))
+    } else {
+        Some((bare(text, at, Setting::Bare), Setting::Bare))
+    }
+}
+
+/// Whether what a sentence says after "is" can be no word of it.
+fn is_outspoken(value: &str) -> bool {
+    let has = |is: fn(char) -> bool| value.contains(is);
+    value.len() >= 7 && has(|c| c.is_ascii_digit()) && has(|c| c.is_ascii_alphabetic())
+}
+
+/// Where the identifier begins that ends in the name at `at`.
+fn identifier_start(text: &str, at: usize) -> usize {
+    let before = text.as_bytes()[..at].iter().rev().take(64);
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    at - before.take_while(is_part).count()
+}
+
+/// Whether the name is a word of its own in its identifier: `db_pass` and `dbPassword`, not
+/// `bypass`, and not `max_token`, which counts something.
+fn is_name(text: &str, identifier: usize, name: &str, at: usize) -> bool {
+    let before = &text[identifier..at];
+    let is_short = name.len() <= 4;
+    let continues = before.ends_with(|c: char| c.is_ascii_alphabetic());
+    let is_capital = name.starts_with(|c: char| c.is_ascii_uppercase())
+        && before.ends_with(|c: char| c.is_ascii_lowercase());
+    let counts = ["max", "min", "num", "per", "public"];
+    let before = before.to_ascii_lowercase();
+    let last = before.trim_end_matches(['_', '-', '.']);
+    let last = last.rsplit(['_', '-', '.']).next().expect("a last part");
+    let is_end_of_word = is_short && continues && !is_capital;
+    !is_end_of_word && !counts.contains(&last)
+}
+
+/// Whether a line of settings begins with the identifier at `at`.
+fn begins_line(text: &str, at: usize) -> bool {
+    // Far into a line is no beginning, however long the line is.
+    let near = &text[value::ceil(text, at.saturating_sub(64))..at];
+    let line = near.rfind('\n').map(|end| &near[end + 1..]);
+    let Some(line) = line.or((near.len() == at).then_some(near)) else {
+        return false;
+    };
+    let mut before = line.trim_start_matches([' ', '\t', '-', '*', '>', '#', '"', '\'']);
+    for word in ["export ", "ENV ", "ARG ", "set ", "SET ", "setx "] {
+        before = before.strip_prefix(word).unwrap_or(before);
+    }
+    before.is_empty()
+}
+
+/// The text from `at` to the quotation mark that ends it on the same line.
+fn quoted(text: &str, at: usize, open: &str) -> Option<Range<usize>> {
+    let near = &text[at..value::floor(text, at + value::MAX_LEN)];
+    let line = near.split('\n').next()?;
+    let mut from = 0;
+    loop {
+        let end = from + line[from..].find(open)?;
+        let escapes = line[..end]
+            .bytes()
+            .rev()
+            .take_while(|byte| *byte == b'\\')
+            .count();
+        if open.len() > 1 || escapes % 2 == 0 {
+            return Some(at..at + end);
+        }
+        from = end + 1;
+    }
+}
+
+/// The word at `at`, without the signs of the sentence or the program around it. One that is too
+/// long for a secret may be cut.
+fn bare(text: &str, at: usize, setting: Setting) -> Range<usize> {
+    let near = &text[at..value::floor(text, at + value::MAX_LEN + 4)];
+    let ends = |(at, c): (usize, char)| {
+        let in_line = setting != Setting::Line;
+        c.is_whitespace()
+            || (in_line && matches!(c, ',' | ';' | '"' | '\'' | '`' | ')' | ']' | '}' | '<'))
+            || (in_line && c == '&' && begins_parameter(&near[at + 1..]))
+    };
+    let end = near.char_indices().find(|at| ends(*at));
+    let word = &near[..end.map_or(near.len(), |(at, _)| at)];
+    // An escaped line break ends a line, too.
+    let word = ["\\n", "\\r", "\\\""].iter().fold(word, |word, escape| {
+        word.split(escape).next().expect("a first part")
+    });
+    let word = word.trim_end_matches([',', ';', '.', ':', '"', '\'', '`', ')', ']', '}']);
+    at..at + word.len()
+}
+
+/// Whether the next parameter of a URL follows an `&`, or the next command of a shell.
+fn begins_parameter(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let rest = text.trim_start_matches(is_part);
+    text.starts_with('&') || (rest.starts_with('=') && rest.len() < text.len())
+}
+
+fn kind_of_name(name: &str) -> Name {
+    let name = name.to_ascii_lowercase();
+    if name.ends_with("key") || name.ends_with("token") {
+        Name::Token
+    } else {
+        Name::Password
+    }
+}
+
+/// What a field with this name holds.
+fn kind_of(identifier: &str, value: &str) -> &'static str {
+    let identifier = identifier
+        .to_ascii_lowercase()
+        .replace(['_', '-', '.', ' '], "");
+    let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let has = |part: &str| identifier.contains(part);
+    match () {
+        () if value.len() == 40 && has("aws") && has("secret") => AWS_KEY,
+        () if value.len() == 36 && has("heroku") => HEROKU_KEY,
+        () if value.len() == 32 && is_hex && has("twilio") => TWILIO_TOKEN,
+        () if identifier.ends_with("secret") => SECRET,
+        () if identifier.ends_with("token") => TOKEN,
+        () if identifier.ends_with("key") => KEY,
+        () => PASSWORD,
+    }
+}
+
+/// `scheme://user:password@host` (RFC 3986, 3.2.1).
+fn urls(text: &str, found: &mut Vec<Secret>) {
+    static USER: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"^(?P<user>[^\s/?\#:@"'`<>()\[\]]{0,128}):(?P<password>[^\s/"'`<>]{1,256})@[A-Za-z0-9\[_.$-]"#)
+            .expect("it is valid")
+    });
+    for (at, _) in text.match_indices("://") {
+        let has_scheme = text[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
+        let start = at + "://".len();
+        let near = &text[start..value::floor(text, start + 512)];
+        if let Some(groups) = USER.captures(near).filter(|_| has_scheme) {
+            let password = groups.name("password").expect("it matched");
+            if is_login(&groups["user"], password.as_str()) {
+                found.push(Secret {
+                    kind: URL_PASSWORD,
+                    range: start + password.start()..start + password.end(),
+                });
+            }
+        }
+    }
+}
+
+/// Whether a user and a password are somebody's, not an example or a service's default.
+fn is_login(user: &str, password: &str) -> bool {
+    let masks = ['*', '•', '.', 'x', 'X', '-', '_', '?'];
+    password.len() >= 4
+        && !user.eq_ignore_ascii_case(password)
+        && !placeholder::is_placeholder(password)
+        && !placeholder::is_reference(password)
+        && !placeholder::is_example_word(password)
+        && !password.chars().all(|c| masks.contains(&c))
+}
+
+/// `Authorization: Basic …`, `Bearer …`, `Authorization: token …` (RFC 7617, RFC 6750).
+fn headers(text: &str, found: &mut Vec<Secret>) {
+    static SCHEME: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"(?i-u:\b(?P<scheme>basic|bearer)|",
+            r#"\bauthorization\\?["']?[ \t]{0,4}[:=][ \t]{0,4}\\?["']?(?:token|apikey|api-key|key|ghp))"#,
+            r"[ \t]{1,4}(?P<value>[A-Za-z0-9._~+/-]{8,4096}={0,2})",
+        ))
+        .expect("it is valid")
+    });
+    for groups in SCHEME.captures_iter(text) {
+        let value = groups.name("value").expect("it matched");
+        let is_basic = groups
+            .name("scheme")
+            .is_some_and(|scheme| scheme.as_str().eq_ignore_ascii_case("basic"));
+        let is_secret = if is_basic {
+            holds_login(value.as_str())
+        } else {
+            value::is_secret(value.as_str(), Name::Token, Setting::Quoted)
+        };
+        if is_secret {
+            found.push(Secret {
+                kind: if is_basic { BASIC } else { BEARER },
+                range: value.range(),
+            });
+        }
+    }
+}
+
+/// Whether base64 holds a user and a password.
+fn holds_login(value: &str) -> bool {
+    let login = base64::decode(value).and_then(|bytes| String::from_utf8(bytes).ok());
+    login.is_some_and(|login| {
+        let is_text = !login.contains(char::is_control);
+        is_text
+            && login
+                .split_once(':')
+                .is_some_and(|(user, password)| is_login(user, password))
+    })
+}
+
+/// `curl -u user:password`, and values of options: `--password …`.
+fn commands(text: &str, found: &mut Vec<Secret>) {
+    static OPTION: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = [
+            r"(?i-u:--(?:[a-z0-9]{1,16}-){0,4}",
+            NAMES,
+            r#"[ \t]{1,4}(?P<open>\\?["'])?)"#,
+        ];
+        Regex::new(&pattern.concat()).expect("it is valid")
+    });
+    static USER: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"[ \t](?:-u|--user|--proxy-user)[ =]?["']?(?P<user>[A-Za-z0-9_.@+-]{1,64}):"#)
+            .expect("it is valid")
+    });
+    for groups in OPTION.captures_iter(text) {
+        let at = groups.get(0).expect("it matched").end();
+        let (range, setting) = match groups.name("open") {
+            Some(open) => (quoted(text, at, open.as_str()), Setting::Quoted),
+            None => (Some(bare(text, at, Setting::Bare)), Setting::Bare),
+        };
+        let name = kind_of_name(&groups["name"]);
+        let is_secret =
+            |range: &Range<usize>| value::is_secret(&text[range.clone()], name, setting);
+        if let Some(range) = range.filter(is_secret) {
+            let kind = kind_of(&groups["name"], &text[range.clone()]);
+            found.push(Secret { kind, range });
+        }
+    }
+    for groups in USER.captures_iter(text) {
+        let at = groups.get(0).expect("it matched");
+        let range = bare(text, at.end(), Setting::Bare);
+        let is_request = calls_the_web(text, at.start());
+        if is_request && is_login(&groups["user"], &text[range.clone()]) {
+            found.push(Secret {
+                kind: COMMAND_PASSWORD,
+                range,
+            });
+        }
+    }
+}
+
+/// Whether a program that makes requests is named shortly before `at`, on the line.
+fn calls_the_web(text: &str, at: usize) -> bool {
+    let near = &text[value::ceil(text, at.saturating_sub(400))..at];
+    let line = near.rsplit('\n').next().expect("a last part");
+    ["curl", "wget", "http"]
+        .iter()
+        .any(|program| line.contains(program))
+}

@@ -1,0 +1,143 @@
+//! Finds the tokens that show by a prefix, and the private keys and web tokens that show by how
+//! they are built.
+//!
+//! One pass over the text looks for marks; only at a mark is a shape tried. A shape is bounded, or
+//! what it covered is not looked at again, so the time is linear in the text.
+
+use std::sync::LazyLock;
+use std::sync::OnceLock;
+
+use regex::Regex;
+
+use super::Secret;
+use super::keys;
+use super::patterns::PATTERNS;
+use super::patterns::Pattern;
+use super::patterns::Proof;
+use super::placeholder;
+use super::value;
+
+/// Longer than any match of a shape in the table.
+const REACH: usize = 1024;
+
+/// Every mark of the table and of `keys`.
+static MARKS: LazyLock<Regex> = LazyLock::new(|| {
+    let table = PATTERNS.iter().flat_map(|pattern| pattern.marks);
+    let marks: Vec<String> = table
+        .chain(&keys::MARKS)
+        .map(|mark| regex::escape(mark))
+        .collect();
+    Regex::new(&marks.join("|")).expect("escaped marks are an expression")
+});
+
+/// Finds what needs no name in front of it, in order, not overlapping.
+pub(super) fn find(text: &str) -> Vec<Secret> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    // Where what was judged last ends: nothing before is looked at again.
+    let mut judged = 0;
+    while let Some(mark) = MARKS.find_at(text, at) {
+        at = mark.start() + 1;
+        let known = keys::at(text, mark.start()).or_else(|| token(text, mark.start(), judged));
+        if let Some(Judged { secret, end }) = known {
+            found.extend(secret);
+            judged = end;
+            at = at.max(end);
+        }
+    }
+    found
+}
+
+/// A piece of text that has the shape of a secret.
+pub(super) struct Judged {
+    /// What it is, if it is one.
+    pub secret: Option<Secret>,
+    /// Where the piece ends.
+    pub end: usize,
+}
+
+/// The token with a mark at `mark` that begins at `from` or later, if a shape fits.
+fn token(text: &str, mark: usize, from: usize) -> Option<Judged> {
+    let begins = begins_word(text, mark);
+    let fitting = PATTERNS.iter().enumerate().filter(|(_, pattern)| {
+        let marks = &mut pattern.marks.iter();
+        (pattern.lead > 0 || begins) && marks.any(|m| text[mark..].starts_with(m))
+    });
+    for (number, pattern) in fitting {
+        let start = start(text, mark, pattern);
+        if start < from || !begins_word(text, start) {
+            continue;
+        }
+        let end = value::floor(text, start + REACH);
+        let Some(groups) = shape(number).captures(&text[start..end]) else {
+            continue;
+        };
+        let part = groups.get(1).or(groups.get(0)).expect("it matched");
+        let part = start + part.start()..start + part.end();
+        let end = start + groups.get(0).expect("it matched").end();
+        let is_whole = !text[end..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let is_secret = is_whole && stands_proof(&text[part.clone()], pattern.proof);
+        return Some(Judged {
+            secret: is_secret.then_some(Secret {
+                kind: pattern.kind,
+                range: part,
+            }),
+            end,
+        });
+    }
+    None
+}
+
+/// Where a match of `pattern` with this mark would begin.
+fn start(text: &str, mark: usize, pattern: &Pattern) -> usize {
+    let before = text.as_bytes()[..mark].iter().rev().take(pattern.lead);
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'~' | b'.');
+    mark - before.take_while(is_part).count()
+}
+
+/// Whether a word can begin at `at`: after a blank, a quotation mark, an escaped line break, …
+pub(super) fn begins_word(text: &str, at: usize) -> bool {
+    let before = &text.as_bytes()[..at];
+    match before {
+        [.., b'\\', b'n' | b'r' | b't'] => true,
+        [.., b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => true,
+        [.., byte] => !(byte.is_ascii_alphanumeric() || *byte == b'_'),
+        [] => true,
+    }
+}
+
+fn stands_proof(secret: &str, proof: Proof) -> bool {
+    !placeholder::is_example(secret) && (proof == Proof::Shape || value::is_random(secret))
+}
+
+/// The compiled shape of a row, anchored at its beginning. Compiled when a mark of the row is first
+/// seen: most runs end before that.
+fn shape(number: usize) -> &'static Regex {
+    static SHAPES: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() }; PATTERNS.len()];
+    SHAPES[number].get_or_init(|| {
+        let anchored = format!("^(?:{})", PATTERNS[number].shape);
+        Regex::new(&anchored).expect("every shape is an expression")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_is_an_expression_that_needs_more_than_its_mark() {
+        let fits_its_mark = |(number, pattern): (usize, &Pattern)| {
+            let mut marks = pattern.marks.iter();
+            marks.any(|mark| shape(number).is_match(mark))
+        };
+        assert!(!PATTERNS.iter().enumerate().any(fits_its_mark));
+    }
+
+    #[test]
+    fn a_word_begins_after_what_escapes_a_blank() {
+        assert!(begins_word("\\nx", 2));
+        assert!(begins_word("a%20x", 4));
+        assert!(!begins_word("nx", 1));
+        assert!(!begins_word("20x", 2));
+    }
+}

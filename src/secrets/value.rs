@@ -1,0 +1,286 @@
+//! Judges a value by itself: whether it could be a secret, by its length, its characters and their
+//! entropy. What rather is a word, or is there instead of a secret (`placeholder`), is none.
+
+use super::base64;
+use super::placeholder;
+
+/// What the name in front of a value promises, which decides how much the value has to look like a
+/// secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Name {
+    /// People choose passwords: short ones count, and words with a digit.
+    Password,
+    /// Machines make tokens: they are long and without an order.
+    Token,
+}
+
+/// How a value is set apart from the text around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Setting {
+    /// In quotation marks.
+    Quoted,
+    /// The rest of a line of settings: `NAME=value`, `name: value`.
+    Line,
+    /// In the middle of a line.
+    Bare,
+}
+
+/// Whether the value of a named field is a secret.
+pub(super) fn is_secret(value: &str, name: Name, setting: Setting) -> bool {
+    let is_one_word = !value.contains(|c: char| c.is_whitespace() || c.is_control());
+    let looks_made = is_one_word
+        && value.len() <= MAX_LEN
+        && match name {
+            Name::Password => is_password(value, setting),
+            Name::Token => is_token(value, setting),
+        };
+    looks_made
+        && !placeholder::is_example(value)
+        && !placeholder::is_placeholder(value)
+        && !placeholder::is_reference(value)
+        && !placeholder::is_common_shape(value)
+        && (setting == Setting::Quoted || !placeholder::is_code(value))
+}
+
+/// Longer values are data.
+pub(super) const MAX_LEN: usize = 4096;
+
+fn is_password(value: &str, setting: Setting) -> bool {
+    let classes = Classes::of(value);
+    let has_sign = |text: &str| text.contains(|c: char| "!@#$%^&*+=?~|".contains(c));
+    // A sign at the end may be the sentence's.
+    let inner = value.trim_end_matches(|c: char| c.is_ascii_punctuation());
+    let is_signed = has_sign(inner) || (setting != Setting::Bare && has_sign(value));
+    let is_cased = classes.upper > 0 && classes.lower > 0;
+    match (classes.letters(), classes.digits) {
+        _ if value.chars().count() < 6 => false,
+        (0, digits) => digits >= 6 && setting == Setting::Quoted && digits == value.len(),
+        (_, 0) => {
+            is_jumbled(value)
+                || (has_sign(inner) && value.len() >= 8 && is_cased)
+                || is_padded(value)
+        }
+        _ => is_signed || !is_wordy(value) || is_word_and_number(value),
+    }
+}
+
+/// Base64 that ends in its padding: a secret of Kubernetes, for one.
+fn is_padded(value: &str) -> bool {
+    value.len() >= 8 && value.ends_with('=') && base64::decode(value).is_some()
+}
+
+fn is_token(value: &str, setting: Setting) -> bool {
+    let classes = Classes::of(value);
+    let is_mixed = classes.letters() > 0 && classes.digits > 0;
+    match value.len() {
+        0..10 => false,
+        10..16 => {
+            is_mixed
+                && classes.upper > 0
+                && classes.lower > 0
+                && !is_wordy(value)
+                && entropy(value) >= 3.0
+        }
+        _ => {
+            // In the middle of a line of code, letters alone are a name.
+            (is_mixed && !is_wordy(value) && entropy(value) >= 2.8)
+                || (setting != Setting::Bare && is_jumbled(value))
+        }
+    }
+}
+
+/// Whether it is made of more than words and short numbers, with little repetition.
+pub(super) fn is_random(value: &str) -> bool {
+    value.len() >= 16 && entropy(value) >= 3.0 && !is_wordy(value)
+}
+
+/// Whether it is made of words and short numbers, as names of things are: `prod-db-2`, `useToken`.
+pub(super) fn is_wordy(value: &str) -> bool {
+    value
+        .split(|c: char| c.is_ascii_punctuation())
+        .all(|piece| {
+            piece.len() <= 3 || is_word(piece) || is_number(piece) || is_word_and_number(piece)
+        })
+}
+
+/// `utf8`, `Version2`: letters in order, then up to five digits.
+fn is_word_and_number(piece: &str) -> bool {
+    let word = piece.trim_end_matches(|c: char| c.is_ascii_digit());
+    let digits = piece.len() - word.len();
+    (1..=5).contains(&digits) && word.len() >= 2 && is_word(word)
+}
+
+fn is_number(piece: &str) -> bool {
+    piece.len() <= 8 && piece.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Letters in an order: one case, or capitals at the beginnings of words.
+pub(super) fn is_word(piece: &str) -> bool {
+    piece.chars().all(char::is_alphabetic) && !is_jumbled(piece)
+}
+
+/// Letters only, which change their case like those of a random text, or hardly have a vowel.
+fn is_jumbled(value: &str) -> bool {
+    if value.len() < 16 || !value.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return false;
+    }
+    let case = |byte: &u8| byte.is_ascii_uppercase();
+    let changes = value
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| case(&pair[0]) != case(&pair[1]));
+    let is_vowel = |byte: &u8| b"aeiouyAEIOUY".contains(byte);
+    let vowels = value.bytes().filter(|byte| is_vowel(byte)).count();
+    changes.count() * 3 > value.len() || (vowels * 5 < value.len() && entropy(value) >= 3.3)
+}
+
+/// How many characters of each class a text has.
+struct Classes {
+    lower: usize,
+    upper: usize,
+    digits: usize,
+}
+
+impl Classes {
+    fn of(text: &str) -> Classes {
+        let count = |is: fn(char) -> bool| text.chars().filter(|c| is(*c)).count();
+        Classes {
+            lower: count(|c| c.is_alphabetic() && !c.is_uppercase()),
+            upper: count(char::is_uppercase),
+            digits: count(|c| c.is_ascii_digit()),
+        }
+    }
+
+    fn letters(&self) -> usize {
+        self.lower + self.upper
+    }
+}
+
+/// Shannon's entropy of a text's bytes, in bits a byte: 4 at most for hexadecimal digits, 6 for
+/// base64, and close to that only for long texts.
+pub(super) fn entropy(text: &str) -> f32 {
+    let mut counts = [0_u32; 256];
+    for byte in text.bytes() {
+        counts[usize::from(byte)] += 1;
+    }
+    let len = text.len() as f32;
+    let share = |count: &u32| *count as f32 / len;
+    let seen = counts.iter().filter(|count| **count > 0).map(share);
+    -seen.map(|share| share * share.log2()).sum::<f32>()
+}
+
+/// The character boundary at `at` or the next one before, inside of the text.
+pub(super) fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// The character boundary at `at` or the next one behind, inside of the text.
+pub(super) fn ceil(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_paths_and_references_are_no_secrets() {
+        for value in [
+            "changeme",
+            "<password>",
+            "${DB_PASSWORD}",
+            "$PASSWORD",
+            "{{ password }}",
+            "os.environ[\"X\"]",
+            "process.env.TOKEN",
+            "null",
+            "none",
+            "required",
+            "/run/secrets/db",
+            "./key.pem",
+            "secret123",
+            "prod-db-password",
+            "https://example.org/login",
+            "20260101_000000_1f3a9c02",
+            "2026-01-01",
+            "v1.2.3",
+            "4096",
+            "300ms",
+            "String",
+            "UserPasswordHash",
+            "me@example.org",
+            "sha256:ab12",
+            "***",
+            "…",
+        ] {
+            assert!(
+                !is_secret(value, Name::Password, Setting::Quoted),
+                "{value}"
+            );
+            assert!(!is_secret(value, Name::Token, Setting::Quoted), "{value}");
+        }
+    }
+
+    #[test]
+    fn an_expression_is_no_secret_unless_it_is_quoted() {
+        for value in [
+            "get_password(1)",
+            "user.password2",
+            "Some(x1)",
+            "&token1",
+            "vec![0;32]",
+            "a::b1",
+        ] {
+            assert!(!is_secret(value, Name::Password, Setting::Bare), "{value}");
+        }
+    }
+
+    #[test]
+    fn people_choose_short_passwords() {
+        for value in [
+            "hunter2",
+            "Tr0ub4dor&3",
+            "p@ssw0rd!",
+            "Sommer2024",
+            "k9$Lm2",
+            "fünf5Äpfel",
+        ] {
+            assert!(is_secret(value, Name::Password, Setting::Quoted), "{value}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_long_and_without_order() {
+        for value in [
+            "9f8b2c4d7e1a6053",
+            "kJhGfDsAqWeRtYuIoP",
+            "550e8400-e29b-41d4-a716-446655440000",
+            "Zx81Lq0pTv",
+        ] {
+            assert!(is_secret(value, Name::Token, Setting::Line), "{value}");
+        }
+        for value in [
+            "abc123",
+            "session2",
+            "refresh_token_v2",
+            "aaaaaaaaaaaaaaaa1",
+        ] {
+            assert!(!is_secret(value, Name::Token, Setting::Line), "{value}");
+        }
+    }
+
+    #[test]
+    fn entropy_is_counted_in_bits_a_byte() {
+        assert_eq!(entropy("aaaa"), 0.0);
+        assert_eq!(entropy("abab"), 1.0);
+        assert_eq!(entropy("0123456789abcdef"), 4.0);
+    }
+}
