@@ -73,6 +73,37 @@ impl Repository {
         })
     }
 
+    /// The newest commit that both rest on; `None` if they have nothing in common.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository is damaged.
+    pub fn common(&self, one: Id, other: Id) -> Result<Option<Id>, GitError> {
+        match self.inner.merge_base(one.0, other.0) {
+            Ok(id) => Ok(Some(Id(id))),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error).to("compare two histories"),
+        }
+    }
+
+    /// Whether `later` rests on `earlier`, or is it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository is damaged.
+    pub fn rests_on(&self, later: Id, earlier: Id) -> Result<bool, GitError> {
+        if later == earlier {
+            return Ok(true);
+        }
+        // One that is not here is nobody's ancestor.
+        if self.inner.find_commit(earlier.0).is_err() {
+            return Ok(false);
+        }
+        self.inner
+            .graph_descendant_of(later.0, earlier.0)
+            .to("compare two histories")
+    }
+
     /// The commit that `text` names: a beginning of its id, a branch, `HEAD~3`.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ mod child;
 mod credentials;
 mod failure;
 mod history;
+mod inspect;
 mod locks;
 mod network;
 mod objects;

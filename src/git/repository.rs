@@ -249,6 +249,37 @@ impl Repository {
         config.open_level(git2::ConfigLevel::Local).to(action)
     }
 
+    /// The address of the remote called `name`, as it was written down.
+    pub fn remote(&self, name: &str) -> Option<String> {
+        let remote = self.inner.find_remote(name).ok()?;
+        remote.url().ok().map(str::to_owned)
+    }
+
+    /// Writes down the address of the remote called `name`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written.
+    pub fn set_remote(&self, name: &str, address: &str) -> Result<(), GitError> {
+        let action = "write down the remote";
+        if self.inner.find_remote(name).is_ok() {
+            return self.inner.remote_set_url(name, address).to(action);
+        }
+        self.inner.remote(name, address).map(drop).to(action)
+    }
+
+    /// Has the branch that is checked out, on which nothing was committed yet, be `branch`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written.
+    pub fn begin_on(&self, branch: &str) -> Result<(), GitError> {
+        self.inner
+            .set_head(&format!("refs/heads/{branch}"))
+            .to("choose a branch")?;
+        self.set("branch", branch)
+    }
+
     /// The branch that the store's commits go to.
     pub fn branch(&self) -> String {
         self.get("branch")

@@ -1,0 +1,156 @@
+//! Looks at what a remote sent before anything is done with it: a pulled repository is data, and
+//! somebody else's.
+
+use git2::FileMode;
+use git2::ObjectType;
+use git2::Oid;
+use git2::Tree;
+
+use super::GitError;
+use super::Id;
+use super::Repository;
+use super::To;
+
+/// More entries are no collection of memories, or made to hurt.
+const MOST_ENTRIES: usize = 1_000_000;
+const MOST_DEPTH: usize = 12;
+const LARGEST_TEXT: usize = 10 << 20;
+
+impl Repository {
+    /// Why the files of `commit` are not to be taken, if there is a reason. What the commit
+    /// `known` holds was looked at before.
+    ///
+    /// # Errors
+    ///
+    /// Fails if something is missing from the repository.
+    pub fn refusal(&self, commit: Id, known: Option<Id>) -> Result<Option<String>, GitError> {
+        let action = "look at what the remote sent";
+        let tree = |id: Id| self.inner.find_commit(id.0)?.tree();
+        let known = known.map(tree).transpose().to(action)?;
+        let mut look = Look {
+            repository: self,
+            entries: 0,
+        };
+        let found = look.into_folder(&tree(commit).to(action)?, known.as_ref(), "", 0);
+        found.to(action)
+    }
+}
+
+struct Look<'a> {
+    repository: &'a Repository,
+    entries: usize,
+}
+
+impl Look<'_> {
+    fn into_folder(
+        &mut self,
+        tree: &Tree<'_>,
+        known: Option<&Tree<'_>>,
+        path: &str,
+        depth: usize,
+    ) -> Result<Option<String>, git2::Error> {
+        if depth > MOST_DEPTH {
+            return Ok(Some(format!("folders lie more than {MOST_DEPTH} deep")));
+        }
+        for entry in tree {
+            self.entries += 1;
+            if self.entries > MOST_ENTRIES {
+                return Ok(Some(format!("it holds more than {MOST_ENTRIES} files")));
+            }
+            let known_entry = known.and_then(|known| known.get_name_bytes(entry.name_bytes()));
+            let is_known = |id: Oid, mode: i32| {
+                known_entry
+                    .as_ref()
+                    .is_some_and(|known| known.id() == id && known.filemode() == mode)
+            };
+            if is_known(entry.id(), entry.filemode()) {
+                continue;
+            }
+            let shown = format!("{path}{}", entry.name_bytes().escape_ascii());
+            if is_gits_own(entry.name_bytes()) {
+                return Ok(Some(format!("it holds `{shown}`, which git would act on")));
+            }
+            let is_ours = shown.starts_with(&self.repository.prefix);
+            match entry.kind() {
+                Some(ObjectType::Tree) => {
+                    let repository = &self.repository.inner;
+                    let below = repository.find_tree(entry.id())?;
+                    let known = known_entry.filter(|known| known.kind() == Some(ObjectType::Tree));
+                    let known = known
+                        .map(|known| repository.find_tree(known.id()))
+                        .transpose()?;
+                    let path = format!("{shown}/");
+                    let found = self.into_folder(&below, known.as_ref(), &path, depth + 1)?;
+                    if found.is_some() {
+                        return Ok(found);
+                    }
+                }
+                Some(ObjectType::Blob) if is_ours => {
+                    if entry.filemode() == i32::from(FileMode::Link) {
+                        return Ok(Some(format!("`{shown}` is a symbolic link")));
+                    }
+                    let (size, _) = self.repository.inner.odb()?.read_header(entry.id())?;
+                    if size > LARGEST_TEXT {
+                        return Ok(Some(format!("`{shown}` has {size} bytes")));
+                    }
+                }
+                Some(ObjectType::Commit) if is_ours => {
+                    return Ok(Some(format!("`{shown}` is a repository of its own")));
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Names that mean something to git on some system: `.git` in every spelling, and `.gitmodules`.
+fn is_gits_own(name: &[u8]) -> bool {
+    // Some file systems pass over these.
+    let text: String = String::from_utf8_lossy(name)
+        .chars()
+        .filter(|c| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'))
+        .collect();
+    let text = text.to_lowercase();
+    let text = text.split(':').next().unwrap_or_default();
+    let text = text.trim_end_matches(['.', ' ']);
+    text.is_empty()
+        || text == ".."
+        || text.contains(['\\', '\0'])
+        || matches!(text, ".git" | ".gitmodules")
+        || text.starts_with("git~")
+        || text.starts_with("gitmod~")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_acts_on_is_known_in_every_spelling() {
+        for name in [
+            ".git",
+            ".GIT",
+            ".Git. ",
+            "git~1",
+            "GIT~2",
+            ".gitmodules",
+            ".GitModules",
+            ".g\u{200c}it",
+            ".git::$INDEX_ALLOCATION",
+            "..",
+            "a\\b",
+            ".",
+        ] {
+            assert!(is_gits_own(name.as_bytes()), "{name}");
+        }
+        for name in [
+            ".gitignore",
+            "git.md",
+            "20260101_000000_aaaaaaaa.md",
+            ".github",
+        ] {
+            assert!(!is_gits_own(name.as_bytes()), "{name}");
+        }
+    }
+}
