@@ -14,6 +14,7 @@ use super::layout::Frontmatter;
 use super::layout::Layout;
 use super::limits::MAX_FRONTMATTER_BYTES;
 use super::limits::MAX_KEYS;
+use super::markers::has_conflict_markers;
 use super::scalar;
 use super::value;
 use crate::model::Memory;
@@ -420,13 +421,4 @@ impl<'a> Reader<'a> {
             })
             .collect()
     }
-}
-
-/// Whether lines begin with git's `<<<<<<< ` and, further down, `>>>>>>> `.
-fn has_conflict_markers(bytes: &[u8]) -> bool {
-    let line_starts_with = |bytes: &[u8], mark: &[u8]| {
-        memchr::memmem::find_iter(bytes, mark).find(|&at| at == 0 || bytes[at - 1] == b'\n')
-    };
-    line_starts_with(bytes, b"<<<<<<< ")
-        .is_some_and(|at| line_starts_with(&bytes[at..], b">>>>>>> ").is_some())
 }
