@@ -130,7 +130,12 @@ fn map<T>(
     }
 }
 
-fn set_key(bytes: &[u8], key: &'static str, text: Option<&str>) -> Result<Vec<u8>, FormatError> {
+/// Returns `bytes` with what follows the colon of `key` replaced by `text`; `None` removes the key.
+pub(super) fn set_key(
+    bytes: &[u8],
+    key: &'static str,
+    text: Option<&str>,
+) -> Result<Vec<u8>, FormatError> {
     let layout = Layout::of(bytes);
     if layout.frontmatter != Frontmatter::Whole {
         return Err(FormatError::NoFrontmatter);
@@ -169,7 +174,7 @@ fn set_key(bytes: &[u8], key: &'static str, text: Option<&str>) -> Result<Vec<u8
 }
 
 /// The comment after a one-line value, with the blanks before it, or with one.
-fn comment_of(key: &str, value: &str) -> String {
+pub(super) fn comment_of(key: &str, value: &str) -> String {
     let comment = bare_comment_of(key, value);
     // After no value at all the blanks were those before it.
     let blank = if comment.starts_with('#') { " " } else { "" };

@@ -2,8 +2,9 @@
 //!
 //! Promises: reading never fails and never hides a file, it returns what could be read together
 //! with the file's problems; writing yields bytes that read back as the same memory; editing
-//! touches the lines of the changed keys and no other byte. YAML is handed to a parser only
-//! after [`danger`] let it pass. Leaves to others: which files exist, and putting them in place.
+//! touches the lines of the changed keys and no other byte; merging loses no line that
+//! either side wrote. YAML is handed to a parser only after [`danger`] let it pass. Leaves to
+//! others: which files exist, and putting them in place.
 //!
 //! [`Memory`]: crate::model::Memory
 
@@ -13,6 +14,7 @@ mod file_name;
 mod layout;
 mod limits;
 mod markers;
+mod merge;
 mod read;
 mod render;
 mod scalar;
@@ -26,6 +28,9 @@ pub use file_name::is_memory_name;
 pub use limits::MAX_CONTENT_BYTES;
 pub use limits::MAX_INDEXED_BYTES;
 pub use markers::has_conflict_markers;
+pub use merge::Merged;
+pub use merge::Side;
+pub use merge::merge;
 pub use read::parse;
 pub use render::render;
 pub use value::from_json;

@@ -9,6 +9,7 @@
 mod cli;
 mod cli_import;
 mod core_dialect;
+mod drafts;
 mod files_safety;
 mod fixtures;
 mod format_edits;
@@ -20,6 +21,7 @@ mod identity;
 mod index_files;
 mod keyword_properties;
 mod mcp;
+mod merging;
 mod program;
 mod running;
 mod scan;

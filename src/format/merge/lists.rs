@@ -1,0 +1,343 @@
+//! Lists of the frontmatter as sets of items, each with the text that it was written as.
+//!
+//! Promises: an item that is kept keeps its quotes, its comment and the lines above it; a list
+//! that cannot be taken apart without loss is none.
+
+use crate::format::edit;
+use crate::format::scalar;
+use crate::format::value;
+use crate::model::Link;
+
+/// What the items of a list are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Texts, in every spelling that the format reads.
+    Words,
+    /// Relations to other memories.
+    Links,
+    /// Whatever an unknown key lists: never interpreted.
+    Any,
+}
+
+/// One list as it stands in a file.
+#[derive(Debug)]
+pub(super) struct List<'a> {
+    form: Form<'a>,
+    /// The rest of the key's own line.
+    value: &'a str,
+    pub items: Vec<Item>,
+}
+
+#[derive(Debug)]
+enum Form<'a> {
+    /// `[a, b]`, or words with commas; with the comment after it.
+    Line { comment: String },
+    /// `- a`, one below the other.
+    Block { indent: &'a str },
+}
+
+/// What stands in a list, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    /// Equal for items that say the same.
+    meaning: String,
+    text: ItemText,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum ItemText {
+    /// As between the commas of a flow list.
+    Flow(String),
+    /// All lines, from the dash on, with the comments above; without the list's indentation.
+    Block(String),
+}
+
+impl Item {
+    /// The item that relates to another memory.
+    pub fn of_link(link: &Link) -> Item {
+        let lines = value::write_links(std::slice::from_ref(link), "\n");
+        let text = lines.trim_start().trim_start_matches("- ");
+        Item {
+            meaning: link_meaning(link),
+            text: ItemText::Flow(text.to_owned()),
+        }
+    }
+
+    /// The text between the commas of a flow list, if it can stand there.
+    fn in_flow(&self) -> Option<&str> {
+        match &self.text {
+            ItemText::Flow(text) => Some(text),
+            ItemText::Block(lines) => {
+                let text = scalar::trim_blank(lines.strip_prefix('-')?);
+                let is_whole = match scalar::unquote(text) {
+                    Some((_, rest)) => rest.is_empty(),
+                    None if text.starts_with('{') => !text.contains(['#', '\n']),
+                    None => !text.contains([',', '[', ']', '{', '}', '#', ':', '\n']),
+                };
+                is_whole.then_some(text)
+            }
+        }
+    }
+
+    fn in_block(&self, indent: &str, newline: &str) -> String {
+        match &self.text {
+            ItemText::Flow(text) => format!("{indent}- {text}{newline}"),
+            ItemText::Block(lines) => lines
+                .split_inclusive('\n')
+                .map(|line| match line.trim() {
+                    "" => line.to_owned(),
+                    _ => format!("{indent}{line}"),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl<'a> List<'a> {
+    /// Reads the list that follows a key's colon, with the lines below; `None` if it is none, or
+    /// one that cannot be taken apart.
+    pub fn read(kind: Kind, value: &'a str, below: &'a str) -> Option<List<'a>> {
+        let first = scalar::trim_blank(value);
+        let list = if first.is_empty() || first.starts_with('#') {
+            let (form, items) = block_items(kind, below)?;
+            List { form, value, items }
+        } else if first.starts_with('[') {
+            let text = match below {
+                "" => first.to_owned(),
+                _ => format!("{first}\n{below}"),
+            };
+            let (items, comment) = flow_items(kind, &text)?;
+            let form = Form::Line { comment };
+            List { form, value, items }
+        } else if kind == Kind::Words && below.trim().is_empty() {
+            let items = value::read_list(value, below);
+            let items = items.into_iter().map(|meaning| Item {
+                text: ItemText::Flow(scalar::quoted(&meaning)),
+                meaning,
+            });
+            let comment = edit::comment_of("topics", value);
+            List {
+                form: Form::Line { comment },
+                value,
+                items: items.collect(),
+            }
+        } else {
+            return None;
+        };
+        // Where the two readers disagree, the lenient one of the format is right.
+        let is_agreed = kind != Kind::Words
+            || value::read_list(value, below)
+                .iter()
+                .eq(list.items.iter().map(|item| &item.meaning));
+        is_agreed.then_some(list)
+    }
+
+    /// Writes `items` in the form of this list, after `head`: the key and its colon.
+    pub fn write(&self, kind: Kind, head: &str, items: &[Item], newline: &str) -> String {
+        let in_flow: Option<Vec<&str>> = items.iter().map(Item::in_flow).collect();
+        match (&self.form, in_flow) {
+            (Form::Line { comment }, _) if kind == Kind::Words => {
+                let words: Vec<String> = items.iter().map(|item| item.meaning.clone()).collect();
+                let list = scalar::write_list(&words);
+                format!("{head} {list}{comment}{newline}")
+            }
+            (Form::Line { comment }, Some(texts)) => {
+                format!("{head} [{}]{comment}{newline}", texts.join(", "))
+            }
+            (Form::Line { comment }, None) => {
+                format!("{head}{comment}{newline}{}", block(items, "  ", newline))
+            }
+            (Form::Block { .. }, _) if items.is_empty() => {
+                format!(
+                    "{head} []{}{newline}",
+                    edit::comment_of("topics", self.value)
+                )
+            }
+            (Form::Block { indent }, _) => {
+                let value = self.value;
+                format!("{head}{value}{newline}{}", block(items, indent, newline))
+            }
+        }
+    }
+
+    fn find(&self, meaning: &str) -> Option<&Item> {
+        self.items.iter().find(|item| item.meaning == meaning)
+    }
+
+    /// Whether it holds what `item` says.
+    pub fn holds(&self, item: &Item) -> bool {
+        self.find(&item.meaning).is_some()
+    }
+}
+
+fn block(items: &[Item], indent: &str, newline: &str) -> String {
+    items
+        .iter()
+        .map(|item| item.in_block(indent, newline))
+        .collect()
+}
+
+/// Merges lists as sets: what stays of the base in its order, then what the loser added, then
+/// what the winner did. A list that is not there is an empty one.
+pub(super) fn merge(
+    base: Option<&List<'_>>,
+    winner: Option<&List<'_>>,
+    loser: Option<&List<'_>>,
+) -> Vec<Item> {
+    let find = |list: Option<&List<'_>>, meaning: &str| list?.find(meaning).cloned();
+    let items = |list: Option<&List<'_>>| list.map_or_else(Vec::new, |list| list.items.clone());
+    let mut merged: Vec<Item> = Vec::new();
+    for old in items(base) {
+        let (ours, theirs) = (find(winner, &old.meaning), find(loser, &old.meaning));
+        if let (Some(ours), Some(theirs)) = (ours, theirs) {
+            merged.push(if ours.text == old.text { theirs } else { ours });
+        }
+    }
+    for added in items(loser).into_iter().chain(items(winner)) {
+        if find(base, &added.meaning).is_none() {
+            merged.push(find(winner, &added.meaning).unwrap_or(added));
+        }
+    }
+    let mut distinct: Vec<Item> = Vec::new();
+    for item in merged {
+        if distinct.iter().all(|known| known.meaning != item.meaning) {
+            distinct.push(item);
+        }
+    }
+    distinct
+}
+
+fn link_meaning(link: &Link) -> String {
+    format!("{}\0{}", link.to, link.relation)
+}
+
+/// What one item says; `yaml` is a list of nothing else.
+fn meaning_of_link(value: &str, below: &str) -> Option<String> {
+    match value::read_links(value, below).ok()?.as_slice() {
+        [link] => Some(link_meaning(link)),
+        _ => None,
+    }
+}
+
+fn block_items(kind: Kind, below: &str) -> Option<(Form<'_>, Vec<Item>)> {
+    let mut chunks: Vec<String> = Vec::new();
+    let mut indent: Option<&str> = None;
+    // Blank lines and comments belong to the item after them, or to the one they stand within.
+    let mut pending: Vec<&str> = Vec::new();
+    for line in below.split_inclusive('\n') {
+        let text = line.trim_start_matches([' ', '\t']);
+        let lead = &line[..line.len() - text.len()];
+        let is_deeper =
+            indent.is_some_and(|indent| lead.len() > indent.len() && lead.starts_with(indent));
+        let is_item = text.starts_with("- ") || text.trim_end() == "-";
+        if text.trim().is_empty() || (text.starts_with('#') && !is_deeper) {
+            pending.push(line);
+        } else if is_deeper {
+            let chunk = chunks.last_mut()?;
+            for line in pending.drain(..).chain([line]) {
+                chunk.push_str(line.strip_prefix(indent?).unwrap_or(line));
+            }
+        } else if is_item && indent.is_none_or(|indent| indent == lead) {
+            indent = Some(lead);
+            let mut chunk: String = pending
+                .drain(..)
+                .map(|line| line.trim_start_matches(' '))
+                .collect();
+            chunk.push_str(text);
+            chunks.push(chunk);
+        } else {
+            return None;
+        }
+    }
+    if !pending.is_empty() {
+        return None;
+    }
+    let items = chunks.into_iter().map(|chunk| block_item(kind, chunk));
+    let form = Form::Block {
+        indent: indent.unwrap_or("  "),
+    };
+    Some((form, items.collect::<Option<_>>()?))
+}
+
+fn block_item(kind: Kind, chunk: String) -> Option<Item> {
+    let lines: Vec<&str> = chunk
+        .lines()
+        .skip_while(|line| !line.starts_with('-'))
+        .collect();
+    let meaning = match (kind, lines.as_slice()) {
+        (Kind::Links, lines) => meaning_of_link("", &lines.join("\n"))?,
+        (Kind::Words | Kind::Any, [line]) => scalar::read(line.strip_prefix('-')?).into_owned(),
+        (Kind::Any, lines) => lines.join("\n"),
+        (Kind::Words, _) => return None,
+    };
+    let text = ItemText::Block(chunk);
+    (!meaning.is_empty()).then_some(Item { meaning, text })
+}
+
+/// Takes a flow list apart; what follows it must be a comment.
+fn flow_items(kind: Kind, text: &str) -> Option<(Vec<Item>, String)> {
+    let (texts, after) = split_flow(text)?;
+    let after = after.trim_end();
+    let is_comment = after.is_empty() || after.trim_start().starts_with('#');
+    if !is_comment || after.contains('\n') {
+        return None;
+    }
+    let count = texts.len();
+    let mut items = Vec::new();
+    for (at, text) in texts.into_iter().enumerate() {
+        let text = text.trim();
+        if text.is_empty() && at + 1 == count {
+            continue; // `[]`, or a comma before the bracket.
+        }
+        let is_nested = text.starts_with(['[', '{']);
+        let meaning = match kind {
+            _ if text.is_empty()
+                || text.contains(['\n', '#']) && !text.starts_with(['"', '\'']) =>
+            {
+                return None;
+            }
+            _ if text.contains('\n') => return None,
+            Kind::Links => meaning_of_link(&format!(" [{text}]"), "")?,
+            Kind::Words if is_nested => return None,
+            Kind::Any if is_nested => text.to_owned(),
+            Kind::Words | Kind::Any => scalar::read(text).into_owned(),
+        };
+        let text = ItemText::Flow(text.to_owned());
+        items.push(Item { meaning, text });
+    }
+    Some((items, after.to_owned()))
+}
+
+/// The texts between the commas of the flow list that `text` begins with, and what follows it.
+fn split_flow(text: &str) -> Option<(Vec<&str>, &str)> {
+    let (mut depth, mut quote, mut begins_item) = (0_usize, None, true);
+    let mut texts = Vec::new();
+    let mut start = 1;
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        match (quote, character) {
+            (Some('"'), '\\') => drop(characters.next()),
+            // Two single quotes are one of the text.
+            (Some('\''), '\'') if characters.next_if(|&(_, next)| next == '\'').is_some() => {}
+            (Some(open), _) if open == character => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') if begins_item => quote = Some(character),
+            (None, '[' | '{') => depth += 1,
+            (None, ',') if depth == 1 => {
+                texts.push(&text[start..at]);
+                start = at + 1;
+            }
+            (None, ']' | '}') => {
+                depth -= 1;
+                if depth == 0 {
+                    texts.push(&text[start..at]);
+                    return Some((texts, &text[at + 1..]));
+                }
+            }
+            _ => {}
+        }
+        begins_item = matches!(character, '[' | '{' | ',' | ':')
+            || (begins_item && character.is_whitespace());
+    }
+    None
+}
