@@ -102,9 +102,11 @@ Exit code: 0 found, 1 nothing found, 2 error")]
     Status,
     /// Commit what waits, and bring this machine and the others into step
     #[command(after_help = "Examples:
-  memdir sync                                   commit what is not committed yet
+  memdir sync --setup git@example.org:me/memories.git
+  memdir sync                                   commit, get, merge, send
 
-A server does the same in the background.")]
+A server does the same in the background.
+Exit code: 0 all is committed and in step, 1 this store is not committed, 2 paused or failed")]
     Sync(Sync),
     /// Prove that files are sound and the index agrees with them; exit code 1 if not
     Verify,
@@ -135,6 +137,12 @@ pub(super) struct Init {
     /// Keep no history: nothing is committed to git
     #[arg(long)]
     pub no_git: bool,
+    /// Come into step with this repository: https, ssh, or git@host:path
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "no_git")]
+    pub remote: Option<String>,
+    /// Let a folder of this machine be the remote
+    #[arg(long, requires = "remote")]
+    pub allow_local: bool,
 }
 
 /// Fields of a memory that can be set.
@@ -382,7 +390,21 @@ pub(super) struct Export {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(super) struct Sync {}
+pub(super) struct Sync {
+    /// Give the store a remote, or consent to commits in the repository it lies in; ADDRESS may
+    /// be left away where the repository has a remote already
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "")]
+    pub setup: Option<String>,
+    /// Let a folder of this machine be the remote
+    #[arg(long, requires = "setup")]
+    pub allow_local: bool,
+    /// Take over, or send, that more than a fifth of the memories was deleted
+    #[arg(long)]
+    pub accept_deletions: bool,
+    /// Put the histories together although the remote's is another one than before
+    #[arg(long)]
+    pub accept_history: bool,
+}
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Completions {

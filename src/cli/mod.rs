@@ -248,6 +248,7 @@ impl Context {
             read_only: config.read_only,
             git: config.git.value.then(|| GitOptions {
                 user: config.user.value.clone(),
+                interval: config.sync_interval.value,
             }),
         };
         Ok(Engine::open(options, Box::new(SystemClock))?)

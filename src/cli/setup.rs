@@ -53,7 +53,16 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
         |error| Failure::new(format!("cannot make a store in {}", folder.display())).because(error);
     let existed = folder.join("memdir.toml").exists();
     crate::files::create_private_folder(&folder.join("files")).map_err(cannot)?;
-    if !existed {
+    // What the remote holds comes first: it may bring settings along.
+    let exchanged = match &command.remote {
+        None => None,
+        Some(address) => {
+            let engine = context.open_at(&folder)?;
+            let exchanged = super::sync::set_up(context, &engine, address, command.allow_local)?;
+            Some(exchanged)
+        }
+    };
+    if !folder.join("memdir.toml").exists() {
         let mut settings = SETTINGS.to_owned();
         if command.no_git {
             settings.push_str("git = false\n");
@@ -79,6 +88,9 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
         output.line(format!("{} {what}", folder.display()))?;
         if output.is_terminal {
             output.note("Write to it:  memdir remember --topics a,b 'TEXT'\nServe agents: claude mcp add --scope user memdir -- memdir mcp");
+        }
+        if let Some(exchanged) = exchanged {
+            return super::sync::show(context, &exchanged);
         }
     }
     Ok(Outcome::Done)

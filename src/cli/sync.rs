@@ -1,4 +1,4 @@
-//! The command that brings git up to date: sync.
+//! The command that brings this machine and the others into step: sync.
 
 use serde_json::json;
 
@@ -6,59 +6,100 @@ use super::Context;
 use super::Outcome;
 use super::args::Sync;
 use super::fail::Failure;
-use crate::engine::Committed;
+use crate::engine::Accept;
+use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::engine::Exchanged;
 
-pub(super) fn sync(context: &mut Context, _command: &Sync) -> Result<Outcome, Failure> {
+pub(super) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     if engine.is_read_only() {
         return Err(EngineError::ReadOnly(engine.root().to_owned()).into());
     }
-    let committed = engine.commit_everything()?;
-    let (word, text, outcome) = match &committed {
-        Committed::Nothing => (
-            "nothing",
-            "everything is committed".to_owned(),
-            Outcome::Done,
-        ),
-        Committed::Done { id, files } => (
-            "committed",
-            match files {
-                1 => format!("committed 1 file as {id}"),
-                _ => format!("committed {files} files as {id}"),
+    let exchanged = match &command.setup {
+        Some(address) => set_up(context, &engine, address, command.allow_local)?,
+        None => {
+            let accept = Accept {
+                deletions: command.accept_deletions,
+                other_history: command.accept_history,
+            };
+            engine.exchange(accept, &|| false)?
+        }
+    };
+    show(context, &exchanged)
+}
+
+/// Gives the store at `engine` a remote and comes into step with it.
+pub(super) fn set_up(
+    context: &Context,
+    engine: &Engine,
+    address: &str,
+    allow_local: bool,
+) -> Result<Exchanged, Failure> {
+    let address = Some(address).filter(|address| !address.is_empty());
+    let folder = &context.environment.folder;
+    Ok(engine.set_up_remote(address, folder, allow_local, &|| false)?)
+}
+
+/// Says how it ended.
+pub(super) fn show(context: &mut Context, exchanged: &Exchanged) -> Result<Outcome, Failure> {
+    let (state, text, outcome) = match exchanged {
+        Exchanged::InStep(moved) => (
+            "in-step",
+            match (moved.pulled, moved.pushed) {
+                (0, 0) => "in step with the remote".to_owned(),
+                (pulled, pushed) => {
+                    format!("in step with the remote: {pulled} files came, {pushed} commits went")
+                }
             },
             Outcome::Done,
         ),
-        Committed::Busy => (
+        Exchanged::NoRemote => (
+            "no-remote",
+            "everything is committed; there is no remote (`memdir sync --setup ADDRESS` names one)"
+                .to_owned(),
+            Outcome::Done,
+        ),
+        Exchanged::Busy => (
             "busy",
-            "another process is committing, or git is at work in the repository; try again in a moment".to_owned(),
+            "another process is at it, or git is at work in the repository; try again in a moment"
+                .to_owned(),
             Outcome::Failed,
         ),
-        Committed::Off => (
+        Exchanged::Off => (
             "off",
-            "this store is not committed: it lies in somebody's repository, or its setting `git` is off"
+            "this store is not committed: it lies in somebody's repository (`memdir sync --setup` consents), or its setting `git` is off"
                 .to_owned(),
             Outcome::Nothing,
         ),
-        Committed::Paused(reason) => (
+        Exchanged::Paused(reason) => (
             "paused",
-            format!("nothing is committed at present: {reason}"),
+            format!("nothing is exchanged at present: {reason}"),
             Outcome::Failed,
         ),
     };
-    if context.output.json {
-        let mut document = json!({"commit": word});
-        match committed {
-            Committed::Done { id, files } => {
-                document["id"] = json!(id);
-                document["files"] = json!(files);
+    let output = &mut context.output;
+    if output.json {
+        let mut document = json!({"state": state});
+        match exchanged {
+            Exchanged::InStep(moved) => {
+                document["pulled"] = json!(moved.pulled);
+                document["pushed"] = json!(moved.pushed);
+                document["conflicts"] = json!(moved.conflicts);
             }
-            Committed::Paused(reason) => document["reason"] = json!(reason),
+            Exchanged::Paused(reason) => document["reason"] = json!(reason),
             _ => {}
         }
-        context.output.json(&document)?;
+        output.json(&document)?;
     } else {
-        context.output.line(text)?;
+        output.line(text)?;
+        if let Exchanged::InStep(moved) = exchanged {
+            for stem in &moved.conflicts {
+                output.line(format!(
+                    "changed on two sides, and two memories now: {stem}"
+                ))?;
+            }
+        }
     }
     Ok(outcome)
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::discover;
 use super::discover::StoreOrigin;
@@ -100,6 +101,8 @@ pub struct Config {
     pub editor: Setting<Option<String>>,
     /// Whether changes are committed.
     pub git: Setting<bool>,
+    /// How often a server looks at the remote.
+    pub sync_interval: Setting<Duration>,
     /// What is logged to standard error.
     pub log: Setting<String>,
     pub read_only: bool,
@@ -107,7 +110,7 @@ pub struct Config {
     pub warnings: Vec<String>,
 }
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "store",
     "index_dir",
     "agent",
@@ -117,6 +120,7 @@ const KEYS: [&str; 9] = [
     "limit",
     "editor",
     "git",
+    "sync_interval",
 ];
 /// Keys that a store may bring along.
 const STORE_KEYS: [&str; 6] = ["agent", "user", "namespace", "languages", "limit", "git"];
@@ -221,6 +225,7 @@ impl Config {
             limit: limit(&sources).map_err(blame)?,
             editor: optional(editor, |editor| editor),
             git: git_setting(&sources).map_err(blame)?,
+            sync_interval: sync_interval(&sources).map_err(blame)?,
             log: log(environment),
             read_only: flags.read_only,
             store,
@@ -270,6 +275,11 @@ impl Config {
                 &self.editor.origin,
             ),
             ("git", on_or_off(self.git.value), &self.git.origin),
+            (
+                "sync_interval",
+                self.sync_interval.value.as_secs().to_string(),
+                &self.sync_interval.origin,
+            ),
             ("log", self.log.value.clone(), &self.log.origin),
         ]
     }
@@ -550,6 +560,27 @@ fn git_setting(sources: &Sources<'_>) -> Result<Setting<bool>, ConfigError> {
                 key: "git",
                 what,
             })
+        }
+    }
+}
+
+/// In whole seconds.
+fn sync_interval(sources: &Sources<'_>) -> Result<Setting<Duration>, ConfigError> {
+    let key = "sync_interval";
+    let Some(Setting { value, origin }) = sources.text(key, &["MEMDIR_SYNC_INTERVAL"])? else {
+        return Ok(Setting {
+            value: Duration::from_secs(60),
+            origin: Origin::Default,
+        });
+    };
+    match value.parse() {
+        Ok(seconds @ 1..=86_400) => Ok(Setting {
+            value: Duration::from_secs(seconds),
+            origin,
+        }),
+        _ => {
+            let what = format!("is `{value}`, which is no number of seconds from 1 to 86400");
+            Err(ConfigError::BadValue { origin, key, what })
         }
     }
 }

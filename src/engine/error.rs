@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::files::FilesError;
 use crate::format::FormatError;
 use crate::git::GitError;
+use crate::git::NetworkError;
 use crate::index::IndexError;
 
 /// What could not be done.
@@ -18,6 +19,8 @@ pub enum EngineError {
     Index(#[from] IndexError),
     #[error(transparent)]
     Git(#[from] GitError),
+    #[error(transparent)]
+    Network(#[from] NetworkError),
     #[error("no memory is called `{0}`")]
     NotFound(String),
     #[error("`{id}` could mean {}", candidates.join(", "))]
@@ -43,6 +46,7 @@ impl EngineError {
             EngineError::Files(error) if error.is_full() => {
                 Some("Free some space, or raise the quota or limit, and try again; nothing was lost.".into())
             }
+            EngineError::Network(error) => error.hint(),
             EngineError::Files(error) if error.is_read_only() => {
                 Some("Check the permissions of the store's folder.".into())
             }

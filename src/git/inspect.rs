@@ -31,7 +31,7 @@ impl Repository {
             repository: self,
             entries: 0,
         };
-        let found = look.into_folder(&tree(commit).to(action)?, known.as_ref(), "", 0);
+        let found = look.find_in(&tree(commit).to(action)?, known.as_ref(), "", 0);
         found.to(action)
     }
 }
@@ -42,7 +42,7 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn into_folder(
+    fn find_in(
         &mut self,
         tree: &Tree<'_>,
         known: Option<&Tree<'_>>,
@@ -80,7 +80,7 @@ impl Look<'_> {
                         .map(|known| repository.find_tree(known.id()))
                         .transpose()?;
                     let path = format!("{shown}/");
-                    let found = self.into_folder(&below, known.as_ref(), &path, depth + 1)?;
+                    let found = self.find_in(&below, known.as_ref(), &path, depth + 1)?;
                     if found.is_some() {
                         return Ok(found);
                     }

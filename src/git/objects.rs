@@ -132,6 +132,37 @@ impl Repository {
         }
     }
 
+    /// Has the reference `name`, which is the program's own, point to `to`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written.
+    pub fn set_reference(&self, name: &str, to: Id) -> Result<(), GitError> {
+        self.inner
+            .reference(name, to.0, true, "memdir")
+            .map(drop)
+            .to("write a reference")
+    }
+
+    /// Removes all but the `count` last references, by name, whose names begin with `prefix`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they cannot be read or removed.
+    pub fn keep_newest(&self, prefix: &str, count: usize) -> Result<(), GitError> {
+        let action = "remove old references";
+        let all = self
+            .inner
+            .references_glob(&format!("{prefix}*"))
+            .to(action)?;
+        let mut all = all.collect::<Result<Vec<_>, _>>().to(action)?;
+        all.sort_by(|a, b| b.name_bytes().cmp(a.name_bytes()));
+        for old in all.iter_mut().skip(count) {
+            old.delete().to(action)?;
+        }
+        Ok(())
+    }
+
     /// The files of a commit.
     ///
     /// # Errors

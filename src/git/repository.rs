@@ -61,6 +61,12 @@ const OWN_ATTRIBUTES: &str = "\
 *.jsonl merge=union
 ";
 
+/// What is derived, and what is being written at the moment.
+const OWN_EXCLUDES: &str = "\
+.memdir/
+.memdir-*.tmp
+";
+
 impl Repository {
     /// The repository that the folder `root` belongs to; `None` if it lies in none, or in one
     /// that ignores it.
@@ -143,13 +149,10 @@ impl Repository {
         set("maintenance.auto", "false")?;
         set("gc.pruneExpire", "1.year.ago")?;
         let info = self.inner.commondir().join("info");
-        let attributes = info.join("attributes");
-        if !attributes.exists() {
-            std::fs::create_dir_all(&info)
-                .and_then(|()| std::fs::write(&attributes, OWN_ATTRIBUTES))
-                .map_err(|error| GitError::new(action, error.to_string()))?;
-        }
-        Ok(())
+        let written = std::fs::create_dir_all(&info)
+            .and_then(|()| std::fs::write(info.join("attributes"), OWN_ATTRIBUTES))
+            .and_then(|()| std::fs::write(info.join("exclude"), OWN_EXCLUDES));
+        written.map_err(|error| GitError::new(action, error.to_string()))
     }
 
     /// Who commits: whom git's configuration names, else `user` at this machine.

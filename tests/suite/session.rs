@@ -89,6 +89,13 @@ impl Session {
         session
     }
 
+    /// Opens a session of a server that is started by `command`.
+    pub fn open_on(mut command: Command) -> Session {
+        let mut session = Session::of(&mut command);
+        session.initialize("2025-11-25");
+        session
+    }
+
     /// Opens a session of `memdir mcp` on an empty store of its own.
     pub fn alone() -> Session {
         let home = Home::new();

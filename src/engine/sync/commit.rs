@@ -384,7 +384,7 @@ impl Engine {
     }
 
     /// Tells git's index what was committed since it was told last, if that is quickly done.
-    fn tell_index(&self, repository: &Repository) -> Result<(), EngineError> {
+    pub(super) fn tell_index(&self, repository: &Repository) -> Result<(), EngineError> {
         if repository.index_len() > QUICK_INDEX_FILES {
             return Ok(());
         }

@@ -1,6 +1,9 @@
-//! The thread that commits, beside the background loop: what it does may take long.
+//! The thread that commits and comes into step with the remote, beside the background loop: what
+//! it does may take long.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
@@ -8,6 +11,8 @@ use std::time::Duration;
 use std::time::Instant;
 
 use super::commit::Committed;
+use super::exchange::Accept;
+use super::exchange::Exchanged;
 use crate::engine::Engine;
 
 /// Everything that can wake it.
@@ -28,10 +33,16 @@ const MOST_WAITING: Duration = Duration::from_secs(5);
 const IDLE: Duration = Duration::from_secs(10);
 /// What cannot be committed is tried again after pauses that grow to this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// After a commit there may be another one soon.
+const SEND_AFTER: Duration = Duration::from_secs(2);
+/// A remote that cannot be reached is tried again after pauses that grow to this.
+const LONGEST_SILENCE: Duration = Duration::from_secs(15 * 60);
+const FIRST_SILENCE: Duration = Duration::from_secs(5);
 
 /// The thread, running until it is dropped.
 pub(in crate::engine) struct Committer {
     events: mpsc::Sender<Event>,
+    is_ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -40,11 +51,14 @@ impl Committer {
     pub fn start(engine: &Arc<Engine>) -> std::io::Result<Committer> {
         let (events, inbox) = mpsc::channel();
         let engine = Arc::clone(engine);
+        let is_ended = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&is_ended);
         let thread = std::thread::Builder::new()
             .name("git".to_owned())
-            .spawn(move || Work::new(engine).run(&inbox))?;
+            .spawn(move || Work::new(engine, ended).run(&inbox))?;
         Ok(Committer {
             events,
+            is_ended,
             thread: Some(thread),
         })
     }
@@ -62,6 +76,7 @@ impl Committer {
 
 impl Drop for Committer {
     fn drop(&mut self) {
+        self.is_ended.store(true, Ordering::Relaxed);
         let _ = self.events.send(Event::Stop);
         // What waits is committed by the next process; nobody waits for it here.
         drop(self.thread.take());
@@ -74,6 +89,11 @@ struct Work {
     /// When the first and the last change came that were not committed yet.
     changed: Option<(Instant, Instant)>,
     tidy_at: Option<Instant>,
+    /// When the remote is to be looked at, if there is one.
+    sync_at: Option<Instant>,
+    /// How often in a row that failed.
+    silences: u32,
+    is_ended: Arc<AtomicBool>,
     /// How often in a row nothing could be committed.
     failures: u32,
     /// What was said last of what stands in the way.
@@ -81,12 +101,15 @@ struct Work {
 }
 
 impl Work {
-    fn new(engine: Arc<Engine>) -> Work {
+    fn new(engine: Arc<Engine>, is_ended: Arc<AtomicBool>) -> Work {
         Work {
             engine,
             leads: false,
             changed: None,
             tidy_at: None,
+            sync_at: None,
+            silences: 0,
+            is_ended,
             failures: 0,
             said: None,
         }
@@ -107,6 +130,7 @@ impl Work {
                         // What the last leader left undone is this one's.
                         self.engine.all_is_to_commit();
                         self.note_change(now);
+                        self.sync_at = Some(now + SEND_AFTER);
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -119,6 +143,8 @@ impl Work {
             let now = Instant::now();
             if self.commit_at().is_some_and(|at| at <= now) {
                 self.commit();
+            } else if self.changed.is_none() && self.sync_at.is_some_and(|at| at <= now) {
+                self.sync();
             } else if self.tidy_at.is_some_and(|at| at <= now) {
                 self.tidy_at = None;
                 if let Err(error) = self.engine.tidy_repository() {
@@ -146,7 +172,10 @@ impl Work {
         if !self.leads {
             return None;
         }
-        [self.commit_at(), self.tidy_at].into_iter().flatten().min()
+        // What waits to be committed goes with the next exchange.
+        let sync_at = self.sync_at.filter(|_| self.changed.is_none());
+        let all = [self.commit_at(), self.tidy_at, sync_at];
+        all.into_iter().flatten().min()
     }
 
     fn commit(&mut self) {
@@ -157,7 +186,13 @@ impl Work {
                 tracing::debug!("committed {files} files as {id}");
                 self.failures = 0;
                 self.said = None;
-                self.tidy_at = Some(Instant::now() + IDLE);
+                let now = Instant::now();
+                self.tidy_at = Some(now + IDLE);
+                // One that does not answer is not asked more often because something happens here.
+                if self.silences == 0 {
+                    let soon = now + SEND_AFTER;
+                    self.sync_at = Some(self.sync_at.map_or(soon, |at| at.min(soon)));
+                }
             }
             Ok(Committed::Busy) => self.try_again(),
             Ok(Committed::Paused(reason)) => {
@@ -167,6 +202,42 @@ impl Work {
             Err(error) => {
                 self.say(format!("cannot commit: {error}"));
                 self.try_again();
+            }
+        }
+    }
+
+    fn sync(&mut self) {
+        let ended = Arc::clone(&self.is_ended);
+        let stop = move || ended.load(Ordering::Relaxed);
+        let exchanged = self.engine.exchange(Accept::default(), &stop);
+        let now = Instant::now();
+        let interval = self.engine.git.as_ref().map_or(IDLE, |git| git.interval);
+        match exchanged {
+            Ok(Exchanged::InStep(moved)) => {
+                self.silences = 0;
+                self.said = None;
+                self.sync_at = Some(now + interval);
+                if moved.pulled > 0 {
+                    tracing::info!("{} files came from the remote", moved.pulled);
+                }
+                for stem in moved.conflicts {
+                    self.say(format!(
+                        "{stem} was changed on two machines, and is two memories now"
+                    ));
+                }
+            }
+            // The next commit asks again.
+            Ok(Exchanged::NoRemote | Exchanged::Off) => self.sync_at = None,
+            Ok(Exchanged::Busy) => self.sync_at = Some(now + SEND_AFTER),
+            Ok(Exchanged::Paused(reason)) => {
+                self.say(format!("nothing is exchanged at present: {reason}"));
+                self.sync_at = Some(now + interval.max(IDLE));
+            }
+            Err(error) => {
+                self.say(error.to_string());
+                let pause = FIRST_SILENCE * 2_u32.saturating_pow(self.silences.min(16));
+                self.silences = self.silences.saturating_add(1);
+                self.sync_at = Some(now + pause.min(LONGEST_SILENCE));
             }
         }
     }

@@ -4,19 +4,31 @@
 //! nothing is forced, and what somebody else has staged, begun or not pushed stays as it is. A
 //! merge writes files as any edit does, so that the index sees it as such.
 
+mod apply;
 mod commit;
 mod committer;
+mod exchange;
 mod message;
 mod pending;
+mod state;
+mod unite;
 
 pub use commit::Committed;
 pub(super) use commit::Untold;
 pub(super) use committer::Committer;
+pub use exchange::Accept;
+pub use exchange::Exchanged;
+pub use exchange::Moved as Exchange;
 pub(super) use pending::Pending;
+pub use state::SyncState;
+
+use std::time::Duration;
 
 /// What git is to know of whoever uses the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitOptions {
     /// Who commits where git's configuration names nobody.
     pub user: String,
+    /// How often a server looks at the remote.
+    pub interval: Duration,
 }

@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::time::Duration;
-use std::time::Instant;
 
 use serde_json::json;
 
 use super::Git;
+use super::until;
 use crate::program::Home;
 use crate::program::run;
 use crate::session::Session;
@@ -16,16 +16,6 @@ const NAME: &str = "20260101_000000_aaaaaaaa.md";
 
 fn text(content: &str) -> String {
     memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", content)
-}
-
-/// Waits for something that another process does, longer than it takes on the busiest machine.
-#[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < Duration::from_secs(60), "never: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]

@@ -1,0 +1,99 @@
+//! Brings files into the state that a plan wants, as careful as any edit: a file that is another
+//! one than the plan was made for is left alone, and the plan is made anew.
+
+use super::unite::Step;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::git::Id;
+use crate::git::Repository;
+
+impl Engine {
+    /// Does the steps; `Ok(false)` if a file changed meanwhile: those before it are done.
+    ///
+    /// New files come first, so that a memory that moves is there at every moment.
+    pub(super) fn apply(
+        &self,
+        repository: &Repository,
+        steps: &[Step],
+    ) -> Result<bool, EngineError> {
+        let (added, others): (Vec<&Step>, Vec<&Step>) = steps
+            .iter()
+            .partition(|step| step.before.is_none() && step.after.is_some());
+        for step in added.into_iter().chain(others) {
+            let file = File::at(&step.path);
+            let text = match (&step.text, step.after) {
+                (Some(text), _) => Some(text.clone()),
+                (None, Some(id)) => Some(repository.text(id)?),
+                (None, None) => None,
+            };
+            if !self.apply_to(&file, step.before, text.as_deref())? {
+                return Ok(false);
+            }
+            if let File::Memory(_, name) = file {
+                self.changed_by_us(name);
+            }
+        }
+        Ok(true)
+    }
+
+    fn apply_to(
+        &self,
+        file: &File<'_>,
+        before: Option<Id>,
+        text: Option<&[u8]>,
+    ) -> Result<bool, EngineError> {
+        let (place, name) = match *file {
+            File::Memory(place, name) => (Some(place), name),
+            File::Other(path) => (None, path),
+        };
+        let reader = place.map_or_else(|| self.store.beside(), |place| self.store.reader(place));
+        let seen = match reader.read(name, u64::MAX) {
+            Ok(version) => Some(version),
+            Err(FilesError::Missing { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let found = seen.as_ref().map(|version| Id::of_text(&version.bytes));
+        if found == text.map(Id::of_text) {
+            return Ok(true); // Done before, by a run that was killed.
+        }
+        if found != before {
+            return Ok(false);
+        }
+        let replaced = match (place, seen, text) {
+            (Some(place), None, Some(text)) => match self.store.add(place, name, text) {
+                Err(FilesError::Taken { .. }) => Replaced::Stale,
+                other => other.map(|()| Replaced::Done)?,
+            },
+            (Some(place), Some(seen), Some(text)) => {
+                self.store.replace(place, name, &seen, text)?
+            }
+            (Some(place), Some(seen), None) => self.store.remove(place, name, &seen)?,
+            (Some(_), None, None) => Replaced::Done,
+            (None, seen, text) => self.store.put_beside(name, seen.as_ref(), text)?,
+        };
+        // A text that somebody wrote in the same moment lies beside it now, as after any edit.
+        Ok(replaced != Replaced::Stale)
+    }
+}
+
+/// What a path of the store is to the program.
+enum File<'a> {
+    Memory(Place, &'a str),
+    /// Something beside the memories, such as the settings.
+    Other(&'a str),
+}
+
+impl File<'_> {
+    fn at(path: &str) -> File<'_> {
+        if let Some(name) = path.strip_prefix("files/") {
+            return File::Memory(Place::Files, name);
+        }
+        match path.strip_prefix("archive/") {
+            Some(name) => File::Memory(Place::Archive, name),
+            None => File::Other(path),
+        }
+    }
+}

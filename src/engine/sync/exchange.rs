@@ -1,0 +1,568 @@
+//! Brings this repository and its remote into step: gets, merges, sends.
+//!
+//! Whatever happens in between, the next attempt goes on from there: files are changed before the
+//! branch is moved, so that what a killed process did looks like somebody's edits of the same kind.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::commit::Committed;
+use super::unite;
+use super::unite::Plan;
+use super::unite::Sources;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::files::AtWork;
+use crate::files::Lock;
+use crate::git;
+use crate::git::Address;
+use crate::git::Id;
+use crate::git::Network;
+use crate::git::NetworkSettings;
+use crate::git::Owner;
+use crate::git::PathChange;
+use crate::git::Pushed;
+use crate::git::Repository;
+
+/// How an attempt to come into step ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Exchanged {
+    /// Both hold the same.
+    InStep(Moved),
+    /// There is nothing to come into step with.
+    NoRemote,
+    /// Another process is at it.
+    Busy,
+    /// This store is not committed.
+    Off,
+    /// Why nothing is exchanged before somebody has looked at it.
+    Paused(String),
+}
+
+/// What went from one side to the other.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Moved {
+    /// Files that changed here.
+    pub pulled: usize,
+    /// Commits that were sent.
+    pub pushed: usize,
+    /// Memories that both sides changed in ways that exclude each other: each is two now.
+    pub conflicts: Vec<String>,
+}
+
+/// What somebody has looked at and wants all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Accept {
+    /// That more than a fifth of the memories is deleted.
+    pub deletions: bool,
+    /// That the remote's history is another one than before, or has nothing in common with ours.
+    pub other_history: bool,
+}
+
+/// How often the remote may be faster before it is left alone for a while.
+const ROUNDS: usize = 5;
+/// Deleting so few needs no word.
+const FEW_DELETIONS: usize = 10;
+/// States of the branch before a merge that are kept.
+const BACKUPS: usize = 50;
+
+/// What came of looking at what the remote has.
+enum Pulled {
+    Done,
+    /// Something changed meanwhile.
+    Again,
+    Paused(String),
+}
+
+impl Engine {
+    /// Commits what waits, takes in what the remote has, and sends what it has not. Takes as long
+    /// as the network does; `stop` ends it within a second.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Network`] if the remote cannot be reached; nothing is lost then.
+    pub fn exchange(
+        &self,
+        accept: Accept,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Exchanged, EngineError> {
+        if self.git.is_none() {
+            return Ok(Exchanged::Off);
+        }
+        self.check_there()?;
+        let Some(_lock) = Lock::try_take(&self.state().join("exchange.lock"))? else {
+            return Ok(Exchanged::Busy);
+        };
+        let exchanged = self.exchange_locked(accept, stop);
+        self.note_sync(&exchanged);
+        exchanged
+    }
+
+    fn exchange_locked(
+        &self,
+        accept: Accept,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Exchanged, EngineError> {
+        let mut moved = Moved::default();
+        for _ in 0..ROUNDS {
+            // A process that follows the changes knows what to commit.
+            let committed = match self.has_background() {
+                true => self.commit()?,
+                false => self.commit_everything()?,
+            };
+            match committed {
+                Committed::Off => return Ok(Exchanged::Off),
+                Committed::Busy => return Ok(Exchanged::Busy),
+                Committed::Paused(reason) => return Ok(Exchanged::Paused(reason)),
+                Committed::Nothing | Committed::Done { .. } => {}
+            }
+            let Some(repository) = Repository::find(self.root())? else {
+                return Ok(Exchanged::Off);
+            };
+            let Some(remote) = Remote::of(&repository)? else {
+                return Ok(Exchanged::NoRemote);
+            };
+            let network = Network::new(NetworkSettings::from_process(remote.allow_local));
+            let tip = network.fetch(
+                repository.path(),
+                &remote.address,
+                &remote.branch,
+                &remote.tip_ref(),
+                stop,
+            )?;
+            let tip = tip.as_deref().and_then(Id::parse);
+            match self.pull(&repository, &remote, tip, accept, &mut moved)? {
+                Pulled::Done => {}
+                Pulled::Again => continue,
+                Pulled::Paused(reason) => return Ok(Exchanged::Paused(reason)),
+            }
+            let Some(head) = repository.head()? else {
+                return Ok(Exchanged::InStep(moved)); // Nothing here and nothing there.
+            };
+            if tip == Some(head) {
+                repository.set_reference(&remote.seen_ref(), head)?;
+                return Ok(Exchanged::InStep(moved));
+            }
+            if let Some(reason) = self.not_to_send(&repository, tip, head, accept)? {
+                return Ok(Exchanged::Paused(reason));
+            }
+            let sent = network.push(
+                repository.path(),
+                &remote.address,
+                &head.to_string(),
+                &remote.branch,
+                stop,
+            )?;
+            if sent == Pushed::Done {
+                moved.pushed = repository.moments(head, tip)?.count();
+                repository.set_reference(&remote.tip_ref(), head)?;
+                repository.set_reference(&remote.seen_ref(), head)?;
+                return Ok(Exchanged::InStep(moved));
+            }
+        }
+        Ok(Exchanged::Busy)
+    }
+
+    /// Takes in the remote's commit `tip`.
+    fn pull(
+        &self,
+        repository: &Repository,
+        remote: &Remote,
+        tip: Option<Id>,
+        accept: Accept,
+        moved: &mut Moved,
+    ) -> Result<Pulled, EngineError> {
+        let paused = |reason: &str| Ok(Pulled::Paused(reason.to_owned()));
+        let seen = repository.reference(&remote.seen_ref())?;
+        let Some(tip) = tip else {
+            if seen.is_some() && !accept.other_history {
+                return paused(
+                    "the remote has lost its branch; `memdir sync --accept-history` sends everything again",
+                );
+            }
+            return Ok(Pulled::Done);
+        };
+        let Some(_lock) = Lock::try_take(&self.state().join("sync.lock"))? else {
+            return Ok(Pulled::Again);
+        };
+        if let Some(obstacle) = repository.obstacle() {
+            return Ok(Pulled::Paused(obstacle.to_string()));
+        }
+        let at_work = AtWork::begin(&self.state().join("git-at-work"))?;
+        let taken = repository.clear_locks(&remote.branch, at_work.was_interrupted);
+        if !taken.in_use.is_empty() {
+            return Ok(Pulled::Again);
+        }
+        let head = repository.head()?;
+        if head.is_some_and(|head| repository.rests_on(head, tip).unwrap_or(false)) {
+            return Ok(Pulled::Done);
+        }
+        if let Some(seen) = seen
+            && !accept.other_history
+            && !repository.rests_on(tip, seen)?
+        {
+            return paused(
+                "the remote's history was rewritten since it was seen last; look at it, and take it in with `memdir sync --accept-history`",
+            );
+        }
+        let known = seen.filter(|seen| repository.rests_on(tip, *seen).unwrap_or(false));
+        if let Some(reason) = repository.refusal(tip, known)? {
+            return Ok(Pulled::Paused(format!(
+                "what the remote sends is not taken: {reason}"
+            )));
+        }
+        let base = match head {
+            None => None,
+            Some(head) => repository.common(head, tip)?,
+        };
+        // Who named the remote wanted both together, also where it was empty then.
+        if head.is_some() && base.is_none() && seen.is_some() && !accept.other_history {
+            return paused(
+                "the remote has another history than this store; `memdir sync --accept-history` puts both together",
+            );
+        }
+        let theirs = repository.changes(base, tip)?;
+        let ours = match head {
+            None => Vec::new(),
+            Some(head) => repository.changes(base, head)?,
+        };
+        if repository.owner() == Owner::Asked
+            && !repository.changes_elsewhere(base, tip)?.is_empty()
+        {
+            return paused(
+                "the remote has commits about other files of this repository; pull them with git, then memories are exchanged again",
+            );
+        }
+        if !accept.deletions
+            && let Some(reason) = self.too_many_deleted(repository, base, &theirs)?
+        {
+            return Ok(Pulled::Paused(format!("on the remote {reason}")));
+        }
+        let sources = Commits {
+            repository,
+            base,
+            head,
+            tip,
+        };
+        let plan = unite::plan(&ours, &theirs, &sources)?;
+        self.carry_out(&sources, remote, plan, moved)
+    }
+
+    /// Changes the files as planned, and then the branch.
+    fn carry_out(
+        &self,
+        &Commits {
+            repository,
+            base,
+            head,
+            tip,
+        }: &Commits<'_>,
+        remote: &Remote,
+        plan: Plan,
+        moved: &mut Moved,
+    ) -> Result<Pulled, EngineError> {
+        let commit = match head {
+            // Nothing happened here since: what the remote has is what will be here.
+            None => tip,
+            Some(head) if base == Some(head) => tip,
+            Some(head) => {
+                let Some(commit) = self.merge_commit(repository, head, tip, &plan)? else {
+                    return Ok(Pulled::Again);
+                };
+                commit
+            }
+        };
+        if let Some(head) = head {
+            let at = self.clock.now().format("%Y%m%dT%H%M%S%3f");
+            repository.set_reference(&format!("refs/memdir/backup/{at}"), head)?;
+            repository.keep_newest("refs/memdir/backup/", BACKUPS)?;
+        }
+        let done = self.apply(repository, &plan.steps);
+        // What was done may be committed as somebody's edit, if the rest cannot be done now.
+        if !done? {
+            return Ok(Pulled::Again);
+        }
+        let branch = format!("refs/heads/{}", remote.branch);
+        if !repository.advance(&branch, head, commit, "memdir: sync")? {
+            return Ok(Pulled::Again);
+        }
+        moved.pulled += plan.steps.len();
+        moved.conflicts.extend(plan.conflicts);
+        let mut untold = self.untold();
+        for step in plan.steps {
+            let told = untold.entry(step.path).or_insert(git::Told {
+                before: step.before,
+                after: None,
+                stamped: None,
+            });
+            told.after = step.after;
+            told.stamped = None;
+        }
+        drop(untold);
+        if !self.has_background() {
+            self.tell_index(repository)?;
+        }
+        Ok(Pulled::Done)
+    }
+
+    fn merge_commit(
+        &self,
+        repository: &Repository,
+        head: Id,
+        tip: Id,
+        plan: &Plan,
+    ) -> Result<Option<Id>, EngineError> {
+        let Some(git) = &self.git else {
+            return Ok(None);
+        };
+        let changes: Vec<(String, Option<Id>)> = plan
+            .steps
+            .iter()
+            .map(|step| (step.path.clone(), step.after))
+            .collect();
+        let mut text_of = |path: &str, id: Id| {
+            let step = plan.steps.iter().find(|step| step.path == path);
+            match step.and_then(|step| step.text.clone()) {
+                Some(text) => Ok(Some(text)),
+                None => repository.text(id).map(Some),
+            }
+        };
+        let conflicts = match plan.conflicts.len() {
+            0 => String::new(),
+            1 => "; one is two now".to_owned(),
+            count => format!("; {count} are two now"),
+        };
+        let message = format!(
+            "Merge memories of other machines\n\n{} files{conflicts}\n\nTool: sync\n",
+            plan.steps.len()
+        );
+        let author = repository.author(&git.user, self.clock.now().timestamp());
+        let mut trees = repository.trees(Some(head))?;
+        let parents = [head, tip];
+        Ok(repository.commit(
+            &mut trees,
+            &parents,
+            &changes,
+            &mut text_of,
+            &message,
+            &author,
+        )?)
+    }
+
+    /// Why the commits between `tip` and `head` are not to be sent, if there is a reason.
+    fn not_to_send(
+        &self,
+        repository: &Repository,
+        tip: Option<Id>,
+        head: Id,
+        accept: Accept,
+    ) -> Result<Option<String>, EngineError> {
+        if !accept.deletions && tip.is_some() {
+            let ours = repository.changes(tip, head)?;
+            if let Some(reason) = self.too_many_deleted(repository, tip, &ours)? {
+                return Ok(Some(format!("here {reason}")));
+            }
+        }
+        if repository.owner() == Owner::Asked {
+            for moment in repository.moments(head, tip)? {
+                let moment = moment?;
+                let is_ours = moment
+                    .message
+                    .lines()
+                    .any(|line| line.starts_with("Tool: "));
+                if !is_ours {
+                    let subject = moment.message.lines().next().unwrap_or_default();
+                    return Ok(Some(format!(
+                        "the branch holds a commit of somebody that is not pushed yet ({} {subject}); push it with git",
+                        moment.id.short()
+                    )));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Says so if `changes`, which begin at `base`, delete more than a fifth of the memories.
+    fn too_many_deleted(
+        &self,
+        repository: &Repository,
+        base: Option<Id>,
+        changes: &[PathChange],
+    ) -> Result<Option<String>, EngineError> {
+        let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let is_memory = |change: &&PathChange| {
+            ["files/", "archive/"]
+                .iter()
+                .any(|folder| change.path.starts_with(folder))
+        };
+        let there: BTreeSet<String> = changes
+            .iter()
+            .filter(|change| change.after.is_some())
+            .map(|change| file_of(&change.path))
+            .collect();
+        let deleted = changes
+            .iter()
+            .filter(is_memory)
+            .filter(|change| change.before.is_some() && change.after.is_none())
+            .filter(|change| !there.contains(&file_of(&change.path)))
+            .count();
+        if deleted <= FEW_DELETIONS {
+            return Ok(None);
+        }
+        let mut trees = repository.trees(base)?;
+        let all = trees.files_below("files")?.len() + trees.files_below("archive")?.len();
+        Ok((deleted * 5 > all).then(|| {
+            format!(
+                "{deleted} of {all} memories were deleted; if that is meant, `memdir sync --accept-deletions`"
+            )
+        }))
+    }
+
+    /// Writes down the remote of this store and comes into step with it. `address` may be left
+    /// away where the repository has a remote called `origin`.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Invalid`] if the address cannot be used; as for [`Engine::exchange`].
+    pub fn set_up_remote(
+        &self,
+        address: Option<&str>,
+        folder: &Path,
+        allow_local: bool,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Exchanged, EngineError> {
+        self.check_writable()?;
+        if self.git.is_none() {
+            return Ok(Exchanged::Off);
+        }
+        let found = Repository::find(self.root())?;
+        let known = found
+            .as_ref()
+            .and_then(|repository| repository.remote("origin"));
+        let address = match (address, &known) {
+            (Some(address), _) => address.to_owned(),
+            (None, Some(known)) => known.clone(),
+            (None, None) => {
+                return Err(EngineError::Invalid(
+                    "there is no remote yet: name its address".to_owned(),
+                ));
+            }
+        };
+        let parsed = Address::parse_in(folder, &address, allow_local)
+            .map_err(|error| EngineError::Invalid(format!("{error}. {}", error.hint())))?;
+        let network = Network::new(NetworkSettings::from_process(allow_local));
+        let branches = network.look(&parsed, None, stop)?;
+        let repository = match found {
+            Some(repository) => repository,
+            None => Repository::create(self.root(), "main")?,
+        };
+        let is_new = repository.head()?.is_none();
+        match repository.owner() {
+            Owner::Store | Owner::Asked => {}
+            Owner::Other => {
+                let branch = repository.checked_out();
+                let branch = branch
+                    .ok_or_else(|| EngineError::Invalid("no branch is checked out".to_owned()))?;
+                repository.set("branch", &branch)?;
+                repository.set("owner", "asked")?;
+            }
+        }
+        if is_new
+            && repository.owner() == Owner::Store
+            && let Some(head) = &branches.head
+        {
+            repository.begin_on(head)?;
+        }
+        let known = known.filter(|known| *known != parsed.for_git());
+        if repository.owner() == Owner::Asked && known.is_some() {
+            return Err(EngineError::Invalid(
+                "the repository has a remote called `origin` already: leave the address away to use it"
+                    .to_owned(),
+            ));
+        }
+        repository.set_remote("origin", parsed.for_git())?;
+        repository.set("remote", "origin")?;
+        repository.set("local", if allow_local { "allowed" } else { "refused" })?;
+        // Who names a remote wants what is there and what is here together.
+        let accept = Accept {
+            other_history: true,
+            ..Accept::default()
+        };
+        self.exchange(accept, stop)
+    }
+}
+
+/// The remote of a store, as it was written down.
+struct Remote {
+    address: Address,
+    allow_local: bool,
+    branch: String,
+}
+
+impl Remote {
+    fn of(repository: &Repository) -> Result<Option<Remote>, EngineError> {
+        let Some(name) = repository.get("remote") else {
+            return Ok(None);
+        };
+        let Some(address) = repository.remote(&name) else {
+            return Ok(None);
+        };
+        let allow_local = repository.get("local").as_deref() == Some("allowed");
+        let address = Address::parse_in(&repository.work_folder(), &address, allow_local)
+            .map_err(|error| EngineError::Invalid(format!("the remote's address: {error}")))?;
+        Ok(Some(Remote {
+            address,
+            allow_local,
+            branch: repository.branch(),
+        }))
+    }
+
+    /// What stands for the remote's branch.
+    fn tip_ref(&self) -> String {
+        format!("refs/memdir/remote/{}", self.branch)
+    }
+
+    /// What stands for the last of its commits that is part of the history here.
+    fn seen_ref(&self) -> String {
+        format!("refs/memdir/seen/{}", self.branch)
+    }
+}
+
+/// A merge's texts and times.
+struct Commits<'a> {
+    repository: &'a Repository,
+    base: Option<Id>,
+    head: Option<Id>,
+    tip: Id,
+}
+
+impl Sources for Commits<'_> {
+    fn text(&self, id: Id) -> Result<Vec<u8>, EngineError> {
+        Ok(self.repository.text(id)?)
+    }
+
+    fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError> {
+        let side = match is_local {
+            true => self.head.unwrap_or(self.tip),
+            false => self.tip,
+        };
+        let mut newest = self.repository.moment(side)?.at;
+        for moment in self.repository.moments(side, self.base)? {
+            let moment = moment?;
+            if moment.parents.len() > 1 {
+                continue; // A merge says what others wrote.
+            }
+            let before = moment.parents.first().copied();
+            let changes = self.repository.changes(before, moment.id)?;
+            let is_it = |change: &PathChange| {
+                let file = change.path.rsplit('/').next().unwrap_or_default();
+                file.strip_suffix(".md") == Some(stem)
+            };
+            if changes.iter().any(is_it) {
+                newest = moment.at;
+                break;
+            }
+        }
+        Ok(newest)
+    }
+}

@@ -1,0 +1,329 @@
+//! What two histories become together: a plan, made from commits and texts alone.
+//!
+//! A memory is its stem, wherever it lies: moved here and edited there, it is moved and edited.
+//! What only one side changed is taken; what both changed is merged by meaning. A change wins over
+//! a deletion and over forgetting; nothing that only one side says is dropped.
+
+use std::collections::BTreeMap;
+
+use crate::engine::EngineError;
+use crate::format::Merged;
+use crate::format::Side;
+use crate::format::merge;
+use crate::git::Id;
+use crate::git::PathChange;
+use crate::model::Stem;
+
+/// What is to be done to the local side, so that it holds what both say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Plan {
+    /// In the order of their paths.
+    pub steps: Vec<Step>,
+    /// Stems of memories that both sides changed in ways that exclude each other.
+    pub conflicts: Vec<String>,
+}
+
+/// One file of the local side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Step {
+    /// Below the store's folder.
+    pub path: String,
+    /// What the local side holds there.
+    pub before: Option<Id>,
+    /// What it shall hold.
+    pub after: Option<Id>,
+    /// The text of `after`, where no commit holds it yet.
+    pub text: Option<Vec<u8>>,
+}
+
+/// What a plan is made with.
+pub(super) trait Sources {
+    /// The text of a file.
+    fn text(&self, id: Id) -> Result<Vec<u8>, EngineError>;
+    /// When the local side, or the other one, last changed a file of the memory `stem`; in seconds
+    /// since 1970.
+    fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError>;
+}
+
+/// Where a file lies, and what it holds.
+type Lying = (String, Id);
+
+/// Plans how the local side takes in what the other one changed. Both lists of changes begin at
+/// what they come from together.
+pub(super) fn plan(
+    local: &[PathChange],
+    remote: &[PathChange],
+    sources: &dyn Sources,
+) -> Result<Plan, EngineError> {
+    let local = by_stem(local);
+    let mut plan = Plan::default();
+    for (stem, theirs) in by_stem(remote) {
+        let ours = local.get(stem).map_or(&[][..], Vec::as_slice);
+        if ours
+            .iter()
+            .chain(&theirs)
+            .any(|change| is_tombstone(change))
+        {
+            bury(ours, &theirs, &mut plan);
+        } else if ours.is_empty() {
+            let steps = theirs.iter().map(|change| Step {
+                path: change.path.clone(),
+                before: change.before,
+                after: change.after,
+                text: None,
+            });
+            plan.steps.extend(steps);
+        } else if ours != theirs.as_slice() {
+            match (Memory::of(ours, &theirs), stem) {
+                (Some(memory), stem) => memory.unite(stem, sources, &mut plan)?,
+                // Several files are called so: each is looked at for itself.
+                (None, stem) => by_path(stem, ours, &theirs, sources, &mut plan)?,
+            }
+        }
+    }
+    plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
+    plan.conflicts.sort_unstable();
+    plan.conflicts.dedup();
+    Ok(plan)
+}
+
+/// Whether a memory was purged: then nothing brings it back.
+fn is_tombstone(change: &PathChange) -> bool {
+    change.path.starts_with("tombstones/") && change.after.is_some()
+}
+
+/// Takes every file of a purged memory away, and the word of it over.
+fn bury(ours: &[&PathChange], theirs: &[&PathChange], plan: &mut Plan) {
+    let ours_at = |path: &str| ours.iter().find(|change| change.path == path);
+    for change in ours {
+        if !is_tombstone(change) && change.after.is_some() {
+            plan.steps.push(Step {
+                path: change.path.clone(),
+                before: change.after,
+                after: None,
+                text: None,
+            });
+        }
+    }
+    for change in theirs
+        .iter()
+        .filter(|change| ours_at(&change.path).is_none())
+    {
+        let after = change.after.filter(|_| is_tombstone(change));
+        if change.before != after {
+            plan.steps.push(Step {
+                path: change.path.clone(),
+                before: change.before,
+                after,
+                text: None,
+            });
+        }
+    }
+}
+
+/// The changes by the file's name without its folders and its ending.
+fn by_stem(changes: &[PathChange]) -> BTreeMap<&str, Vec<&PathChange>> {
+    let mut stems: BTreeMap<&str, Vec<&PathChange>> = BTreeMap::new();
+    for change in changes {
+        let file = change.path.rsplit('/').next().unwrap_or(&change.path);
+        let stem = file.strip_suffix(".md").unwrap_or(file);
+        stems.entry(stem).or_default().push(change);
+    }
+    stems
+}
+
+fn by_path(
+    stem: &str,
+    ours: &[&PathChange],
+    theirs: &[&PathChange],
+    sources: &dyn Sources,
+    plan: &mut Plan,
+) -> Result<(), EngineError> {
+    for change in theirs {
+        let known = ours.iter().find(|known| known.path == change.path);
+        match known {
+            None => plan.steps.push(Step {
+                path: change.path.clone(),
+                before: change.before,
+                after: change.after,
+                text: None,
+            }),
+            Some(known) if known.after == change.after => {}
+            Some(known) => {
+                let lying = |id: Option<Id>| id.map(|id| (change.path.clone(), id));
+                let memory = Memory {
+                    base: lying(change.before),
+                    local: lying(known.after),
+                    remote: lying(change.after),
+                };
+                memory.unite(stem, sources, plan)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A memory in three states; `None` where it is not there.
+struct Memory {
+    base: Option<Lying>,
+    local: Option<Lying>,
+    remote: Option<Lying>,
+}
+
+impl Memory {
+    /// The states that the changes of both sides speak of; `None` if one of them has several files
+    /// of this name.
+    fn of(ours: &[&PathChange], theirs: &[&PathChange]) -> Option<Memory> {
+        let mut base: Vec<Lying> = ours
+            .iter()
+            .chain(theirs)
+            .filter_map(|change| Some((change.path.clone(), change.before?)))
+            .collect();
+        base.sort_unstable();
+        base.dedup();
+        let after = |changes: &[&PathChange]| {
+            let mut files: Vec<Lying> = changes
+                .iter()
+                .filter_map(|change| Some((change.path.clone(), change.after?)))
+                .collect();
+            (files.len() < 2).then(|| files.pop())
+        };
+        let memory = Memory {
+            local: after(ours)?,
+            remote: after(theirs)?,
+            base: match base.len() {
+                0 => None,
+                1 => base.pop(),
+                _ => return None,
+            },
+        };
+        Some(memory)
+    }
+
+    fn unite(self, stem: &str, sources: &dyn Sources, plan: &mut Plan) -> Result<(), EngineError> {
+        let (local, remote) = match (&self.local, &self.remote) {
+            // Gone on the other side: a deletion never wins over anything else.
+            (_, None) => return Ok(()),
+            (None, Some((path, id))) => {
+                plan.steps.push(Step {
+                    path: path.clone(),
+                    before: None,
+                    after: Some(*id),
+                    text: None,
+                });
+                return Ok(());
+            }
+            (Some(local), Some(remote)) => (local, remote),
+        };
+        let base = self.base.as_ref().map(|(_, id)| *id);
+        let path = self.place(local, remote).to_owned();
+        let (mut after, mut text) = (local.1, None);
+        if remote.1 != local.1 && Some(remote.1) != base {
+            if Some(local.1) == base {
+                after = remote.1;
+            } else {
+                let mut aside = None;
+                let both = (local.1, remote.1);
+                match self.merged(stem, base, both, sources)? {
+                    Merged::One(bytes) => text = Some(bytes),
+                    Merged::Two {
+                        kept,
+                        aside: other,
+                        aside_stem,
+                    } => {
+                        text = Some(kept);
+                        aside = Some((aside_stem, other));
+                    }
+                }
+                if let Some(bytes) = &text {
+                    after = Id::of_text(bytes);
+                }
+                if let Some((aside, bytes)) = aside {
+                    let folder = path.rsplit_once('/').map_or("files", |(folder, _)| folder);
+                    plan.steps.push(Step {
+                        path: format!("{folder}/{aside}.md"),
+                        before: None,
+                        after: Some(Id::of_text(&bytes)),
+                        text: Some(bytes),
+                    });
+                    plan.conflicts.push(stem.to_owned());
+                }
+            }
+        }
+        if path != local.0 {
+            plan.steps.push(Step {
+                path: local.0.clone(),
+                before: Some(local.1),
+                after: None,
+                text: None,
+            });
+        }
+        let before = (path == local.0).then_some(local.1);
+        if before != Some(after) {
+            plan.steps.push(Step {
+                path,
+                before,
+                after: Some(after),
+                text,
+            });
+        }
+        Ok(())
+    }
+
+    /// Where the memory lies when both sides are taken together.
+    fn place<'a>(&'a self, local: &'a Lying, remote: &'a Lying) -> &'a str {
+        let is_archived = |lying: &Lying| lying.0.starts_with("archive/");
+        let Some(base) = &self.base else {
+            return live_first(&local.0, &remote.0);
+        };
+        let is_changed = |lying: &Lying| lying.1 != base.1;
+        // Forgotten here and changed there: who changed it did not mean it to be forgotten.
+        if is_archived(local) != is_archived(remote) {
+            let (archived, live) = match is_archived(local) {
+                true => (local, remote),
+                false => (remote, local),
+            };
+            if is_changed(live) || archived.0 == base.0 {
+                return &live.0;
+            }
+            return &archived.0;
+        }
+        match (local.0 == base.0, remote.0 == base.0) {
+            (true, _) => &remote.0,
+            (_, true) => &local.0,
+            _ => live_first(&local.0, &remote.0),
+        }
+    }
+
+    fn merged(
+        &self,
+        stem: &str,
+        base: Option<Id>,
+        (local, remote): (Id, Id),
+        sources: &dyn Sources,
+    ) -> Result<Merged, EngineError> {
+        let base = base.map(|id| sources.text(id)).transpose()?;
+        let (ours, theirs) = (sources.text(local)?, sources.text(remote)?);
+        let ours = Side {
+            bytes: &ours,
+            at: sources.changed_at(stem, true)?,
+        };
+        let theirs = Side {
+            bytes: &theirs,
+            at: sources.changed_at(stem, false)?,
+        };
+        let stem = Stem::from_file_name(stem);
+        Ok(merge(&stem, base.as_deref(), ours, theirs))
+    }
+}
+
+/// What is live is never hidden by what is forgotten; else any order will do that all machines
+/// share.
+fn live_first<'a>(one: &'a str, other: &'a str) -> &'a str {
+    let order = |path: &str| path.starts_with("archive/");
+    if (order(one), one) <= (order(other), other) {
+        one
+    } else {
+        other
+    }
+}

@@ -1,0 +1,432 @@
+//! Machines come into step: by `sync`, over a repository that they share.
+
+use std::fs;
+use std::path::Path;
+
+use super::Git;
+use super::machines::Machines;
+use super::machines::edit;
+use super::machines::failure;
+use super::machines::text;
+use super::machines::texts;
+use crate::program::Home;
+use crate::program::run;
+use crate::session::Session;
+
+#[test]
+fn what_one_machine_does_the_others_have() {
+    let machines = Machines::new(3);
+    let [one, two, three] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let id = one.remember(&["--topics", "a", "From one."]);
+    machines.settle();
+    two.run(&["update", &id, "--title", "By two"]).done();
+    let other = three.remember(&["From three."]);
+    machines.settle();
+    assert!(one.text_of(&id).contains("title: By two"));
+    three.run(&["forget", &id]).done();
+    let all = machines.settle();
+    assert!(
+        all.iter().any(|(name, _)| name.starts_with("archive/")),
+        "{all:?}"
+    );
+    one.run(&["restore", &id]).done();
+    edit(two, &other, "From three.", "From three, and two.");
+    let all = machines.settle();
+    assert_eq!(all.len(), 2);
+    assert!(three.text_of(&other).contains("and two."));
+    assert!(
+        two.run(&["think", "--json", "From one"])
+            .text()
+            .contains("From one.")
+    );
+}
+
+#[test]
+fn a_store_that_was_used_joins_with_all_it_has() {
+    let machines = Machines::new(1);
+    machines.homes[0].remember(&["There."]);
+    machines.sync(0);
+    let late = Home::new();
+    late.remember(&["Here."]);
+    machines.join(&late);
+    let all: Vec<String> = texts(&late).into_iter().map(|(_, text)| text).collect();
+    assert!(
+        all.iter().any(|text| text.contains("Here.")) && all.len() == 2,
+        "{all:?}"
+    );
+    machines.sync(0);
+    assert_eq!(texts(&machines.homes[0]), texts(&late));
+}
+
+#[test]
+fn changes_of_one_memory_that_go_together_are_put_together() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let id = one.remember(&["--topics", "a", "First line.\n\nMiddle.\n\nLast line."]);
+    machines.settle();
+    one.run(&["update", &id, "--topics", "a,b"]).done();
+    edit(one, &id, "First line.", "First line, by one.");
+    two.run(&["update", &id, "--topics", "a,c", "--importance", "8"])
+        .done();
+    edit(two, &id, "Last line.", "Last line, by two.");
+    let all = machines.settle();
+    assert_eq!(all.len(), 1);
+    for part in [
+        "First line, by one.",
+        "Last line, by two.",
+        "importance: 8",
+        "[a, b, c]",
+    ] {
+        assert!(all[0].1.contains(part), "{part}: {}", all[0].1);
+    }
+}
+
+#[test]
+fn what_excludes_each_other_is_kept_twice_and_linked() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let id = one.remember(&["We meet on Monday."]);
+    machines.settle();
+    edit(one, &id, "Monday", "Tuesday");
+    edit(two, &id, "Monday", "Friday");
+    machines.sync(0);
+    let said = machines.sync(1);
+    assert_eq!(said["conflicts"].as_array().unwrap().len(), 1);
+    let all = machines.settle();
+    assert_eq!(all.len(), 2, "{all:?}");
+    let both: String = all.iter().map(|(_, text)| text.as_str()).collect();
+    assert!(both.contains("on Tuesday.") && both.contains("on Friday."));
+    assert!(
+        all.iter()
+            .all(|(_, text)| text.contains("type: conflicts-with"))
+    );
+    assert!(!both.contains("<<<<"));
+}
+
+#[test]
+fn a_change_wins_over_forgetting_and_over_a_deletion() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let ids: Vec<String> = (0..4)
+        .map(|n| one.remember(&[&format!("Memory {n}.")]))
+        .collect();
+    machines.settle();
+    one.run(&["forget", &ids[0]]).done();
+    fs::remove_file(one.file_of(&ids[1])).unwrap();
+    edit(two, &ids[0], "Memory 0.", "Changed 0.");
+    edit(two, &ids[1], "Memory 1.", "Changed 1.");
+    // And the other way round, seen from who syncs first.
+    edit(one, &ids[2], "Memory 2.", "Changed 2.");
+    edit(one, &ids[3], "Memory 3.", "Changed 3.");
+    two.run(&["forget", &ids[2]]).done();
+    fs::remove_file(two.file_of(&ids[3])).unwrap();
+    let all = machines.settle();
+    assert_eq!(all.len(), 4, "{all:?}");
+    for (name, text) in &all {
+        assert!(
+            name.starts_with("files/") && text.contains("Changed"),
+            "{name}: {text}"
+        );
+    }
+}
+
+#[test]
+fn moved_here_and_changed_there_is_both() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let id = one.remember(&["A memory."]);
+    machines.settle();
+    let name = one.file_of(&id).file_name().unwrap().to_owned();
+    fs::create_dir(one.files().join("2026")).unwrap();
+    fs::rename(one.file_of(&id), one.files().join("2026").join(&name)).unwrap();
+    edit(two, &id, "A memory.", "A changed memory.");
+    let all = machines.settle();
+    assert_eq!(all.len(), 1);
+    assert!(
+        all[0].0.starts_with("files/2026/") && all[0].1.contains("changed"),
+        "{all:?}"
+    );
+}
+
+#[test]
+fn two_memories_of_one_name_are_both_kept() {
+    let machines = Machines::new(2);
+    let name = "20260101_000000_aaaaaaaa.md";
+    machines.homes[0].put(name, text("aaaaaaaa", "From one."));
+    machines.homes[1].put(name, text("aaaaaaaa", "From two."));
+    let all = machines.settle();
+    let both: String = all.iter().map(|(_, text)| text.as_str()).collect();
+    assert!(
+        all.len() == 2 && both.contains("From one.") && both.contains("From two."),
+        "{all:?}"
+    );
+}
+
+#[test]
+fn a_remote_that_is_away_costs_nothing_but_time() {
+    let machines = Machines::new(2);
+    let away = machines.remote().with_extension("away");
+    fs::rename(machines.remote(), &away).unwrap();
+    let one = &machines.homes[0];
+    let id = one.remember(&["Meanwhile."]);
+    let ran = one.run(&["sync"]);
+    assert!(
+        failure(&ran).starts_with("error: cannot fetch from"),
+        "{}",
+        ran.stderr
+    );
+    assert!(Git::of(one).subjects()[0].contains(&id));
+    fs::rename(away, machines.remote()).unwrap();
+    assert_eq!(machines.settle().len(), 1);
+}
+
+#[test]
+fn a_history_that_was_rewritten_or_emptied_is_taken_in_on_request_only() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    one.remember(&["first"]);
+    machines.settle();
+    let old = machines.shared().says(&["rev-parse", "main"]);
+    one.remember(&["second"]);
+    machines.settle();
+    let before = texts(two);
+    let rewritten = ["update-ref", "refs/heads/main", old.trim()];
+    let copy = machines.copy();
+    copy.says(&["checkout", "-q", "--detach", old.trim()]);
+    copy.says(&["commit", "-q", "--amend", "-m", "Rewritten"]);
+    machines.shared().says(&rewritten);
+    copy.says(&["push", "-q", "--force", "origin", "HEAD:main"]);
+    assert!(machines.pauses(1).contains("rewritten"));
+    assert_eq!(texts(two), before);
+    two.run(&["sync", "--accept-history"]).done();
+    assert_eq!(texts(two), before);
+    // What was there before can be looked up.
+    assert!(
+        !Git::of(two)
+            .says(&["for-each-ref", "refs/memdir/backup/"])
+            .is_empty()
+    );
+    machines
+        .shared()
+        .says(&["update-ref", "-d", "refs/heads/main"]);
+    assert!(machines.pauses(1).contains("lost its branch"));
+    two.run(&["sync", "--accept-history"]).done();
+    assert_eq!(
+        machines.shared().says(&["rev-parse", "main"]),
+        Git::of(two).says(&["rev-parse", "main"])
+    );
+}
+
+#[test]
+fn deletions_in_mass_stop_at_the_first_machine() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    for number in 0..30 {
+        let id = format!("{number:07x}a");
+        one.put(&format!("20260101_000000_{id}.md"), text(&id, "A memory."));
+    }
+    machines.settle();
+    for path in crate::support::regular_files(&one.files()).iter().take(20) {
+        fs::remove_file(path).unwrap();
+    }
+    assert!(
+        machines
+            .pauses(0)
+            .contains("20 of 30 memories were deleted")
+    );
+    machines.sync(1);
+    assert_eq!(texts(two).len(), 30);
+    one.run(&["sync", "--accept-deletions"]).done();
+    assert!(machines.pauses(1).starts_with("on the remote 20 of 30"));
+    assert_eq!(texts(two).len(), 30);
+    two.run(&["sync", "--accept-deletions"]).done();
+    assert_eq!(machines.settle().len(), 10);
+    // Forgetting is no deletion.
+    for path in crate::support::regular_files(&one.files()) {
+        let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        one.run(&["forget", &stem]).done();
+    }
+    assert_eq!(machines.settle().len(), 10);
+}
+
+#[test]
+fn what_a_remote_sends_is_data() {
+    let machines = Machines::new(1);
+    let one = &machines.homes[0];
+    one.remember(&["mine"]);
+    machines.sync(0);
+    let before = texts(one);
+    let copy = machines.copy();
+    let good = copy.says(&["rev-parse", "HEAD"]);
+    let blob = {
+        let path = one.write("evil", "/etc/passwd");
+        let path = path.to_str().unwrap();
+        machines
+            .shared()
+            .says(&["hash-object", "-w", path])
+            .trim()
+            .to_owned()
+    };
+    let commit = good.trim();
+    let cases = [
+        (
+            "a symbolic link",
+            format!("120000 blob {blob}\tx.md\n"),
+            true,
+        ),
+        (
+            "a repository of its own",
+            format!("160000 commit {commit}\tsub\n"),
+            true,
+        ),
+        (
+            "git would act on",
+            format!("100644 blob {blob}\t.gitmodules\n"),
+            false,
+        ),
+    ];
+    for (reason, entry, is_below) in cases {
+        let mut folder = mktree(&machines, &entry);
+        if is_below {
+            folder = mktree(&machines, &format!("040000 tree {folder}\tfiles\n"));
+        }
+        let made = ["commit-tree", "-p", commit, "-m", "Evil", &folder];
+        let evil = machines.shared().says(&made);
+        machines
+            .shared()
+            .says(&["update-ref", "refs/heads/main", evil.trim()]);
+        let said = machines.pauses(0);
+        assert!(
+            said.contains("is not taken") && said.contains(reason),
+            "{reason}: {said}"
+        );
+        assert_eq!(texts(one), before, "{reason}");
+    }
+    machines
+        .shared()
+        .says(&["update-ref", "refs/heads/main", commit]);
+    machines.sync(0);
+}
+
+/// Makes a tree in the shared repository.
+fn mktree(machines: &Machines, entries: &str) -> String {
+    let mut command = std::process::Command::new("git");
+    machines.homes[0].surround(&mut command);
+    command
+        .current_dir(machines.remote())
+        .args(["mktree", "--missing"]);
+    let ran = crate::program::run_with(&mut command, entries.as_bytes());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    ran.text().trim().to_owned()
+}
+
+#[test]
+fn in_somebodys_repository_it_is_asked_for_and_keeps_to_its_folder() {
+    let machines = Machines::new(1);
+    let home = Home::new();
+    let project = home.root().join("project");
+    let remote = machines.remote();
+    let git = Git::at(&home, home.root());
+    git.says(&["clone", "-q", remote.to_str().unwrap(), "project"]);
+    let git = Git::at(&home, project.clone());
+    fs::write(project.join("main.rs"), "fn main() {}").unwrap();
+    git.says(&["add", "main.rs"]);
+    git.says(&["commit", "-q", "-m", "Theirs"]);
+    let store = project.join("memories");
+    let on = |arguments: &[&str]| {
+        let mut command = home.bare();
+        command.arg("--store").arg(&store).args(arguments);
+        run(&mut command)
+    };
+    on(&["init", store.to_str().unwrap()]).done();
+    on(&["remember", "one"]).done();
+    assert_eq!(on(&["sync", "--json"]).json()["state"], "off");
+    assert!(git.subjects().len() < 4);
+    // The branch holds a commit that its author has not pushed.
+    let ran = on(&["sync", "--setup", "--allow-local", "--json"]);
+    let said = ran.json();
+    assert_eq!(said["state"], "paused", "{said} {}", ran.stderr);
+    assert!(
+        said["reason"].as_str().unwrap().contains("Theirs"),
+        "{said}"
+    );
+    git.says(&["push", "-q"]);
+    on(&["sync"]).done();
+    let listed = machines
+        .shared()
+        .says(&["ls-tree", "-r", "--name-only", "main"]);
+    assert!(
+        listed.contains("main.rs") && listed.contains("memories/files/"),
+        "{listed}"
+    );
+    assert_eq!(git.says(&["status", "--porcelain"]), "");
+    assert_eq!(git.says(&["diff", "--cached", "--name-only"]), "");
+}
+
+#[test]
+fn an_address_with_a_password_is_refused_and_not_repeated() {
+    let home = Home::new();
+    home.remember(&["one"]);
+    for address in [
+        "https://u:SECRET@example.org/x",
+        "https://SECRET@example.org/x",
+        "ext::sh -c SECRET",
+        "--upload-pack=SECRET",
+    ] {
+        let mut command = home.command(&["sync"]);
+        command.arg(format!("--setup={address}"));
+        let ran = run(&mut command);
+        assert_eq!(ran.code, 2, "{address}");
+        assert!(
+            !(ran.stderr + &String::from_utf8_lossy(&ran.stdout)).contains("SECRET"),
+            "{address}"
+        );
+    }
+    let config = fs::read_to_string(home.store().join(".git/config")).unwrap();
+    assert!(!config.contains("remote"), "{config}");
+}
+
+#[test]
+fn servers_come_into_step_by_themselves() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let serve = |home: &Home| {
+        let mut command = home.command(&["mcp"]);
+        command.env("MEMDIR_SYNC_INTERVAL", "1");
+        command
+    };
+    let sessions = (Session::open_on(serve(one)), Session::open_on(serve(two)));
+    let id = one.remember(&["Goes by itself."]);
+    let there = two.files();
+    super::until("it is on the other machine", || {
+        let names = fs::read_dir(&there).unwrap().flatten();
+        let mut names = names.map(|entry| entry.file_name().into_string().unwrap());
+        names.any(|name| name.contains(&id))
+    });
+    edit(two, &id, "by itself", "and comes back");
+    let file = one.file_of(&id);
+    super::until("the change has come back", || {
+        fs::read_to_string(&file)
+            .unwrap()
+            .contains("and comes back")
+    });
+    drop(sessions);
+    assert_eq!(machines.settle().len(), 1);
+    assert!(!Path::new(&one.store()).join("files/.git").exists());
+}
