@@ -44,14 +44,23 @@ impl Repository {
                 taken.in_use.push(path);
                 continue;
             }
-            // Kept, for whoever wants to know what it was.
-            let aside = path.with_extension("lock.stale");
-            match std::fs::rename(&path, &aside) {
-                Ok(()) => taken.set_aside.push(path),
-                Err(_) => taken.in_use.push(path),
+            if self.set_aside(&path).is_ok() {
+                taken.set_aside.push(path);
+            } else {
+                taken.in_use.push(path);
             }
         }
         taken
+    }
+
+    /// Keeps the file for whoever wants to know what it was; where it lay, git would take it for a
+    /// reference.
+    fn set_aside(&self, path: &Path) -> std::io::Result<()> {
+        let folder = self.inner.path().join("memdir-stale");
+        std::fs::create_dir_all(&folder)?;
+        let below = path.strip_prefix(self.inner.path()).unwrap_or(path);
+        let name = below.to_string_lossy().replace(['/', '\\'], "-");
+        std::fs::rename(path, folder.join(name))
     }
 }
 

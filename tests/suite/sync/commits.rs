@@ -209,7 +209,12 @@ fn locks_of_git_are_waited_for_while_they_are_young() {
     home.run(&["sync"]).done();
     assert_eq!(git.subjects().len(), 3);
     // Whoever wants to know finds it.
-    assert!(lock.with_extension("lock.stale").exists() && !lock.exists());
+    assert!(
+        lock.with_file_name("memdir-stale")
+            .join("index.lock")
+            .exists()
+            && !lock.exists()
+    );
     git.assert_sound();
 }
 
