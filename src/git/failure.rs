@@ -109,6 +109,7 @@ const WORDS: &[(&str, Kind)] = &[
     ("could not read username", Kind::Denied),
     ("could not read password", Kind::Denied),
     ("terminal prompts disabled", Kind::Denied),
+    ("unable to get password", Kind::Denied),
     ("permission denied", Kind::Denied),
     ("access denied", Kind::Denied),
     ("returned error: 401", Kind::Denied),

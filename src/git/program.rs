@@ -5,6 +5,7 @@
 //! The user's own settings for hosts – proxies, certificates, credential helpers, ssh – stay.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use super::child::Ended;
 use super::child::Limits;
 use super::credentials;
 use super::failure::Failure;
+use super::failure::Kind;
 use super::failure::classify;
 use super::network::GitProgram;
 use super::network::Job;
@@ -73,7 +75,6 @@ const SETTINGS: &[&str] = &[
     "http.followRedirects=initial",
     "http.lowSpeedLimit=1",
     "http.lowSpeedTime=60",
-    "credential.interactive=false",
     "color.ui=never",
 ];
 
@@ -134,6 +135,13 @@ impl Program {
         let missing = format!("couldn't find remote ref {branch}");
         if ended.stderr.lines().any(|line| line.ends_with(&missing)) {
             return Ok(false);
+        }
+        if let Some(folder) = job.repository {
+            remove_truncated(folder, job.settings.limits.largest);
+        }
+        if died_in_silence(&ended.stderr) {
+            let reason = "its pack is too large, or git was killed while it came in";
+            return Err(Failure::new(Kind::TooLarge, reason));
         }
         Err(classify(&ended.stderr))
     }
@@ -343,6 +351,36 @@ fn received(line: &str) -> Option<u64> {
     };
     let whole: u64 = number.split('.').next()?.parse().ok()?;
     whole.checked_mul(1 << scale)
+}
+
+/// Removes what git wrote until it met the limit for files, which ends it without a chance to do
+/// so itself. Such a file has exactly the largest size; those of others at work have not.
+fn remove_truncated(repository: &Path, largest: u64) {
+    let Ok(repository) = git2::Repository::open(repository) else {
+        return;
+    };
+    let entries_of = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+    for folder in entries_of(&repository.commondir().join("objects")) {
+        for entry in entries_of(&folder.path()) {
+            let is_temporary = entry.file_name().to_string_lossy().starts_with("tmp_");
+            if is_temporary
+                && entry
+                    .metadata()
+                    .is_ok_and(|m| m.is_file() && m.len() == largest)
+            {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// Whether the process that stores a pack ended without giving a reason, as one does that meets
+/// the limit for files: the system kills it, and git says only that its output is missing.
+fn died_in_silence(stderr: &str) -> bool {
+    let mut errors = stderr
+        .split(['\n', '\r'])
+        .filter(|line| line.starts_with("fatal: ") || line.starts_with("error: "));
+    errors.next() == Some("fatal: fetch-pack: invalid index-pack output") && errors.next().is_none()
 }
 
 /// Whether a push came too late, by what git or the remote says of it.
