@@ -14,7 +14,6 @@ use super::EngineError;
 use super::freshness::Freshness;
 use super::sync::GitOptions;
 use super::sync::Pending;
-use super::sync::Untold;
 use super::watching::Watching;
 use crate::clock::Clock;
 use crate::files::Lock;
@@ -70,7 +69,6 @@ pub struct Engine {
     pub(super) git: Option<GitOptions>,
     /// What may differ from the newest commit.
     pub(super) pending: Mutex<Pending>,
-    untold: Mutex<Untold>,
     client: Mutex<String>,
 }
 
@@ -122,7 +120,6 @@ impl Engine {
             wake: Arc::default(),
             git: options.git.filter(|_| !read_only),
             pending: Mutex::default(),
-            untold: Mutex::default(),
             client: Mutex::default(),
         })
     }
@@ -248,10 +245,6 @@ impl Engine {
         };
         // The commit then says "by hand".
         let _ = crate::files::leave_line(&self.state().join("tools.log"), &line);
-    }
-
-    pub(super) fn untold(&self) -> MutexGuard<'_, Untold> {
-        self.untold.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn watching_state(&self) -> MutexGuard<'_, Watching> {

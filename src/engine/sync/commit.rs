@@ -1,6 +1,5 @@
 //! Commits what changed since the newest commit.
 
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 
@@ -19,8 +18,8 @@ use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
+use crate::files::Version;
 use crate::format::is_memory_name;
-use crate::git;
 use crate::git::Id;
 use crate::git::Owner;
 use crate::git::Repository;
@@ -48,17 +47,10 @@ struct Difference {
     path: String,
     before: Option<Id>,
     after: Option<Id>,
-    /// Of the file that holds it.
-    stamped: Option<Stamped>,
 }
-
-/// What the index of git is to be told, once there is time.
-pub(in crate::engine) type Untold = BTreeMap<String, git::Told>;
 
 /// A commit of more files names only some of the agents and users.
 const READ_FOR_DOERS: usize = 32;
-/// Telling git's index costs as much as it is large; a command does it at once up to this size.
-const QUICK_INDEX_FILES: usize = 20_000;
 
 impl Engine {
     /// Commits what changed, as far as this process knows; makes the repository for the first
@@ -189,7 +181,6 @@ impl Engine {
             return Ok(Committed::Busy);
         }
         let files = differences.len();
-        self.note_untold(differences);
         if !self.has_background() {
             self.tell_index(repository)?;
         }
@@ -210,15 +201,12 @@ impl Engine {
             for place in [Place::Files, Place::Archive] {
                 let path = place.path_of(name);
                 let before = trees.file(&path)?;
-                let (after, stamped) = match self.store.look_at(place, name) {
-                    None => (None, None),
+                let after = match self.store.look_at(place, name) {
+                    None => None,
                     Some(Err(_)) => continue, // No file of ours; what was committed stays.
                     Some(Ok(_)) => match self.store.reader(place).read(name, u64::MAX) {
-                        Ok(version) => {
-                            let stamped = stamped(&path, &version.entry);
-                            (Some(Id::of_text(&version.bytes)), Some(stamped))
-                        }
-                        Err(FilesError::Missing { .. }) => (None, None),
+                        Ok(version) => Some(Id::of_text(&version.bytes)),
+                        Err(FilesError::Missing { .. }) => None,
                         Err(error) => return Err(error.into()),
                     },
                 };
@@ -227,7 +215,6 @@ impl Engine {
                         path,
                         before,
                         after,
-                        stamped,
                     });
                 }
             }
@@ -265,7 +252,6 @@ impl Engine {
                 // One that cannot be read now is looked at another time.
                 if let Some(after) = after.filter(|after| before != Some(*after)) {
                     differences.push(Difference {
-                        stamped: Some(stamped(&path, entry)),
                         path,
                         before,
                         after: Some(after),
@@ -286,7 +272,6 @@ impl Engine {
                 path,
                 before: Some(before),
                 after: None,
-                stamped: None,
             }));
         }
         Ok(differences)
@@ -306,21 +291,25 @@ impl Engine {
                 path: path.to_owned(),
                 before,
                 after,
-                stamped: None,
             });
         }
         Ok(())
     }
 
     /// The bytes of a file of the store; `None` if it is gone.
-    fn bytes_at(&self, path: &str) -> Result<Option<Vec<u8>>, EngineError> {
+    pub(super) fn bytes_at(&self, path: &str) -> Result<Option<Vec<u8>>, EngineError> {
+        Ok(self.version_at(path)?.map(|version| version.bytes))
+    }
+
+    /// The file of the store at `path` as it is now; `None` if there is none.
+    pub(super) fn version_at(&self, path: &str) -> Result<Option<Version>, EngineError> {
         let read = match (path.strip_prefix("files/"), path.strip_prefix("archive/")) {
             (Some(name), _) => self.store.reader(Place::Files).read(name, u64::MAX),
             (_, Some(name)) => self.store.reader(Place::Archive).read(name, u64::MAX),
             _ => self.store.beside().read(path, u64::MAX),
         };
         match read {
-            Ok(version) => Ok(Some(version.bytes)),
+            Ok(version) => Ok(Some(version)),
             Err(FilesError::Missing { .. } | FilesError::NotRegular { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -331,23 +320,13 @@ impl Engine {
         let mut doers = Doers::default();
         for difference in differences.iter().take(READ_FOR_DOERS) {
             let name = difference.path.rsplit('/').next().unwrap_or_default();
-            let (true, Some(stamped)) = (is_memory_name(name), &difference.stamped) else {
+            if !is_memory_name(name) {
+                continue;
+            }
+            let Ok(Some(version)) = self.version_at(&difference.path) else {
                 continue;
             };
-            let Ok(Some(bytes)) = self.bytes_at(&difference.path) else {
-                continue;
-            };
-            let entry = Entry {
-                name: name.to_owned(),
-                stamp: crate::model::Stamp {
-                    size: stamped.size,
-                    modified: stamped.modified,
-                    inode: stamped.inode,
-                },
-                changed: stamped.changed,
-                has_links: false,
-            };
-            let memory = parse(&entry, &bytes);
+            let memory = parse(&version.entry, &version.bytes);
             doers
                 .agents
                 .extend(Some(memory.agent).filter(|agent| !agent.is_empty()));
@@ -369,61 +348,6 @@ impl Engine {
         }
         doers
     }
-
-    fn note_untold(&self, differences: Vec<Difference>) {
-        let mut untold = self.untold();
-        for difference in differences {
-            let told = untold.entry(difference.path).or_insert(git::Told {
-                before: difference.before,
-                after: None,
-                stamped: None,
-            });
-            told.after = difference.after;
-            told.stamped = difference.stamped;
-        }
-    }
-
-    /// Tells git's index what was committed since it was told last, if that is quickly done.
-    pub(super) fn tell_index(&self, repository: &Repository) -> Result<(), EngineError> {
-        if repository.index_len() > QUICK_INDEX_FILES {
-            return Ok(());
-        }
-        self.tell_index_now(repository)
-    }
-
-    fn tell_index_now(&self, repository: &Repository) -> Result<(), EngineError> {
-        let mut untold = self.untold();
-        if !untold.is_empty() && repository.refresh_index(&untold)? {
-            untold.clear();
-        }
-        Ok(())
-    }
-
-    /// As the background does when there is time: tells git's index of commits, and packs.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository cannot be read or written.
-    pub fn tidy_repository(&self) -> Result<(), EngineError> {
-        if self.git.is_none() {
-            return Ok(());
-        }
-        let Some(_lock) = Lock::try_take(&self.state().join("sync.lock"))? else {
-            return Ok(());
-        };
-        let Some(repository) = Repository::find(self.root())? else {
-            return Ok(());
-        };
-        if repository.owner() == Owner::Other || repository.obstacle().is_some() {
-            return Ok(());
-        }
-        let _at_work = AtWork::begin(&self.state().join("git-at-work"))?;
-        self.tell_index_now(&repository)?;
-        if repository.owner() == Owner::Store {
-            repository.pack()?;
-        }
-        Ok(())
-    }
 }
 
 /// Whether the program commits a file of this path.
@@ -432,7 +356,7 @@ fn is_ours(path: &str) -> bool {
     parts.next().is_some_and(is_memory_name) && parts.all(|folder| !folder.starts_with('.'))
 }
 
-fn stamped(path: &str, entry: &Entry) -> Stamped {
+pub(super) fn stamped(path: &str, entry: &Entry) -> Stamped {
     Stamped {
         path: path.to_owned(),
         size: entry.stamp.size,

@@ -14,7 +14,6 @@ use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::files::AtWork;
 use crate::files::Lock;
-use crate::git;
 use crate::git::Address;
 use crate::git::Id;
 use crate::git::Network;
@@ -95,6 +94,9 @@ impl Engine {
         };
         let exchanged = self.exchange_locked(accept, stop);
         self.note_sync(&exchanged);
+        if !self.has_background() && exchanged.is_ok() {
+            self.tidy_repository()?;
+        }
         exchanged
     }
 
@@ -288,20 +290,6 @@ impl Engine {
         }
         moved.pulled += plan.steps.len();
         moved.conflicts.extend(plan.conflicts);
-        let mut untold = self.untold();
-        for step in plan.steps {
-            let told = untold.entry(step.path).or_insert(git::Told {
-                before: step.before,
-                after: None,
-                stamped: None,
-            });
-            told.after = step.after;
-            told.stamped = None;
-        }
-        drop(untold);
-        if !self.has_background() {
-            self.tell_index(repository)?;
-        }
         Ok(Pulled::Done)
     }
 

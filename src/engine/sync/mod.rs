@@ -11,10 +11,10 @@ mod exchange;
 mod message;
 mod pending;
 mod state;
+mod tidy;
 mod unite;
 
 pub use commit::Committed;
-pub(super) use commit::Untold;
 pub(super) use committer::Committer;
 pub use exchange::Accept;
 pub use exchange::Exchanged;

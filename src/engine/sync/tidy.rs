@@ -1,0 +1,81 @@
+//! What has time: telling git's index of commits, and packing.
+
+use std::collections::BTreeMap;
+
+use super::commit::stamped;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::files::AtWork;
+use crate::files::Lock;
+use crate::git::Id;
+use crate::git::Owner;
+use crate::git::Repository;
+use crate::git::Told;
+
+/// Telling git's index costs as much as it is large; a command does it at once up to this size.
+const QUICK_INDEX_FILES: usize = 20_000;
+/// Stands for the commit that git's index was told of last.
+const TOLD: &str = "refs/memdir/index";
+
+impl Engine {
+    /// As the background does when there is time.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository cannot be read or written.
+    pub fn tidy_repository(&self) -> Result<(), EngineError> {
+        if self.git.is_none() {
+            return Ok(());
+        }
+        let Some(_lock) = Lock::try_take(&self.state().join("sync.lock"))? else {
+            return Ok(());
+        };
+        let Some(repository) = Repository::find(self.root())? else {
+            return Ok(());
+        };
+        if repository.owner() == Owner::Other || repository.obstacle().is_some() {
+            return Ok(());
+        }
+        let _at_work = AtWork::begin(&self.state().join("git-at-work"))?;
+        self.tell_index_now(&repository)?;
+        if repository.owner() == Owner::Store {
+            repository.pack()?;
+        }
+        Ok(())
+    }
+
+    /// Tells git's index what was committed since it was told last, if that is quickly done.
+    pub(super) fn tell_index(&self, repository: &Repository) -> Result<(), EngineError> {
+        if repository.index_len() > QUICK_INDEX_FILES {
+            return Ok(());
+        }
+        self.tell_index_now(repository)
+    }
+
+    fn tell_index_now(&self, repository: &Repository) -> Result<(), EngineError> {
+        let known = repository.reference(TOLD)?;
+        let Some(head) = repository.head()?.filter(|head| known != Some(*head)) else {
+            return Ok(());
+        };
+        let mut changes = BTreeMap::new();
+        for change in repository.changes(known, head)? {
+            // Only of a file that holds just this the index may say that it needs no look.
+            let version = match change.after {
+                Some(_) => self.version_at(&change.path)?,
+                None => None,
+            };
+            let version =
+                version.filter(|version| Some(Id::of_text(&version.bytes)) == change.after);
+            let told = Told {
+                before: change.before,
+                after: change.after,
+                stamped: version.map(|version| stamped(&change.path, &version.entry)),
+            };
+            changes.insert(change.path, told);
+        }
+        if repository.refresh_index(&changes)? {
+            repository.set_reference(TOLD, head)?;
+        }
+        Ok(())
+    }
+}
