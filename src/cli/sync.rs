@@ -1,5 +1,8 @@
 //! The command that brings this machine and the others into step: sync.
 
+use std::time::Duration;
+use std::time::Instant;
+
 use serde_json::json;
 
 use super::Context;
@@ -10,6 +13,11 @@ use crate::engine::Accept;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Exchanged;
+
+/// Longer than anything takes that is not the network.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// No event tells when another process is done.
+const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
@@ -23,10 +31,24 @@ pub(super) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Fai
                 deletions: command.accept_deletions,
                 other_history: command.accept_history,
             };
-            engine.exchange(accept, &|| false)?
+            patiently(|| engine.exchange(accept, &|| false))?
         }
     };
     show(context, &exchanged)
+}
+
+/// Tries again, for some seconds, while another process is at it: a server is done soon, and one
+/// that was killed is gone soon.
+fn patiently(
+    mut exchange: impl FnMut() -> Result<Exchanged, EngineError>,
+) -> Result<Exchanged, EngineError> {
+    let started = Instant::now();
+    loop {
+        match exchange()? {
+            Exchanged::Busy if started.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+            other => return Ok(other),
+        }
+    }
 }
 
 /// Gives the store at `engine` a remote and comes into step with it.
@@ -38,7 +60,8 @@ pub(super) fn set_up(
 ) -> Result<Exchanged, Failure> {
     let address = Some(address).filter(|address| !address.is_empty());
     let folder = &context.environment.folder;
-    Ok(engine.set_up_remote(address, folder, allow_local, &|| false)?)
+    let set_up = || engine.set_up_remote(address, folder, allow_local, &|| false);
+    Ok(patiently(set_up)?)
 }
 
 /// Says how it ended.

@@ -20,6 +20,7 @@ pub struct AtWork {
     path: PathBuf,
     /// The last one who was at work here did not come to an end.
     pub was_interrupted: bool,
+    is_unfinished: bool,
 }
 
 impl AtWork {
@@ -38,12 +39,21 @@ impl AtWork {
         Ok(AtWork {
             path: path.to_owned(),
             was_interrupted,
+            is_unfinished: false,
         })
+    }
+
+    /// Leaves the note where it is, for the next one: what was interrupted is not cleared up yet.
+    pub fn leave_unfinished(mut self) {
+        self.is_unfinished = true;
     }
 }
 
 impl Drop for AtWork {
     fn drop(&mut self) {
+        if self.is_unfinished {
+            return;
+        }
         let _ = fs::remove_file(&self.path); // Then the next one is careful for nothing.
     }
 }

@@ -19,20 +19,30 @@ pub struct Taken {
 const STALE_AFTER: Duration = Duration::from_secs(60);
 
 impl Repository {
-    /// Looks at the lock files on the index, HEAD, the branch `branch` and packed references, and
-    /// sets those aside whose makers are gone: `is_ours` says that a process of this program was
+    /// Looks at the lock files on the index, HEAD, the branch `branch`, the program's own and packed
+    /// references, and sets those aside whose makers are gone: `is_ours` says that a process of this program was
     /// killed while it may have held some, and that no other is at work.
     pub fn clear_locks(&self, branch: &str, is_ours: bool) -> Taken {
         let common = self.inner.commondir();
-        let names = [
+        let mut names = vec![
             self.inner.path().join("index.lock"),
             self.inner.path().join("HEAD.lock"),
             common.join("packed-refs.lock"),
             common.join("config.lock"),
             common.join(format!("refs/heads/{branch}.lock")),
             common.join(format!("logs/refs/heads/{branch}.lock")),
-            common.join(format!("refs/memdir/remote/{branch}.lock")),
         ];
+        let mut folders = vec![common.join("refs/memdir")];
+        while let Some(folder) = folders.pop() {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            for path in entries.map(|entry| entry.path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|ending| ending == "lock") {
+                    names.push(path);
+                }
+            }
+        }
         let mut taken = Taken::default();
         for path in names {
             let Ok(data) = std::fs::symlink_metadata(&path) else {

@@ -114,15 +114,30 @@ impl Engine {
         if let Some(obstacle) = repository.obstacle() {
             return Ok(Committed::Paused(obstacle.to_string()));
         }
+        match self.begin_git_work(&repository)? {
+            Some(_at_work) => self.commit_in(&repository, pending, user),
+            None => Ok(Committed::Busy),
+        }
+    }
+
+    /// Begins to write to the repository, cleared of locks that killed processes left; `None` while
+    /// somebody else seems to be at work. The caller holds the store's lock for it.
+    pub(super) fn begin_git_work(
+        &self,
+        repository: &Repository,
+    ) -> Result<Option<AtWork>, EngineError> {
         let at_work = AtWork::begin(&self.state().join("git-at-work"))?;
         let taken = repository.clear_locks(&repository.branch(), at_work.was_interrupted);
         for path in &taken.set_aside {
             tracing::info!("set aside {}, whose maker is gone", path.display());
         }
-        if !taken.in_use.is_empty() {
-            return Ok(Committed::Busy);
+        if taken.in_use.is_empty() {
+            return Ok(Some(at_work));
         }
-        self.commit_in(&repository, pending, user)
+        if at_work.was_interrupted {
+            at_work.leave_unfinished();
+        }
+        Ok(None)
     }
 
     /// Whether there is nothing yet that could be committed.

@@ -92,12 +92,30 @@ impl Engine {
         let Some(_lock) = Lock::try_take(&self.state().join("exchange.lock"))? else {
             return Ok(Exchanged::Busy);
         };
+        let at_work = AtWork::begin(&self.state().join("exchange-at-work"))?;
+        if at_work.was_interrupted && !self.clear_left_locks()? {
+            at_work.leave_unfinished();
+            return Ok(Exchanged::Busy);
+        }
         let exchanged = self.exchange_locked(accept, stop);
+        drop(at_work);
         self.note_sync(&exchanged);
         if !self.has_background() && exchanged.is_ok() {
             self.tidy_repository()?;
         }
         exchanged
+    }
+
+    /// Clears what an exchange left that was killed; false while somebody is still at it.
+    fn clear_left_locks(&self) -> Result<bool, EngineError> {
+        let Some(_lock) = Lock::try_take(&self.state().join("sync.lock"))? else {
+            return Ok(false);
+        };
+        let Some(repository) = Repository::find(self.root())? else {
+            return Ok(true);
+        };
+        let taken = repository.clear_locks(&repository.branch(), true);
+        Ok(taken.in_use.is_empty())
     }
 
     fn exchange_locked(
@@ -190,11 +208,9 @@ impl Engine {
         if let Some(obstacle) = repository.obstacle() {
             return Ok(Pulled::Paused(obstacle.to_string()));
         }
-        let at_work = AtWork::begin(&self.state().join("git-at-work"))?;
-        let taken = repository.clear_locks(&remote.branch, at_work.was_interrupted);
-        if !taken.in_use.is_empty() {
+        let Some(_at_work) = self.begin_git_work(repository)? else {
             return Ok(Pulled::Again);
-        }
+        };
         let head = repository.head()?;
         if head.is_some_and(|head| repository.rests_on(head, tip).unwrap_or(false)) {
             return Ok(Pulled::Done);

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::commit::stamped;
 use crate::engine::Engine;
 use crate::engine::EngineError;
-use crate::files::AtWork;
 use crate::files::Lock;
 use crate::git::Id;
 use crate::git::Owner;
@@ -36,7 +35,9 @@ impl Engine {
         if repository.owner() == Owner::Other || repository.obstacle().is_some() {
             return Ok(());
         }
-        let _at_work = AtWork::begin(&self.state().join("git-at-work"))?;
+        let Some(_at_work) = self.begin_git_work(&repository)? else {
+            return Ok(());
+        };
         self.tell_index_now(&repository)?;
         if repository.owner() == Owner::Store {
             repository.pack()?;
