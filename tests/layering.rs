@@ -51,6 +51,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("tempfile::", &["files"]),
     ("tantivy::", &["index"]),
     ("git2::", &["git"]),
+    ("ureq::", &["git"]),
     ("notify::", &["watch"]),
     ("rmcp::", &["mcp"]),
     ("tokio::", &["mcp"]),
@@ -65,7 +66,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("Utc::now", &["clock"]),
     ("Local::now", &["clock"]),
     ("SystemTime::now", &["clock"]),
-    ("unsafe", &[]),
+    // One call of git2, which registers a transport.
+    ("unsafe", &["git"]),
     ("super::super::", &[]),
     // Whatever changes a disk. `index` does so only inside its own folder below `.memdir/`, which
     // it sets aside and removes when it is of no use, and `git` inside `.git`; memory files are the

@@ -28,6 +28,30 @@ pub(super) struct Credentials {
     pub(super) password: String,
 }
 
+impl Credentials {
+    /// The value of the header `Authorization`.
+    pub(super) fn basic(&self) -> String {
+        const DIGITS: &[u8; 64] =
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let text = format!("{}:{}", self.user, self.password);
+        let mut coded = String::from("Basic ");
+        for three in text.as_bytes().chunks(3) {
+            let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+            let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+            for at in 0..4 {
+                let digit = bits >> (18 - 6 * at) & 63;
+                let is_padding = at > three.len();
+                coded.push(if is_padding {
+                    '='
+                } else {
+                    DIGITS[digit as usize].into()
+                });
+            }
+        }
+        coded
+    }
+}
+
 /// Looks for a variable of the environment.
 pub type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
@@ -155,6 +179,19 @@ mod tests {
         let prompt = "Password for 'https://git.example': ";
         assert_eq!(answer(prompt, &ENVIRONMENT[..1]), None);
         assert_eq!(answer(prompt, &ENVIRONMENT[1..]), None);
+    }
+
+    #[test]
+    fn credentials_become_a_header() {
+        for (password, expected) in [
+            ("open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
+            ("open", "Basic QWxhZGRpbjpvcGVu"),
+            ("opens", "Basic QWxhZGRpbjpvcGVucw=="),
+            ("openss", "Basic QWxhZGRpbjpvcGVuc3M="),
+        ] {
+            let (user, password) = ("Aladdin".to_owned(), password.to_owned());
+            assert_eq!(Credentials { user, password }.basic(), expected);
+        }
     }
 
     #[test]

@@ -6,10 +6,13 @@
 
 mod address;
 mod child;
+mod connection;
 mod credentials;
 mod failure;
 mod history;
+mod http;
 mod inspect;
+mod libgit2;
 mod locks;
 mod network;
 mod objects;
@@ -18,7 +21,9 @@ mod program;
 mod project;
 mod redact;
 mod repository;
+mod ssh;
 mod staging;
+mod transport;
 
 pub use address::Address;
 pub use address::AddressError;

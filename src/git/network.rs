@@ -28,6 +28,7 @@ use super::failure::Failure;
 use super::failure::Kind;
 use super::failure::NetworkError;
 use super::failure::one_line;
+use super::libgit2;
 use super::program::Program;
 use super::redact::Secrets;
 
@@ -172,7 +173,7 @@ impl Network {
             let job = self.job(address, Some(opened.path()), stop);
             let found = match self.program() {
                 Some(program) => program.fetch(&job, &branch, to_ref)?,
-                None => return Err(Failure::other("there is no git program")),
+                None => libgit2::fetch(&job, &branch, to_ref)?,
             };
             if !found {
                 return Ok(None);
@@ -215,7 +216,7 @@ impl Network {
             let job = self.job(address, Some(opened.path()), stop);
             match self.program() {
                 Some(program) => program.push(&job, from, &branch),
-                None => Err(Failure::other("there is no git program")),
+                None => libgit2::push(&job, from, &branch),
             }
         });
         pushed.map_err(|failure| self.error("push to", address, &failure))
@@ -237,7 +238,7 @@ impl Network {
             let job = self.job(address, opened.as_ref().map(Repository::path), stop);
             match self.program() {
                 Some(program) => program.look(&job),
-                None => Err(Failure::other("there is no git program")),
+                None => libgit2::look(&job),
             }
         });
         seen.map_err(|failure| self.error("ask", address, &failure))

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use super::address::Address;
 use super::address::Scheme;
 use super::child;
 use super::child::Ended;
@@ -79,7 +80,7 @@ const SETTINGS: &[&str] = &[
 ];
 
 /// Gives up on a host that does not answer, and asks nobody.
-const SSH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 \
+pub(super) const SSH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 \
                    -o ServerAliveCountMax=4 -o ControlMaster=no";
 
 /// A git program that was found to work.
@@ -228,16 +229,7 @@ impl Program {
             "https:ssh"
         };
         command.env("GIT_ALLOW_PROTOCOL", protocols);
-        let origin = job.address.origin();
-        if !has_token {
-            command.env_remove("MEMDIR_GIT_TOKEN");
-        }
-        command.env(credentials::ASKPASS, origin.as_deref().unwrap_or("-"));
-        let askpass = settings.askpass.as_deref().unwrap_or(Path::new("false"));
-        command.env("GIT_ASKPASS", askpass);
-        command.env("SSH_ASKPASS", askpass);
-        // `never` would let ssh ask at the terminal.
-        command.env("SSH_ASKPASS_REQUIRE", "force");
+        set_answers(&mut command, settings, job.address);
         if job.address.scheme() == Scheme::Ssh && !self.has_ssh_of_its_own(job)? {
             command.env("GIT_SSH_COMMAND", SSH);
         }
@@ -270,7 +262,7 @@ fn run(command: &mut Command, job: &Job<'_>) -> Result<Ended, Failure> {
 
 /// The environment without what points at repositories or writes logs, and with what keeps git
 /// from asking and from translating.
-fn set_environment(command: &mut Command, settings: &NetworkSettings) {
+pub(super) fn set_environment(command: &mut Command, settings: &NetworkSettings) {
     command.env_clear();
     for (name, value) in &settings.environment {
         let text = name.to_string_lossy().to_ascii_uppercase();
@@ -292,6 +284,21 @@ fn set_environment(command: &mut Command, settings: &NetworkSettings) {
         command.env(name, value);
     }
     command.env_remove("LANGUAGE");
+}
+
+/// Who answers questions: memdir, with the token for this remote if there is one, or nothing.
+pub(super) fn set_answers(command: &mut Command, settings: &NetworkSettings, address: &Address) {
+    let variables = |name: &str| settings.variable(name);
+    if credentials::for_address(address, &variables).is_none() {
+        command.env_remove("MEMDIR_GIT_TOKEN");
+    }
+    let origin = address.origin();
+    command.env(credentials::ASKPASS, origin.as_deref().unwrap_or("-"));
+    let askpass = settings.askpass.as_deref().unwrap_or(Path::new("false"));
+    command.env("GIT_ASKPASS", askpass);
+    command.env("SSH_ASKPASS", askpass);
+    // `never` would let ssh ask at the terminal.
+    command.env("SSH_ASKPASS_REQUIRE", "force");
 }
 
 /// The first git in `PATH`. Folders that are not absolute do not count: they change with the
@@ -384,7 +391,7 @@ fn died_in_silence(stderr: &str) -> bool {
 }
 
 /// Whether a push came too late, by what git or the remote says of it.
-fn is_overtaken(summary: &str) -> bool {
+pub(super) fn is_overtaken(summary: &str) -> bool {
     let summary = summary.to_ascii_lowercase();
     let by_git = summary.starts_with("[rejected]");
     let races = [

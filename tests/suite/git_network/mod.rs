@@ -24,7 +24,6 @@ macro_rules! by_both {
             }
 
             #[test]
-            #[ignore = "there is only the git program so far"]
             fn library() {
                 super::$name(By::Library);
             }

@@ -1,0 +1,247 @@
+//! Remotes by libgit2, where there is no git program.
+//!
+//! libgit2 works in a thread of its own, so that the caller can break it off: the connection is
+//! shut, and libgit2 comes back with an error. Refs of this side are moved by the caller's
+//! thread alone, after everything has arrived. What libgit2 does not offer, compared to the
+//! program: credential helpers, certificates of the system's own, and checks of every object.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread;
+use std::time::Duration;
+use std::time::Instant;
+
+use git2::AutotagOption;
+use git2::Direction;
+use git2::Error;
+use git2::ErrorCode;
+use git2::FetchOptions;
+use git2::Oid;
+use git2::PushOptions;
+use git2::Remote;
+use git2::RemoteCallbacks;
+use git2::RemoteRedirect;
+use git2::Repository;
+
+use super::child::Cut;
+use super::child::TICK;
+use super::connection::Connection;
+use super::failure::Failure;
+use super::failure::Kind;
+use super::failure::classify;
+use super::network::Job;
+use super::network::Pushed;
+use super::network::RemoteBranches;
+use super::program::is_overtaken;
+use super::transport;
+
+/// For a connection that was shut, until libgit2 has noticed. After that its thread is left to
+/// end by itself: when a name is found or a connection made, which has limits of its own.
+const FAREWELL: Duration = Duration::from_millis(600);
+
+/// Whether the remote has the branch; if so, `to_ref` stands for it.
+pub(super) fn fetch(job: &Job<'_>, branch: &str, to_ref: &str) -> Result<bool, Failure> {
+    let folder = folder_of(job);
+    let (branch, spec) = (branch.to_owned(), format!("+{branch}:{to_ref}"));
+    let found = run(job, move |connection, url| {
+        let repository = Repository::open(&folder)?;
+        let mut remote = remote_at(&repository, url)?;
+        let callbacks = callbacks(connection);
+        let mut connected = remote.connect_auth(Direction::Fetch, Some(callbacks), None)?;
+        let heads = connected.list()?;
+        let Some(id) = heads
+            .iter()
+            .find(|head| head.name() == branch)
+            .map(|head| head.oid())
+        else {
+            return Ok(None);
+        };
+        let mut options = FetchOptions::new();
+        options
+            .remote_callbacks(self::callbacks(connection))
+            .download_tags(AutotagOption::None)
+            .update_fetchhead(false)
+            .follow_redirects(RemoteRedirect::None);
+        connected
+            .remote()
+            .download(&[spec.as_str()], Some(&mut options))?;
+        Ok(Some(id))
+    })?;
+    let Some(id) = found else {
+        return Ok(false);
+    };
+    set_ref(&folder_of(job), to_ref, id).map_err(|error| Failure::other(error.message()))?;
+    Ok(true)
+}
+
+pub(super) fn push(job: &Job<'_>, from: &str, branch: &str) -> Result<Pushed, Failure> {
+    let folder = folder_of(job);
+    let spec = format!("{from}:{branch}");
+    let pushed = run(job, move |connection, url| {
+        let repository = Repository::open(&folder)?;
+        let mut remote = remote_at(&repository, url)?;
+        let refused = Mutex::new(None);
+        let mut callbacks = callbacks(connection);
+        callbacks.push_update_reference(|_, status| {
+            let status = status.map(str::to_owned);
+            *refused.lock().unwrap_or_else(PoisonError::into_inner) = status;
+            Ok(())
+        });
+        callbacks.pack_progress(|_, _, _| connection.hears());
+        callbacks.push_transfer_progress(|_, _, _| connection.hears());
+        let mut options = PushOptions::new();
+        options
+            .remote_callbacks(callbacks)
+            .follow_redirects(RemoteRedirect::None);
+        let pushed = remote.push(&[spec.as_str()], Some(&mut options));
+        drop(options);
+        match pushed {
+            Ok(()) => Ok(refused.into_inner().unwrap_or_else(PoisonError::into_inner)),
+            // It has what is not here, or not below what is sent.
+            Err(error) if error.code() == ErrorCode::NotFastForward => {
+                Ok(Some("non-fast-forward".to_owned()))
+            }
+            Err(error) => Err(error),
+        }
+    })?;
+    match pushed {
+        None => Ok(Pushed::Done),
+        Some(status) if is_overtaken(&status) => Ok(Pushed::Rejected),
+        Some(status) => Err(Failure::other(format!("the remote refused: {status}"))),
+    }
+}
+
+pub(super) fn look(job: &Job<'_>) -> Result<RemoteBranches, Failure> {
+    run(job, |connection, url| {
+        let mut remote = Remote::create_detached(url)?;
+        let callbacks = callbacks(connection);
+        let connected = remote.connect_auth(Direction::Fetch, Some(callbacks), None)?;
+        let mut seen = RemoteBranches::default();
+        for head in connected.list()? {
+            if let Some(branch) = head.name().strip_prefix("refs/heads/") {
+                seen.branches
+                    .push((branch.to_owned(), head.oid().to_string()));
+            } else if head.name() == "HEAD" {
+                let target = head.symref_target();
+                let branch = target.and_then(|target| target.strip_prefix("refs/heads/"));
+                seen.head = branch.map(str::to_owned);
+            }
+        }
+        seen.branches.sort();
+        Ok(seen)
+    })
+}
+
+/// Does something with a remote in a thread of its own, and breaks it off at the limits.
+fn run<T: Send + 'static>(
+    job: &Job<'_>,
+    work: impl FnOnce(&Connection, &str) -> Result<T, Error> + Send + 'static,
+) -> Result<T, Failure> {
+    if job.address.is_local() && Repository::open(job.address.path()).is_err() {
+        return Err(Failure::new(Kind::NotFound, "it is no git repository"));
+    }
+    let url = match job.address.is_local() {
+        true => job.address.for_git().to_owned(),
+        false => transport::URL.to_owned(),
+    };
+    let connection = Arc::new(Connection::new(
+        job.address.clone(),
+        job.settings.clone(),
+        ssh_command(job.repository),
+    ));
+    let (sender, done) = mpsc::channel();
+    let shared = Arc::clone(&connection);
+    let worker = thread::Builder::new()
+        .name("memdir-git".to_owned())
+        .spawn(move || {
+            let result = transport::with(&shared, || work(&shared, &url));
+            let _ = sender.send(result);
+        })
+        .map_err(|error| Failure::other(error.to_string()))?;
+    let begun = Instant::now();
+    let limits = &job.settings.limits;
+    let cut = loop {
+        match done.recv_timeout(TICK) {
+            Ok(result) => {
+                let _ = worker.join();
+                return result.map_err(|error| failure_of(&connection, &error));
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::other("the thread that worked on it has ended"));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if (job.stop)() {
+            break Cut::Stopped;
+        }
+        if connection.silence() > limits.silence {
+            break Cut::Silent;
+        }
+        if begun.elapsed() > limits.total {
+            break Cut::TooLong;
+        }
+    };
+    connection.abort();
+    let _ = done.recv_timeout(FAREWELL);
+    Err((cut, limits).into())
+}
+
+fn folder_of(job: &Job<'_>) -> PathBuf {
+    job.repository.unwrap_or(Path::new("")).to_owned()
+}
+
+/// A remote at this address and no other: the user's settings could put another in its place, and
+/// libgit2 would open a connection of its own.
+fn remote_at<'a>(repository: &'a Repository, url: &str) -> Result<Remote<'a>, Error> {
+    let remote = repository.remote_anonymous(url)?;
+    if remote.url()? != url {
+        return Err(Error::from_str(
+            "a setting puts another address in its place",
+        ));
+    }
+    Ok(remote)
+}
+
+/// Callbacks that note progress and end the transfer if it is not wanted any longer.
+fn callbacks(connection: &Connection) -> RemoteCallbacks<'_> {
+    let mut callbacks = RemoteCallbacks::new();
+    callbacks.transfer_progress(|progress| {
+        connection.hears();
+        connection.bears(progress.received_bytes() as u64).is_ok()
+    });
+    callbacks.sideband_progress(|_| {
+        connection.hears();
+        connection.goes_on().is_ok()
+    });
+    callbacks
+}
+
+fn set_ref(folder: &Path, name: &str, id: Oid) -> Result<(), Error> {
+    let repository = Repository::open(folder)?;
+    repository.find_commit(id)?;
+    repository.reference(name, id, true, "memdir: fetched")?;
+    Ok(())
+}
+
+/// What git is set to use for ssh.
+fn ssh_command(repository: Option<&Path>) -> Option<String> {
+    let config = Repository::open(repository?).ok()?.config().ok()?;
+    config.get_string("core.sshCommand").ok()
+}
+
+fn failure_of(connection: &Connection, error: &Error) -> Failure {
+    if let Some(failure) = connection.failure() {
+        return failure;
+    }
+    match error.code() {
+        ErrorCode::Auth => Failure::new(Kind::Denied, error.message()),
+        ErrorCode::Certificate => Failure::new(Kind::HostKey, error.message()),
+        ErrorCode::Eof => Failure::new(Kind::Offline, error.message()),
+        _ => classify(error.message()),
+    }
+}
