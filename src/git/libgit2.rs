@@ -50,6 +50,11 @@ pub(super) fn fetch(job: &Job<'_>, branch: &str, to_ref: &str) -> Result<bool, F
     let (branch, spec) = (branch.to_owned(), format!("+{branch}:{to_ref}"));
     let found = run(job, move |connection, url| {
         let repository = Repository::open(&folder)?;
+        if repository.is_shallow() && connection.address().is_local() {
+            // libgit2 1.9 would forget where the history ends, and leave a broken repository.
+            let reason = "libgit2 cannot fetch from a folder into a shallow repository";
+            return Err(Error::from_str(reason));
+        }
         let mut remote = remote_at(&repository, url)?;
         let callbacks = callbacks(connection);
         let mut connected = remote.connect_auth(Direction::Fetch, Some(callbacks), None)?;

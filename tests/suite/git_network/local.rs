@@ -9,9 +9,12 @@ use memdir::git::Pushed;
 use memdir::git::RemoteBranches;
 
 use crate::git_network::by_both;
+use crate::git_network::http_server::HttpServer;
+use crate::git_network::http_server::Manner;
 use crate::git_network::scene::By;
 use crate::git_network::scene::FETCHED;
 use crate::git_network::scene::Scene;
+use crate::git_network::scene::address;
 use crate::git_network::scene::path_address;
 
 by_both! {
@@ -20,6 +23,7 @@ by_both! {
     names_that_git_could_misread_are_refused,
     a_folder_that_is_no_repository_is_not_found,
     a_shallow_repository_stays_as_shallow_as_it_is,
+    a_shallow_repository_and_a_web_server,
     hooks_of_this_side_do_not_run,
     the_settings_of_a_repository_run_nothing,
     a_forced_push_of_others_shows_in_a_fetch,
@@ -153,19 +157,49 @@ fn a_folder_that_is_no_repository_is_not_found(by: By) {
 fn a_shallow_repository_stays_as_shallow_as_it_is(by: By) {
     let scene = Scene::new(by);
     let remote = scene.bare("remote.git");
+    match by {
+        By::Program => shallow(&scene, &remote, &path_address(&remote)),
+        // It would break the repository.
+        By::Library => shallow_is_left_alone(&scene, &remote),
+    }
+}
+
+fn shallow_is_left_alone(scene: &Scene, remote: &Path) {
+    let one = scene.work("one");
+    for name in ["a.md", "b.md"] {
+        let id = scene.commit(&one, name, "heron\n");
+        scene.push(&one, &path_address(remote), &id).unwrap();
+    }
+    let url = format!("file://{}", remote.display());
+    scene.git(&scene.root(), &["clone", "-q", "--depth=1", &url, "two"]);
+    let two = scene.root().join("two");
+    let refused = scene.fetch(&two, &path_address(remote)).unwrap_err();
+    assert!(matches!(refused, NetworkError::Other { .. }), "{refused:?}");
+    scene.is_sound(&two);
+}
+
+fn a_shallow_repository_and_a_web_server(by: By) {
+    let scene = Scene::new(by);
+    let remote = scene.bare("remote.git");
+    let server = HttpServer::start(&scene, Manner::Open);
+    shallow(&scene, &remote, &address(&server.url("remote.git")));
+}
+
+fn shallow(scene: &Scene, remote: &Path, address: &Address) {
     let one = scene.work("one");
     for name in ["a.md", "b.md", "c.md"] {
         let id = scene.commit(&one, name, "heron\n");
-        scene.push(&one, &path_address(&remote), &id).unwrap();
+        scene.push(&one, address, &id).unwrap();
     }
     let url = format!("file://{}", remote.display());
     scene.git(&scene.root(), &["clone", "-q", "--depth=1", &url, "two"]);
     let two = scene.root().join("two");
     let id = scene.commit(&one, "d.md", "crane\n");
-    scene.push(&one, &path_address(&remote), &id).unwrap();
+    scene.push(&one, address, &id).unwrap();
 
-    let fetched = scene.fetch(&two, &path_address(&remote)).unwrap();
+    let fetched = scene.fetch(&two, address).unwrap();
     assert_eq!(fetched.as_deref(), Some(id.as_str()));
+    scene.is_sound(&two);
     scene.git(&two, &["merge", "-q", "--ff-only", FETCHED]);
     assert_eq!(
         scene.git(&two, &["rev-parse", "--is-shallow-repository"]),
@@ -173,10 +207,10 @@ fn a_shallow_repository_stays_as_shallow_as_it_is(by: By) {
     );
     assert_eq!(scene.git(&two, &["rev-list", "--count", "HEAD"]), "2");
     let id = scene.commit(&two, "e.md", "stork\n");
-    let pushed = scene.push(&two, &path_address(&remote), &id).unwrap();
+    let pushed = scene.push(&two, address, &id).unwrap();
     assert_eq!(pushed, Pushed::Done);
     scene.is_sound(&two);
-    scene.is_sound(&remote);
+    scene.is_sound(remote);
 }
 
 fn hooks_of_this_side_do_not_run(by: By) {

@@ -11,6 +11,7 @@ mod scene;
 mod ssh;
 #[cfg(unix)]
 mod ssh_server;
+mod tls;
 
 /// Makes two tests of a function that takes the means.
 macro_rules! by_both {
