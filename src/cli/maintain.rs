@@ -1,5 +1,7 @@
 //! Commands about the store's state: reindex, status, verify.
 
+use chrono::DateTime;
+use chrono::Utc;
 use indicatif::ProgressBar;
 use indicatif::ProgressDrawTarget;
 use indicatif::ProgressStyle;
@@ -12,7 +14,9 @@ use super::args::Reindex;
 use super::fail::Failure;
 use super::output::BOLD;
 use super::output::Output;
+use crate::engine::EngineError;
 use crate::engine::Finding;
+use crate::engine::GitStatus;
 use crate::engine::Leader;
 
 /// A bar on standard error; hidden where nobody looks.
@@ -49,6 +53,8 @@ pub(super) fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcom
 pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let status = engine.status()?;
+    let git = engine.git_status();
+    let now = context.now();
     let output = &mut context.output;
     if output.json {
         output.json(&json!({
@@ -69,6 +75,7 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
                 "alive": leader.is_alive,
             })),
             "languages": status.languages,
+            "git": git_json(&git),
             "problems": findings(&status.findings),
         }))?;
         output.flush()?;
@@ -116,6 +123,7 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
     if let Some(writer) = &status.writer {
         rows.push(("indexing", format!("process {writer}")));
     }
+    rows.extend(git_rows(&git, now));
     for (name, value) in rows {
         output.line(format!("{BOLD}{name:>9}{BOLD:#}  {value}"))?;
     }
@@ -186,4 +194,95 @@ fn show_findings(output: &mut Output, findings: &[Finding]) -> std::io::Result<(
         output.line(format!("  {}", finding.problem.hint()))?;
     }
     Ok(())
+}
+
+/// How the store is committed, as rows for people.
+fn git_rows(
+    git: &Result<GitStatus, EngineError>,
+    now: DateTime<Utc>,
+) -> Vec<(&'static str, String)> {
+    let (branch, newest, obstacle, remote) = match git {
+        Err(error) => return vec![("git", error.to_string())],
+        Ok(GitStatus::Off(why)) => return vec![("git", format!("off: {why}"))],
+        Ok(GitStatus::On {
+            branch,
+            newest,
+            obstacle,
+            remote,
+        }) => (branch, newest, obstacle, remote),
+    };
+    let committed = match newest {
+        Some((id, at)) => format!("{id} on {branch}, {}", ago(now, *at)),
+        None => format!("nothing on {branch} yet"),
+    };
+    let mut rows = vec![("committed", committed)];
+    if let Some(obstacle) = obstacle {
+        rows.push(("paused", obstacle.clone()));
+    }
+    let Some(remote) = remote else { return rows };
+    rows.push((
+        "remote",
+        format!("{} (by {})", remote.address, remote.means),
+    ));
+    let unsent = match remote.unsent {
+        0 => String::new(),
+        1 => "; 1 commit waits to be sent".to_owned(),
+        count => format!("; {count} commits wait to be sent"),
+    };
+    let last = match &remote.last {
+        None => "never".to_owned(),
+        Some(last) => {
+            let in_step = match last.in_step_at {
+                Some(at) => format!("in step {}", ago(now, at)),
+                None => "never in step".to_owned(),
+            };
+            match &last.reason {
+                None => in_step,
+                Some(reason) => format!("{in_step}; {}: {reason}", last.state),
+            }
+        }
+    };
+    rows.push(("sync", last + &unsent));
+    rows
+}
+
+fn git_json(git: &Result<GitStatus, EngineError>) -> serde_json::Value {
+    match git {
+        Err(error) => json!({"on": false, "reason": error.to_string()}),
+        Ok(GitStatus::Off(why)) => json!({"on": false, "reason": why}),
+        Ok(GitStatus::On {
+            branch,
+            newest,
+            obstacle,
+            remote,
+        }) => json!({
+            "on": true,
+            "branch": branch,
+            "commit": newest.as_ref().map(|(id, _)| id),
+            "committed_at": newest.as_ref().map(|(_, at)| at),
+            "obstacle": obstacle,
+            "remote": remote.as_ref().map(|remote| json!({
+                "address": remote.address,
+                "means": remote.means,
+                "unsent": remote.unsent,
+                "state": remote.last.as_ref().map(|last| &last.state),
+                "reason": remote.last.as_ref().and_then(|last| last.reason.as_ref()),
+                "tried_at": remote.last.as_ref().map(|last| last.at),
+                "in_step_at": remote.last.as_ref().and_then(|last| last.in_step_at),
+            })),
+        }),
+    }
+}
+
+/// How long ago a moment in seconds since 1970 was, for people.
+fn ago(now: DateTime<Utc>, at: i64) -> String {
+    let seconds = (now.timestamp() - at).max(0);
+    let (count, unit) = match seconds {
+        0..60 => return "just now".to_owned(),
+        60..3_600 => (seconds / 60, "minute"),
+        3_600..86_400 => (seconds / 3_600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {unit}{plural} ago")
 }

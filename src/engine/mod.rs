@@ -50,6 +50,8 @@ pub use sync::Committed;
 pub use sync::Exchange;
 pub use sync::Exchanged;
 pub use sync::GitOptions;
+pub use sync::GitStatus;
+pub use sync::RemoteStatus;
 pub use sync::SyncState;
 pub use update::Edited;
 pub use verify::Proof;

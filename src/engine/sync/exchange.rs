@@ -497,14 +497,14 @@ impl Engine {
 }
 
 /// The remote of a store, as it was written down.
-struct Remote {
-    address: Address,
-    allow_local: bool,
+pub(super) struct Remote {
+    pub address: Address,
+    pub allow_local: bool,
     branch: String,
 }
 
 impl Remote {
-    fn of(repository: &Repository) -> Result<Option<Remote>, EngineError> {
+    pub fn of(repository: &Repository) -> Result<Option<Remote>, EngineError> {
         let Some(name) = repository.get("remote") else {
             return Ok(None);
         };
@@ -527,7 +527,7 @@ impl Remote {
     }
 
     /// What stands for the last of its commits that is part of the history here.
-    fn seen_ref(&self) -> String {
+    pub fn seen_ref(&self) -> String {
         format!("refs/memdir/seen/{}", self.branch)
     }
 }

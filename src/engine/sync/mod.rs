@@ -20,6 +20,8 @@ pub use exchange::Accept;
 pub use exchange::Exchanged;
 pub use exchange::Moved as Exchange;
 pub(super) use pending::Pending;
+pub use state::GitStatus;
+pub use state::RemoteStatus;
 pub use state::SyncState;
 
 use std::time::Duration;

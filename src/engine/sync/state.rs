@@ -4,8 +4,15 @@
 use std::fmt::Write;
 
 use super::exchange::Exchanged;
+use super::exchange::Remote;
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::git::Id;
+use crate::git::Means;
+use crate::git::Network;
+use crate::git::NetworkSettings;
+use crate::git::Owner;
+use crate::git::Repository;
 
 /// How the last attempt to come into step ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,9 +27,96 @@ pub struct SyncState {
     pub in_step_at: Option<i64>,
 }
 
+/// How a store is committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GitStatus {
+    /// Not at all: the reason.
+    Off(String),
+    On {
+        branch: String,
+        /// The newest commit and its time in seconds since 1970; `None` before the first.
+        newest: Option<(String, i64)>,
+        /// What stands in the way of the next one.
+        obstacle: Option<String>,
+        remote: Option<RemoteStatus>,
+    },
+}
+
+/// How a store and its remote stand to each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteStatus {
+    /// Without anything secret.
+    pub address: String,
+    /// By what it is reached, such as `git 2.47.3`.
+    pub means: String,
+    /// How many commits it does not have, as far as is known here.
+    pub unsent: usize,
+    /// How the last attempt to come into step ended.
+    pub last: Option<SyncState>,
+}
+
 const TITLE: &str = "memdir sync 1";
 
 impl Engine {
+    /// How this store is committed, and stands to its remote. Nothing is asked of the remote.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is a repository that cannot be read.
+    pub fn git_status(&self) -> Result<GitStatus, EngineError> {
+        let off = |why: &str| Ok(GitStatus::Off(why.to_owned()));
+        if self.git.is_none() {
+            return match self.is_read_only() {
+                true => off("the store can only be read"),
+                false => off("the setting `git` is off"),
+            };
+        }
+        let Some(repository) = Repository::find(self.root())? else {
+            return off("begins with the first memory");
+        };
+        if repository.owner() == Owner::Other {
+            return off("the store lies in somebody's repository; `memdir sync --setup` consents");
+        }
+        let head = repository.head()?;
+        let newest = match head {
+            Some(head) => Some((head.short(), repository.moment(head)?.at)),
+            None => None,
+        };
+        let remote = match Remote::of(&repository)? {
+            None => None,
+            Some(remote) => Some(self.remote_status(&repository, &remote, head)?),
+        };
+        Ok(GitStatus::On {
+            branch: repository.branch(),
+            newest,
+            obstacle: repository.obstacle().map(|obstacle| obstacle.to_string()),
+            remote,
+        })
+    }
+
+    fn remote_status(
+        &self,
+        repository: &Repository,
+        remote: &Remote,
+        head: Option<Id>,
+    ) -> Result<RemoteStatus, EngineError> {
+        let network = Network::new(NetworkSettings::from_process(remote.allow_local));
+        let seen = repository.reference(&remote.seen_ref())?;
+        let unsent = match head {
+            None => 0,
+            Some(head) => repository.moments(head, seen)?.count(),
+        };
+        Ok(RemoteStatus {
+            address: remote.address.to_string(),
+            means: match network.means() {
+                Means::Program(version) => version,
+                Means::Library => "libgit2, as there is no git program".to_owned(),
+            },
+            unsent,
+            last: self.sync_state(),
+        })
+    }
+
     /// How the last attempt to come into step ended; `None` if there was none.
     pub fn sync_state(&self) -> Option<SyncState> {
         let (text, _) = crate::files::said(&self.state().join("sync-state"))?;
