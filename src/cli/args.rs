@@ -94,8 +94,51 @@ Exit code: 0 found, 1 nothing found, 2 error")]
     /// Move memories to the archive; `restore` brings them back
     #[command(visible_alias = "delete")]
     Forget(Ids),
-    /// Bring forgotten memories back
+    /// Bring forgotten memories back, or with ID@REV the text that a memory had
+    #[command(after_help = "Examples:
+  memdir restore 1f3a9c02                       out of the archive
+  memdir restore 1f3a9c02@2w                    as it was two weeks ago
+  memdir restore 1f3a9c02@4be01c9a77            as it was as of a commit
+
+REV is the beginning of a commit's id, HEAD~3, a date, or an amount of time. The present text stays
+in the history.")]
     Restore(Ids),
+    /// Show what happened, newest first: to the store, or to one memory
+    #[command(after_help = "Examples:
+  memdir log -n 10                              the last ten changes
+  memdir log 1f3a9c02                           the life of one memory, also of one that is gone
+
+Exit code: 0 found, 1 nothing found, 2 error")]
+    Log(Log),
+    /// Show how a memory differs from what it said before
+    #[command(after_help = "Examples:
+  memdir diff 1f3a9c02                          what its last change did
+  memdir diff 1f3a9c02 yesterday                what changed since then
+  memdir diff 1f3a9c02 4be01c9a77               what changed since a commit
+
+REV is the beginning of a commit's id, HEAD~3, a date, or an amount of time such as 2w.
+
+Exit code: 0 different, 1 no difference, 2 error")]
+    Diff(Diff),
+    /// Take back the last change, a commit, or the last change of a memory, as a new change
+    #[command(after_help = "Examples:
+  memdir undo                                   what was done last and is not undone
+  memdir undo 1f3a9c02                          the last change of that memory
+  memdir undo 4be01c9a77                        that commit; of an undo: do it again
+  memdir undo --dry-run                         only say what would be done
+
+Nothing is deleted: a memory that was added goes to the archive. What was changed since stays; where
+that is not possible, nothing is done.
+
+Exit code: 0 done, 1 nothing had to be changed, 2 error")]
+    Undo(Undo),
+    /// Run git in the store's repository
+    #[command(after_help = "Examples:
+  memdir git log --stat
+  memdir git show HEAD
+
+Everything after `git` goes to git as it is. Exit code: git's")]
+    Git(Git),
     /// Bring the index up to date with the files
     Reindex(Reindex),
     /// Show what state the store is in
@@ -299,6 +342,48 @@ pub(super) struct Recall {
     /// The estimated size of the answer in tokens; contents are cut to fit
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<usize>,
+    /// Also who wrote it and who changed it last
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Log {
+    /// A memory, also a forgotten one or one that is gone
+    pub id: Option<String>,
+    /// The most commits
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Diff {
+    /// A memory, also a forgotten one or one that is gone
+    pub id: String,
+    /// What it is compared with [default: the newest text that is not the present one]
+    #[arg(value_name = "REV")]
+    pub revision: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Undo {
+    /// A commit or a memory
+    #[arg(value_name = "COMMIT|ID")]
+    pub target: Option<String>,
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Git {
+    /// What git is given
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGS"
+    )]
+    pub arguments: Vec<std::ffi::OsString>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -10,6 +10,7 @@ use super::args::List;
 use super::args::Recall;
 use super::args::Think;
 use super::fail::Failure;
+use super::history;
 use super::output::BOLD;
 use super::output::DIM;
 use super::output::ID;
@@ -204,13 +205,23 @@ fn summary(output: &Output, memory: &Memory, id: &str) -> String {
 pub(super) fn recall(context: &mut Context, command: &Recall) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let recalled = engine.recall(&command.ids);
+    let mut histories = Vec::new();
+    if command.verbose {
+        histories = history::histories(&engine, &recalled, context)?;
+    }
     let all_found = recalled
         .iter()
         .all(|one| matches!(one, Recalled::Found { .. }));
     let output = &mut context.output;
     if output.json {
         let reply = core::recall_reply(&engine, recalled, command.max_tokens);
-        output.json(&reply.structured["results"])?;
+        let mut results = reply.structured["results"].clone();
+        for (at, changes) in histories.iter().enumerate() {
+            if let Some(changes) = changes {
+                results[at]["history"] = history::newest(changes);
+            }
+        }
+        output.json(&results)?;
         return Ok(if all_found {
             Outcome::Done
         } else {
@@ -224,7 +235,9 @@ pub(super) fn recall(context: &mut Context, command: &Recall) -> Result<Outcome,
                 if number > 0 {
                     output.line("")?;
                 }
-                show(&engine, output, &mut memory, &mut tokens)?;
+                let lived = histories.get(number).and_then(Option::as_ref);
+                let said = lived.map_or_else(Vec::new, |changes| history::life(output, changes));
+                show(&engine, output, &mut memory, &mut tokens, &said)?;
             }
             Recalled::Failed { error, .. } => output.error(&Failure::from(error)),
         }
@@ -236,12 +249,13 @@ pub(super) fn recall(context: &mut Context, command: &Recall) -> Result<Outcome,
     })
 }
 
-/// A whole memory: its fields, then its content as it is.
+/// A whole memory: its fields, with lines about its `life` after them, then its content as it is.
 fn show(
     engine: &Engine,
     output: &mut Output,
     memory: &mut Memory,
     tokens: &mut usize,
+    life: &[String],
 ) -> Result<(), Failure> {
     let id = engine.shown_id(&memory.stem);
     let line = summary(output, memory, &id);
@@ -267,6 +281,9 @@ fn show(
             let text = output.shown(&text.replace('\n', " "));
             output.line(format!("{DIM}{key}: {text}{DIM:#}"))?;
         }
+    }
+    for line in life {
+        output.line(format!("{DIM}{line}{DIM:#}"))?;
     }
     output.line("")?;
     if let Some((end, _)) = content.char_indices().nth(tokens.saturating_mul(4)) {

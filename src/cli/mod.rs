@@ -10,6 +10,7 @@ mod exchange;
 mod fail;
 mod fields;
 mod find;
+mod history;
 mod maintain;
 mod output;
 mod setup;
@@ -45,6 +46,8 @@ enum Outcome {
     Nothing,
     /// Some of what was asked could not be done; the errors were shown.
     Failed,
+    /// As another program ended that did the work.
+    Code(u8),
 }
 
 /// What commands work with.
@@ -66,6 +69,7 @@ pub fn run() -> ExitCode {
             Outcome::Done => 0,
             Outcome::Nothing => 1,
             Outcome::Failed => 2,
+            Outcome::Code(code) => code,
         }),
         Ok(_) => {
             output.error(&Failure::from(flushed.expect_err("it is not ok")));
@@ -160,6 +164,10 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Restore(command) => write::restore(&mut context, &command),
         Command::Reindex(command) => maintain::reindex(&mut context, &command),
         Command::Status => maintain::status(&mut context),
+        Command::Log(command) => history::log(&mut context, &command),
+        Command::Diff(command) => history::diff(&mut context, &command),
+        Command::Undo(command) => history::undo(&mut context, &command),
+        Command::Git(command) => history::git(&mut context, &command),
         Command::Sync(command) => sync::sync(&mut context, &command),
         Command::Verify => maintain::verify(&mut context),
         Command::Import(command) => exchange::import(&mut context, &command),

@@ -59,9 +59,12 @@ impl fmt::Display for Paint {
     }
 }
 
+pub(super) const PLAIN: Paint = Paint(Style::new());
 pub(super) const BOLD: Paint = Paint(Style::new().bold());
 pub(super) const DIM: Paint = Paint(Style::new().dimmed());
 pub(super) const ID: Paint = Paint(AnsiColor::Yellow.on_default());
+pub(super) const ADDED: Paint = Paint(AnsiColor::Green.on_default());
+pub(super) const REMOVED: Paint = Paint(AnsiColor::Red.on_default());
 pub(super) const MATCH: Paint = Paint(AnsiColor::Red.on_default().bold());
 
 // Styles of standard error, which `anstream` takes out again where it is no terminal.

@@ -10,6 +10,7 @@ use super::args::Remember;
 use super::args::Update;
 use super::fail::Failure;
 use super::fields;
+use super::history;
 use super::output::ID;
 use super::when;
 use super::when::Direction;
@@ -133,7 +134,20 @@ pub(super) fn forget(context: &mut Context, command: &Ids) -> Result<Outcome, Fa
 }
 
 pub(super) fn restore(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
-    relocate(context, command, "restored", Engine::restore)
+    let now = context.now();
+    relocate(context, command, "restored", |engine, id| {
+        match (engine.restore(id), id.rsplit_once('@')) {
+            (Err(EngineError::NotFound(_)), Some((id, revision))) => {
+                let revision = history::revision(revision, now);
+                let restored = engine.restore_as_of(id, &revision)?;
+                Ok(Moved {
+                    stem: restored.stem,
+                    name: restored.name,
+                })
+            }
+            (other, _) => other,
+        }
+    })
 }
 
 /// Moves each memory; one that cannot be moved does not stop the others.
@@ -141,7 +155,7 @@ fn relocate(
     context: &mut Context,
     command: &Ids,
     done: &str,
-    relocate: fn(&Engine, &str) -> Result<Moved, EngineError>,
+    relocate: impl Fn(&Engine, &str) -> Result<Moved, EngineError>,
 ) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let (mut moved, mut failed) = (Vec::new(), Vec::new());

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::sync::PastError;
 use crate::files::FilesError;
 use crate::format::FormatError;
 use crate::git::GitError;
@@ -21,6 +22,8 @@ pub enum EngineError {
     Git(#[from] GitError),
     #[error(transparent)]
     Network(#[from] NetworkError),
+    #[error(transparent)]
+    Past(#[from] PastError),
     #[error("no memory is called `{0}`")]
     NotFound(String),
     #[error("`{id}` could mean {}", candidates.join(", "))]
@@ -66,6 +69,7 @@ impl EngineError {
                 Some("Compare the two files, keep what you want in the first and forget the copy.".into())
             }
             EngineError::KeptOther { .. } => Some("`memdir status` names the copy; take over what you want of it.".into()),
+            EngineError::Past(error) => error.hint(),
             EngineError::Index(_) => Some("`memdir reindex --full` makes the index anew.".into()),
             _ => None,
         }

@@ -88,7 +88,10 @@ impl Engine {
     }
 
     /// As [`Engine::resolve`], among the forgotten memories.
-    pub(super) fn resolve_archived(&self, id: &str) -> Result<(Stem, String), EngineError> {
+    pub(in crate::engine) fn resolve_archived(
+        &self,
+        id: &str,
+    ) -> Result<(Stem, String), EngineError> {
         let Listing { entries, .. } = self.store.list(Place::Archive)?;
         let mut matches = Matches::new(id);
         entries.iter().for_each(|entry| matches.take(&entry.name));
@@ -122,7 +125,7 @@ fn stripped(text: &str) -> &str {
 }
 
 /// The memories that an id could mean, best kind of match first.
-struct Matches {
+pub(super) struct Matches {
     id: String,
     /// The same with its capital letters.
     written: String,
@@ -134,7 +137,8 @@ struct Matches {
 }
 
 impl Matches {
-    fn new(id: &str) -> Matches {
+    /// For the id in a text that somebody pasted.
+    pub fn new(id: &str) -> Matches {
         Matches {
             id: plain_id(id),
             written: stripped(id).to_owned(),
@@ -146,7 +150,8 @@ impl Matches {
         }
     }
 
-    fn take(&mut self, name: &str) {
+    /// Looks whether the file `name` is meant.
+    pub fn take(&mut self, name: &str) {
         let path = name.strip_suffix(".md").unwrap_or(name);
         let stem = path.rsplit('/').next().unwrap_or(path);
         // A path names one file even where two folders hold a file of one name.
@@ -172,7 +177,8 @@ impl Matches {
         list.push((stem_of(name), name.to_owned()));
     }
 
-    fn only(self) -> Result<(Stem, String), EngineError> {
+    /// The one that is meant best.
+    pub fn only(self) -> Result<(Stem, String), EngineError> {
         let found = [
             self.by_path,
             self.as_written,

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::message::Deed;
 use super::message::Doers;
+use super::message::Reason;
 use super::message::Told;
 use super::message::message;
 use super::pending::Pending;
@@ -69,7 +70,7 @@ impl Engine {
             return Ok(Committed::Busy);
         };
         let pending = std::mem::take(&mut *self.pending());
-        let done = self.commit_locked(&pending, &git.user);
+        let done = self.commit_locked(&pending, &git.user, None);
         if !matches!(done, Ok(Committed::Nothing | Committed::Done { .. })) {
             self.pending().add_all(pending);
         }
@@ -99,7 +100,14 @@ impl Engine {
         self.commit()
     }
 
-    fn commit_locked(&self, pending: &Pending, user: &str) -> Result<Committed, EngineError> {
+    /// As [`Engine::commit`], of `pending`, for a caller who holds the lock; the commit says its
+    /// `reason`, or else what its files tell.
+    pub(super) fn commit_locked(
+        &self,
+        pending: &Pending,
+        user: &str,
+        reason: Option<&Reason>,
+    ) -> Result<Committed, EngineError> {
         if *pending == Pending::none() {
             return Ok(Committed::Nothing);
         }
@@ -115,7 +123,7 @@ impl Engine {
             return Ok(Committed::Paused(obstacle.to_string()));
         }
         match self.begin_git_work(&repository)? {
-            Some(_at_work) => self.commit_in(&repository, pending, user),
+            Some(_at_work) => self.commit_in(&repository, pending, user, reason),
             None => Ok(Committed::Busy),
         }
     }
@@ -151,6 +159,7 @@ impl Engine {
         repository: &Repository,
         pending: &Pending,
         user: &str,
+        reason: Option<&Reason>,
     ) -> Result<Committed, EngineError> {
         let head = repository.head()?;
         let mut trees = repository.trees(head)?;
@@ -163,7 +172,7 @@ impl Engine {
             return Ok(Committed::Nothing);
         }
         let told = told(&differences);
-        let message = message(&told, &self.doers(&differences));
+        let message = message(&told, &self.doers(&differences), reason);
         let author = repository.author(user, self.clock.now().timestamp());
         let changes: Vec<(String, Option<Id>)> = differences
             .iter()

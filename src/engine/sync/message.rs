@@ -56,21 +56,31 @@ pub(super) struct Doers {
     pub tools: BTreeSet<String>,
 }
 
+/// What a commit is made for, where that says more than its files do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reason {
+    pub subject: String,
+    /// More trailers, each with its key.
+    pub trailers: Vec<(&'static str, String)>,
+}
+
 /// A body with more lines helps nobody.
 const MOST_LINES: usize = 1000;
 /// As many names as a trailer is good for.
 const MOST_DOERS: usize = 8;
 
 /// The message of a commit of `told`, which is not empty.
-pub(super) fn message(told: &[Told], doers: &Doers) -> String {
+pub(super) fn message(told: &[Told], doers: &Doers, reason: Option<&Reason>) -> String {
     let memories: Vec<&Told> = told.iter().filter(|one| !one.deed.is_other()).collect();
+    let given = reason.map(|reason| one_line(&reason.subject));
     let mut text = match (told, memories.as_slice()) {
-        ([one], _) => subject(one),
+        ([one], _) => given.unwrap_or_else(|| subject(one)),
         (several, memories) => {
-            let mut text = match memories {
-                [] => subject(&several[0]),
-                [one] => subject(one),
-                _ => counts(memories),
+            let mut text = match (given, memories) {
+                (Some(given), _) => given,
+                (None, []) => subject(&several[0]),
+                (None, [one]) => subject(one),
+                (None, _) => counts(memories),
             };
             text.push_str("\n\n");
             for one in several.iter().take(MOST_LINES) {
@@ -92,6 +102,9 @@ pub(super) fn message(told: &[Told], doers: &Doers) -> String {
         for value in values.iter().take(MOST_DOERS) {
             let _ = writeln!(text, "{key}: {}", one_line(value));
         }
+    }
+    for (key, value) in reason.iter().flat_map(|reason| &reason.trailers) {
+        let _ = writeln!(text, "{key}: {}", one_line(value));
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
@@ -164,7 +177,7 @@ mod tests {
             tools: ["remember (claude-code)".to_owned()].into(),
         };
         assert_eq!(
-            message(&[add], &doers),
+            message(&[add], &doers, None),
             "Add memory aaaaaaaa (20260101_000000_aaaaaaaa.md)\n\n\
              Agent: claude\nUser: mira\nTool: remember (claude-code)\n"
         );
@@ -179,12 +192,29 @@ mod tests {
             told(Deed::ChangeOther, "memdir.toml"),
         ];
         assert_eq!(
-            message(&all, &Doers::default()),
+            message(&all, &Doers::default(), None),
             "Add 2 memories, forget 1\n\n\
              Add memory aaaaaaaa (20260101_000000_aaaaaaaa.md)\n\
              Add memory a b (a b.md)\n\
              Forget memory bbbbbbbb (20260101_000000_bbbbbbbb.md)\n\
              Change memdir.toml\n"
+        );
+    }
+
+    #[test]
+    fn a_reason_takes_the_place_of_what_the_files_say() {
+        let forget = told(Deed::Forget, "archive/20260101_000000_aaaaaaaa.md");
+        let doers = Doers {
+            tools: ["undo".to_owned()].into(),
+            ..Doers::default()
+        };
+        let reason = Reason {
+            subject: "Undo Add\nmemory".to_owned(),
+            trailers: vec![("Undoes", "0123".to_owned())],
+        };
+        assert_eq!(
+            message(&[forget], &doers, Some(&reason)),
+            "Undo Add memory\n\nTool: undo\nUndoes: 0123\n"
         );
     }
 }

@@ -9,9 +9,13 @@ mod commit;
 mod committer;
 mod exchange;
 mod message;
+mod past;
 mod pending;
+mod plan;
+mod said;
 mod state;
 mod tidy;
+mod undo;
 mod unite;
 
 pub use commit::Committed;
@@ -19,10 +23,19 @@ pub(super) use committer::Committer;
 pub use exchange::Accept;
 pub use exchange::Exchanged;
 pub use exchange::Moved as Exchange;
+pub use past::Log;
+pub use past::PastChange;
+pub use past::PastError;
+pub use past::PastText;
+pub use past::Revision;
+pub use past::Versions;
 pub(super) use pending::Pending;
 pub use state::GitStatus;
 pub use state::RemoteStatus;
 pub use state::SyncState;
+pub use undo::RestoredText;
+pub use undo::Undone;
+pub use undo::UndoneFile;
 
 use std::time::Duration;
 

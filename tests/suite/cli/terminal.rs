@@ -55,6 +55,11 @@ fn no_command_lets_a_memory_steer_the_terminal() {
         return;
     }
     let home = hostile_home();
+    home.run(&["sync"]).done();
+    let changed = home
+        .text_of("1f3a9c02")
+        .replace("end\n", "\u{1b}]0;end\u{7}\n");
+    home.put("20260114_091500_1f3a9c02.md", changed);
     let check = |arguments: &str| {
         let text = on_terminal(&home, arguments).text();
         // Our own colours are the only sequences.
@@ -80,6 +85,12 @@ fn no_command_lets_a_memory_steer_the_terminal() {
     check("grep hostile");
     check("grep -l hostile");
     check("grep hostile --json");
+    check("recall -v 1f3a");
+    check("log");
+    check("log --json");
+    check("diff 1f3a");
+    check("diff 1f3a --json");
+    check("undo --dry-run");
     check("status");
     check("verify");
     check("export --to markdown");

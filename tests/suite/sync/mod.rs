@@ -3,7 +3,9 @@
 mod commits;
 mod exchange;
 mod machines;
+mod past;
 mod repository;
+mod undoing;
 
 pub use repository::Git;
 

@@ -1,0 +1,367 @@
+//! Commands about what was: log, diff, undo, and git itself.
+
+use std::process::Command;
+
+use chrono::DateTime;
+use chrono::Local;
+use chrono::SecondsFormat;
+use chrono::Utc;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Context;
+use super::Outcome;
+use super::args::Diff;
+use super::args::Git;
+use super::args::Log;
+use super::args::Undo;
+use super::fail::Failure;
+use super::output::ADDED;
+use super::output::BOLD;
+use super::output::DIM;
+use super::output::ID;
+use super::output::Output;
+use super::output::REMOVED;
+use super::output::visible;
+use super::when;
+use super::when::Direction;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::PastChange;
+use crate::engine::PastText;
+use crate::engine::Recalled;
+use crate::engine::Revision;
+use crate::engine::Undone;
+use crate::engine::UndoneFile;
+use crate::git::LineKind;
+use crate::git::Repository;
+use crate::git::compare_texts;
+
+/// `recall` tells of so many changes.
+const MOST_RECALLED: usize = 10;
+/// Variables that would have git work in another repository than the store's.
+const GIT_PLACES: [&str; 6] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+];
+
+pub(super) fn log(context: &mut Context, command: &Log) -> Result<Outcome, Failure> {
+    if command.limit == 0 {
+        return Err(Failure::new("--limit must be at least 1"));
+    }
+    let engine = context.engine()?;
+    commit_first(&engine);
+    let log = engine.log(command.id.as_deref(), command.limit)?;
+    let output = &mut context.output;
+    let found = !log.changes.is_empty();
+    if output.json {
+        let commits: Vec<Value> = log.changes.iter().map(as_json).collect();
+        let mut document = json!({"commits": commits, "more": log.has_more});
+        if let Some(stem) = &log.stem {
+            document["stem"] = json!(stem.as_str());
+        }
+        output.json(&document)?;
+    } else {
+        for change in &log.changes {
+            let line = summary(output, change);
+            output.line(line)?;
+        }
+        if !found {
+            output.note("nothing found");
+        }
+        if log.has_more && output.is_terminal {
+            output.note("there are older ones; more with -n");
+        }
+    }
+    output.flush()?;
+    super::settle(&engine);
+    Ok(if found {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    })
+}
+
+pub(super) fn diff(context: &mut Context, command: &Diff) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    commit_first(&engine);
+    let asked = command.revision.as_deref();
+    let revision = asked.map(|text| revision(text, context.now()));
+    let versions = engine.versions(&command.id, revision.as_ref())?;
+    let output = &mut context.output;
+    let (now, before) = (&versions.now, &versions.before);
+    let is_same = |before: &PastText| before.bytes == now.bytes && now.file.is_some();
+    let is_different = before.as_ref().is_some_and(|before| !is_same(before));
+    if output.json {
+        output.json(&json!({
+            "id": engine.shown_id(&versions.stem),
+            "stem": versions.stem.as_str(),
+            "different": is_different,
+            "before": before.as_ref().map(text_as_json),
+            "after": text_as_json(now),
+        }))?;
+    } else if let Some(before) = before.as_ref().filter(|_| is_different) {
+        show_difference(output, before, now)?;
+    } else if before.is_none() {
+        output.note("no difference: it never said anything else");
+    } else {
+        output.note("no difference");
+    }
+    output.flush()?;
+    super::settle(&engine);
+    Ok(if is_different {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    })
+}
+
+pub(super) fn undo(context: &mut Context, command: &Undo) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let undone = engine.undo(command.target.as_deref(), command.dry_run)?;
+    let is_change = undone.files.iter().any(|file| file.is_change);
+    let output = &mut context.output;
+    if output.json {
+        output.json(&undone_as_json(&undone, command.dry_run))?;
+    } else {
+        let done = match (is_change, command.dry_run) {
+            (true, false) => "undid",
+            (true, true) => "would undo",
+            (false, _) => "nothing to change for",
+        };
+        let commit = undone.undone.get(..10).unwrap_or_default();
+        let what = one_line(output, &undone.what);
+        output.line(format!("{done} {ID}{commit}{ID:#}  {BOLD}{what}{BOLD:#}"))?;
+        for UndoneFile { file, what, .. } in &undone.files {
+            let file = one_line(output, file);
+            output.line(format!("    {file}  {DIM}{what}{DIM:#}"))?;
+        }
+    }
+    if !command.dry_run {
+        super::after_writing(context, &engine)?;
+    }
+    Ok(if is_change {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    })
+}
+
+/// Runs git with the caller's input and output.
+pub(super) fn git(context: &mut Context, command: &Git) -> Result<Outcome, Failure> {
+    if context.config.read_only {
+        return Err(
+            Failure::new("git may change the store, and runs not with --read-only")
+                .hint("`memdir log` and `memdir diff` show the history."),
+        );
+    }
+    let engine = context.engine()?;
+    if let Err(error) = engine.tidy_repository() {
+        tracing::info!("git's index was not brought up to date: {error}");
+    }
+    let found = Repository::find(engine.root()).map_err(EngineError::from)?;
+    if found.is_none() {
+        return Err(Failure::new("the store is in no repository")
+            .hint("`memdir sync` makes one, unless the setting `git` is off."));
+    }
+    context.output.flush()?;
+    let mut program = Command::new("git");
+    program.current_dir(engine.root()).args(&command.arguments);
+    for name in GIT_PLACES {
+        program.env_remove(name);
+    }
+    let status = program.status().map_err(|error| {
+        Failure::new("cannot start git")
+            .because(error)
+            .hint("Install git, or add its folder to PATH.")
+    })?;
+    // As a shell says that a signal ended it.
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status).map(|number| 128 + number);
+    #[cfg(not(unix))]
+    let signal: Option<i32> = None;
+    let code = status.code().or(signal).unwrap_or(2);
+    Ok(Outcome::Code(u8::try_from(code).unwrap_or(2)))
+}
+
+/// Reads what somebody calls a moment of the history.
+pub(super) fn revision(text: &str, now: DateTime<Utc>) -> Revision {
+    Revision {
+        text: text.to_owned(),
+        at: when::moment("the revision", text, now, Direction::Past).ok(),
+    }
+}
+
+/// The changes of each recalled memory; `None` for what is no memory. A store without history is
+/// said to be one, and is no error.
+pub(super) fn histories(
+    engine: &Engine,
+    recalled: &[Recalled],
+    context: &Context,
+) -> Result<Vec<Option<Vec<PastChange>>>, Failure> {
+    commit_first(engine);
+    let mut histories = Vec::new();
+    for one in recalled {
+        let Recalled::Found { memory, .. } = one else {
+            histories.push(None);
+            continue;
+        };
+        let changes = match engine.log(Some(memory.stem.as_str()), usize::MAX) {
+            Ok(log) => log.changes,
+            Err(error @ EngineError::Past(_)) => {
+                context.output.note(error.to_string());
+                return Ok(recalled
+                    .iter()
+                    .map(|one| matches!(one, Recalled::Found { .. }).then(Vec::new))
+                    .collect());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        histories.push(Some(changes));
+    }
+    Ok(histories)
+}
+
+/// The newest of a memory's changes, for scripts.
+pub(super) fn newest(changes: &[PastChange]) -> Value {
+    changes.iter().take(MOST_RECALLED).map(as_json).collect()
+}
+
+/// Lines about who wrote a memory, and who changed it last.
+pub(super) fn life(output: &Output, changes: &[PastChange]) -> Vec<String> {
+    let line = |word: &str, change: &PastChange| {
+        let at = local(change.at);
+        let who = doers(output, change);
+        format!("{word}: {at} {who} ({})", change.short())
+    };
+    let written = changes.last().map(|change| line("written", change));
+    let changed = changes
+        .first()
+        .filter(|_| changes.len() > 1)
+        .map(|change| line("changed", change));
+    written.into_iter().chain(changed).collect()
+}
+
+/// Has changes by hand in the history before it is shown.
+fn commit_first(engine: &Engine) {
+    if engine.is_read_only() {
+        return;
+    }
+    if let Err(error) = engine.commit_everything() {
+        tracing::info!("what waits was not committed: {error}");
+    }
+}
+
+fn summary(output: &Output, change: &PastChange) -> String {
+    let at = local(change.at);
+    let what = one_line(output, &change.what);
+    let who = doers(output, change);
+    let short = change.short();
+    format!("{ID}{short}{ID:#}  {at}  {BOLD}{what}{BOLD:#}  {DIM}{who}{DIM:#}")
+}
+
+/// Such as `by claude, mira with update`.
+fn doers(output: &Output, change: &PastChange) -> String {
+    let mut who: Vec<&str> = Vec::new();
+    for name in change.agents.iter().chain(&change.users) {
+        if !who.contains(&name.as_str()) {
+            who.push(name);
+        }
+    }
+    if who.is_empty() {
+        who.push(&change.author);
+    }
+    let mut text = format!("by {}", who.join(", "));
+    match change.tools.join(", ").as_str() {
+        "" => {}
+        "by hand" => text.push_str(", by hand"),
+        tools => text.push_str(&format!(" with {tools}")),
+    }
+    one_line(output, &text)
+}
+
+fn as_json(change: &PastChange) -> Value {
+    let joined = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
+    json!({
+        "commit": change.commit,
+        "at": change.at.to_rfc3339_opts(SecondsFormat::Secs, false),
+        "what": change.what,
+        "agent": joined(&change.agents),
+        "user": joined(&change.users),
+        "tool": joined(&change.tools),
+        "author": change.author,
+    })
+}
+
+fn text_as_json(text: &PastText) -> Value {
+    json!({
+        "file": text.file,
+        "commit": text.commit,
+        "text": text.file.as_ref().map(|_| String::from_utf8_lossy(&text.bytes)),
+    })
+}
+
+fn undone_as_json(undone: &Undone, is_rehearsal: bool) -> Value {
+    let file = |file: &UndoneFile| {
+        json!({
+            "id": file.stem.as_ref().map(|stem| stem.short()),
+            "stem": file.stem.as_ref().map(|stem| stem.as_str()),
+            "file": file.file,
+            "done": file.what,
+            "changed": file.is_change,
+        })
+    };
+    json!({
+        "undone": undone.undone,
+        "what": undone.what,
+        "commit": undone.commit,
+        "dry_run": is_rehearsal,
+        "files": undone.files.iter().map(file).collect::<Vec<Value>>(),
+    })
+}
+
+fn show_difference(output: &mut Output, before: &PastText, now: &PastText) -> Result<(), Failure> {
+    let named = |side: &str, text: &PastText| match &text.file {
+        Some(file) => format!("{side}/{}", visible(file).replace(['\n', '\t'], " ")),
+        None => "/dev/null".to_owned(),
+    };
+    output.line(format!("{BOLD}--- {}{BOLD:#}", named("a", before)))?;
+    output.line(format!("{BOLD}+++ {}{BOLD:#}", named("b", now)))?;
+    for line in compare_texts(&before.bytes, &now.bytes).map_err(EngineError::from)? {
+        let (paint, sign) = match line.kind {
+            LineKind::Place => (ID, ""),
+            LineKind::Same => (super::output::PLAIN, " "),
+            LineKind::Added => (ADDED, "+"),
+            LineKind::Removed => (REMOVED, "-"),
+            LineKind::NoEnd => (DIM, ""),
+        };
+        let text = line.text.strip_suffix(b"\n").unwrap_or(&line.text);
+        output.bytes(format!("{paint}{sign}").as_bytes())?;
+        if output.is_terminal {
+            // Where the carriage returns of line ends are no matter, they are not shown.
+            let text = text.strip_suffix(b"\r").unwrap_or(text);
+            output.bytes(output.shown(&String::from_utf8_lossy(text)).as_bytes())?;
+        } else {
+            output.bytes(text)?;
+        }
+        output.bytes(format!("{paint:#}").as_bytes())?;
+        // A line without an end is followed by words that say so, and begin with one.
+        let ends = line.text.ends_with(b"\n");
+        output.bytes(if ends { b"\n" } else { b"" })?;
+    }
+    Ok(())
+}
+
+fn one_line(output: &Output, text: &str) -> String {
+    output.shown(&text.replace(['\n', '\t'], " "))
+}
+
+fn local(at: DateTime<Utc>) -> String {
+    at.with_timezone(&Local)
+        .format("%Y-%m-%d %H:%M:%S")
+        .to_string()
+}
