@@ -266,7 +266,7 @@ impl Engine {
             Aim::Last => history.each(|moment| {
                 let is_candidate = undone.pass(&moment, None);
                 let is_ours = !said::read(&moment.message).tools.is_empty();
-                if is_candidate && is_ours && self.has_effect(history, &moment)? {
+                if is_candidate && is_ours && self.has_effect(history, &moment, None)? {
                     chosen = Some(Choice { moment, file: None });
                 }
                 Ok(chosen.is_none())
@@ -274,7 +274,8 @@ impl Engine {
             Aim::Memory(stem) => {
                 let file = format!("{stem}.md");
                 history.each_of(&stem, |moment, _| {
-                    if undone.pass(&moment, Some(&file)) {
+                    let is_candidate = undone.pass(&moment, Some(&file));
+                    if is_candidate && self.has_effect(history, &moment, Some(&file))? {
                         let is_alone = self.plan(history, &moment, None)?.is_of_one_file();
                         let file = (!is_alone).then(|| file.clone());
                         chosen = Some(Choice { moment, file });
@@ -317,8 +318,13 @@ impl Engine {
     }
 
     /// Whether undoing `moment` would change anything, or is refused.
-    fn has_effect(&self, history: &History, moment: &Moment) -> Result<bool, EngineError> {
-        let plan = self.plan(history, moment, None)?;
+    fn has_effect(
+        &self,
+        history: &History,
+        moment: &Moment,
+        file: Option<&str>,
+    ) -> Result<bool, EngineError> {
+        let plan = self.plan(history, moment, file)?;
         Ok(!plan.operations.is_empty() || !plan.refused.is_empty())
     }
 

@@ -5,6 +5,7 @@ use std::fs;
 use super::Git;
 use crate::program::Home;
 use crate::program::names;
+use crate::session::Session;
 use crate::support::memory_text;
 
 const NAME: &str = "20260101_000000_aaaaaaaa.md";
@@ -205,6 +206,66 @@ fn settings_are_put_back_and_never_taken_away() {
         .complains(2, &["there is nothing to undo"]);
     assert!(settings.exists());
     git.assert_sound();
+}
+
+#[test]
+fn what_somebody_put_back_by_hand_needs_no_undo() {
+    let home = home_with("One.\n");
+    write(&home, "Two.\n");
+    let there = Git::of(&home).says(&["rev-parse", "HEAD"]);
+    // By hand, with no word of an undo.
+    write(&home, "One.\n");
+    let back = Git::of(&home).says(&["rev-parse", "HEAD"]);
+    let ran = home.run(&["undo", there.trim()]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.text().contains("as it was before already"), "{ran:?}");
+    home.run(&["undo", "aaaaaaaa"]).done();
+    assert_says(&home, "Two.\n");
+    home.run(&["undo", "aaaaaaaa"]).done();
+    assert_says(&home, "One.\n");
+    // What was undone is named with what undid it.
+    home.run(&["undo", back.trim()])
+        .complains(2, &["is undone already, by", "does it again"]);
+}
+
+#[test]
+fn what_was_done_beside_a_server_is_undone() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    home.remember(&["First."]);
+    let _session = Session::on(&home);
+    let id = home.remember(&["Second."]);
+    home.run(&["undo"]).done();
+    let subjects = git.subjects();
+    assert!(
+        subjects[0].starts_with(&format!("Undo Add memory {id}")),
+        "{subjects:?}"
+    );
+    home.run(&["undo"]).done();
+    assert_eq!(names(&home.files()), [""; 0]);
+}
+
+#[test]
+fn a_store_in_a_repository_that_asked_for_it_has_its_own_past() {
+    let home = Home::new();
+    let theirs = Git::at(&home, home.root());
+    theirs.says(&["init", "-q", "-b", "main"]);
+    theirs.says(&["config", "memdir.store.owner", "asked"]);
+    theirs.says(&["commit", "-q", "--allow-empty", "-m", "Theirs"]);
+    let id = home.remember(&["One."]);
+    home.write("files/beside.md", "theirs");
+    theirs.says(&["add", "files"]);
+    theirs.says(&["commit", "-q", "-m", "Theirs, too"]);
+    home.run(&["update", &id, "--content", "Two."]).done();
+    assert_eq!(home.run(&["log"]).lines().len(), 2);
+    assert_eq!(home.run(&["log", &id]).lines().len(), 2);
+    assert!(home.run(&["diff", &id]).done().contains("\n-One."));
+    home.run(&["undo"]).done();
+    assert!(home.text_of(&id).contains("One."));
+    home.run(&["restore", &format!("{id}@HEAD~1")]).done();
+    assert!(home.text_of(&id).contains("Two."));
+    home.run(&["undo", "HEAD~3"])
+        .complains(2, &["no commit of this store's history"]);
 }
 
 #[test]
