@@ -25,6 +25,7 @@ mod repository;
 mod ssh;
 mod staging;
 mod transport;
+mod trees;
 
 pub use address::Address;
 pub use address::AddressError;
@@ -46,7 +47,6 @@ pub use network::RemoteBranches;
 pub use objects::Author;
 pub use objects::Id;
 pub use objects::TextOf;
-pub use objects::Trees;
 pub use past::ComparedLine;
 pub use past::LineKind;
 pub use past::Named;
@@ -60,6 +60,7 @@ pub use repository::Repository;
 pub use staging::KnownFiles;
 pub use staging::Stamped;
 pub use staging::Told;
+pub use trees::Trees;
 
 /// What could not be done in a repository, and why.
 #[derive(Debug, thiserror::Error)]

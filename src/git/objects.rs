@@ -1,19 +1,17 @@
 //! Texts, trees and commits: reading them, and writing new ones.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
 use std::io::Write;
 
-use git2::FileMode;
 use git2::ObjectType;
 use git2::Oid;
 use git2::Signature;
 use git2::Time;
-use git2::Tree;
 
 use super::GitError;
 use super::Repository;
 use super::To;
+use super::Trees;
+use super::trees::Step;
 
 /// What an object is called: the hash of its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,9 +52,6 @@ pub struct Author {
 
 /// Gives the text of a file that is to be committed; `None` if it is gone meanwhile.
 pub type TextOf<'a> = dyn FnMut(&str, Id) -> Result<Option<Vec<u8>>, GitError> + 'a;
-
-/// The parts of a path, and what is to stand there.
-type Step<'a> = (Vec<&'a str>, Option<Oid>);
 
 /// From so many new objects on they are written as one pack instead of a file each.
 const PACK_FROM: usize = 64;
@@ -174,15 +169,10 @@ impl Repository {
             None => None,
             Some(commit) => {
                 let commit = self.inner.find_commit(commit.0).to(action)?;
-                Some(commit.tree().to(action)?)
+                Some(commit.tree_id())
             }
         };
-        let mut trees = Trees {
-            repository: self,
-            folders: HashMap::new(),
-        };
-        trees.folders.insert(String::new(), root);
-        Ok(trees)
+        Trees::of(self, root)
     }
 
     /// The text of a file.
@@ -236,7 +226,8 @@ impl Repository {
             })
             .collect();
         let mut trees = Vec::new();
-        let tree = match updated(writer.inner(), base, "", &by_path, 0, &mut trees)? {
+        let odb = writer.inner().odb().to(action)?;
+        let tree = match base.write(&odb, "", &by_path, 0, &mut trees)? {
             Some(tree) => tree,
             None => {
                 let empty = writer.inner().treebuilder(None).to(action)?;
@@ -252,61 +243,11 @@ impl Repository {
             .commit(None, &signature, &signature, message, &tree, &parents)
             .to(action)?;
         trees.extend([tree.id(), id]);
-        drop((tree, parents));
+        drop((tree, parents, odb));
         drop(owners);
         writer.finish(trees)?;
         Ok(Some(Id(id)))
     }
-}
-
-/// Writes the folder at `path` of `base` with `changes`, whose paths begin at part `depth`; `None`
-/// if nothing is left of it. New trees are added to `written`.
-fn updated(
-    repository: &git2::Repository,
-    base: &mut Trees<'_>,
-    path: &str,
-    changes: &[Step<'_>],
-    depth: usize,
-    written: &mut Vec<Oid>,
-) -> Result<Option<Oid>, GitError> {
-    let action = "commit";
-    let mut builder = repository.treebuilder(base.folder(path)?).to(action)?;
-    let mut below: BTreeMap<&str, Vec<Step<'_>>> = BTreeMap::new();
-    for (parts, id) in changes {
-        let name = parts[depth];
-        if parts.len() > depth + 1 {
-            below.entry(name).or_default().push((parts.clone(), *id));
-            continue;
-        }
-        match id {
-            Some(id) => {
-                let mode = i32::from(FileMode::Blob);
-                builder.insert(name, *id, mode).to(action)?;
-            }
-            None if builder.get(name).to(action)?.is_some() => builder.remove(name).to(action)?,
-            None => {}
-        }
-    }
-    for (name, changes) in below {
-        let folder = match path {
-            "" => name.to_owned(),
-            _ => format!("{path}/{name}"),
-        };
-        match updated(repository, base, &folder, &changes, depth + 1, written)? {
-            Some(id) => {
-                let mode = i32::from(FileMode::Tree);
-                builder.insert(name, id, mode).to(action)?;
-            }
-            None if builder.get(name).to(action)?.is_some() => builder.remove(name).to(action)?,
-            None => {}
-        }
-    }
-    if builder.is_empty() {
-        return Ok(None);
-    }
-    let id = builder.write().to(action)?;
-    written.push(id);
-    Ok(Some(id))
 }
 
 /// Writes the objects of one commit: few of them a file each, many as one pack.
@@ -373,91 +314,5 @@ impl Writer<'_> {
         }
         pack.commit().to(action)?;
         Ok(())
-    }
-}
-
-/// Looks files of one commit up; each folder is read once.
-pub struct Trees<'a> {
-    repository: &'a Repository,
-    /// By path, without a slash at its end.
-    folders: HashMap<String, Option<Tree<'a>>>,
-}
-
-impl Trees<'_> {
-    /// The text that the commit holds at `path` below the store.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a folder is missing from the repository.
-    pub fn file(&mut self, path: &str) -> Result<Option<Id>, GitError> {
-        let path = format!("{}{path}", self.repository.prefix);
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
-        let Some(tree) = self.folder(folder)? else {
-            return Ok(None);
-        };
-        let entry = tree.get_name(name);
-        let is_file = |kind| kind == Some(ObjectType::Blob);
-        Ok(entry
-            .filter(|entry| is_file(entry.kind()))
-            .map(|entry| Id(entry.id())))
-    }
-
-    fn folder(&mut self, path: &str) -> Result<Option<&Tree<'_>>, GitError> {
-        if !self.folders.contains_key(path) {
-            let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let entry = match self.folder(above)? {
-                None => None,
-                Some(tree) => tree
-                    .get_name(name)
-                    .filter(|entry| entry.kind() == Some(ObjectType::Tree))
-                    .map(|entry| entry.id()),
-            };
-            let repository: &Repository = self.repository;
-            let tree = match entry {
-                None => None,
-                Some(id) => Some(
-                    repository
-                        .inner
-                        .find_tree(id)
-                        .to("read the files of a commit")?,
-                ),
-            };
-            self.folders.insert(path.to_owned(), tree);
-        }
-        Ok(self.folders[path].as_ref())
-    }
-
-    /// Every file below `folder` of the store, with its path below the store; in no order.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a folder is missing from the repository.
-    pub fn files_below(&mut self, folder: &str) -> Result<Vec<(String, Id)>, GitError> {
-        let action = "read the files of a commit";
-        let prefix = self.repository.prefix.clone();
-        let inner = &self.repository.inner;
-        let Some(tree) = self.folder(&format!("{prefix}{folder}"))? else {
-            return Ok(Vec::new());
-        };
-        let mut files = Vec::with_capacity(tree.len());
-        let mut pending = vec![(folder.to_owned(), tree.clone())];
-        while let Some((folder, tree)) = pending.pop() {
-            for entry in &tree {
-                // A name that is no text is none of ours.
-                let Ok(name) = entry.name() else { continue };
-                let path = format!("{folder}/{name}");
-                match entry.kind() {
-                    Some(ObjectType::Blob) if entry.filemode() != i32::from(FileMode::Link) => {
-                        files.push((path, Id(entry.id())));
-                    }
-                    Some(ObjectType::Tree) => {
-                        let tree = inner.find_tree(entry.id()).to(action)?;
-                        pending.push((path, tree));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        Ok(files)
     }
 }
