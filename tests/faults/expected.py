@@ -48,7 +48,7 @@ class Expected:
         os.makedirs(self.path("files"))
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith(("MEMDIR", "AIAML", "VISUAL"))}
         self.environment.update(
-            MEMDIR_NAMESPACE="global", TZ="UTC", LC_ALL="C.UTF-8", HOME=self.work, TMPDIR=self.work,
+            MEMDIR_NAMESPACE="global", MEMDIR_GIT="off", TZ="UTC", LC_ALL="C.UTF-8", HOME=self.work, TMPDIR=self.work,
             XDG_CONFIG_HOME=self.work, XDG_DATA_HOME=self.work, XDG_CACHE_HOME=self.work,
         )
         self.live, self.archived = {}, {}  # Name below the folder → text.

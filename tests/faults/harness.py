@@ -211,11 +211,15 @@ class Done:
 
 
 def environment(setting, **more):
-    """The environment of commands: nobody's settings, one time zone, folders of our own."""
-    own = ("MEMDIR", "AIAML", "XDG_", "VISUAL", "EDITOR")
+    """The environment of commands: nobody's settings, one time zone, folders of our own.
+
+    No history is kept, unless a set asks for it with `MEMDIR_GIT`: its calls are swept by `gitkill`.
+    """
+    own = ("MEMDIR", "AIAML", "XDG_", "VISUAL", "EDITOR", "GIT_")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     home = os.path.join(setting.work, "home")
-    return {**clean, "HOME": home, "MEMDIR_NAMESPACE": "global", "TZ": "UTC", "LC_ALL": "C", **more}
+    fixed = {"HOME": home, "MEMDIR_NAMESPACE": "global", "MEMDIR_GIT": "off", "TZ": "UTC", "LC_ALL": "C"}
+    return {**clean, **fixed, **more}
 
 
 def run(line, setting, *, text=None, within=HANGS_AFTER, env=None, folder=None, stdout=subprocess.PIPE, user=None):
