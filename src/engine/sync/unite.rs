@@ -182,10 +182,14 @@ impl Memory {
         base.sort_unstable();
         base.dedup();
         let after = |changes: &[&PathChange]| {
+            let is_told = |path: &str| changes.iter().any(|change| change.path == path);
             let mut files: Vec<Lying> = changes
                 .iter()
                 .filter_map(|change| Some((change.path.clone(), change.after?)))
                 .collect();
+            // What a side does not speak of is there as it was: a file that came beside it is no
+            // later state of it.
+            files.extend(base.iter().filter(|(path, _)| !is_told(path)).cloned());
             (files.len() < 2).then(|| files.pop())
         };
         let memory = Memory {

@@ -159,6 +159,35 @@ fn moved_here_and_changed_there_is_both() {
 }
 
 #[test]
+fn an_older_copy_in_the_archive_takes_nothing_back() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let id = one.remember(&["First line.\nLast line.\n"]);
+    machines.settle();
+    let here = one.file_of(&id);
+    let name = here.file_name().unwrap();
+    let older = fs::read_to_string(&here).unwrap();
+    edit(one, &id, "Last line.", "Middle line.\nLast line.");
+    machines.settle();
+    // As a merge leaves it that was killed when it brought a forgotten memory back.
+    fs::create_dir_all(two.store().join("archive")).unwrap();
+    fs::write(two.store().join("archive").join(name), older).unwrap();
+    machines.sync(1);
+    edit(one, &id, "Last line.", "Last line.\nAppended.");
+    machines.sync(0);
+    machines.sync(1);
+    for path in [&here, &two.files().join(name)] {
+        let text = fs::read_to_string(path).unwrap();
+        assert!(
+            text.contains("Middle line.") && text.contains("Appended."),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn two_memories_of_one_name_are_both_kept() {
     let machines = Machines::new(2);
     let name = "20260101_000000_aaaaaaaa.md";
