@@ -30,7 +30,7 @@ pub struct Stamped {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     /// What the branch held when the index was told last.
-    pub before: Option<Id>,
+    pub before: Vec<Option<Id>>,
     /// What it holds now.
     pub after: Option<Id>,
     /// Of the file that holds `after`.
@@ -109,7 +109,7 @@ impl Repository {
             let known = index.get_path(Path::new(&full), 0);
             let staged = known.as_ref().map(|entry| Id(entry.id));
             // Another text than the branch held is what somebody staged.
-            if staged != told.before && staged != told.after {
+            if !told.before.contains(&staged) && staged != told.after {
                 continue;
             }
             match told.after {

@@ -13,6 +13,8 @@ use crate::git::Told;
 
 /// Telling git's index costs as much as it is large; a command does it at once up to this size.
 const QUICK_INDEX_FILES: usize = 20_000;
+/// Somebody who was killed has told it of one of so many last commits.
+const MOST_BETWEEN: usize = 8;
 /// Stands for the commit that git's index was told of last.
 const TOLD: &str = "refs/memdir/index";
 
@@ -58,6 +60,13 @@ impl Engine {
         let Some(head) = repository.head()?.filter(|head| known != Some(*head)) else {
             return Ok(());
         };
+        // It may know one of these, if whoever told it was killed before that was noted.
+        let mut between = Vec::new();
+        if known.is_some() {
+            for moment in repository.moments(head, known)?.skip(1).take(MOST_BETWEEN) {
+                between.push(repository.trees(Some(moment?.id))?);
+            }
+        }
         let mut changes = BTreeMap::new();
         for change in repository.changes(known, head)? {
             // Only of a file that holds just this the index may say that it needs no look.
@@ -67,8 +76,12 @@ impl Engine {
             };
             let version =
                 version.filter(|version| Some(Id::of_text(&version.bytes)) == change.after);
+            let mut before = vec![change.before];
+            for trees in &mut between {
+                before.push(trees.file(&change.path)?);
+            }
             let told = Told {
-                before: change.before,
+                before,
                 after: change.after,
                 stamped: version.map(|version| stamped(&change.path, &version.entry)),
             };
