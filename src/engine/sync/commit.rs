@@ -257,7 +257,15 @@ impl Engine {
         for (place, folder) in [(Place::Files, "files"), (Place::Archive, "archive")] {
             let mut committed: HashMap<String, Id> =
                 trees.files_below(folder)?.into_iter().collect();
-            let listing = self.store.list(place)?;
+            let mut listing = self.store.list(place)?;
+            // One that was killed may have left the only file that holds a text.
+            if !self
+                .store
+                .remove_leftovers(place, &listing.temps)
+                .is_empty()
+            {
+                listing = self.store.list(place)?;
+            }
             let reader = self.store.reader(place);
             let ids: Vec<Option<Id>> = listing
                 .entries
