@@ -265,10 +265,20 @@ impl Repository {
     /// Fails if it cannot be written.
     pub fn set_remote(&self, name: &str, address: &str) -> Result<(), GitError> {
         let action = "write down the remote";
-        if self.inner.find_remote(name).is_ok() {
-            return self.inner.remote_set_url(name, address).to(action);
+        // By hand: the library would write it where only this program reads, because what it was
+        // told beside the repository's configuration counts more.
+        let mut config = self.local_config()?;
+        let is_new = self.inner.find_remote(name).is_err();
+        config
+            .set_str(&format!("remote.{name}.url"), address)
+            .to(action)?;
+        if is_new {
+            let fetch = format!("+refs/heads/*:refs/remotes/{name}/*");
+            config
+                .set_str(&format!("remote.{name}.fetch"), &fetch)
+                .to(action)?;
         }
-        self.inner.remote(name, address).map(drop).to(action)
+        Ok(())
     }
 
     /// Has the branch that is checked out, on which nothing was committed yet, be `branch`.
