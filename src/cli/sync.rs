@@ -114,6 +114,8 @@ pub(super) fn show(context: &mut Context, exchanged: &Exchanged) -> Result<Outco
             _ => {}
         }
         output.json(&document)?;
+    } else if outcome == Outcome::Failed {
+        return Err(Failure::new(text));
     } else {
         output.line(text)?;
         if let Exchanged::InStep(moved) = exchanged {
