@@ -31,6 +31,7 @@ SETS = [
     "watches",
     "limits",
     "ending",
+    "gitkill",
 ]
 # Only with --long, or if asked for by name.
 LONG_SETS = ["shutdown"]

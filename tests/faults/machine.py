@@ -1,0 +1,166 @@
+"""One of several machines: a store, whatever runs on it, and what its user does by hand."""
+import dataclasses
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+
+import editing
+import harness
+import repositories
+from server import Server
+
+# How often a server looks at the remote, in seconds: more often than anybody would want it.
+INTERVAL = "1"
+EDITOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "editing.py")
+
+
+class Machine:
+    """A store in a home of its own, in step with the others by way of a remote."""
+
+    def __init__(self, setting, name, remote, dice):
+        self.name, self.dice = name, dice
+        self.folder = os.path.join(setting.work, name)
+        os.makedirs(os.path.join(self.folder, "home"))
+        self.setting = dataclasses.replace(setting, work=self.folder, disk=self.folder)
+        self.root = os.path.join(self.folder, "store")
+        self.server = None
+        made = self.run("init", self.root, "--remote", remote, "--allow-local", is_new=True)
+        if made.code != 0:
+            raise harness.Failed(f"init on {name} ended with {made.code}: {made.err.strip()}")
+        self.store = harness.Store(self.setting, self.root)
+
+    def environment(self, **more):
+        return {"MEMDIR_GIT": "on", "MEMDIR_USER": self.name, "MEMDIR_SYNC_INTERVAL": INTERVAL,
+                "GIT_CONFIG_NOSYSTEM": "1", **more}
+
+    def line(self, *words, is_new=False):
+        return [self.setting.program, *([] if is_new else ["--store", self.root]), *words]
+
+    def run(self, *words, is_new=False, env=None):
+        return harness.run(self.line(*words, is_new=is_new), self.setting, env=self.environment(**(env or {})))
+
+    def run_killed(self, *words, after, with_children):
+        """Runs a command and kills it after so many seconds, unless it has ended; whether it had."""
+        process = subprocess.Popen(
+            self.line(*words), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=harness.environment(self.setting, **self.environment()), cwd=self.folder, start_new_session=True,
+        )
+        try:
+            return process.wait(after) == 0
+        except subprocess.TimeoutExpired:
+            repositories.end(process, with_children)
+            return None
+
+    def git(self, *words):
+        return repositories.git(self.setting, self.root, *words)
+
+    # ---- what is there
+
+    def path(self, name):
+        return os.path.join(self.root, name)
+
+    def tree(self):
+        return harness.tree_of(self.root)
+
+    def tokens(self):
+        return set().union(*(editing.tokens_of(text.decode(errors="replace")) for text in self.tree().values()))
+
+    def memories(self, place="files"):
+        """Paths of the memories of one place, the newest last."""
+        found = []
+        for folder, _, names in os.walk(self.path(place)):
+            found += [os.path.relpath(os.path.join(folder, name), self.root) for name in names]
+        return sorted(filter(harness.is_memory, found), key=lambda path: (os.path.basename(path), path))
+
+    def read(self, name):
+        """The text of a file; `None` if it is gone."""
+        try:
+            with open(self.path(name), encoding="utf-8", newline="") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    # ---- what is done by hand
+
+    def write(self, name, text):
+        """Writes a file in place, as simple editors do."""
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+
+    def put(self, name, text):
+        """Has a text take the place of a file, as careful editors do."""
+        draft = os.path.join(self.folder, "draft")
+        with open(draft, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        os.replace(draft, self.path(name))
+
+    def take_away(self, name):
+        """Deletes a file; its last text, `None` if it was gone."""
+        trash = os.path.join(self.folder, "trash")
+        try:
+            os.rename(self.path(name), trash)
+        except FileNotFoundError:
+            return None
+        with open(trash, encoding="utf-8", newline="") as file:
+            return file.read()
+
+    def edit(self, stem, kind, line, at):
+        """`memdir edit` with one change: how it ended, and the tokens that the change took out."""
+        record = os.path.join(self.folder, "taken out")
+        with open(record, "w") as file:
+            file.write("[]")
+        editor = [sys.executable, "-I", "-S", EDITOR, kind, line, str(at), record]
+        done = self.run("edit", stem, env={"EDITOR": " ".join(map(shlex.quote, editor))})
+        with open(record) as file:
+            return done, set(json.load(file))
+
+    # ---- servers
+
+    def start_server(self):
+        if self.server is None:
+            self.server = Server(self.store, env=self.environment())
+
+    def kill_server(self, with_children):
+        """Kills the server; what it has written to its log is checked by `end_server`, too."""
+        if self.server is not None:
+            repositories.end(self.server.process, with_children)
+            self.close_server()
+
+    def end_server(self):
+        """Closes the server's input; for how many seconds it went on."""
+        if self.server is None:
+            return 0
+        took = self.server.close_input()
+        self.close_server()
+        return took
+
+    def close_server(self):
+        with self.server:
+            said = self.server.said()
+        self.server = None
+        if "panicked" in said:
+            raise harness.Failed(f"the server of {self.name}: {said[-2000:]}")
+
+    # ---- keeping in step
+
+    def sync(self):
+        """How `memdir sync` ended: its exit code, what it says of the state, and what is wrong."""
+        done = self.run("sync", "--json")
+        faults = done.faults()
+        try:
+            said = json.loads(done.out)
+            # A state is a word, too.
+            faults = [fault for fault in faults if "without a word" not in fault]
+        except ValueError:
+            said = {}
+            faults.append(f"it prints no JSON, but: {done.out[:200]}")
+        return done.code, said, faults
+
+    def pause(self, longest):
+        # Nothing to wait for: the moment is what is tried.
+        time.sleep(self.dice.uniform(0, longest))
