@@ -257,6 +257,7 @@ impl Context {
             git: config.git.value.then(|| GitOptions {
                 user: config.user.value.clone(),
                 interval: config.sync_interval.value,
+                remote: config.remote.value.clone(),
             }),
         };
         Ok(Engine::open(options, Box::new(SystemClock))?)

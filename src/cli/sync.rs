@@ -31,7 +31,7 @@ pub(super) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Fai
                 deletions: command.accept_deletions,
                 other_history: command.accept_history,
             };
-            patiently(|| engine.exchange(accept, &|| false))?
+            patiently(|| engine.come_into_step(accept, &|| false))?
         }
     };
     show(context, &exchanged)

@@ -103,6 +103,9 @@ pub struct Config {
     pub git: Setting<bool>,
     /// How often a server looks at the remote.
     pub sync_interval: Setting<Duration>,
+    /// The remote to come into step with, where the store names none; empty: the one that its
+    /// repository names.
+    pub remote: Setting<Option<String>>,
     /// What is logged to standard error.
     pub log: Setting<String>,
     pub read_only: bool,
@@ -226,6 +229,7 @@ impl Config {
             editor: optional(editor, |editor| editor),
             git: git_setting(&sources).map_err(blame)?,
             sync_interval: sync_interval(&sources).map_err(blame)?,
+            remote: remote(&sources),
             log: log(environment),
             read_only: flags.read_only,
             store,
@@ -275,6 +279,15 @@ impl Config {
                 &self.editor.origin,
             ),
             ("git", on_or_off(self.git.value), &self.git.origin),
+            (
+                "remote",
+                self.remote
+                    .value
+                    .as_deref()
+                    .map(git::without_credentials)
+                    .unwrap_or_default(),
+                &self.remote.origin,
+            ),
             (
                 "sync_interval",
                 self.sync_interval.value.as_secs().to_string(),
@@ -585,6 +598,29 @@ fn sync_interval(sources: &Sources<'_>) -> Result<Setting<Duration>, ConfigError
     }
 }
 
+/// Named by the environment only: a store must not send itself anywhere. Under the names of the
+/// three-tool program an address alone is consent, and so is `AIAML_ENABLE_SYNC=true` without one.
+fn remote(sources: &Sources<'_>) -> Setting<Option<String>> {
+    let names = ["MEMDIR_REMOTE", "AIAML_GITHUB_REMOTE"];
+    let enabled = sources.variable(&["AIAML_ENABLE_SYNC"]);
+    let says = |word: &str| {
+        let value = enabled.as_ref().map(|setting| setting.value.to_lowercase());
+        value.as_deref() == Some(word)
+    };
+    let named = sources.variable(&names);
+    let is_aiaml = |setting: &Setting<String>| setting.origin == Origin::Variable(names[1]);
+    let remote = match named {
+        Some(named) if is_aiaml(&named) && says("false") => None,
+        Some(named) => Some(named),
+        None if says("true") => enabled.clone().map(|setting| Setting {
+            value: String::new(),
+            origin: setting.origin,
+        }),
+        None => None,
+    };
+    optional(remote, |remote| remote)
+}
+
 fn on_or_off(value: bool) -> String {
     (if value { "on" } else { "off" }).to_owned()
 }
@@ -739,6 +775,31 @@ mod tests {
             Config::read(&Flags::default(), &environment(folder.path(), &variables)).unwrap();
         assert_eq!(read.store.value, Path::new("/somewhere/aiaml"));
         assert_eq!((read.limit.value, read.log.value.as_str()), (7, "debug"));
+    }
+
+    #[test]
+    fn a_remote_is_named_by_the_environment_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(
+            folder.path().join("memdir.toml"),
+            "remote = \"git@evil.example:x\"",
+        )
+        .unwrap();
+        let read = |variables: &[(&str, &str)]| {
+            let environment = environment(folder.path(), variables);
+            Config::read(&Flags::default(), &environment)
+                .unwrap()
+                .remote
+                .value
+        };
+        let url = "git@git.example:me/memories.git";
+        assert_eq!(read(&[]), None);
+        assert_eq!(read(&[("AIAML_GITHUB_REMOTE", url)]).as_deref(), Some(url));
+        let off = [("AIAML_GITHUB_REMOTE", url), ("AIAML_ENABLE_SYNC", "false")];
+        assert_eq!(read(&off), None);
+        let own = [("MEMDIR_REMOTE", url), ("AIAML_ENABLE_SYNC", "false")];
+        assert_eq!(read(&own).as_deref(), Some(url));
+        assert_eq!(read(&[("AIAML_ENABLE_SYNC", "true")]).as_deref(), Some(""));
     }
 
     #[test]

@@ -209,7 +209,7 @@ impl Work {
     fn sync(&mut self) {
         let ended = Arc::clone(&self.is_ended);
         let stop = move || ended.load(Ordering::Relaxed);
-        let exchanged = self.engine.exchange(Accept::default(), &stop);
+        let exchanged = self.engine.come_into_step(Accept::default(), &stop);
         let now = Instant::now();
         let interval = self.engine.git.as_ref().map_or(IDLE, |git| git.interval);
         match exchanged {

@@ -422,6 +422,33 @@ impl Engine {
         }))
     }
 
+    /// As [`Engine::exchange`]; where the store names no remote, the one that the options name is
+    /// written down first.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::exchange`] and [`Engine::set_up_remote`].
+    pub fn come_into_step(
+        &self,
+        accept: Accept,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Exchanged, EngineError> {
+        let exchanged = self.exchange(accept, stop)?;
+        let named = self.git.as_ref().and_then(|git| git.remote.as_deref());
+        match (&exchanged, named) {
+            (Exchanged::NoRemote | Exchanged::Off, Some(named)) => {
+                let has_one = Repository::find(self.root())?
+                    .is_some_and(|repository| repository.remote("origin").is_some());
+                if named.is_empty() && !has_one {
+                    return Ok(exchanged);
+                }
+                let address = Some(named).filter(|named| !named.is_empty() && !has_one);
+                self.set_up_remote(address, self.root(), false, stop)
+            }
+            _ => Ok(exchanged),
+        }
+    }
+
     /// Writes down the remote of this store and comes into step with it. `address` may be left
     /// away where the repository has a remote called `origin`.
     ///

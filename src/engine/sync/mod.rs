@@ -46,4 +46,7 @@ pub struct GitOptions {
     pub user: String,
     /// How often a server looks at the remote.
     pub interval: Duration,
+    /// The remote to come into step with where the store names none; empty: the one that its
+    /// repository names.
+    pub remote: Option<String>,
 }
