@@ -588,7 +588,9 @@ mod arguments {
         );
         // Nothing was written but memories, and these are sound.
         assert_eq!(names(&home.root()), ["store"]);
-        assert_eq!(names(&home.store()), [".memdir", "files"]);
+        let mut made = names(&home.store());
+        made.retain(|name| name != ".git"); // Where they were committed, if there was time.
+        assert_eq!(made, [".memdir", "files"]);
         drop(session);
         let verified = home.run(&["verify", "--json"]).json();
         assert_eq!(verified["index_faults"], json!([]));

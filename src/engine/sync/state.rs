@@ -67,7 +67,7 @@ impl Engine {
         let off = |why: &str| Ok(GitStatus::Off(why.to_owned()));
         if self.git.is_none() {
             return match self.is_read_only() {
-                true => off("the store can only be read"),
+                true => off("nothing is written here"),
                 false => off("the setting `git` is off"),
             };
         }
