@@ -40,7 +40,11 @@ def run(setting, tally):
             tries["powercut"] = lambda tried: powercut.cut(setting, tried, deeds.Remember(), subject)
         for name, attempt in tries.items():
             tried = Tally()
-            attempt(tried)
+            # Whether two meet in a race is a matter of chance.
+            for _ in range(3):
+                attempt(tried)
+                if tried.losses or name not in expected:
+                    break
             tally.fault(tried.faults)
             tally.log(f"{mode}, {name}: {tried.losses[:3]}")
             if name in expected:
