@@ -103,6 +103,15 @@ Exit code: 0 found, 1 nothing found, 2 error")]
 REV is the beginning of a commit's id, HEAD~3, a date, or an amount of time. The present text stays
 in the history.")]
     Restore(Ids),
+    /// Show memories that contradict each other after a sync, or decide between two
+    #[command(after_help = "Examples:
+  memdir resolve                                list the pairs
+  memdir resolve 1f3a9c02 --keep 4be01c9a       keep one, forget the other
+  memdir resolve 1f3a9c02 --keep 1f3a9c02       the same, by the one that stays
+  memdir resolve 1f3a9c02 --both                keep both; they are no pair any more
+
+Nothing is lost: `restore` brings the forgotten one back, `undo` both as they were.")]
+    Resolve(Resolve),
     /// Show what happened, newest first: to the store, or to one memory
     #[command(after_help = "Examples:
   memdir log -n 10                              the last ten changes
@@ -419,6 +428,19 @@ pub(super) struct Edit {
 pub(super) struct Ids {
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Resolve {
+    /// One of a pair
+    #[arg(value_name = "ID")]
+    pub id: Option<String>,
+    /// The one of the two that stays; the other one is forgotten
+    #[arg(long, value_name = "ID", requires = "id", conflicts_with = "both")]
+    pub keep: Option<String>,
+    /// Both stay
+    #[arg(long, requires = "id")]
+    pub both: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -75,6 +75,7 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
                 "alive": leader.is_alive,
             })),
             "languages": status.languages,
+            "conflicts": status.conflicts,
             "git": git_json(&git),
             "problems": findings(&status.findings),
         }))?;
@@ -122,6 +123,11 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
     }
     if let Some(writer) = &status.writer {
         rows.push(("indexing", format!("process {writer}")));
+    }
+    if status.conflicts > 0 {
+        let plural = if status.conflicts == 1 { "" } else { "s" };
+        let what = format!("{} conflict{plural}: memdir resolve", status.conflicts);
+        rows.push(("to decide", what));
     }
     rows.extend(git_rows(&git, now));
     for (name, value) in rows {

@@ -13,6 +13,7 @@ mod find;
 mod history;
 mod maintain;
 mod output;
+mod resolve;
 mod setup;
 mod sync;
 mod when;
@@ -162,6 +163,7 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Edit(command) => edit::edit(&mut context, &command),
         Command::Forget(command) => write::forget(&mut context, &command),
         Command::Restore(command) => write::restore(&mut context, &command),
+        Command::Resolve(command) => resolve::resolve(&mut context, &command),
         Command::Reindex(command) => maintain::reindex(&mut context, &command),
         Command::Status => maintain::status(&mut context),
         Command::Log(command) => history::log(&mut context, &command),

@@ -55,6 +55,8 @@ pub struct Status {
     /// The process that follows the changes and indexes them, if one is running.
     pub leader: Option<Leader>,
     pub languages: Vec<&'static str>,
+    /// Pairs of memories that contradict each other.
+    pub conflicts: usize,
     /// By file.
     pub findings: Vec<Finding>,
 }
@@ -120,6 +122,7 @@ impl Engine {
                 .iter()
                 .map(|language| language.name())
                 .collect(),
+            conflicts: self.conflicts()?.len(),
             findings,
         })
     }

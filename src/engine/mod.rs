@@ -6,6 +6,7 @@
 
 mod archive;
 mod background;
+mod conflicts;
 mod error;
 mod exchange;
 mod freshness;
@@ -28,6 +29,9 @@ mod watching;
 
 pub use archive::Moved;
 pub use background::Background;
+pub use conflicts::Conflict;
+pub use conflicts::Contender;
+pub use conflicts::Resolved;
 pub use error::EngineError;
 pub use exchange::Import;
 pub use exchange::Imported;

@@ -100,7 +100,7 @@ impl Engine {
     }
 
     /// Writes `bytes` over the version `seen`; `None` if the file is another one by now.
-    fn put(
+    pub(super) fn put(
         &self,
         name: &str,
         seen: &Version,

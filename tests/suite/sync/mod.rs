@@ -5,6 +5,7 @@ mod exchange;
 mod machines;
 mod past;
 mod repository;
+mod resolving;
 mod undoing;
 
 pub use repository::Git;

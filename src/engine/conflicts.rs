@@ -1,0 +1,299 @@
+//! Memories that contradict each other, as a merge has left them: found, and resolved.
+//!
+//! Two live memories are a pair if one of them has a link of type `conflicts-with` to the other.
+//! Resolving never loses a text: the memory that is not kept is forgotten, and what was changed is
+//! links only.
+
+use std::collections::HashMap;
+
+use super::Engine;
+use super::EngineError;
+use super::reading::parse;
+use super::reading::stem_of;
+use super::recall::plain_id;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::format;
+use crate::index::Ask;
+use crate::index::Request;
+use crate::model::Change;
+use crate::model::Filter;
+use crate::model::Link;
+use crate::model::Memory;
+use crate::model::Patch;
+use crate::model::Stem;
+use crate::model::Visibility;
+
+/// One of two memories that contradict each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contender {
+    pub memory: Memory,
+    /// Its path below `files/`.
+    pub name: String,
+}
+
+/// Two memories that contradict each other, by their names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conflict {
+    pub pair: [Contender; 2],
+}
+
+impl Conflict {
+    /// The one that is not called `stem`; `None` if neither is.
+    fn other_than(&self, stem: &Stem) -> Option<&Contender> {
+        let [one, other] = &self.pair;
+        match (one.memory.stem == *stem, other.memory.stem == *stem) {
+            (true, _) => Some(other),
+            (_, true) => Some(one),
+            _ => None,
+        }
+    }
+}
+
+/// What became of a pair, or of all pairs of one memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// The memories that stay.
+    pub kept: Vec<Stem>,
+    /// The one that lies in the archive now.
+    pub forgotten: Option<Stem>,
+}
+
+/// The type of the links.
+const RELATION: &str = "conflicts-with";
+/// How often a change is made anew because somebody else was faster.
+const MAX_TRIES: usize = 16;
+
+impl Engine {
+    /// The pairs of live memories that contradict each other, each once.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn conflicts(&self) -> Result<Vec<Conflict>, EngineError> {
+        self.mending(|| self.conflicts_now())
+    }
+
+    fn conflicts_now(&self) -> Result<Vec<Conflict>, EngineError> {
+        let filter = Filter {
+            equals: vec![("links.type".to_owned(), RELATION.to_owned())],
+            visibility: Visibility::Everything,
+            ..Filter::default()
+        };
+        let request = Request {
+            ask: Ask::Everything,
+            filter: &filter,
+            now: self.clock.now(),
+            limit: usize::MAX / 2,
+            offset: 0,
+        };
+        let snapshot = self.snapshot()?;
+        let hits = snapshot.search(&request, &|_| None)?.hits;
+        if hits.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names = Names::of(snapshot.files().map(|(name, _)| name));
+        let mut read = HashMap::new();
+        let mut pairs: Vec<[String; 2]> = Vec::new();
+        for hit in hits {
+            let Some(contender) = self.contender(&hit.name)? else {
+                continue; // Gone since it was found.
+            };
+            for link in conflict_links(&contender.memory) {
+                if let Some(other) = names.called(&link.to).filter(|other| *other != hit.name) {
+                    let mut pair = [hit.name.clone(), other.to_owned()];
+                    pair.sort_unstable();
+                    pairs.push(pair);
+                }
+            }
+            read.insert(hit.name, contender);
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut conflicts = Vec::new();
+        for [one, other] in pairs {
+            for name in [&one, &other] {
+                if !read.contains_key(name)
+                    && let Some(contender) = self.contender(name)?
+                {
+                    read.insert(name.clone(), contender);
+                }
+            }
+            if let (Some(one), Some(other)) = (read.get(&one), read.get(&other)) {
+                let pair = [one.clone(), other.clone()];
+                conflicts.push(Conflict { pair });
+            }
+        }
+        Ok(conflicts)
+    }
+
+    /// The pairs that the memory called `id` is in; at least one.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Invalid`] if it contradicts no live memory.
+    pub fn conflicts_of(&self, id: &str) -> Result<Vec<Conflict>, EngineError> {
+        let (stem, _) = self.resolve(id)?;
+        let mut conflicts = self.conflicts()?;
+        conflicts.retain(|conflict| conflict.other_than(&stem).is_some());
+        if conflicts.is_empty() {
+            let short = stem.short();
+            return Err(EngineError::Invalid(format!(
+                "there is no such pair: `{short}` conflicts with no live memory"
+            )));
+        }
+        Ok(conflicts)
+    }
+
+    /// Keeps the memory called `keep` of the pair that the memory called `id` is in, which may be
+    /// the same; the other one is forgotten.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Invalid`] if the two are no pair, or if it is not clear which pair is meant;
+    /// nothing is changed then.
+    pub fn keep_one(&self, id: &str, keep: &str) -> Result<Resolved, EngineError> {
+        self.check_writable()?;
+        let conflicts = self.conflicts_of(id)?;
+        let (stem, _) = self.resolve(id)?;
+        let (kept, _) = self.resolve(keep)?;
+        let others: Vec<&Contender> = conflicts
+            .iter()
+            .filter_map(|conflict| conflict.other_than(&stem))
+            .collect();
+        let forgotten = if kept == stem {
+            let [other] = others.as_slice() else {
+                return Err(EngineError::Invalid(format!(
+                    "`{short}` conflicts with {} memories: say which of them goes, `memdir resolve THAT --keep {short}`",
+                    others.len(),
+                    short = stem.short()
+                )));
+            };
+            other.memory.stem.clone()
+        } else if others.iter().any(|other| other.memory.stem == kept) {
+            stem
+        } else {
+            return Err(EngineError::Invalid(format!(
+                "there is no such pair: `{}` does not conflict with `{}`",
+                stem.short(),
+                kept.short()
+            )));
+        };
+        // The link goes first: should this process end in between, the pair is still one.
+        self.unlink(&kept, &forgotten)?;
+        let moved = self.forget(forgotten.as_str())?;
+        Ok(Resolved {
+            kept: vec![kept],
+            forgotten: Some(moved.stem),
+        })
+    }
+
+    /// Keeps the memory called `id` and all that it contradicts.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Invalid`] if it contradicts no live memory.
+    pub fn keep_both(&self, id: &str) -> Result<Resolved, EngineError> {
+        self.check_writable()?;
+        let conflicts = self.conflicts_of(id)?;
+        let (stem, _) = self.resolve(id)?;
+        let mut kept = vec![stem.clone()];
+        for conflict in &conflicts {
+            let Some(other) = conflict.other_than(&stem) else {
+                continue;
+            };
+            self.unlink(&stem, &other.memory.stem)?;
+            self.unlink(&other.memory.stem, &stem)?;
+            kept.push(other.memory.stem.clone());
+        }
+        Ok(Resolved {
+            kept,
+            forgotten: None,
+        })
+    }
+
+    /// Takes the links of a conflict from the memory `stem` to `other`.
+    fn unlink(&self, stem: &Stem, other: &Stem) -> Result<(), EngineError> {
+        for _ in 0..MAX_TRIES {
+            let (name, version) = self.read(stem.as_str())?;
+            let mut links = parse(&version.entry, &version.bytes).links;
+            let before = links.len();
+            links.retain(|link| !(is_conflict(link) && is_called(other, &link.to)));
+            if links.len() == before {
+                return Ok(());
+            }
+            let change = Change {
+                links: match links.is_empty() {
+                    true => Patch::Clear,
+                    false => Patch::Set(links),
+                },
+                ..Change::default()
+            };
+            let bytes = format::edit(&version.bytes, &change)?;
+            if self.put(&name, &version, &bytes, "resolve")?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(EngineError::Invalid(format!(
+            "`{}` changes faster than it can be written",
+            stem.short()
+        )))
+    }
+
+    /// The memory in the file `name`; `None` if it is gone.
+    fn contender(&self, name: &str) -> Result<Option<Contender>, EngineError> {
+        match self.store.reader(Place::Files).read(name, u64::MAX) {
+            Ok(version) => Ok(Some(Contender {
+                memory: parse(&version.entry, &version.bytes),
+                name: name.to_owned(),
+            })),
+            Err(FilesError::Missing { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn is_conflict(link: &Link) -> bool {
+    link.relation.eq_ignore_ascii_case(RELATION)
+}
+
+fn conflict_links(memory: &Memory) -> impl Iterator<Item = &Link> {
+    memory.links.iter().filter(|link| is_conflict(link))
+}
+
+/// Whether `id`, as a link has it, names the memory `stem`.
+fn is_called(stem: &Stem, id: &str) -> bool {
+    let id = plain_id(id);
+    let id = id.rsplit('/').next().unwrap_or(&id);
+    id == plain_id(stem.as_str()) || id == stem.short()
+}
+
+/// The files of a store by what links call them.
+struct Names<'a> {
+    /// `None` where several are called so.
+    by_id: HashMap<String, Option<&'a str>>,
+}
+
+impl<'a> Names<'a> {
+    fn of(names: impl Iterator<Item = &'a str>) -> Names<'a> {
+        let mut by_id = HashMap::new();
+        for name in names {
+            let stem = stem_of(name);
+            let mut ids = vec![plain_id(stem.as_str()), stem.short().to_owned()];
+            ids.dedup();
+            for id in ids {
+                by_id
+                    .entry(id)
+                    .and_modify(|known| *known = None)
+                    .or_insert(Some(name));
+            }
+        }
+        Names { by_id }
+    }
+
+    fn called(&self, id: &str) -> Option<&'a str> {
+        let id = plain_id(id);
+        let id = id.rsplit('/').next().unwrap_or(&id);
+        self.by_id.get(id).copied().flatten()
+    }
+}

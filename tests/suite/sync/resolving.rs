@@ -1,0 +1,156 @@
+//! Memories that contradict each other are shown, and decided between: by `resolve`.
+
+use serde_json::Value;
+
+use super::Git;
+use super::machines::Machines;
+use super::machines::edit;
+use super::machines::failure;
+use super::machines::texts;
+use crate::program::Home;
+
+/// Two machines that wrote different days into one memory; the ids of the pair.
+fn at_odds() -> (Machines, String, String) {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let id = one.remember(&["--agent", "planner", "We meet on Monday."]);
+    machines.settle();
+    edit(one, &id, "Monday", "Tuesday");
+    edit(two, &id, "Monday", "Friday");
+    machines.settle();
+    let pair = pairs(one);
+    let ids = |at: usize| pair[0][at]["id"].as_str().unwrap().to_owned();
+    let other = if ids(0) == id { ids(1) } else { ids(0) };
+    (machines, id, other)
+}
+
+fn pairs(home: &Home) -> Vec<Value> {
+    let said = home.run(&["resolve", "--json"]).json();
+    said["conflicts"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_pair_is_listed_once_with_what_tells_the_two_apart() {
+    let (machines, id, other) = at_odds();
+    let home = &machines.homes[0];
+    let pairs = pairs(home);
+    assert_eq!(pairs.len(), 1, "{pairs:?}");
+    let mut ids: Vec<&str> = (0..2)
+        .map(|at| pairs[0][at]["id"].as_str().unwrap())
+        .collect();
+    ids.sort_unstable();
+    let mut expected = [id.as_str(), other.as_str()];
+    expected.sort_unstable();
+    assert_eq!(ids, expected);
+    for side in pairs[0].as_array().unwrap() {
+        assert_eq!(side["agent"], "planner");
+        assert!(side["timestamp"].is_string());
+    }
+    let shown = home.run(&["resolve"]).done();
+    for part in ["on Tuesday.", "on Friday.", &id, &other, "planner"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(home.run(&["status", "--json"]).json()["conflicts"], 1);
+    let status = home.run(&["status"]).text();
+    assert!(status.contains("1 conflict: memdir resolve"), "{status}");
+}
+
+#[test]
+fn the_one_that_is_kept_stays_and_the_other_is_forgotten_everywhere() {
+    let (machines, id, other) = at_odds();
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let said = one
+        .run(&["resolve", &id, "--keep", &other, "--json"])
+        .json();
+    assert_eq!(said["kept"][0]["id"], other.as_str());
+    assert_eq!(said["forgotten"]["id"], id.as_str());
+    Git::of(one).assert_sound();
+    let all = machines.settle();
+    assert_eq!(all.len(), 2, "{all:?}");
+    for home in [one, two] {
+        assert_eq!(pairs(home), Vec::<Value>::new());
+        assert!(!home.text_of(&other).contains("conflicts-with"));
+        assert_eq!(home.run(&["status", "--json"]).json()["conflicts"], 0);
+    }
+    assert!(
+        all.iter()
+            .any(|(name, _)| name.starts_with("archive/") && name.contains(&id))
+    );
+    // It kept its link, so both are a pair again if it comes back.
+    two.run(&["restore", &id]).done();
+    assert_eq!(pairs(two).len(), 1);
+}
+
+#[test]
+fn a_pair_may_be_named_by_the_one_that_stays() {
+    let (machines, id, other) = at_odds();
+    let home = &machines.homes[0];
+    home.run(&["resolve", &id, "--keep", &id]).done();
+    assert!(pairs(home).is_empty());
+    assert!(home.text_of(&id).contains("We meet"));
+    assert!(home.run(&["recall", &other]).code != 0);
+}
+
+#[test]
+fn both_may_stay_and_only_the_lines_of_their_links_go() {
+    let (machines, id, other) = at_odds();
+    let home = &machines.homes[0];
+    home.run(&[
+        "update",
+        &id,
+        "--link",
+        &format!("{other}:conflicts-with"),
+        "--link",
+        &format!("{other}:about"),
+    ])
+    .done();
+    let before = [home.text_of(&id), home.text_of(&other)];
+    let said = home.run(&["resolve", &other, "--both", "--json"]).json();
+    assert_eq!(said["kept"].as_array().unwrap().len(), 2);
+    assert_eq!(said["forgotten"], Value::Null);
+    let after = [home.text_of(&id), home.text_of(&other)];
+    assert!(after[0].contains("type: about"), "{}", after[0]);
+    for (before, after) in before.iter().zip(&after) {
+        assert!(!after.contains("conflicts-with"), "{after}");
+        let mut lines = before.lines();
+        let is_kept = |line: &str| lines.any(|known| known == line);
+        assert!(
+            after
+                .lines()
+                .filter(|line| !line.contains("links"))
+                .all(is_kept),
+            "{after}"
+        );
+    }
+    machines.settle();
+    assert!(pairs(&machines.homes[1]).is_empty());
+    assert_eq!(texts(home).len(), 2);
+}
+
+#[test]
+fn what_is_no_pair_is_an_error_and_nothing_is_changed() {
+    let (machines, id, _) = at_odds();
+    let home = &machines.homes[0];
+    let third = home.remember(&["Something else."]);
+    let before = texts(home);
+    for arguments in [
+        &["resolve", &third, "--both"][..],
+        &["resolve", &third][..],
+        &["resolve", &third, "--keep", &id][..],
+        &["resolve", &id, "--keep", &third][..],
+    ] {
+        let said = failure(&home.run(arguments));
+        assert!(
+            said.contains("there is no such pair"),
+            "{arguments:?}: {said}"
+        );
+    }
+    let said = failure(&home.run(&["resolve", "nope1234", "--both"]));
+    assert!(said.contains("no memory is called"), "{said}");
+    assert_eq!(texts(home), before);
+    assert_eq!(pairs(home).len(), 1);
+}
