@@ -112,6 +112,14 @@ in the history.")]
 
 Nothing is lost: `restore` brings the forgotten one back, `undo` both as they were.")]
     Resolve(Resolve),
+    /// Take memories away for good, live and forgotten ones; `forget` is what you want otherwise
+    #[command(after_help = "Examples:
+  memdir purge 1f3a9c02                         asks before it does it
+  memdir purge 1f3a9c02 4be01c9a --yes
+
+No machine brings a purged memory back. Its text stays in the commits that hold it, here, on the
+remote and in every copy: `memdir log ID` shows them. A password that was in it must be changed.")]
+    Purge(Purge),
     /// Show what happened, newest first: to the store, or to one memory
     #[command(after_help = "Examples:
   memdir log -n 10                              the last ten changes
@@ -441,6 +449,15 @@ pub(super) struct Resolve {
     /// Both stay
     #[arg(long, requires = "id")]
     pub both: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Purge {
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
 }
 
 #[derive(Debug, ClapArgs)]

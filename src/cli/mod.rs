@@ -13,6 +13,7 @@ mod find;
 mod history;
 mod maintain;
 mod output;
+mod purge;
 mod resolve;
 mod setup;
 mod sync;
@@ -163,6 +164,7 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Edit(command) => edit::edit(&mut context, &command),
         Command::Forget(command) => write::forget(&mut context, &command),
         Command::Restore(command) => write::restore(&mut context, &command),
+        Command::Purge(command) => purge::purge(&mut context, &command),
         Command::Resolve(command) => resolve::resolve(&mut context, &command),
         Command::Reindex(command) => maintain::reindex(&mut context, &command),
         Command::Status => maintain::status(&mut context),

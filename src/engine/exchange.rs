@@ -103,6 +103,10 @@ impl Engine {
                 known.add(&parse(&version.entry, &version.bytes));
             }
         }
+        let purged = self.store.purged()?;
+        known
+            .stems
+            .extend(purged.iter().map(|stem| Stem::from_file_name(stem)));
         let archive = self.store.reader(Place::Archive);
         for entry in self.store.list(Place::Archive)?.entries {
             known.stems.insert(stem_of(&entry.name));

@@ -1,5 +1,6 @@
 //! Proves that every file is sound, and indexed as it is.
 
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::collections::HashSet;
 
@@ -72,6 +73,10 @@ impl Engine {
         let mut findings = self.unseen_texts()?;
         findings.extend(live.both(&archived));
         findings.extend(dangling(&live, &archived));
+        let purged = self.store.purged()?;
+        for seen in [&live, &archived] {
+            findings.extend(seen.purged(&purged));
+        }
         findings.extend(live.findings);
         findings.extend(archived.findings);
         findings.sort_by(|a, b| a.file.cmp(&b.file));
@@ -227,6 +232,17 @@ impl Seen {
                 key,
                 to: to.clone(),
             }));
+    }
+
+    /// The files of memories that were `purged`, and are there all the same.
+    fn purged(&self, purged: &BTreeSet<String>) -> Vec<Finding> {
+        let is_back = |name: &&String| purged.contains(stem_of(name).as_str());
+        let back = self.hashes.keys().filter(is_back);
+        back.map(|name| Finding {
+            file: self.place.path_of(name),
+            problem: Problem::Purged,
+        })
+        .collect()
     }
 
     /// The memories that are live and `archived` at once: neither can be moved.

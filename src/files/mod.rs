@@ -37,6 +37,7 @@ pub use store::Replaced;
 pub use store::Store;
 pub use store::Version;
 pub use store::digest;
+pub use store::tombstone_of;
 
 use std::io;
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! The store's folders and what is done to the files in them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::fs::File;
 use std::io;
@@ -82,6 +83,14 @@ pub struct Leftover {
 /// Lock files that editing processes share; more than processes that edit at one moment.
 const LOCK_SHARDS: u128 = 64;
 
+/// Where it is noted which memories were purged.
+const TOMBSTONES: &str = "tombstones";
+
+/// The path, below the store's folder, of the word that the memory `stem` was purged.
+pub fn tombstone_of(stem: &str) -> String {
+    format!("{TOMBSTONES}/{stem}")
+}
+
 /// After this time a temporary file is a leftover even on a system without locks.
 const TEMP_LIFETIME: std::time::Duration = std::time::Duration::from_secs(36 * 3600);
 
@@ -161,6 +170,28 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Listing::default()),
             other => other.at("list", &folder),
         }
+    }
+
+    /// The stems of the memories that were purged: each has a file in `tombstones/`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder exists and cannot be read.
+    pub fn purged(&self) -> Result<BTreeSet<String>, FilesError> {
+        let folder = self.root.join(TOMBSTONES);
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+            other => other.at("list", &folder)?,
+        };
+        let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
+        let names: io::Result<Vec<Option<String>>> = names.collect();
+        let is_stem = |name: &String| !name.starts_with('.');
+        Ok(names
+            .at("list", &folder)?
+            .into_iter()
+            .flatten()
+            .filter(is_stem)
+            .collect())
     }
 
     /// Whether a file of the memory folder ends with the eight hex digits `handle`. Looks at a

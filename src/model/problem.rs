@@ -45,6 +45,8 @@ pub enum Problem {
     PartlyIndexed {
         bytes: u64,
     },
+    /// The memory was purged; somebody has put its file back.
+    Purged,
     /// Not a readable regular file: what it is instead.
     NotReadable(String),
 }
@@ -73,6 +75,7 @@ impl Problem {
             Problem::DanglingReference { .. } => "dangling-reference",
             Problem::Leftover => "leftover",
             Problem::PartlyIndexed { .. } => "partly-indexed",
+            Problem::Purged => "was-purged",
             Problem::NotReadable(_) => "not-readable",
         }
     }
@@ -123,6 +126,9 @@ impl Problem {
             }
             Problem::PartlyIndexed { .. } => {
                 "Split the memory; what lies beyond the first MiB is kept but not searched."
+            }
+            Problem::Purged => {
+                "`memdir purge` takes it away again, as a sync with another machine does; under another name it stays."
             }
             Problem::NotReadable(_) => {
                 "Only regular files are memories; move it elsewhere or mend its permissions."
@@ -187,6 +193,7 @@ impl fmt::Display for Problem {
                     "the file has {bytes} bytes; only the first MiB is searched"
                 )
             }
+            Problem::Purged => f.write_str("the memory was purged"),
             Problem::NotReadable(what) => f.write_str(what),
         }
     }

@@ -11,6 +11,7 @@ use super::message::Reason;
 use super::message::Told;
 use super::message::message;
 use super::pending::Pending;
+use super::plan::place_of;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::reading::parse;
@@ -20,6 +21,7 @@ use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::files::Version;
+use crate::files::tombstone_of;
 use crate::format::is_memory_name;
 use crate::git::Id;
 use crate::git::Owner;
@@ -315,15 +317,18 @@ impl Engine {
         trees: &mut Trees<'_>,
         differences: &mut Vec<Difference>,
     ) -> Result<(), EngineError> {
-        let path = "memdir.toml";
-        let before = trees.file(path)?;
-        let after = self.bytes_at(path)?.map(|bytes| Id::of_text(&bytes));
-        if before != after && after.is_some() {
-            differences.push(Difference {
-                path: path.to_owned(),
-                before,
-                after,
-            });
+        let purged = self.store.purged()?;
+        let tombstones = purged.iter().map(|stem| tombstone_of(stem));
+        for path in std::iter::once("memdir.toml".to_owned()).chain(tombstones) {
+            let before = trees.file(&path)?;
+            let after = self.bytes_at(&path)?.map(|bytes| Id::of_text(&bytes));
+            if before != after && after.is_some() {
+                differences.push(Difference {
+                    path,
+                    before,
+                    after,
+                });
+            }
         }
         Ok(())
     }
@@ -403,6 +408,7 @@ pub(super) fn stamped(path: &str, entry: &Entry) -> Stamped {
 fn told(differences: &[Difference]) -> Vec<Told> {
     let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let is_archived = |path: &str| path.starts_with("archive/");
+    let is_other = |path: &str| place_of(path).is_none();
     let mut gone: HashMap<String, &Difference> = differences
         .iter()
         .filter(|difference| difference.after.is_none())
@@ -412,8 +418,8 @@ fn told(differences: &[Difference]) -> Vec<Told> {
     for difference in differences {
         let path = &difference.path;
         let deed = match (difference.before, difference.after) {
-            (None, Some(_)) if !path.contains('/') => Deed::AddOther,
-            _ if !path.contains('/') => Deed::ChangeOther,
+            (None, Some(_)) if is_other(path) => Deed::AddOther,
+            _ if is_other(path) => Deed::ChangeOther,
             (_, None) => continue,
             (Some(_), Some(_)) => Deed::Change,
             (None, Some(_)) => match gone.remove(&file_of(path)) {

@@ -256,11 +256,17 @@ impl Engine {
         {
             return Ok(Pulled::Paused(format!("on the remote {reason}")));
         }
+        let tombstones = repository.trees(head)?.files_below("tombstones")?;
+        let purged = tombstones
+            .into_iter()
+            .filter_map(|(path, _)| Some(path.strip_prefix("tombstones/")?.to_owned()))
+            .collect();
         let sources = Commits {
             repository,
             base,
             head,
             tip,
+            purged,
         };
         let plan = unite::plan(&ours, &theirs, &sources)?;
         self.carry_out(&sources, remote, plan, moved)
@@ -274,21 +280,19 @@ impl Engine {
             base,
             head,
             tip,
+            ..
         }: &Commits<'_>,
         remote: &Remote,
         plan: Plan,
         moved: &mut Moved,
     ) -> Result<Pulled, EngineError> {
-        let commit = match head {
+        let commit = match head.filter(|head| base != Some(*head)) {
             // Nothing happened here since: what the remote has is what will be here.
-            None => tip,
-            Some(head) if base == Some(head) => tip,
-            Some(head) => {
-                let Some(commit) = self.merge_commit(repository, head, tip, &plan)? else {
-                    return Ok(Pulled::Again);
-                };
-                commit
-            }
+            None => self.without_buried(repository, tip, &plan)?,
+            Some(head) => self.merge_commit(repository, head, tip, &plan)?,
+        };
+        let Some(commit) = commit else {
+            return Ok(Pulled::Again);
         };
         if let Some(head) = head {
             let at = self.clock.now().format("%Y%m%dT%H%M%S%3f");
@@ -307,6 +311,33 @@ impl Engine {
         moved.pulled += plan.steps.len();
         moved.conflicts.extend(plan.conflicts);
         Ok(Pulled::Done)
+    }
+
+    /// The remote's commit, or one after it that holds no file of a purged memory.
+    fn without_buried(
+        &self,
+        repository: &Repository,
+        tip: Id,
+        plan: &Plan,
+    ) -> Result<Option<Id>, EngineError> {
+        let (Some(git), false) = (&self.git, plan.buried.is_empty()) else {
+            return Ok(Some(tip));
+        };
+        let changes: Vec<(String, Option<Id>)> = plan
+            .buried
+            .iter()
+            .map(|path| (path.clone(), None))
+            .collect();
+        let message = "Take away memories that were purged\n\nTool: sync\n";
+        let author = repository.author(&git.user, self.clock.now().timestamp());
+        Ok(repository.commit(
+            &mut repository.trees(Some(tip))?,
+            &[tip],
+            &changes,
+            &mut |_, _| Ok(None),
+            message,
+            &author,
+        )?)
     }
 
     fn merge_commit(
@@ -565,11 +596,17 @@ struct Commits<'a> {
     base: Option<Id>,
     head: Option<Id>,
     tip: Id,
+    /// Stems of memories that were purged, as the newest commit here says.
+    purged: BTreeSet<String>,
 }
 
 impl Sources for Commits<'_> {
     fn text(&self, id: Id) -> Result<Vec<u8>, EngineError> {
         Ok(self.repository.text(id)?)
+    }
+
+    fn is_purged(&self, stem: &str) -> bool {
+        self.purged.contains(stem)
     }
 
     fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError> {

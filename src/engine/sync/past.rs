@@ -119,6 +119,8 @@ pub enum PastError {
         commit: String,
         reasons: Vec<String>,
     },
+    #[error("`{0}` was purged: nothing brings it back")]
+    Purged(String),
     #[error("nothing can be committed at present: {0}")]
     Paused(String),
 }
@@ -151,6 +153,11 @@ impl PastError {
             PastError::NotUndone { .. } => {
                 "Nothing was changed. `memdir diff ID COMMIT` compares, `memdir restore ID@COMMIT` brings one memory's text back."
             }
+            PastError::Purged(id) => {
+                return Some(format!(
+                    "`memdir log {id}` shows the commits that hold its text."
+                ));
+            }
             PastError::Paused(_) => "Nothing was changed. Try again when that is over.",
         };
         Some(hint.to_owned())
@@ -158,7 +165,7 @@ impl PastError {
 }
 
 /// What of a store can be in its history.
-const STORE: [&str; 3] = ["files", "archive", "memdir.toml"];
+const STORE: [&str; 4] = ["files", "archive", "memdir.toml", "tombstones"];
 /// Where memories lie.
 pub(super) const FOLDERS: [&str; 2] = ["files", "archive"];
 

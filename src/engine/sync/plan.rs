@@ -257,6 +257,9 @@ impl Planner<'_> {
                 operations: Vec::new(),
             });
         }
+        if self.engine.is_purged(&self.stem)? {
+            return Ok(Decided::Refuse("was purged: nothing brings it back"));
+        }
         let bytes = self.history.repository.text(*text)?;
         Ok(Decided::Do {
             file: path.clone(),

@@ -149,6 +149,9 @@ impl Engine {
         let mut plan_now = || {
             let mut plan = Plan::default();
             match self.present(&stem)? {
+                None if self.is_purged(&stem)? => {
+                    return Err(PastError::Purged(stem.short().to_owned()).into());
+                }
                 None => plan.operations.push(Operation::Add {
                     place: Place::Files,
                     name: then.clone(),
@@ -432,7 +435,7 @@ impl Engine {
     }
 
     /// Commits the files `names`; `None` if git was at work, and they wait for the next commit.
-    fn commit_as(
+    pub(super) fn commit_as(
         &self,
         names: BTreeSet<String>,
         user: &str,

@@ -21,6 +21,8 @@ pub(super) struct Plan {
     pub steps: Vec<Step>,
     /// Stems of memories that both sides changed in ways that exclude each other.
     pub conflicts: Vec<String>,
+    /// Files of purged memories that the other side holds: they are to be in no commit of both.
+    pub buried: Vec<String>,
 }
 
 /// One file of the local side.
@@ -43,6 +45,8 @@ pub(super) trait Sources {
     /// When the local side, or the other one, last changed a file of the memory `stem`; in seconds
     /// since 1970.
     fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError>;
+    /// Whether the local side says that the memory `stem` was purged.
+    fn is_purged(&self, stem: &str) -> bool;
 }
 
 /// Where a file lies, and what it holds.
@@ -59,11 +63,9 @@ pub(super) fn plan(
     let mut plan = Plan::default();
     for (stem, theirs) in by_stem(remote) {
         let ours = local.get(stem).map_or(&[][..], Vec::as_slice);
-        if ours
-            .iter()
-            .chain(&theirs)
-            .any(|change| is_tombstone(change))
-        {
+        let is_there = theirs.iter().any(|change| change.after.is_some());
+        let mut all = ours.iter().chain(&theirs);
+        if all.any(|change| is_tombstone(change)) || is_there && sources.is_purged(stem) {
             bury(ours, &theirs, &mut plan);
         } else if ours.is_empty() {
             let steps = theirs.iter().map(|change| Step {
@@ -110,6 +112,9 @@ fn bury(ours: &[&PathChange], theirs: &[&PathChange], plan: &mut Plan) {
         .filter(|change| ours_at(&change.path).is_none())
     {
         let after = change.after.filter(|_| is_tombstone(change));
+        if change.after != after {
+            plan.buried.push(change.path.clone());
+        }
         if change.before != after {
             plan.steps.push(Step {
                 path: change.path.clone(),

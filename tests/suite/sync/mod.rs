@@ -4,6 +4,7 @@ mod commits;
 mod exchange;
 mod machines;
 mod past;
+mod purging;
 mod repository;
 mod resolving;
 mod undoing;

@@ -1,0 +1,114 @@
+//! The command that takes memories away for good.
+
+use std::io::IsTerminal;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::Context;
+use super::Outcome;
+use super::args::Purge;
+use super::fail::Failure;
+use super::output::ID;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::Purged;
+use crate::engine::Recalled;
+
+pub(super) fn purge(context: &mut Context, command: &Purge) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    if engine.is_read_only() {
+        return Err(EngineError::ReadOnly(engine.root().to_owned()).into());
+    }
+    if !command.yes && !is_confirmed(context, &engine, &command.ids)? {
+        context.output.line("nothing was purged")?;
+        return Ok(Outcome::Nothing);
+    }
+    let (mut purged, mut failed) = (Vec::new(), Vec::new());
+    for id in &command.ids {
+        match engine.purge(id) {
+            Ok(one) => {
+                if !context.output.json {
+                    let short = one.stem.short();
+                    context.output.line(format!("purged {ID}{short}{ID:#}"))?;
+                }
+                purged.push(one);
+            }
+            Err(error) => {
+                let failure = Failure::from(error);
+                failed.push(json!({"id": id, "error": failure.what.clone()}));
+                if !context.output.json {
+                    context.output.error(&failure);
+                }
+            }
+        }
+    }
+    let all_purged = failed.is_empty();
+    if context.output.json {
+        let purged: Vec<Value> = purged.iter().map(as_json).collect();
+        context
+            .output
+            .json(&json!({"purged": purged, "errors": failed}))?;
+    } else {
+        warn_of_history(context, &purged)?;
+    }
+    super::after_writing(context, &engine)?;
+    Ok(if all_purged {
+        Outcome::Done
+    } else {
+        Outcome::Failed
+    })
+}
+
+/// Shows what would be purged and asks; without a terminal nobody can answer.
+fn is_confirmed(context: &mut Context, engine: &Engine, ids: &[String]) -> Result<bool, Failure> {
+    if context.output.json || !std::io::stdin().is_terminal() {
+        return Err(Failure::new(
+            "what is purged cannot be restored, and nobody can be asked here",
+        )
+        .hint("Say --yes if that is meant; `memdir forget ID` can be taken back."));
+    }
+    for id in ids {
+        let stem = engine.resolve_for_purging(id)?;
+        let headline = match engine.recall(&[stem.as_str().to_owned()]).pop() {
+            Some(Recalled::Found { memory, .. }) => memory.headline().to_owned(),
+            _ => "(forgotten)".to_owned(),
+        };
+        let headline = context.output.shown(&headline);
+        context
+            .output
+            .note(format!("{}  {headline}", stem.as_str()));
+    }
+    context
+        .output
+        .note("Take this away for good? It cannot be restored. [y/N]");
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::new("cannot read the answer").because(error))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Says what purging does not do.
+fn warn_of_history(context: &mut Context, purged: &[Purged]) -> Result<(), Failure> {
+    let Some(one) = purged.iter().find(|one| one.is_in_history) else {
+        return Ok(());
+    };
+    let output = &mut context.output;
+    output.line("The text is still in the git history of this store, and of every remote and copy that has its commits.")?;
+    output.line(format!(
+        "`memdir log {stem}` shows the commits; `memdir git log --all --stat -- '*{stem}.md'` those of all branches.",
+        stem = one.stem
+    ))?;
+    Ok(())
+}
+
+fn as_json(purged: &Purged) -> Value {
+    json!({
+        "id": purged.stem.short(),
+        "stem": purged.stem.as_str(),
+        "files": purged.files,
+        "commit": purged.commit,
+        "in_history": purged.is_in_history,
+    })
+}
