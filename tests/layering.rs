@@ -33,7 +33,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("dialect", &["model", "engine"]),
     ("mcp", &["engine", "dialect"]),
-    ("config", &["model", "words", "git"]),
+    ("config", &["model", "words", "secrets", "git"]),
     (
         "cli",
         &[

@@ -120,6 +120,20 @@ Nothing is lost: `restore` brings the forgotten one back, `undo` both as they we
 No machine brings a purged memory back. Its text stays in the commits that hold it, here, on the
 remote and in every copy: `memdir log ID` shows them. A password that was in it must be changed.")]
     Purge(Purge),
+    /// Say that memories may hold the credentials they hold now, also on other machines
+    #[command(after_help = "Examples:
+  memdir allow 1f3a9c02                         commit and send it all the same
+
+Where a store has a remote, a memory that holds a credential is not committed; `memdir status` names
+it. The memory's file notes what may stand in it, under `secrets_allowed`, by a fingerprint: another
+credential in the same memory holds it back again.")]
+    Allow(Ids),
+    /// Replace the credentials in memories
+    #[command(after_help = "Examples:
+  memdir redact 1f3a9c02                        write [redacted: a GitHub token] in its place
+
+What was committed before stays in the history: make such credentials invalid.")]
+    Redact(Ids),
     /// Show what happened, newest first: to the store, or to one memory
     #[command(after_help = "Examples:
   memdir log -n 10                              the last ten changes

@@ -68,13 +68,12 @@ pub(super) fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Fai
     let id = engine.shown_id(&saved.memory.stem);
     let output = &mut context.output;
     if output.json {
-        output.json(&serde_json::json!({
-            "id": id, "stem": saved.memory.stem.as_str(), "changed": saved.changed,
-        }))?;
+        output.json(&super::write::edited_json(&saved, &id))?;
     } else {
         let what = if saved.changed { "saved" } else { "unchanged" };
         output.line(format!("{what} {ID}{id}{ID:#}"))?;
     }
+    context.output.warnings(&saved.screened);
     super::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }

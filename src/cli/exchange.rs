@@ -42,15 +42,26 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
         dry_run: command.dry_run,
     };
     let output = &mut context.output;
-    let (mut pairs, mut failures) = (Vec::new(), Vec::new());
+    let (mut pairs, mut failures, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
     let (mut added, mut known) = (0_usize, 0_usize);
     engine.import(memories, options, &mut |imported| {
         bar.inc(1);
         match imported {
-            Imported::Added { source_id, stem } => {
+            Imported::Added {
+                source_id,
+                stem,
+                screened,
+            } => {
                 added += 1;
                 let id = stem.map(|stem| engine.shown_id(&stem));
-                pairs.push(json!({"source_id": source_id, "id": id}));
+                let mut pair = json!({"source_id": source_id, "id": id});
+                let found = screened.warnings();
+                if !found.is_empty() {
+                    pair["warnings"] = json!(found);
+                }
+                pairs.push(pair);
+                let id = id.unwrap_or_default();
+                warnings.extend(found.into_iter().map(|found| format!("{id}: {found}")));
             }
             Imported::Known { source_id, stem } => {
                 known += 1;
@@ -62,6 +73,9 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
         }
     })?;
     bar.finish_and_clear();
+    for warning in warnings {
+        output.note(format!("warning: {warning}"));
+    }
     for (source, reason) in &failures {
         let said = if reason.contains(source.as_str()) {
             reason.clone()

@@ -17,6 +17,7 @@ use super::output::Output;
 use crate::engine::EngineError;
 use crate::engine::Finding;
 use crate::engine::GitStatus;
+use crate::engine::HeldBack;
 use crate::engine::Leader;
 
 /// A bar on standard error; hidden where nobody looks.
@@ -131,6 +132,7 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
     }
     rows.extend(git_rows(&git, now));
     for (name, value) in rows {
+        let value = output.shown(&value);
         output.line(format!("{BOLD}{name:>9}{BOLD:#}  {value}"))?;
     }
     show_findings(output, &status.findings)?;
@@ -207,7 +209,7 @@ fn git_rows(
     git: &Result<GitStatus, EngineError>,
     now: DateTime<Utc>,
 ) -> Vec<(&'static str, String)> {
-    let (branch, newest, obstacle, remote) = match git {
+    let (branch, newest, obstacle, remote, held_back) = match git {
         Err(error) => return vec![("git", error.to_string())],
         Ok(GitStatus::Off(why)) => return vec![("git", format!("off: {why}"))],
         Ok(GitStatus::On {
@@ -215,7 +217,8 @@ fn git_rows(
             newest,
             obstacle,
             remote,
-        }) => (branch, newest, obstacle, remote),
+            held_back,
+        }) => (branch, newest, obstacle, remote, held_back),
     };
     let committed = match newest {
         Some((id, at)) => format!("{id} on {branch}, {}", ago(now, *at)),
@@ -225,6 +228,7 @@ fn git_rows(
     if let Some(obstacle) = obstacle {
         rows.push(("paused", obstacle.clone()));
     }
+    rows.extend(held_back.iter().map(|one| ("held back", one.to_string())));
     let Some(remote) = remote else { return rows };
     rows.push((
         "remote",
@@ -261,12 +265,14 @@ fn git_json(git: &Result<GitStatus, EngineError>) -> serde_json::Value {
             newest,
             obstacle,
             remote,
+            held_back,
         }) => json!({
             "on": true,
             "branch": branch,
             "commit": newest.as_ref().map(|(id, _)| id),
             "committed_at": newest.as_ref().map(|(_, at)| at),
             "obstacle": obstacle,
+            "held_back": held_back_json(held_back),
             "remote": remote.as_ref().map(|remote| json!({
                 "address": remote.address,
                 "means": remote.means,
@@ -278,6 +284,14 @@ fn git_json(git: &Result<GitStatus, EngineError>) -> serde_json::Value {
             })),
         }),
     }
+}
+
+/// What is not committed because of the credentials it holds, for scripts.
+pub(super) fn held_back_json(held_back: &[HeldBack]) -> Value {
+    held_back
+        .iter()
+        .map(|one| json!({"file": one.file, "kind": one.kind, "line": one.line}))
+        .collect()
 }
 
 /// How long ago a moment in seconds since 1970 was, for people.

@@ -15,6 +15,7 @@ mod maintain;
 mod output;
 mod purge;
 mod resolve;
+mod secrets;
 mod setup;
 mod sync;
 mod when;
@@ -168,6 +169,8 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Resolve(command) => resolve::resolve(&mut context, &command),
         Command::Reindex(command) => maintain::reindex(&mut context, &command),
         Command::Status => maintain::status(&mut context),
+        Command::Allow(command) => secrets::allow(&mut context, &command),
+        Command::Redact(command) => secrets::redact(&mut context, &command),
         Command::Log(command) => history::log(&mut context, &command),
         Command::Diff(command) => history::diff(&mut context, &command),
         Command::Undo(command) => history::undo(&mut context, &command),
@@ -219,6 +222,7 @@ fn after_writing(context: &mut Context, engine: &Engine) -> Result<(), Failure> 
     if let Err(error) = engine.commit_if_alone() {
         tracing::warn!("nothing was committed: {error}");
     }
+    context.output.held_back(&engine.last_held_back());
     Ok(())
 }
 
@@ -263,6 +267,7 @@ impl Context {
                 interval: config.sync_interval.value,
                 remote: config.remote.value.clone(),
             }),
+            secrets: config.secrets.value,
         };
         Ok(Engine::open(options, Box::new(SystemClock))?)
     }

@@ -20,6 +20,8 @@ use chrono::Utc;
 use serde_json::Value;
 
 use super::fail::Failure;
+use crate::engine::HeldBack;
+use crate::engine::Screened;
 
 /// When colours are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -165,6 +167,23 @@ impl Output {
     /// Says something to the person beside the answer.
     pub fn note(&self, text: impl AsRef<str>) {
         let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
+    }
+
+    /// Tells of the credentials in what was written, a line each.
+    pub fn warnings(&self, screened: &Screened) {
+        for warning in screened.warnings() {
+            self.note(format!("warning: {warning}"));
+        }
+    }
+
+    /// Tells what is not committed because of the credentials it holds, a line each.
+    pub fn held_back(&self, held_back: &[HeldBack]) {
+        for one in held_back {
+            self.note(format!("not committed: {}", visible(&one.to_string())));
+        }
+        if !held_back.is_empty() {
+            self.note("`memdir redact ID` takes it out of the memory; `memdir allow ID` says that it may be sent.");
+        }
     }
 
     /// Shows an error: to people, and with `--json` to the script too.

@@ -29,6 +29,7 @@ const SETTINGS: &str = "\
 # namespace = \"project\"     # of new memories: \"project\", \"global\", or a name
 # limit = 25                # hits of a search
 # git = true                # keep a history, and go to other machines with `memdir sync`
+# secrets = \"warn\"          # credentials in what is written: \"off\", \"warn\", \"redact\", \"refuse\"
 ";
 
 pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Failure> {
@@ -59,7 +60,7 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
         Some(address) => {
             let engine = context.open_at(&folder)?;
             let exchanged = super::sync::set_up(context, &engine, address, command.allow_local)?;
-            Some(exchanged)
+            Some((engine, exchanged))
         }
     };
     if !folder.join("memdir.toml").exists() {
@@ -89,8 +90,8 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
         if output.is_terminal {
             output.note("Write to it:  memdir remember --topics a,b 'TEXT'\nServe agents: claude mcp add --scope user memdir -- memdir mcp");
         }
-        if let Some(exchanged) = exchanged {
-            return super::sync::show(context, &exchanged);
+        if let Some((engine, exchanged)) = exchanged {
+            return super::sync::show(context, &engine, &exchanged);
         }
     }
     Ok(Outcome::Done)

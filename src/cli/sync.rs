@@ -9,6 +9,7 @@ use super::Context;
 use super::Outcome;
 use super::args::Sync;
 use super::fail::Failure;
+use super::maintain::held_back_json;
 use crate::engine::Accept;
 use crate::engine::Engine;
 use crate::engine::EngineError;
@@ -34,7 +35,7 @@ pub(super) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Fai
             patiently(|| engine.come_into_step(accept, &|| false))?
         }
     };
-    show(context, &exchanged)
+    show(context, &engine, &exchanged)
 }
 
 /// Tries again, for some seconds, while another process is at it: a server is done soon, and one
@@ -65,7 +66,12 @@ pub(super) fn set_up(
 }
 
 /// Says how it ended.
-pub(super) fn show(context: &mut Context, exchanged: &Exchanged) -> Result<Outcome, Failure> {
+pub(super) fn show(
+    context: &mut Context,
+    engine: &Engine,
+    exchanged: &Exchanged,
+) -> Result<Outcome, Failure> {
+    let held_back = engine.held_back()?;
     let (state, text, outcome) = match exchanged {
         Exchanged::InStep(moved) => (
             "in-step",
@@ -103,7 +109,8 @@ pub(super) fn show(context: &mut Context, exchanged: &Exchanged) -> Result<Outco
     };
     let output = &mut context.output;
     if output.json {
-        let mut document = json!({"state": state});
+        let held_back = held_back_json(&held_back);
+        let mut document = json!({"state": state, "held_back": held_back});
         match exchanged {
             Exchanged::InStep(moved) => {
                 document["pulled"] = json!(moved.pulled);
@@ -125,6 +132,8 @@ pub(super) fn show(context: &mut Context, exchanged: &Exchanged) -> Result<Outco
                 ))?;
             }
         }
+        output.flush()?;
+        output.held_back(&held_back);
     }
     Ok(outcome)
 }

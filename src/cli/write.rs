@@ -15,6 +15,7 @@ use super::output::ID;
 use super::when;
 use super::when::Direction;
 use crate::dialect::core;
+use crate::engine::Edited;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Moved;
@@ -83,6 +84,7 @@ pub(super) fn remember(context: &mut Context, command: Remember) -> Result<Outco
             output.note(format!("remembered in {}", path.display()));
         }
     }
+    context.output.warnings(&remembered.screened);
     super::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
@@ -114,9 +116,7 @@ pub(super) fn update(context: &mut Context, command: Update) -> Result<Outcome, 
     let id = engine.shown_id(&edited.memory.stem);
     let output = &mut context.output;
     if output.json {
-        output.json(
-            &json!({"id": id, "stem": edited.memory.stem.as_str(), "changed": edited.changed}),
-        )?;
+        output.json(&edited_json(&edited, &id))?;
     } else {
         let what = if edited.changed {
             "updated"
@@ -125,8 +125,20 @@ pub(super) fn update(context: &mut Context, command: Update) -> Result<Outcome, 
         };
         output.line(format!("{what} {ID}{id}{ID:#}"))?;
     }
+    context.output.warnings(&edited.screened);
     super::after_writing(context, &engine)?;
     Ok(Outcome::Done)
+}
+
+/// What `update` and `edit` print for scripts.
+pub(super) fn edited_json(edited: &Edited, id: &str) -> Value {
+    let stem = edited.memory.stem.as_str();
+    let mut document = json!({"id": id, "stem": stem, "changed": edited.changed});
+    let warnings = edited.screened.warnings();
+    if !warnings.is_empty() {
+        document["warnings"] = json!(warnings);
+    }
+    document
 }
 
 pub(super) fn forget(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::discover;
 use super::discover::StoreOrigin;
 use crate::git;
+use crate::secrets::Policy;
 use crate::words::Language;
 
 /// What is wrong with a setting.
@@ -106,6 +107,8 @@ pub struct Config {
     /// The remote to come into step with, where the store names none; empty: the one that its
     /// repository names.
     pub remote: Setting<Option<String>>,
+    /// What becomes of credentials in what is written.
+    pub secrets: Setting<Policy>,
     /// What is logged to standard error.
     pub log: Setting<String>,
     pub read_only: bool,
@@ -113,7 +116,7 @@ pub struct Config {
     pub warnings: Vec<String>,
 }
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "store",
     "index_dir",
     "agent",
@@ -124,9 +127,18 @@ const KEYS: [&str; 10] = [
     "editor",
     "git",
     "sync_interval",
+    "secrets",
 ];
 /// Keys that a store may bring along.
-const STORE_KEYS: [&str; 6] = ["agent", "user", "namespace", "languages", "limit", "git"];
+const STORE_KEYS: [&str; 7] = [
+    "agent",
+    "user",
+    "namespace",
+    "languages",
+    "limit",
+    "git",
+    "secrets",
+];
 const MAX_LIMIT: usize = 1_000;
 
 impl Config {
@@ -230,6 +242,7 @@ impl Config {
             git: git_setting(&sources).map_err(blame)?,
             sync_interval: sync_interval(&sources).map_err(blame)?,
             remote: remote(&sources),
+            secrets: secrets_setting(&sources).map_err(blame)?,
             log: log(environment),
             read_only: flags.read_only,
             store,
@@ -292,6 +305,11 @@ impl Config {
                 "sync_interval",
                 self.sync_interval.value.as_secs().to_string(),
                 &self.sync_interval.origin,
+            ),
+            (
+                "secrets",
+                self.secrets.value.to_string(),
+                &self.secrets.origin,
             ),
             ("log", self.log.value.clone(), &self.log.origin),
         ]
@@ -574,6 +592,20 @@ fn git_setting(sources: &Sources<'_>) -> Result<Setting<bool>, ConfigError> {
                 what,
             })
         }
+    }
+}
+
+fn secrets_setting(sources: &Sources<'_>) -> Result<Setting<Policy>, ConfigError> {
+    let key = "secrets";
+    let Some(Setting { value, origin }) = sources.text(key, &["MEMDIR_SECRETS"])? else {
+        return Ok(Setting {
+            value: Policy::default(),
+            origin: Origin::Default,
+        });
+    };
+    match value.parse() {
+        Ok(value) => Ok(Setting { value, origin }),
+        Err(what) => Err(ConfigError::BadValue { origin, key, what }),
     }
 }
 

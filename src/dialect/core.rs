@@ -136,7 +136,11 @@ fn remember_arguments() -> JsonObject {
 fn remember_result() -> JsonObject {
     object(json!({
         "type": "object",
-        "properties": {"memory_id": {"type": "string"}, "message": {"type": "string"}},
+        "properties": {
+            "memory_id": {"type": "string"},
+            "message": {"type": "string"},
+            "warnings": {"type": "array", "items": {"type": "string"}},
+        },
         "required": ["memory_id", "message"],
     }))
 }
@@ -292,7 +296,14 @@ pub fn remember_reply(engine: &Engine, remembered: &Remembered) -> Reply {
     } else {
         format!("{message}; it supersedes {}", superseded.join(", "))
     };
-    remember_answer(&id, &message)
+    let warnings = remembered.screened.warnings();
+    let mut reply = remember_answer(&id, &message);
+    if !warnings.is_empty() {
+        let structured = &mut reply.structured;
+        structured.insert("warnings".to_owned(), json!(warnings));
+        reply.text = written(structured);
+    }
+    reply
 }
 
 fn remember_answer(id: &str, message: &str) -> Reply {

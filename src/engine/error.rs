@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::screen::FoundSecret;
+use super::sync::HeldBack;
 use super::sync::PastError;
 use crate::files::FilesError;
 use crate::format::FormatError;
@@ -38,9 +40,24 @@ pub enum EngineError {
         "`{id}` was changed; somebody else changed it in the same moment, and their text is kept as a conflict copy"
     )]
     KeptOther { id: String },
+    #[error("nothing was written: the memory would hold {}", list(.0))]
+    Secrets(Vec<FoundSecret>),
+    #[error("nothing was sent, and the remote is not set up: {}", list(.0))]
+    SecretsInHistory(Vec<HeldBack>),
     #[error("{0}")]
     Invalid(String),
 }
+
+/// The first of them, and how many more there are.
+fn list<T: ToString>(all: &[T]) -> String {
+    let shown: Vec<String> = all.iter().take(MOST_LISTED).map(T::to_string).collect();
+    match all.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{}, and {more} more", shown.join(", ")),
+    }
+}
+
+const MOST_LISTED: usize = 20;
 
 impl EngineError {
     /// What to do about it, as a sentence.
@@ -69,6 +86,10 @@ impl EngineError {
                 Some("Compare the two files, keep what you want in the first and forget the copy.".into())
             }
             EngineError::KeptOther { .. } => Some("`memdir status` names the copy; take over what you want of it.".into()),
+            EngineError::Secrets(_) => Some("Write where it is kept instead. The setting `secrets` says what becomes of credentials.".into()),
+            EngineError::SecretsInHistory(_) => Some(
+                "`memdir redact ID` takes them out of a memory, `memdir allow ID` says that they may be sent; what is forgotten is sent, too. The store's history holds what was committed before, also after `redact`, and is sent with it: make such credentials invalid, or begin a new history by moving the store's `.git` away.".into(),
+            ),
             EngineError::Past(error) => error.hint(),
             EngineError::Index(_) => Some("`memdir reindex --full` makes the index anew.".into()),
             _ => None,

@@ -7,6 +7,7 @@ use super::Engine;
 use super::EngineError;
 use super::reading::parse;
 use super::reading::stem_of;
+use super::screen::Screened;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
@@ -19,6 +20,7 @@ use crate::model::MetaValue;
 use crate::model::NewMemory;
 use crate::model::Stem;
 use crate::model::Visibility;
+use crate::secrets;
 
 /// How to import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +35,8 @@ pub enum Imported {
     Added {
         source_id: Option<String>,
         stem: Option<Stem>,
+        /// The credentials in it.
+        screened: Screened,
     },
     /// It was imported before.
     Known {
@@ -146,11 +150,12 @@ impl Engine {
             return Imported::Added {
                 source_id,
                 stem: None,
+                screened: Screened::default(),
             };
         }
         // What a foreign memory supersedes may come later, or not at all: it is kept as written.
         match self.write_new(&memory, "import") {
-            Ok(stem) => {
+            Ok((stem, screened)) => {
                 known.stems.insert(stem.clone());
                 if let Some(id) = &key {
                     let at = memory.timestamp.as_ref().map(|at| at.as_str().to_owned());
@@ -164,6 +169,7 @@ impl Engine {
                 Imported::Added {
                     source_id,
                     stem: Some(stem),
+                    screened,
                 }
             }
             Err(error) => Imported::Failed {
@@ -259,11 +265,14 @@ impl Known {
             return Some(stem);
         }
         let at = memory.timestamp.as_ref().map(|at| at.as_str());
-        self.by_source
-            .get(source_id?)?
-            .iter()
+        let seen = self.by_source.get(source_id?)?;
+        // What was redacted when it came in, or later.
+        let redacted = secrets::redact(&memory.content);
+        seen.iter()
             .find(|seen| {
-                (at.is_some() && seen.at.as_deref() == at) || seen.content == memory.content
+                (at.is_some() && seen.at.as_deref() == at)
+                    || seen.content == memory.content
+                    || seen.content == redacted
             })
             .map(|seen| seen.stem.clone())
     }

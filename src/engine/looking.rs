@@ -595,6 +595,7 @@ mod tests {
             limit: 10,
             read_only: false,
             git: None,
+            secrets: crate::secrets::Policy::Off,
         };
         Engine::open(options, Box::new(SystemClock)).unwrap()
     }

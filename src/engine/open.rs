@@ -13,6 +13,7 @@ use std::sync::TryLockError;
 use super::EngineError;
 use super::freshness::Freshness;
 use super::sync::GitOptions;
+use super::sync::HeldBack;
 use super::sync::Pending;
 use super::watching::Watching;
 use crate::clock::Clock;
@@ -23,6 +24,7 @@ use crate::index::Index;
 use crate::index::Snapshot;
 use crate::index::embedded::EmbeddedIndex;
 use crate::model::Stem;
+use crate::secrets::Policy;
 use crate::words::Language;
 
 /// How to open a store.
@@ -45,6 +47,8 @@ pub struct Options {
     pub read_only: bool,
     /// How changes are committed; `None`: not at all.
     pub git: Option<GitOptions>,
+    /// What becomes of credentials in what is written and committed.
+    pub secrets: Policy,
 }
 
 /// A store with everything that can be done to it. Shared between threads.
@@ -69,6 +73,9 @@ pub struct Engine {
     pub(super) git: Option<GitOptions>,
     /// What may differ from the newest commit.
     pub(super) pending: Mutex<Pending>,
+    pub(super) secrets: Policy,
+    /// Memories that are not committed because of what they hold, as the last commit found them.
+    pub(super) held: Mutex<BTreeSet<HeldBack>>,
     client: Mutex<String>,
 }
 
@@ -120,6 +127,8 @@ impl Engine {
             wake: Arc::default(),
             git: options.git.filter(|_| !read_only),
             pending: Mutex::default(),
+            secrets: options.secrets,
+            held: Mutex::default(),
             client: Mutex::default(),
         })
     }

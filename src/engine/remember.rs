@@ -4,6 +4,7 @@ use super::Engine;
 use super::EngineError;
 use super::reading::parse;
 use super::reading::stem_of;
+use super::screen::Screened;
 use super::update::superseded_by;
 use crate::files::FilesError;
 use crate::files::Lock;
@@ -27,6 +28,8 @@ pub struct Remembered {
     pub existed: bool,
     /// The memories that are now marked as superseded by it.
     pub superseded: Vec<Stem>,
+    /// The credentials in it.
+    pub screened: Screened,
 }
 
 /// The metadata key that tells a repeated call from a new one.
@@ -81,12 +84,13 @@ impl Engine {
                         stem,
                         existed: true,
                         superseded: Vec::new(),
+                        screened: Screened::default(),
                     });
                 }
                 Some(lock)
             }
         };
-        let stem = self.write_new(&memory, "remember")?;
+        let (stem, screened) = self.write_new(&memory, "remember")?;
         for old in &superseded {
             // The new memory says what it supersedes; the mark on the old one is for readers.
             if let Err(error) = self.update(old.as_str(), &superseded_by(&stem)) {
@@ -97,11 +101,16 @@ impl Engine {
             stem,
             existed: false,
             superseded,
+            screened,
         })
     }
 
     /// Draws a name and writes; draws again if somebody has it.
-    pub(super) fn write_new(&self, memory: &NewMemory, tool: &str) -> Result<Stem, EngineError> {
+    pub(super) fn write_new(
+        &self,
+        memory: &NewMemory,
+        tool: &str,
+    ) -> Result<(Stem, Screened), EngineError> {
         self.store.create()?;
         let timestamp = memory
             .timestamp
@@ -116,10 +125,11 @@ impl Engine {
             let stem = Stem::new(timestamp.utc(), handle);
             let text = format::render(memory, &stem, &timestamp)?;
             let name = format!("{stem}.md");
-            match self.store.add(Place::Files, &name, text.as_bytes()) {
+            let (bytes, screened) = self.screen(&name, None, text.into_bytes())?;
+            match self.store.add(Place::Files, &name, &bytes) {
                 Ok(()) => {
                     self.changed_with(tool, &name);
-                    return Ok(stem);
+                    return Ok((stem, screened));
                 }
                 // Taken by another memory, or the temporary file was swept away: once more.
                 Err(FilesError::Taken { .. }) => {}

@@ -4,6 +4,7 @@ use super::Engine;
 use super::EngineError;
 use super::reading::parse;
 use super::reading::stem_of;
+use super::screen::Screened;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Replaced;
@@ -20,6 +21,8 @@ pub struct Edited {
     pub memory: Memory,
     /// Whether a byte is different now.
     pub changed: bool,
+    /// The credentials that the change brought.
+    pub screened: Screened,
 }
 
 /// The change that marks a memory as superseded by `stem`.
@@ -52,8 +55,9 @@ impl Engine {
         for _ in 0..MAX_TRIES {
             let (name, version) = self.read(id)?;
             let bytes = format::edit(&version.bytes, &change)?;
+            let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
             if let Some(edited) = self.put(&name, &version, &bytes, "update")? {
-                return Ok(edited);
+                return Ok(Edited { screened, ..edited });
             }
         }
         Err(EngineError::Invalid(format!(
@@ -88,10 +92,11 @@ impl Engine {
         bytes: &[u8],
     ) -> Result<Edited, EngineError> {
         self.check_writable()?;
-        if let Some(edited) = self.put(name, seen, bytes, "edit")? {
-            return Ok(edited);
+        let (bytes, screened) = self.screen(name, Some(&seen.bytes), bytes.to_vec())?;
+        if let Some(edited) = self.put(name, seen, &bytes, "edit")? {
+            return Ok(Edited { screened, ..edited });
         }
-        let copy = self.store.add_copy(name, bytes)?;
+        let copy = self.store.add_copy(name, &bytes)?;
         self.changed_with("edit", &copy);
         Err(EngineError::ChangedMeanwhile {
             id: stem_of(name).short().to_owned(),
@@ -112,6 +117,7 @@ impl Engine {
             return Ok(Some(Edited {
                 memory,
                 changed: false,
+                screened: Screened::default(),
             }));
         }
         let replaced = match self.store.replace(Place::Files, name, seen, bytes) {
@@ -125,6 +131,7 @@ impl Engine {
             Replaced::Done => Ok(Some(Edited {
                 memory: self.preview(name, bytes),
                 changed: true,
+                screened: Screened::default(),
             })),
             Replaced::Stale => Ok(None),
             Replaced::KeptOther => Err(EngineError::KeptOther {

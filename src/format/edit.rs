@@ -34,6 +34,49 @@ pub fn edit(bytes: &[u8], change: &Change) -> Result<Vec<u8>, FormatError> {
     Ok(edited)
 }
 
+/// Returns `bytes` with `fingerprints` added to those of the credentials that may stand in them;
+/// only the lines of that key change.
+///
+/// # Errors
+///
+/// Fails if the file has no frontmatter.
+pub fn allow_secrets(bytes: &[u8], fingerprints: &[String]) -> Result<Vec<u8>, FormatError> {
+    let mut all = allowed_secrets(bytes);
+    for fingerprint in fingerprints {
+        if !all.contains(fingerprint) {
+            all.push(fingerprint.clone());
+        }
+    }
+    // Quoted, as some consist of digits alone.
+    let list: Vec<String> = all.iter().map(|one| format!("\"{one}\"")).collect();
+    set_key(
+        bytes,
+        SECRETS_ALLOWED,
+        Some(&format!(" [{}]", list.join(", "))),
+    )
+}
+
+/// The fingerprints of the credentials that may stand in a memory file.
+pub fn allowed_secrets(bytes: &[u8]) -> Vec<String> {
+    let layout = Layout::of(bytes);
+    let Some(entry) = layout.entry(SECRETS_ALLOWED) else {
+        return Vec::new();
+    };
+    String::from_utf8_lossy(&bytes[entry.value.start..entry.lines.end])
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| word.len() == 16 && word.chars().all(|c| c.is_ascii_hexdigit()))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Where the content of a memory file begins: what lies before is the frontmatter and its frame.
+pub fn content_start(bytes: &[u8]) -> usize {
+    Layout::of(bytes).content.start
+}
+
+/// The key, unknown to readers, that holds [`allowed_secrets`].
+const SECRETS_ALLOWED: &str = "secrets_allowed";
+
 /// The changed keys with what follows their colon; `None` removes the key.
 fn rendered(
     change: &Change,
@@ -232,7 +275,7 @@ fn flow_end(text: &str) -> Option<usize> {
 /// After the last key that the format's order puts before `key`, else before all keys.
 fn place_of(layout: &Layout, key: &str, bytes: &[u8]) -> usize {
     let rank = |key: &str| KEYS.iter().position(|known| *known == key);
-    let own = rank(key).expect("only known keys are set");
+    let own = rank(key).unwrap_or(KEYS.len()); // One it does not know goes after all it knows.
     let before = layout
         .entries
         .iter()

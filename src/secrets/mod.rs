@@ -15,8 +15,11 @@ mod fields;
 mod keys;
 mod patterns;
 mod placeholder;
+mod policy;
 mod tokens;
 mod value;
+
+pub use policy::Policy;
 
 use std::ops::Range;
 
@@ -71,9 +74,7 @@ pub fn redact(text: &str) -> String {
         let mut copied = 0;
         for secret in found {
             out.push_str(&text[copied..secret.range.start]);
-            out.push_str(MARK);
-            out.push_str(secret.kind);
-            out.push(']');
+            out.push_str(&secret.mark());
             copied = secret.range.end;
         }
         out.push_str(&text[copied..]);
@@ -87,6 +88,11 @@ impl Secret {
     pub fn fingerprint(&self, text: &str) -> String {
         let hash = blake3::hash(&text.as_bytes()[self.range.clone()]);
         hash.to_hex()[..16].to_owned()
+    }
+
+    /// What [`redact`] writes in its place.
+    pub fn mark(&self) -> String {
+        format!("{MARK}{}]", self.kind)
     }
 
     /// The line of `text` on which the secret begins, from 1.

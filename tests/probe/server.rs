@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         limit: 25,
         read_only: false,
         git: None,
+        secrets: memdir::secrets::Policy::Off,
     };
     let engine = Engine::open(options, Box::new(SystemClock)).expect("the store opens");
     match memdir::mcp::serve_stdio(Arc::new(engine), &Probe) {

@@ -93,6 +93,7 @@ impl TestStore {
             limit: 25,
             read_only: false,
             git: None,
+            secrets: memdir::secrets::Policy::Off,
         }
     }
 

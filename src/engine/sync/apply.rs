@@ -29,7 +29,13 @@ impl Engine {
                 (None, Some(id)) => Some(repository.text(id)?),
                 (None, None) => None,
             };
-            if !self.apply_to(&file, step.before, text.as_deref())? {
+            let is_done = match file {
+                File::Memory(..) if self.is_held(&step.path) => {
+                    self.apply_to_held(repository, step, text.as_deref())?
+                }
+                _ => self.apply_to(&file, step.before, text.as_deref())?,
+            };
+            if !is_done {
                 return Ok(false);
             }
             if let File::Memory(_, name) = file {

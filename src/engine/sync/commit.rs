@@ -45,11 +45,11 @@ pub enum Committed {
 }
 
 /// A file that differs from the newest commit.
-struct Difference {
+pub(super) struct Difference {
     /// Below the store's folder.
-    path: String,
-    before: Option<Id>,
-    after: Option<Id>,
+    pub path: String,
+    pub before: Option<Id>,
+    pub after: Option<Id>,
 }
 
 /// A commit of more files names only some of the agents and users.
@@ -169,6 +169,13 @@ impl Engine {
             Pending::Everything => self.compare_all(repository, &mut trees)?,
             Pending::Names(names) => self.compare(&mut trees, names)?,
         };
+        let names = match pending {
+            Pending::Everything => None,
+            Pending::Names(names) => Some(names),
+        };
+        if !self.hold_back(repository, names, &mut differences)? {
+            return Ok(Committed::Busy); // A file changed meanwhile.
+        }
         self.compare_settings(&mut trees, &mut differences)?;
         if differences.is_empty() {
             return Ok(Committed::Nothing);
@@ -249,7 +256,7 @@ impl Engine {
     }
 
     /// Compares every file, reading those only that git's index does not know.
-    fn compare_all(
+    pub(super) fn compare_all(
         &self,
         repository: &Repository,
         trees: &mut Trees<'_>,
@@ -388,7 +395,7 @@ impl Engine {
 }
 
 /// Whether the program commits a file of this path.
-fn is_ours(path: &str) -> bool {
+pub(super) fn is_ours(path: &str) -> bool {
     let mut parts = path.split('/').rev();
     parts.next().is_some_and(is_memory_name) && parts.all(|folder| !folder.starts_with('.'))
 }

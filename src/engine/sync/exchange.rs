@@ -519,7 +519,8 @@ impl Engine {
             None => Repository::create(self.root(), "main")?,
         };
         let is_new = repository.head()?.is_none();
-        match repository.owner() {
+        let owner = repository.owner();
+        match owner {
             Owner::Store | Owner::Asked => {}
             Owner::Other => {
                 let branch = repository.checked_out();
@@ -541,6 +542,17 @@ impl Engine {
                 "the repository has a remote called `origin` already: leave the address away to use it"
                     .to_owned(),
             ));
+        }
+        // Once it is sent, it cannot be called back.
+        if repository.get("remote").is_none() || known.is_some() {
+            let found = self.secrets_in_head(&repository)?;
+            if !found.is_empty() {
+                if owner == Owner::Other {
+                    repository.unset("owner")?;
+                    repository.unset("branch")?;
+                }
+                return Err(EngineError::SecretsInHistory(found));
+            }
         }
         repository.set_remote("origin", parsed.for_git())?;
         repository.set("remote", "origin")?;

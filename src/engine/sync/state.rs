@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::exchange::Exchanged;
 use super::exchange::Remote;
+use super::held::HeldBack;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::git::Id;
@@ -38,7 +39,9 @@ pub enum GitStatus {
         newest: Option<(String, i64)>,
         /// What stands in the way of the next one.
         obstacle: Option<String>,
-        remote: Option<RemoteStatus>,
+        remote: Option<Box<RemoteStatus>>,
+        /// What is not committed because of the credentials it holds.
+        held_back: Vec<HeldBack>,
     },
 }
 
@@ -84,13 +87,14 @@ impl Engine {
         };
         let remote = match Remote::of(&repository)? {
             None => None,
-            Some(remote) => Some(self.remote_status(&repository, &remote, head)?),
+            Some(remote) => Some(Box::new(self.remote_status(&repository, &remote, head)?)),
         };
         Ok(GitStatus::On {
             branch: repository.branch(),
             newest,
             obstacle: repository.obstacle().map(|obstacle| obstacle.to_string()),
             remote,
+            held_back: self.held_back()?,
         })
     }
 

@@ -173,3 +173,23 @@ fn visual_goes_before_editor_and_arguments_are_split() {
     run(&mut command).done();
     assert_eq!(home.text_of("1f3a9c02"), text("oldx"));
 }
+
+#[test]
+fn an_edit_is_looked_at_for_credentials() {
+    let home = home();
+    // Nobody's token, in two pieces so that no scanner takes this file for a leak.
+    let token = format!("{}{}", "gh", "p_R7mQ2vX9kLw4TzB8nYc1JfHd6sPa3GuE5oKi");
+    let script = format!("printf ' %s' {token} >> \"$1\"");
+    let mut refused = command(&home, &script);
+    let ran = run(refused.env("MEMDIR_SECRETS", "refuse"));
+    ran.complains(2, &["a GitHub token on line 9", "Your draft is kept at"]);
+    assert_eq!(home.text_of("1f3a9c02"), text("old"));
+    let mut redacted = command(&home, &script);
+    let ran = run(redacted.env("MEMDIR_SECRETS", "redact"));
+    ran.complains(0, &["was replaced before it was written"]);
+    assert_eq!(
+        home.text_of("1f3a9c02"),
+        text("old [redacted: a GitHub token]")
+    );
+    assert!(!format!("{ran:?}").contains(&token));
+}

@@ -7,6 +7,7 @@ mod past;
 mod purging;
 mod repository;
 mod resolving;
+mod secrets;
 mod undoing;
 
 pub use repository::Git;

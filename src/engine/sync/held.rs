@@ -1,0 +1,239 @@
+//! Holds back what must not leave the machine: where a store has a remote, a memory that holds a
+//! credential is not committed until somebody has allowed it or taken it out.
+//!
+//! Promises: the text that was looked at is the text that is committed; what was committed of such
+//! a memory before stays as it is. It is told by file, kind and line.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::commit::Difference;
+use super::commit::is_ours;
+use super::unite::Step;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::reading::stem_of;
+use crate::engine::screen::not_allowed;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::format::Merged;
+use crate::format::Side;
+use crate::format::merge;
+use crate::git::Id;
+use crate::git::Owner;
+use crate::git::Repository;
+use crate::secrets::Policy;
+
+/// A credential because of which a memory is not committed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HeldBack {
+    /// The memory's path below the store's folder.
+    pub file: String,
+    /// The line of the file on which it begins, from 1.
+    pub line: usize,
+    /// Such as `a GitHub token`.
+    pub kind: &'static str,
+}
+
+impl fmt::Display for HeldBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let HeldBack { file, line, kind } = self;
+        write!(f, "{file} holds {kind} on line {line}")
+    }
+}
+
+/// The name below `files/` or `archive/`.
+fn name_of(path: &str) -> &str {
+    path.split_once('/').map_or(path, |(_, name)| name)
+}
+
+fn file_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+impl Engine {
+    /// The memories that are not committed because of what they hold, looked at now.
+    ///
+    /// # Errors
+    ///
+    /// Fails if files or repository cannot be read.
+    pub fn held_back(&self) -> Result<Vec<HeldBack>, EngineError> {
+        if self.git.is_none() {
+            return Ok(Vec::new());
+        }
+        let Some(repository) = Repository::find(self.root())? else {
+            return Ok(Vec::new());
+        };
+        if repository.owner() == Owner::Other || !self.holds_back(&repository) {
+            return Ok(Vec::new());
+        }
+        let mut trees = repository.trees(repository.head()?)?;
+        let differences = self.compare_all(&repository, &mut trees)?;
+        let mut held = Vec::new();
+        for difference in &differences {
+            held.extend(self.held_in(difference)?.unwrap_or_default());
+        }
+        held.sort_unstable();
+        Ok(held)
+    }
+
+    /// Those that the last commit of this process held back.
+    pub fn last_held_back(&self) -> Vec<HeldBack> {
+        self.held().iter().cloned().collect()
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, BTreeSet<HeldBack>> {
+        self.held
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn holds_back(&self, repository: &Repository) -> bool {
+        self.secrets != Policy::Off && repository.get("remote").is_some()
+    }
+
+    /// What the file that differs holds and must not; `None` if it is another one by now.
+    fn held_in(&self, difference: &Difference) -> Result<Option<Vec<HeldBack>>, EngineError> {
+        let Some(after) = difference.after.filter(|_| is_ours(&difference.path)) else {
+            return Ok(Some(Vec::new()));
+        };
+        match self.bytes_at(&difference.path)? {
+            Some(bytes) if Id::of_text(&bytes) == after => Ok(Some(held(&difference.path, &bytes))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Takes out of `differences` what is not to be committed; they are all there are, or all of
+    /// `names`. `Ok(false)` if a file changed meanwhile, so that nothing is known of it.
+    pub(super) fn hold_back(
+        &self,
+        repository: &Repository,
+        names: Option<&BTreeSet<String>>,
+        differences: &mut Vec<Difference>,
+    ) -> Result<bool, EngineError> {
+        let mut now = BTreeSet::new();
+        if self.holds_back(repository) {
+            for difference in differences.iter() {
+                let Some(held) = self.held_in(difference)? else {
+                    return Ok(false);
+                };
+                now.extend(held);
+            }
+        }
+        let files: BTreeSet<&str> = now.iter().map(|one| file_of(&one.file)).collect();
+        // Where one was moved, its old place stays committed, too.
+        differences.retain(|difference| !files.contains(file_of(&difference.path)));
+        let mut known = self.held();
+        let told: BTreeSet<String> = known.iter().map(|one| one.file.clone()).collect();
+        known.retain(|one| names.is_some_and(|names| !names.contains(name_of(&one.file))));
+        known.extend(now.iter().cloned());
+        drop(known);
+        let mut last = "";
+        for one in &now {
+            self.is_to_commit(name_of(&one.file));
+            if self.has_background() && one.file != last && !told.contains(&one.file) {
+                tracing::warn!(
+                    "not committed: {one}; `memdir redact {id}` or `memdir allow {id}`",
+                    id = stem_of(&one.file).short()
+                );
+            }
+            last = &one.file;
+        }
+        Ok(true)
+    }
+
+    /// Whether the memory at `path` is held back, as far as this process knows.
+    pub(super) fn is_held(&self, path: &str) -> bool {
+        self.held()
+            .iter()
+            .any(|one| file_of(&one.file) == file_of(path))
+    }
+
+    /// Does a step on a memory that is held back: the commit has what the other side says, the file
+    /// gets it beside its own text, which still waits. `Ok(false)` if the file changed meanwhile.
+    pub(super) fn apply_to_held(
+        &self,
+        repository: &Repository,
+        step: &Step,
+        theirs: Option<&[u8]>,
+    ) -> Result<bool, EngineError> {
+        let name = name_of(&step.path);
+        let place = match step.path.starts_with("archive/") {
+            true => Place::Archive,
+            false => Place::Files,
+        };
+        // What moved or is gone there stays as it is here: a change wins.
+        let (Some(before), Some(theirs)) = (step.before, theirs) else {
+            return Ok(true);
+        };
+        let seen = match self.store.reader(place).read(name, u64::MAX) {
+            Err(FilesError::Missing { .. }) => return Ok(true),
+            other => other?,
+        };
+        let base = repository.text(before)?;
+        let ours = Side {
+            bytes: &seen.bytes,
+            at: 0,
+        };
+        // Where they contradict, theirs is what is committed under this name.
+        let later = Side {
+            bytes: theirs,
+            at: 1,
+        };
+        let merged = match merge(&stem_of(name), Some(&base), ours, later) {
+            Merged::One(text) => text,
+            Merged::Two {
+                kept,
+                aside,
+                aside_stem,
+            } => {
+                let aside_name = format!("{aside_stem}.md");
+                match self.store.add(place, &aside_name, &aside) {
+                    Err(FilesError::Taken { .. }) => {} // By a run that was killed.
+                    other => other?,
+                }
+                self.changed_by_us(&aside_name);
+                kept
+            }
+        };
+        if merged == seen.bytes {
+            return Ok(true);
+        }
+        let replaced = self.store.replace(place, name, &seen, &merged)?;
+        self.changed_by_us(name);
+        Ok(replaced != Replaced::Stale)
+    }
+
+    /// The credentials in what is committed, before it is sent for the first time.
+    pub(super) fn secrets_in_head(
+        &self,
+        repository: &Repository,
+    ) -> Result<Vec<HeldBack>, EngineError> {
+        if self.secrets == Policy::Off {
+            return Ok(Vec::new());
+        }
+        let mut trees = repository.trees(repository.head()?)?;
+        let mut found = Vec::new();
+        for folder in ["files", "archive"] {
+            for (path, id) in trees.files_below(folder)? {
+                if is_ours(&path) {
+                    found.extend(held(&path, &repository.text(id)?));
+                }
+            }
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+}
+
+fn held(path: &str, bytes: &[u8]) -> Vec<HeldBack> {
+    let found = not_allowed(bytes).into_iter();
+    found
+        .map(|one| HeldBack {
+            file: path.to_owned(),
+            line: one.line,
+            kind: one.kind,
+        })
+        .collect()
+}
