@@ -7,6 +7,7 @@
 
 mod discover;
 mod settings;
+mod sources;
 
 pub use discover::StoreOrigin;
 pub use discover::is_store;

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::discover;
 use super::discover::StoreOrigin;
+use super::sources::Layer;
+use super::sources::Sources;
 use crate::git;
 use crate::secrets::Policy;
 use crate::words::Language;
@@ -116,7 +117,7 @@ pub struct Config {
     pub warnings: Vec<String>,
 }
 
-const KEYS: [&str; 11] = [
+pub(super) const KEYS: [&str; 11] = [
     "store",
     "index_dir",
     "agent",
@@ -329,132 +330,6 @@ fn optional<T>(
             value: None,
             origin: Origin::Default,
         },
-    }
-}
-
-/// One settings file.
-#[derive(Default)]
-struct Layer {
-    path: PathBuf,
-    values: toml::Table,
-}
-
-impl Layer {
-    fn read(
-        path: Option<&Path>,
-        known: &[&str],
-        warnings: &mut Vec<String>,
-    ) -> Result<Layer, ConfigError> {
-        let Some(path) = path else {
-            return Ok(Layer::default());
-        };
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-                ) =>
-            {
-                return Ok(Layer::default());
-            }
-            Err(source) => {
-                return Err(ConfigError::Unreadable {
-                    path: path.to_owned(),
-                    source,
-                });
-            }
-        };
-        let mut values: toml::Table =
-            toml::from_str(&text).map_err(|error| ConfigError::NotToml {
-                path: path.to_owned(),
-                what: error.message().to_owned(),
-            })?;
-        values.retain(|key, _| {
-            let is_known = known.contains(&key);
-            if !is_known {
-                let why = if KEYS.contains(&key) {
-                    "may not be set by a store"
-                } else {
-                    "is unknown"
-                };
-                warnings.push(format!("{}: `{key}` {why} and is ignored", path.display()));
-            }
-            is_known
-        });
-        Ok(Layer {
-            path: path.to_owned(),
-            values,
-        })
-    }
-
-    fn origin(&self) -> Origin {
-        Origin::File(self.path.clone())
-    }
-}
-
-/// All places a setting can come from but flags, best first.
-struct Sources<'a> {
-    environment: &'a Environment,
-    layers: [&'a Layer; 2],
-}
-
-impl Sources<'_> {
-    fn variable(&self, names: &[&'static str]) -> Option<Setting<String>> {
-        names.iter().find_map(|&name| {
-            let value = self.environment.variables.get(name)?;
-            let value = value.trim().to_owned();
-            (!value.is_empty()).then_some(Setting {
-                value,
-                origin: Origin::Variable(name),
-            })
-        })
-    }
-
-    fn text(
-        &self,
-        key: &'static str,
-        variables: &[&'static str],
-    ) -> Result<Option<Setting<String>>, ConfigError> {
-        if let Some(setting) = self.variable(variables) {
-            return Ok(Some(setting));
-        }
-        for layer in self.layers {
-            let origin = layer.origin();
-            match layer.values.get(key) {
-                None => {}
-                Some(toml::Value::String(text)) => {
-                    return Ok(Some(Setting {
-                        value: text.clone(),
-                        origin,
-                    }));
-                }
-                Some(toml::Value::Integer(number)) => {
-                    return Ok(Some(Setting {
-                        value: number.to_string(),
-                        origin,
-                    }));
-                }
-                Some(toml::Value::Boolean(value)) => {
-                    return Ok(Some(Setting {
-                        value: value.to_string(),
-                        origin,
-                    }));
-                }
-                Some(toml::Value::Array(items)) if items.iter().all(toml::Value::is_str) => {
-                    let items: Vec<&str> = items.iter().filter_map(toml::Value::as_str).collect();
-                    return Ok(Some(Setting {
-                        value: items.join(","),
-                        origin,
-                    }));
-                }
-                Some(_) => {
-                    let what = "must be a text".to_owned();
-                    return Err(ConfigError::BadValue { origin, key, what });
-                }
-            }
-        }
-        Ok(None)
     }
 }
 
@@ -713,6 +588,8 @@ fn log(environment: &Environment) -> Setting<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn environment(folder: &Path, variables: &[(&str, &str)]) -> Environment {
