@@ -29,7 +29,7 @@ const SETTINGS: &str = "\
 # namespace = \"project\"     # of new memories: \"project\", \"global\", or a name
 # limit = 25                # hits of a search
 # git = true                # keep a history, and go to other machines with `memdir sync`
-# secrets = \"warn\"          # credentials in what is written: \"off\", \"warn\", \"redact\", \"refuse\"
+# secrets = \"warn\"          # credentials in what is written: \"warn\", \"redact\", \"refuse\"
 ";
 
 pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Failure> {

@@ -220,6 +220,20 @@ impl Config {
             value: value.to_owned(),
             origin: Origin::Default,
         };
+        let secrets = secrets_setting(&sources).map_err(blame)?;
+        let secrets = match secrets.value {
+            // It may have come from the remote that memories are held back from.
+            Policy::Off if secrets.origin == Origin::File(store_file.clone()) => {
+                let file = store_file.display();
+                warnings.push(format!(
+                    "{file}: `secrets` may not be switched off by a store; that is ignored"
+                ));
+                let layers = [&user_layer, &user_layer];
+                let sources = Sources { layers, ..sources };
+                secrets_setting(&sources).map_err(blame)?
+            }
+            _ => secrets,
+        };
         let editor = sources
             .text("editor", &["MEMDIR_EDITOR", "VISUAL", "EDITOR"])
             .map_err(blame)?;
@@ -243,7 +257,7 @@ impl Config {
             git: git_setting(&sources).map_err(blame)?,
             sync_interval: sync_interval(&sources).map_err(blame)?,
             remote: remote(&sources),
-            secrets: secrets_setting(&sources).map_err(blame)?,
+            secrets,
             log: log(environment),
             read_only: flags.read_only,
             store,
@@ -654,6 +668,22 @@ mod tests {
             (None, None, 2)
         );
         assert_eq!(read.warnings.len(), 3);
+    }
+
+    #[test]
+    fn a_store_does_not_switch_the_look_for_credentials_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |text: &str| {
+            fs::write(folder.path().join("memdir.toml"), text).unwrap();
+            let read = Config::read(&Flags::default(), &environment(folder.path(), &[])).unwrap();
+            (read.secrets.value, read.warnings.len())
+        };
+        assert_eq!(read("secrets = \"off\""), (Policy::Warn, 1));
+        assert_eq!(read("secrets = false"), (Policy::Warn, 1));
+        assert_eq!(read("secrets = \"refuse\""), (Policy::Refuse, 0));
+        let variables = [("MEMDIR_SECRETS", "off")];
+        let read = Config::read(&Flags::default(), &environment(folder.path(), &variables));
+        assert_eq!(read.unwrap().secrets.value, Policy::Off);
     }
 
     #[test]
