@@ -7,6 +7,7 @@ use clap::Parser;
 use clap::Subcommand;
 
 use super::output::Color;
+use crate::model::Layout;
 
 /// The memory of AI agents as a folder of markdown files.
 #[derive(Debug, Parser)]
@@ -184,6 +185,16 @@ Exit code: 0 all is committed and in step, 1 this store is not committed, 2 paus
     Sync(Sync),
     /// Prove that files are sound and the index agrees with them; exit code 1 if not
     Verify,
+    /// Show in which folders memories lie, or move them
+    #[command(after_help = "Examples:
+  memdir layout                                 what is set, and how many files lie elsewhere
+  memdir layout by-month                        files/2026-01/20260114_091500_1f3a9c02.md
+  memdir layout flat                            files/20260114_091500_1f3a9c02.md
+
+It is written into memdir.toml and counts for new memories, too, on every machine. Files with other
+names, and those in folders of your own, stay where they are. A server that runs takes it up when
+it is started again.")]
+    Layout(Rearrange),
     /// Bring in memories from elsewhere; importing twice adds nothing
     #[command(after_help = "Examples:
   memdir import --from aiaml ~/.aiaml
@@ -472,6 +483,13 @@ pub(super) struct Purge {
     /// Do not ask
     #[arg(long)]
     pub yes: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Rearrange {
+    /// flat or by-month
+    #[arg(value_parser = clap::value_parser!(Layout))]
+    pub layout: Option<Layout>,
 }
 
 #[derive(Debug, ClapArgs)]

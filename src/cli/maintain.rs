@@ -77,6 +77,7 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
             })),
             "languages": status.languages,
             "conflicts": status.conflicts,
+            "layout": status.layout.as_str(),
             "git": git_json(&git),
             "problems": findings(&status.findings),
         }))?;
@@ -130,6 +131,7 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
         let what = format!("{} conflict{plural}: memdir resolve", status.conflicts);
         rows.push(("to decide", what));
     }
+    rows.extend(crowded(status.in_no_folder).map(|advice| ("layout", advice)));
     rows.extend(git_rows(&git, now));
     for (name, value) in rows {
         let value = output.shown(&value);
@@ -202,6 +204,14 @@ fn show_findings(output: &mut Output, findings: &[Finding]) -> std::io::Result<(
         output.line(format!("  {}", finding.problem.hint()))?;
     }
     Ok(())
+}
+
+/// In folders with more files, whatever goes through them is slow: listings, editors, git.
+const MANY_FILES: usize = 10_000;
+
+/// What to do about a folder of so many files, if it is too many.
+fn crowded(files: usize) -> Option<String> {
+    (files > MANY_FILES).then(|| format!("{files} files lie in one folder: memdir layout by-month"))
 }
 
 /// How the store is committed, as rows for people.
@@ -305,4 +315,19 @@ fn ago(now: DateTime<Utc>, at: i64) -> String {
     };
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {unit}{plural} ago")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_many_files_is_told() {
+        assert_eq!(crowded(10_000), None);
+        let advice = crowded(10_001).unwrap();
+        assert_eq!(
+            advice,
+            "10001 files lie in one folder: memdir layout by-month"
+        );
+    }
 }

@@ -11,6 +11,7 @@ mod fail;
 mod fields;
 mod find;
 mod history;
+mod layout;
 mod maintain;
 mod output;
 mod purge;
@@ -165,6 +166,7 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Edit(command) => edit::edit(&mut context, &command),
         Command::Forget(command) => write::forget(&mut context, &command),
         Command::Restore(command) => write::restore(&mut context, &command),
+        Command::Layout(command) => layout::layout(&mut context, &command),
         Command::Purge(command) => purge::purge(&mut context, &command),
         Command::Resolve(command) => resolve::resolve(&mut context, &command),
         Command::Reindex(command) => maintain::reindex(&mut context, &command),
@@ -260,6 +262,7 @@ impl Context {
             cache: config.cache.clone(),
             languages: config.languages.value.clone(),
             namespace: config.namespace.value.clone(),
+            layout: config.layout.value,
             limit: config.limit.value,
             read_only: config.read_only,
             git: config.git.value.then(|| GitOptions {

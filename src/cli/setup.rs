@@ -27,6 +27,7 @@ const SETTINGS: &str = "\
 #
 # languages = [\"english\"]   # whose words are stemmed in searches
 # namespace = \"project\"     # of new memories: \"project\", \"global\", or a name
+# layout = \"by-month\"       # new memories in a folder for each month; see `memdir layout`
 # limit = 25                # hits of a search
 # git = true                # keep a history, and go to other machines with `memdir sync`
 # secrets = \"warn\"          # credentials in what is written: \"warn\", \"redact\", \"refuse\"

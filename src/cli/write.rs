@@ -80,7 +80,7 @@ pub(super) fn remember(context: &mut Context, command: Remember) -> Result<Outco
             let path = engine
                 .root()
                 .join("files")
-                .join(format!("{}.md", remembered.stem));
+                .join(context.config.layout.value.name_of(&remembered.stem));
             output.note(format!("remembered in {}", path.display()));
         }
     }

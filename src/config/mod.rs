@@ -8,6 +8,7 @@
 mod discover;
 mod settings;
 mod sources;
+mod values;
 
 pub use discover::StoreOrigin;
 pub use discover::is_store;

@@ -10,7 +10,16 @@ use super::discover;
 use super::discover::StoreOrigin;
 use super::sources::Layer;
 use super::sources::Sources;
+use super::values::git_setting;
+use super::values::languages;
+use super::values::layout;
+use super::values::limit;
+use super::values::log;
+use super::values::remote;
+use super::values::secrets_setting;
+use super::values::sync_interval;
 use crate::git;
+use crate::model::Layout;
 use crate::secrets::Policy;
 use crate::words::Language;
 
@@ -98,6 +107,8 @@ pub struct Config {
     /// The namespace of new memories; `None` is `global`.
     pub namespace: Setting<Option<String>>,
     pub languages: Setting<Vec<Language>>,
+    /// In which folder new memories are put.
+    pub layout: Setting<Layout>,
     /// Hits of a search.
     pub limit: Setting<usize>,
     pub editor: Setting<Option<String>>,
@@ -131,16 +142,16 @@ pub(super) const KEYS: [&str; 11] = [
     "secrets",
 ];
 /// Keys that a store may bring along.
-const STORE_KEYS: [&str; 7] = [
+const STORE_KEYS: [&str; 8] = [
     "agent",
     "user",
     "namespace",
     "languages",
+    "layout",
     "limit",
     "git",
     "secrets",
 ];
-const MAX_LIMIT: usize = 1_000;
 
 impl Config {
     /// Puts the settings together.
@@ -252,6 +263,7 @@ impl Config {
             user,
             namespace: namespace(&sources, environment, &store.value).map_err(blame)?,
             languages: languages(&sources).map_err(blame)?,
+            layout: layout(&sources).map_err(blame)?,
             limit: limit(&sources).map_err(blame)?,
             editor: optional(editor, |editor| editor),
             git: git_setting(&sources).map_err(blame)?,
@@ -300,6 +312,7 @@ impl Config {
                 &self.namespace.origin,
             ),
             ("languages", languages.join(","), &self.languages.origin),
+            ("layout", self.layout.value.to_string(), &self.layout.origin),
             ("limit", self.limit.value.to_string(), &self.limit.origin),
             (
                 "editor",
@@ -331,7 +344,7 @@ impl Config {
     }
 }
 
-fn optional<T>(
+pub(super) fn optional<T>(
     setting: Option<Setting<String>>,
     make: impl FnOnce(String) -> T,
 ) -> Setting<Option<T>> {
@@ -430,174 +443,8 @@ fn namespace(
     })
 }
 
-fn languages(sources: &Sources<'_>) -> Result<Setting<Vec<Language>>, ConfigError> {
-    let Some(Setting { value, origin }) = sources.text("languages", &["MEMDIR_LANGUAGES"])? else {
-        return Ok(Setting {
-            value: vec![Language::default()],
-            origin: Origin::Default,
-        });
-    };
-    let languages: Result<Vec<Language>, String> = value
-        .split(',')
-        .filter(|name| !name.trim().is_empty())
-        .map(str::parse)
-        .collect();
-    match languages {
-        Ok(value) if !value.is_empty() => Ok(Setting { value, origin }),
-        Ok(_) => Err(ConfigError::BadValue {
-            origin,
-            key: "languages",
-            what: "is empty".to_owned(),
-        }),
-        Err(what) => Err(ConfigError::BadValue {
-            origin,
-            key: "languages",
-            what: format!("is wrong: {what}"),
-        }),
-    }
-}
-
-fn git_setting(sources: &Sources<'_>) -> Result<Setting<bool>, ConfigError> {
-    let Some(Setting { value, origin }) = sources.text("git", &["MEMDIR_GIT"])? else {
-        return Ok(Setting {
-            value: true,
-            origin: Origin::Default,
-        });
-    };
-    match value.to_lowercase().as_str() {
-        "on" | "true" | "yes" | "1" => Ok(Setting {
-            value: true,
-            origin,
-        }),
-        "off" | "false" | "no" | "0" => Ok(Setting {
-            value: false,
-            origin,
-        }),
-        _ => {
-            let what = format!("is `{value}`, which is neither on nor off");
-            Err(ConfigError::BadValue {
-                origin,
-                key: "git",
-                what,
-            })
-        }
-    }
-}
-
-fn secrets_setting(sources: &Sources<'_>) -> Result<Setting<Policy>, ConfigError> {
-    let key = "secrets";
-    let Some(Setting { value, origin }) = sources.text(key, &["MEMDIR_SECRETS"])? else {
-        return Ok(Setting {
-            value: Policy::default(),
-            origin: Origin::Default,
-        });
-    };
-    match value.parse() {
-        Ok(value) => Ok(Setting { value, origin }),
-        Err(what) => Err(ConfigError::BadValue { origin, key, what }),
-    }
-}
-
-/// In whole seconds.
-fn sync_interval(sources: &Sources<'_>) -> Result<Setting<Duration>, ConfigError> {
-    let key = "sync_interval";
-    let Some(Setting { value, origin }) = sources.text(key, &["MEMDIR_SYNC_INTERVAL"])? else {
-        return Ok(Setting {
-            value: Duration::from_secs(60),
-            origin: Origin::Default,
-        });
-    };
-    match value.parse() {
-        Ok(seconds @ 1..=86_400) => Ok(Setting {
-            value: Duration::from_secs(seconds),
-            origin,
-        }),
-        _ => {
-            let what = format!("is `{value}`, which is no number of seconds from 1 to 86400");
-            Err(ConfigError::BadValue { origin, key, what })
-        }
-    }
-}
-
-/// Named by the environment only: a store must not send itself anywhere. Under the names of the
-/// three-tool program an address alone is consent, and so is `AIAML_ENABLE_SYNC=true` without one.
-fn remote(sources: &Sources<'_>) -> Setting<Option<String>> {
-    let names = ["MEMDIR_REMOTE", "AIAML_GITHUB_REMOTE"];
-    let enabled = sources.variable(&["AIAML_ENABLE_SYNC"]);
-    let says = |word: &str| {
-        let value = enabled.as_ref().map(|setting| setting.value.to_lowercase());
-        value.as_deref() == Some(word)
-    };
-    let named = sources.variable(&names);
-    let is_aiaml = |setting: &Setting<String>| setting.origin == Origin::Variable(names[1]);
-    let remote = match named {
-        Some(named) if is_aiaml(&named) && says("false") => None,
-        Some(named) => Some(named),
-        None if says("true") => enabled.clone().map(|setting| Setting {
-            value: String::new(),
-            origin: setting.origin,
-        }),
-        None => None,
-    };
-    optional(remote, |remote| remote)
-}
-
 fn on_or_off(value: bool) -> String {
     (if value { "on" } else { "off" }).to_owned()
-}
-
-fn limit(sources: &Sources<'_>) -> Result<Setting<usize>, ConfigError> {
-    let variables = ["MEMDIR_LIMIT", "AIAML_MAX_SEARCH_RESULTS"];
-    let Some(Setting { value, origin }) = sources.text("limit", &variables)? else {
-        return Ok(Setting {
-            value: 25,
-            origin: Origin::Default,
-        });
-    };
-    match value.parse() {
-        Ok(limit @ 1..=MAX_LIMIT) => Ok(Setting {
-            value: limit,
-            origin,
-        }),
-        _ => {
-            let what = format!("is `{value}`, which is no whole number from 1 to {MAX_LIMIT}");
-            Err(ConfigError::BadValue {
-                origin,
-                key: "limit",
-                what,
-            })
-        }
-    }
-}
-
-fn log(environment: &Environment) -> Setting<String> {
-    let sources = Sources {
-        environment,
-        layers: [&Layer::default(), &Layer::default()],
-    };
-    match sources.variable(&["MEMDIR_LOG", "RUST_LOG", "AIAML_LOG_LEVEL"]) {
-        Some(Setting {
-            value,
-            origin: origin @ Origin::Variable("AIAML_LOG_LEVEL"),
-        }) => {
-            // That program's levels are Python's.
-            let value = match value.to_uppercase().as_str() {
-                "DEBUG" => "debug",
-                "INFO" => "info",
-                "ERROR" | "CRITICAL" => "error",
-                _ => "warn",
-            };
-            Setting {
-                value: value.to_owned(),
-                origin,
-            }
-        }
-        Some(setting) => setting,
-        None => Setting {
-            value: "warn".to_owned(),
-            origin: Origin::Default,
-        },
-    }
 }
 
 #[cfg(test)]

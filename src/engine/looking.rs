@@ -592,6 +592,7 @@ mod tests {
             cache: None,
             languages: vec![Language::default()],
             namespace: None,
+            layout: crate::model::Layout::Flat,
             limit: 10,
             read_only: false,
             git: None,

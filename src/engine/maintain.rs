@@ -21,6 +21,7 @@ use crate::index::Ask;
 use crate::index::Request;
 use crate::index::Snapshot;
 use crate::model::Filter;
+use crate::model::Layout;
 use crate::model::Problem;
 use crate::model::Visibility;
 
@@ -57,6 +58,10 @@ pub struct Status {
     pub languages: Vec<&'static str>,
     /// Pairs of memories that contradict each other.
     pub conflicts: usize,
+    /// In which folder new memories are put.
+    pub layout: Layout,
+    /// Files that lie in no folder below `files/`.
+    pub in_no_folder: usize,
     /// By file.
     pub findings: Vec<Finding>,
 }
@@ -123,6 +128,8 @@ impl Engine {
                 .map(|language| language.name())
                 .collect(),
             conflicts: self.conflicts()?.len(),
+            layout: self.layout,
+            in_no_folder: names.iter().filter(|name| !name.contains('/')).count(),
             findings,
         })
     }

@@ -65,6 +65,7 @@ pub use sync::PastChange;
 pub use sync::PastError;
 pub use sync::PastText;
 pub use sync::Purged;
+pub use sync::Rearranged;
 pub use sync::RemoteStatus;
 pub use sync::RestoredText;
 pub use sync::Revision;

@@ -23,6 +23,7 @@ use crate::files::Store;
 use crate::index::Index;
 use crate::index::Snapshot;
 use crate::index::embedded::EmbeddedIndex;
+use crate::model::Layout;
 use crate::model::Stem;
 use crate::secrets::Policy;
 use crate::words::Language;
@@ -41,6 +42,8 @@ pub struct Options {
     pub languages: Vec<Language>,
     /// The namespace of memories that state none; `None` is `global`.
     pub namespace: Option<String>,
+    /// In which folder new memories are put.
+    pub layout: Layout,
     /// How many hits a search returns unless asked otherwise.
     pub limit: usize,
     /// Refuse every change.
@@ -57,6 +60,7 @@ pub struct Engine {
     pub(super) index: Box<dyn Index>,
     pub(super) clock: Box<dyn Clock>,
     pub(super) namespace: Option<String>,
+    pub(super) layout: Layout,
     pub(super) languages: Vec<Language>,
     limit: usize,
     read_only: bool,
@@ -116,6 +120,7 @@ impl Engine {
             index,
             clock,
             namespace: options.namespace,
+            layout: options.layout,
             languages: options.languages,
             limit: options.limit,
             read_only,

@@ -124,7 +124,7 @@ impl Engine {
             };
             let stem = Stem::new(timestamp.utc(), handle);
             let text = format::render(memory, &stem, &timestamp)?;
-            let name = format!("{stem}.md");
+            let name = self.layout.name_of(&stem);
             let (bytes, screened) = self.screen(&name, None, text.into_bytes())?;
             match self.store.add(Place::Files, &name, &bytes) {
                 Ok(()) => {

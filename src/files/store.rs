@@ -404,23 +404,50 @@ impl Store {
     ///
     /// [`FilesError::Missing`] or [`FilesError::Taken`]; nothing is ever replaced.
     pub fn relocate(&self, name: &str, from: Place, to: Place) -> Result<(), FilesError> {
-        let (source, target) = (self.path(from, name), self.path(to, name));
+        self.rename((from, name), (to, name))?;
+        let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+        // The new name first: a power cut in between leaves two names, never none.
+        self.sync_folder(to, folder)?;
+        self.sync_folder(from, folder)
+    }
+
+    /// Gives a memory another name or place. It survives a power cut once both folders are synced.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Store::relocate`].
+    pub fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError> {
+        let (source, target) = (self.path(from.0, from.1), self.path(to.0, to.1));
         let folder = target.parent().expect("a memory lies in a folder");
         disk::create_directory(folder).at("create", folder)?;
-        let _lock = self.lock(name)?;
+        let _lock = self.lock(from.1)?;
         match disk::uninterrupted(|| disk::rename_no_replace(&source, &target)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(FilesError::Missing { path: source });
+                Err(FilesError::Missing { path: source })
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(FilesError::Taken { path: target });
+                Err(FilesError::Taken { path: target })
             }
-            other => other.at("move", &source)?,
+            other => other.at("move", &source),
         }
-        // The new name first: a power cut in between leaves two names, never none.
-        disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
-        let left = source.parent().expect("a memory lies in a folder");
-        disk::uninterrupted(|| disk::sync_directory(left)).at("sync", left)
+    }
+
+    /// Makes the names in `folder`, a path below the place's own, survive a power cut.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the system cannot promise it.
+    pub fn sync_folder(&self, place: Place, folder: &str) -> Result<(), FilesError> {
+        let folder = self.folder(place).join(folder);
+        disk::uninterrupted(|| disk::sync_directory(&folder)).at("sync", &folder)
+    }
+
+    /// Removes a folder below the place's own if nothing is left in it.
+    pub fn remove_if_empty(&self, place: Place, folder: &str) {
+        if !folder.is_empty() {
+            // One that holds anything stays, as the system sees to it.
+            let _ = fs::remove_dir(self.folder(place).join(folder));
+        }
     }
 
     /// The lock of one memory, for changing it.

@@ -7,6 +7,7 @@
 mod change;
 mod id;
 mod kind;
+mod layout;
 mod memory;
 mod problem;
 mod query;
@@ -21,6 +22,7 @@ pub use kind::Kind;
 pub use kind::Scope;
 pub use kind::Tier;
 pub use kind::UnknownWord;
+pub use layout::Layout;
 pub use memory::Link;
 pub use memory::Memory;
 pub use memory::MetaValue;

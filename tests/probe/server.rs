@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         cache: None,
         languages: vec![memdir::words::Language::default()],
         namespace: None,
+        layout: memdir::model::Layout::Flat,
         limit: 25,
         read_only: false,
         git: None,

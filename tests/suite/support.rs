@@ -90,6 +90,7 @@ impl TestStore {
             cache: None,
             languages: vec![memdir::words::Language::default()],
             namespace: None,
+            layout: memdir::model::Layout::Flat,
             limit: 25,
             read_only: false,
             git: None,

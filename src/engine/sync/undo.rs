@@ -201,7 +201,7 @@ impl Engine {
 
     /// The right to commit, with everything committed that waits, so that what follows is a commit
     /// of its own; and who commits.
-    fn take_turn(&self) -> Result<(Lock, &str), EngineError> {
+    pub(super) fn take_turn(&self) -> Result<(Lock, &str), EngineError> {
         let Some(git) = &self.git else {
             return Err(PastError::NoHistory {
                 why: "its setting `git` is off, so nothing new can be noted in it".to_owned(),

@@ -56,6 +56,7 @@ fn engine() -> &'static Arc<Engine> {
             cache: None,
             languages: vec![memdir::words::Language::default()],
             namespace: None,
+            layout: memdir::model::Layout::Flat,
             limit: 25,
             read_only: false,
             git: None,

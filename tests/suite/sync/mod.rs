@@ -2,6 +2,7 @@
 
 mod commits;
 mod exchange;
+mod layout;
 mod machines;
 mod past;
 mod purging;
