@@ -174,6 +174,17 @@ impl Engine {
                         return Ok(());
                     }
                 }
+                // Of what is told in pieces, such as a temporary file and its renaming, the first
+                // may have come without the last.
+                let until = Instant::now() + EVENT_PATIENCE;
+                while !changed.everything && self.is_unexplained(freshness, &changed.names, own) {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        break;
+                    }
+                    watch.wait(left);
+                    changed.add(watch.take());
+                }
                 if changed.everything {
                     return self.look(freshness, own).map(drop);
                 }
@@ -187,6 +198,23 @@ impl Engine {
             None => drop(self.look(freshness, own)?),
         }
         Ok(())
+    }
+
+    /// Whether a folder changed in which no file is known to have changed.
+    fn is_unexplained(
+        &self,
+        freshness: &Freshness,
+        names: &BTreeSet<String>,
+        own: &BTreeSet<String>,
+    ) -> bool {
+        let folder_of = |name: &String| name.rsplit_once('/').map_or(0, |(folder, _)| folder.len());
+        let explains = |folder: &str| {
+            let lies_in = |name: &&String| &name[..folder_of(name)] == folder;
+            names.iter().chain(own).any(|name| lies_in(&name))
+        };
+        self.store
+            .changed_folders(Place::Files, &freshness.folders)
+            .any(|folder| !explains(folder))
     }
 
     /// Learns of changes by looking.

@@ -237,6 +237,21 @@ impl Store {
         })
     }
 
+    /// Those of `folders` that changed: a name came, went or was replaced.
+    pub fn changed_folders<'a>(
+        &self,
+        place: Place,
+        folders: &'a [(String, i64)],
+    ) -> impl Iterator<Item = &'a str> {
+        let top = self.folder(place);
+        let is_changed = move |(folder, modified): &&'a (String, i64)| {
+            fs::symlink_metadata(top.join(folder))
+                .map_or(true, |data| modified_at(&data) != *modified)
+        };
+        let changed = folders.iter().filter(is_changed);
+        changed.map(|(folder, _)| folder.as_str())
+    }
+
     /// A reader of many files of `place`.
     pub fn reader(&self, place: Place) -> Reader {
         Reader {

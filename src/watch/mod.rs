@@ -42,6 +42,15 @@ pub struct Changed {
     pub events: u64,
 }
 
+impl Changed {
+    /// Takes in what changed after this.
+    pub fn add(&mut self, later: Changed) {
+        self.names.extend(later.names);
+        self.everything |= later.everything;
+        self.events += later.events;
+    }
+}
+
 /// A folder that is being watched, with the folders in it, until dropped.
 pub struct Watch {
     inbox: Arc<Inbox>,
