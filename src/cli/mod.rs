@@ -90,8 +90,6 @@ pub fn run() -> ExitCode {
 fn prepare() -> Result<Environment, Failure> {
     #[cfg(unix)]
     {
-        // Whatever this process makes is the user's alone.
-        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         // Without a handler the first write past a file size limit ends the process; with one it
         // fails like any other. (SIGPIPE is ignored by the standard library already.)
         let noticed = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));

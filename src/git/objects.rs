@@ -1,7 +1,5 @@
 //! Texts, trees and commits: reading them, and writing new ones.
 
-use std::io::Write;
-
 use git2::ObjectType;
 use git2::Oid;
 use git2::Signature;
@@ -300,19 +298,6 @@ impl Writer<'_> {
         for id in self.texts.iter().chain(&others) {
             builder.insert_object(*id, None).to(action)?;
         }
-        let odb = self.repository.inner.odb().to(action)?;
-        let mut pack = odb.packwriter().to(action)?;
-        let mut failed = None;
-        builder
-            .foreach(|bytes| {
-                failed = pack.write_all(bytes).err();
-                failed.is_none()
-            })
-            .to(action)?;
-        if let Some(error) = failed {
-            return Err(GitError::new(action, error.to_string()));
-        }
-        pack.commit().to(action)?;
-        Ok(())
+        self.repository.write_pack(&mut builder, action)
     }
 }

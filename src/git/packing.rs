@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use git2::Oid;
+use git2::PackBuilder;
 
 use super::GitError;
 use super::Id;
@@ -29,7 +30,6 @@ impl Repository {
         if loose.len() < MANY_OBJECTS && bytes < MANY_BYTES {
             return Ok(0);
         }
-        let odb = self.inner.odb().to(action)?;
         let mut builder = self.inner.packbuilder().to(action)?;
         builder.set_threads(1);
         let mut inserted = Vec::new();
@@ -39,6 +39,23 @@ impl Repository {
                 inserted.push(path);
             }
         }
+        self.write_pack(&mut builder, action)?;
+        let mut count = 0;
+        for path in inserted {
+            if std::fs::remove_file(path).is_ok() {
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Writes what `builder` holds as a pack of this repository, for `action`.
+    pub(super) fn write_pack(
+        &self,
+        builder: &mut PackBuilder<'_>,
+        action: &str,
+    ) -> Result<(), GitError> {
+        let odb = self.inner.odb().to(action)?;
         let mut pack = odb.packwriter().to(action)?;
         let mut failed = None;
         builder
@@ -52,13 +69,7 @@ impl Repository {
         }
         // The library proves what it wrote before it gives the pack its name.
         pack.commit().to(action)?;
-        let mut count = 0;
-        for path in inserted {
-            if std::fs::remove_file(path).is_ok() {
-                count += 1;
-            }
-        }
-        Ok(count)
+        Ok(())
     }
 
     fn loose_objects(&self) -> Vec<(Oid, PathBuf, u64)> {
