@@ -156,6 +156,22 @@ fn readers_find_a_whole_state_while_another_process_commits() {
 }
 
 #[test]
+fn what_another_process_replaces_meanwhile_is_no_damage() {
+    let (state, writer) = committed();
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            for number in 0..80 {
+                commit(&writer, vec![document(number % 40, "a heron again\n")]).unwrap();
+            }
+        });
+        while !writing.is_finished() {
+            let damaged = index(state.path()).damaged_parts();
+            assert_eq!(damaged.unwrap(), [""; 0]);
+        }
+    });
+}
+
+#[test]
 fn processes_that_commit_in_turn_leave_no_files_behind() {
     let (state, one) = committed();
     let other = index(state.path());

@@ -138,14 +138,19 @@ impl EmbeddedIndex {
         done
     }
 
+    /// The newest committed state, as far proved as that is quickly done.
+    fn committed(&self) -> Result<Arc<Committed>, IndexError> {
+        self.proved_at_once(self.opened()?)
+    }
+
     /// The newest committed state. Nobody keeps its files from being removed while they are
     /// opened, so it is looked for again as long as there is another each time.
-    fn committed(&self) -> Result<Arc<Committed>, IndexError> {
+    fn opened(&self) -> Result<Arc<Committed>, IndexError> {
         let mut missed: Option<Option<Vec<u8>>> = None;
         let mut tries = 0;
         loop {
             let error = match guarded(|| self.with_open(Opened::committed)) {
-                Ok(committed) => return self.proved_at_once(committed),
+                Ok(committed) => return Ok(committed),
                 Err(error) => error,
             };
             // Another process may have begun the index anew below us.
@@ -266,7 +271,7 @@ impl Index for EmbeddedIndex {
     }
 
     fn damaged_parts(&self) -> Result<Vec<String>, IndexError> {
-        let committed = guarded(|| self.with_open(Opened::committed))?;
+        let committed = self.opened()?;
         match &self.folder {
             None => Ok(Vec::new()),
             Some(folder) => checks::damaged_files(folder, &committed.files()),
