@@ -89,6 +89,20 @@ impl Opened {
             .iter()
             .map(|segment| self.part(segment))
             .collect::<Result<Vec<_>, _>>()?;
+        // A segment whose positions are gone opens as one that has none, and fails when it is
+        // searched: files go only after another state was put in the place of this one.
+        let is_whole = |part: &Arc<Part>| {
+            let is_there = |path: &PathBuf| self.directory.exists(path).unwrap_or(false);
+            part.files.iter().all(is_there)
+        };
+        if !parts.iter().all(is_whole) {
+            let now = self.index.load_metas().map_err(|error| unusable(&error))?;
+            if state_key(&now) != state {
+                return Err(IndexError::Unusable {
+                    reason: "it was replaced while it was opened".to_owned(),
+                });
+            }
+        }
         let verified = meta.payload.as_ref().and_then(|text| text.parse().ok());
         let committed = Committed {
             parts,
