@@ -1,5 +1,6 @@
 //! Finding, opening and making repositories; whose they are, and what stands in the way.
 
+use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -83,7 +84,7 @@ impl Repository {
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
             other => other.to(action)?,
         };
-        sync_objects(&inner)?;
+        apply_settings(&inner)?;
         let Some(work) = inner.workdir() else {
             return Ok(None); // A bare one holds no files.
         };
@@ -120,7 +121,7 @@ impl Repository {
             .external_template(false)
             .no_reinit(true);
         let inner = git2::Repository::init_opts(root, &options).to(action)?;
-        sync_objects(&inner)?;
+        apply_settings(&inner)?;
         let repository = Repository {
             inner,
             prefix: String::new(),
@@ -335,21 +336,30 @@ impl Repository {
     }
 }
 
-/// Has what is written to the repository synced. The library knows only a word for it that git
-/// warns of, so it stands in a file that git does not read.
-fn sync_objects(repository: &git2::Repository) -> Result<(), GitError> {
+/// Has what is written synced, and a large folder packed by comparing it with its last few
+/// versions only, each of which is megabytes and almost the same. The library knows words for it
+/// that git warns of, so they stand in a file that git does not read.
+const SETTINGS: &str = "[core]\n\tfsyncObjectFiles = true\n[pack]\n\twindowMemory = 33554432\n";
+
+fn apply_settings(repository: &git2::Repository) -> Result<(), GitError> {
     let action = "set up the repository";
     let path = repository.path().join("memdir.config");
-    if !path.exists() {
-        // One that cannot be written to is only read.
-        if std::fs::write(&path, "[core]\n\tfsyncObjectFiles = true\n").is_err() {
-            return Ok(());
-        }
+    let is_there = std::fs::read(&path).is_ok_and(|bytes| bytes == SETTINGS.as_bytes());
+    if !is_there && replace(&path, SETTINGS).is_err() {
+        return Ok(()); // One that cannot be written to is only read.
     }
     let mut config = repository.config().to(action)?;
     config
         .add_file(&path, git2::ConfigLevel::App, true)
         .to(action)
+}
+
+/// Another process reads either the old text or the new one.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(path))?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
 }
 
 #[cfg(unix)]

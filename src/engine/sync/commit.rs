@@ -89,7 +89,13 @@ impl Engine {
         if self.is_led() {
             return Ok(Committed::Busy);
         }
-        self.commit()
+        let done = self.commit()?;
+        if let Committed::Done { .. } = done
+            && let Err(error) = self.tidy_if_neglected()
+        {
+            tracing::info!("cannot tidy the repository: {error}");
+        }
+        Ok(done)
     }
 
     /// Commits whatever differs from the newest commit, whoever changed it.

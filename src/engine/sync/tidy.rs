@@ -15,6 +15,8 @@ use crate::git::Told;
 const QUICK_INDEX_FILES: usize = 20_000;
 /// Somebody who was killed has told it of one of so many last commits.
 const MOST_BETWEEN: usize = 8;
+/// Commands leave packing to servers until there is so many times as much to pack.
+const PATIENCE: u32 = 2;
 /// Stands for the commit that git's index was told of last.
 const TOLD: &str = "refs/memdir/index";
 
@@ -25,6 +27,21 @@ impl Engine {
     ///
     /// Fails if the repository cannot be read or written.
     pub fn tidy_repository(&self) -> Result<(), EngineError> {
+        self.tidy(|repository| {
+            self.tell_index_now(repository)?;
+            pack(repository, 1)
+        })
+    }
+
+    /// For a process that somebody waits for: only what has been left undone for long.
+    pub(super) fn tidy_if_neglected(&self) -> Result<(), EngineError> {
+        self.tidy(|repository| pack(repository, PATIENCE))
+    }
+
+    fn tidy(
+        &self,
+        work: impl FnOnce(&Repository) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
         if self.git.is_none() {
             return Ok(());
         }
@@ -40,11 +57,7 @@ impl Engine {
         let Some(_at_work) = self.begin_git_work(&repository)? else {
             return Ok(());
         };
-        self.tell_index_now(&repository)?;
-        if repository.owner() == Owner::Store {
-            repository.pack()?;
-        }
-        Ok(())
+        work(&repository)
     }
 
     /// Tells git's index what was committed since it was told last, if that is quickly done.
@@ -92,4 +105,13 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// What is somebody else's is theirs to pack.
+fn pack(repository: &Repository, patience: u32) -> Result<(), EngineError> {
+    if repository.owner() == Owner::Store {
+        repository.pack(patience)?;
+        repository.join_packs()?;
+    }
+    Ok(())
 }

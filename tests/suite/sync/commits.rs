@@ -269,25 +269,65 @@ fn a_server_commits_in_the_background_what_anybody_changed() {
     assert_eq!(tool.trim(), "remember");
 }
 
+/// Puts `count` memories beside what is there, as a copying program would.
+fn put_many(home: &Home, start: usize, count: usize) {
+    for number in start..start + count {
+        let id = format!("{number:07x}a");
+        let content = format!("Memory {number}.");
+        let text = memory_text(&id, "2026-01-01T00:00:00Z", &content);
+        fs::write(home.files().join(format!("20260101_000000_{id}.md")), text).unwrap();
+    }
+}
+
 #[test]
 fn a_burst_is_one_commit_and_one_pack() {
     let home = Home::new();
     let git = Git::of(&home);
     home.remember(&["first"]);
-    for number in 0..300 {
-        let id = format!("{number:07x}a");
-        let name = format!("20260101_000000_{id}.md");
-        let content = format!("Memory {number}.");
-        fs::write(
-            home.files().join(name),
-            memory_text(&id, "2026-01-01T00:00:00Z", &content),
-        )
-        .unwrap();
-    }
+    put_many(&home, 0, 300);
     home.run(&["sync"]).done();
     assert_eq!(git.subjects()[0], "Add 300 memories");
     let counted = git.says(&["count-objects", "-v"]);
     assert!(counted.contains("packs: 1"), "{counted}");
     assert_eq!(git.says(&["ls-tree", "-r", "HEAD"]).lines().count(), 301);
+    git.assert_sound();
+}
+
+#[test]
+fn many_packs_become_one() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    home.remember(&["first"]);
+    let packs = || {
+        let counted = git.says(&["count-objects", "-v"]);
+        let line = counted
+            .lines()
+            .find_map(|line| line.strip_prefix("packs: "));
+        line.unwrap().parse::<usize>().unwrap()
+    };
+    let mut most = 0;
+    for burst in 0..16 {
+        put_many(&home, 100 * burst, 70);
+        home.run(&["sync"]).done();
+        most = most.max(packs());
+    }
+    assert_eq!((most, packs()), (15, 1));
+    assert_eq!(
+        git.says(&["ls-tree", "-r", "HEAD"]).lines().count(),
+        16 * 70 + 1
+    );
+    assert_eq!(git.subjects().len(), 17);
+    git.assert_sound();
+    // One that is to stay stays.
+    let pack = fs::read_dir(home.root().join("store/.git/objects/pack")).unwrap();
+    let pack = pack
+        .map(|file| file.unwrap().path())
+        .find(|path| path.extension().unwrap() == "pack");
+    fs::write(pack.unwrap().with_extension("keep"), "").unwrap();
+    for burst in 16..32 {
+        put_many(&home, 100 * burst, 70);
+        home.run(&["sync"]).done();
+    }
+    assert_eq!(packs(), 2);
     git.assert_sound();
 }
