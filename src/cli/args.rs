@@ -110,6 +110,7 @@ in the history.")]
   memdir resolve 1f3a9c02 --keep 4be01c9a       keep one, forget the other
   memdir resolve 1f3a9c02 --keep 1f3a9c02       the same, by the one that stays
   memdir resolve 1f3a9c02 --both                keep both; they are no pair any more
+  memdir resolve 7c0e11ad                       merge the sides of a text with git's conflict markers
 
 Nothing is lost: `restore` brings the forgotten one back, `undo` both as they were.")]
     Resolve(Resolve),

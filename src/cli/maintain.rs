@@ -296,7 +296,7 @@ fn git_json(git: &Result<GitStatus, EngineError>) -> serde_json::Value {
     }
 }
 
-/// What is not committed because of the credentials it holds, for scripts.
+/// What is not committed because of what it holds, for scripts.
 pub(super) fn held_back_json(held_back: &[HeldBack]) -> Value {
     held_back
         .iter()

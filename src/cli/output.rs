@@ -176,12 +176,17 @@ impl Output {
         }
     }
 
-    /// Tells what is not committed because of the credentials it holds, a line each.
+    /// Tells what is not committed because of what it holds, a line each.
     pub fn held_back(&self, held_back: &[HeldBack]) {
         for one in held_back {
             self.note(format!("not committed: {}", visible(&one.to_string())));
         }
-        if !held_back.is_empty() {
+        if held_back.iter().any(HeldBack::is_unmerged) {
+            self.note(
+                "`memdir resolve ID` makes one memory of both sides, or two where they contradict.",
+            );
+        }
+        if !held_back.iter().all(HeldBack::is_unmerged) {
             self.note("`memdir redact ID` takes it out of the memory; `memdir allow ID` says that it may be sent.");
         }
     }

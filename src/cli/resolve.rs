@@ -12,15 +12,25 @@ use super::output::ID;
 use crate::engine::Conflict;
 use crate::engine::Contender;
 use crate::engine::Engine;
+use crate::engine::Unmarked;
+use crate::engine::Unmerged;
 use crate::model::Stem;
 
 pub(super) fn resolve(context: &mut Context, command: &Resolve) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
+    if let Some(id) = &command.id
+        && let Some(done) = engine.take_out_markers(id)?
+    {
+        return tell_unmarked(context, &engine, &done);
+    }
     let resolved = match (&command.id, &command.keep, command.both) {
         (Some(id), Some(keep), _) => engine.keep_one(id, keep)?,
         (Some(id), None, true) => engine.keep_both(id)?,
-        (Some(id), None, false) => return show(context, &engine, &engine.conflicts_of(id)?),
-        (None, ..) => return show(context, &engine, &engine.conflicts()?),
+        (Some(id), None, false) => return show(context, &engine, &engine.conflicts_of(id)?, &[]),
+        (None, ..) => {
+            let unmerged = engine.unmerged()?;
+            return show(context, &engine, &engine.conflicts()?, &unmerged);
+        }
     };
     let output = &mut context.output;
     if output.json {
@@ -39,6 +49,32 @@ pub(super) fn resolve(context: &mut Context, command: &Resolve) -> Result<Outcom
     Ok(Outcome::Done)
 }
 
+/// Tells what became of a memory in which git had left its conflict markers.
+fn tell_unmarked(
+    context: &mut Context,
+    engine: &Engine,
+    done: &Unmarked,
+) -> Result<Outcome, Failure> {
+    let output = &mut context.output;
+    let id = done.stem.short();
+    if output.json {
+        let aside = done.aside.as_ref().map(named);
+        output.json(&json!({"merged": named(&done.stem), "aside": aside}))?;
+    } else if let Some(aside) = &done.aside {
+        let aside = aside.short();
+        output.line(format!(
+            "the sides of {ID}{id}{ID:#} contradict: one of them is {ID}{aside}{ID:#} now"
+        ))?;
+        output.line(DECIDE)?;
+    } else {
+        output.line(format!("merged both sides of {ID}{id}{ID:#}"))?;
+    }
+    super::after_writing(context, engine)?;
+    Ok(Outcome::Done)
+}
+
+const DECIDE: &str = "decide: memdir resolve ID --keep ID, or memdir resolve ID --both";
+
 fn named(stem: &Stem) -> Value {
     json!({"id": stem.short(), "stem": stem.as_str()})
 }
@@ -47,6 +83,7 @@ fn show(
     context: &mut Context,
     engine: &Engine,
     conflicts: &[Conflict],
+    unmerged: &[Unmerged],
 ) -> Result<Outcome, Failure> {
     let output = &mut context.output;
     if output.json {
@@ -60,8 +97,19 @@ fn show(
                     .collect()
             })
             .collect();
-        output.json(&json!({"conflicts": conflicts}))?;
-    } else if conflicts.is_empty() {
+        let unmerged: Vec<Value> = unmerged
+            .iter()
+            .map(|one| {
+                json!({
+                    "id": engine.shown_id(&one.stem),
+                    "stem": one.stem.as_str(),
+                    "file": format!("files/{}", one.name),
+                    "line": one.line,
+                })
+            })
+            .collect();
+        output.json(&json!({"conflicts": conflicts, "unmerged": unmerged}))?;
+    } else if conflicts.is_empty() && unmerged.is_empty() {
         output.line("no memories contradict each other")?;
     } else {
         for Conflict { pair } in conflicts {
@@ -80,7 +128,15 @@ fn show(
             }
             output.line("")?;
         }
-        output.line("decide: memdir resolve ID --keep ID, or memdir resolve ID --both")?;
+        if !conflicts.is_empty() {
+            output.line(DECIDE)?;
+        }
+        for Unmerged { stem, line, .. } in unmerged {
+            let id = engine.shown_id(stem);
+            output.line(format!(
+                "{ID}{id}{ID:#}  has git's conflict markers on line {line}: memdir resolve {id}"
+            ))?;
+        }
     }
     output.flush()?;
     super::settle(engine);

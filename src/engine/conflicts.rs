@@ -2,7 +2,7 @@
 //!
 //! Two live memories are a pair if one of them has a link of type `conflicts-with` to the other.
 //! Resolving never loses a text: the memory that is not kept is forgotten, and what was changed is
-//! links only.
+//! links only. A text in which git left its conflict markers becomes one memory, or such a pair.
 
 use std::collections::HashMap;
 
@@ -14,6 +14,8 @@ use super::recall::plain_id;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::format;
+use crate::format::Merged;
+use crate::format::Side;
 use crate::index::Ask;
 use crate::index::Request;
 use crate::model::Change;
@@ -57,6 +59,24 @@ pub struct Resolved {
     pub kept: Vec<Stem>,
     /// The one that lies in the archive now.
     pub forgotten: Option<Stem>,
+}
+
+/// A memory in which git left its conflict markers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmerged {
+    pub stem: Stem,
+    /// Its path below `files/`.
+    pub name: String,
+    /// The line of the first marker, from 1.
+    pub line: usize,
+}
+
+/// What became of a memory in which git had left its conflict markers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmarked {
+    pub stem: Stem,
+    /// The memory that holds what contradicts it, if anything does.
+    pub aside: Option<Stem>,
 }
 
 /// The type of the links.
@@ -212,6 +232,65 @@ impl Engine {
         })
     }
 
+    /// The live memories in which git left its conflict markers, by their names.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn unmerged(&self) -> Result<Vec<Unmerged>, EngineError> {
+        self.mending(|| {
+            let mut names = self.snapshot()?.with_problems()?;
+            names.sort_unstable();
+            let reader = self.store.reader(Place::Files);
+            let found = names.into_iter().filter_map(|name| {
+                let version = reader.read(&name, u64::MAX).ok()?;
+                let line = format::first_conflict_marker(&version.bytes)?;
+                let stem = stem_of(&name);
+                Some(Unmerged { stem, name, line })
+            });
+            Ok(found.collect())
+        })
+    }
+
+    /// Makes one memory of both sides between which git's conflict markers stand in the memory called
+    /// `id`, or a pair of two where they contradict; `None` if there are no markers.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such memory, or if it cannot be written.
+    pub fn take_out_markers(&self, id: &str) -> Result<Option<Unmarked>, EngineError> {
+        self.check_writable()?;
+        for _ in 0..MAX_TRIES {
+            let (name, version) = self.read(id)?;
+            let Some(sides) = format::conflict_sides(&version.bytes) else {
+                return Ok(None);
+            };
+            let stem = stem_of(&name);
+            let side = |bytes| Side { bytes, at: 0 };
+            let (one, other) = (side(&sides.ours), side(&sides.theirs));
+            let (bytes, aside) = match format::merge(&stem, sides.base.as_deref(), one, other) {
+                Merged::One(bytes) => (bytes, None),
+                Merged::Two {
+                    kept,
+                    aside,
+                    aside_stem,
+                } => {
+                    let aside_name = format!("{aside_stem}.md");
+                    match self.store.add(Place::Files, &aside_name, &aside) {
+                        Err(FilesError::Taken { .. }) => {} // By a run that was killed.
+                        other => other?,
+                    }
+                    self.changed_with("resolve", &aside_name);
+                    (kept, Some(aside_stem))
+                }
+            };
+            if self.put(&name, &version, &bytes, "resolve")?.is_some() {
+                return Ok(Some(Unmarked { stem, aside }));
+            }
+        }
+        Err(changes_too_fast(id))
+    }
+
     /// Takes the links of a conflict from the memory `stem` to `other`.
     fn unlink(&self, stem: &Stem, other: &Stem) -> Result<(), EngineError> {
         for _ in 0..MAX_TRIES {
@@ -234,10 +313,7 @@ impl Engine {
                 return Ok(());
             }
         }
-        Err(EngineError::Invalid(format!(
-            "`{}` changes faster than it can be written",
-            stem.short()
-        )))
+        Err(changes_too_fast(stem.short()))
     }
 
     /// The memory in the file `name`; `None` if it is gone.
@@ -251,6 +327,10 @@ impl Engine {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+fn changes_too_fast(id: &str) -> EngineError {
+    EngineError::Invalid(format!("`{id}` changes faster than it can be written"))
 }
 
 fn is_conflict(link: &Link) -> bool {

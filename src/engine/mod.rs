@@ -33,6 +33,8 @@ pub use background::Background;
 pub use conflicts::Conflict;
 pub use conflicts::Contender;
 pub use conflicts::Resolved;
+pub use conflicts::Unmarked;
+pub use conflicts::Unmerged;
 pub use error::EngineError;
 pub use exchange::Import;
 pub use exchange::Imported;

@@ -1,5 +1,6 @@
-//! Holds back what must not leave the machine: where a store has a remote, a memory that holds a
-//! credential is not committed until somebody has allowed it or taken it out.
+//! Holds back what must not be committed: a text in which git left its conflict markers, until
+//! somebody has resolved it; and where a store has a remote, a memory that holds a credential,
+//! until somebody has allowed it or taken it out.
 //!
 //! Promises: the text that was looked at is the text that is committed; what was committed of such
 //! a memory before stays as it is. It is told by file, kind and line.
@@ -17,6 +18,7 @@ use crate::engine::screen::not_allowed;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Replaced;
+use crate::format;
 use crate::format::Merged;
 use crate::format::Side;
 use crate::format::merge;
@@ -25,7 +27,7 @@ use crate::git::Owner;
 use crate::git::Repository;
 use crate::secrets::Policy;
 
-/// A credential because of which a memory is not committed.
+/// Why a memory is not committed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HeldBack {
     /// The memory's path below the store's folder.
@@ -34,6 +36,16 @@ pub struct HeldBack {
     pub line: usize,
     /// Such as `a GitHub token`.
     pub kind: &'static str,
+}
+
+/// The kind that is no credential.
+const MARKERS: &str = "git's conflict markers";
+
+impl HeldBack {
+    /// Whether it is because of git's conflict markers, and not of a credential.
+    pub fn is_unmerged(&self) -> bool {
+        self.kind == MARKERS
+    }
 }
 
 impl fmt::Display for HeldBack {
@@ -65,14 +77,15 @@ impl Engine {
         let Some(repository) = Repository::find(self.root())? else {
             return Ok(Vec::new());
         };
-        if repository.owner() == Owner::Other || !self.holds_back(&repository) {
+        if repository.owner() == Owner::Other {
             return Ok(Vec::new());
         }
+        let secrets = self.holds_secrets_back(&repository);
         let mut trees = repository.trees(repository.head()?)?;
         let differences = self.compare_all(&repository, &mut trees)?;
         let mut held = Vec::new();
         for difference in &differences {
-            held.extend(self.held_in(difference)?.unwrap_or_default());
+            held.extend(self.held_in(difference, secrets)?.unwrap_or_default());
         }
         held.sort_unstable();
         Ok(held)
@@ -89,17 +102,28 @@ impl Engine {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn holds_back(&self, repository: &Repository) -> bool {
+    fn holds_secrets_back(&self, repository: &Repository) -> bool {
         self.secrets != Policy::Off && repository.get("remote").is_some()
     }
 
     /// What the file that differs holds and must not; `None` if it is another one by now.
-    fn held_in(&self, difference: &Difference) -> Result<Option<Vec<HeldBack>>, EngineError> {
+    fn held_in(
+        &self,
+        difference: &Difference,
+        secrets: bool,
+    ) -> Result<Option<Vec<HeldBack>>, EngineError> {
         let Some(after) = difference.after.filter(|_| is_ours(&difference.path)) else {
             return Ok(Some(Vec::new()));
         };
         match self.bytes_at(&difference.path)? {
-            Some(bytes) if Id::of_text(&bytes) == after => Ok(Some(held(&difference.path, &bytes))),
+            Some(bytes) if Id::of_text(&bytes) == after => {
+                let found = unmerged(&difference.path, &bytes);
+                let mut held: Vec<HeldBack> = found.into_iter().collect();
+                if secrets {
+                    held.extend(credentials(&difference.path, &bytes));
+                }
+                Ok(Some(held))
+            }
             _ => Ok(None),
         }
     }
@@ -113,13 +137,12 @@ impl Engine {
         differences: &mut Vec<Difference>,
     ) -> Result<bool, EngineError> {
         let mut now = BTreeSet::new();
-        if self.holds_back(repository) {
-            for difference in differences.iter() {
-                let Some(held) = self.held_in(difference)? else {
-                    return Ok(false);
-                };
-                now.extend(held);
-            }
+        let secrets = self.holds_secrets_back(repository);
+        for difference in differences.iter() {
+            let Some(held) = self.held_in(difference, secrets)? else {
+                return Ok(false);
+            };
+            now.extend(held);
         }
         let files: BTreeSet<&str> = now.iter().map(|one| file_of(&one.file)).collect();
         // Where one was moved, its old place stays committed, too.
@@ -133,10 +156,14 @@ impl Engine {
         for one in &now {
             self.is_to_commit(name_of(&one.file));
             if self.has_background() && one.file != last && !told.contains(&one.file) {
-                tracing::warn!(
-                    "not committed: {one}; `memdir redact {id}` or `memdir allow {id}`",
-                    id = stem_of(&one.file).short()
-                );
+                let id = stem_of(&one.file);
+                let id = id.short();
+                match one.is_unmerged() {
+                    true => tracing::warn!("not committed: {one}; `memdir resolve {id}`"),
+                    false => tracing::warn!(
+                        "not committed: {one}; `memdir redact {id}` or `memdir allow {id}`"
+                    ),
+                }
             }
             last = &one.file;
         }
@@ -218,7 +245,7 @@ impl Engine {
         for folder in ["files", "archive"] {
             for (path, id) in trees.files_below(folder)? {
                 if is_ours(&path) {
-                    found.extend(held(&path, &repository.text(id)?));
+                    found.extend(credentials(&path, &repository.text(id)?));
                 }
             }
         }
@@ -227,7 +254,16 @@ impl Engine {
     }
 }
 
-fn held(path: &str, bytes: &[u8]) -> Vec<HeldBack> {
+fn unmerged(path: &str, bytes: &[u8]) -> Option<HeldBack> {
+    let line = format::first_conflict_marker(bytes)?;
+    Some(HeldBack {
+        file: path.to_owned(),
+        line,
+        kind: MARKERS,
+    })
+}
+
+fn credentials(path: &str, bytes: &[u8]) -> Vec<HeldBack> {
     let found = not_allowed(bytes).into_iter();
     found
         .map(|one| HeldBack {

@@ -6,6 +6,7 @@ use super::Git;
 use super::machines::Machines;
 use super::machines::edit;
 use super::machines::failure;
+use super::machines::text;
 use super::machines::texts;
 use crate::program::Home;
 
@@ -153,4 +154,102 @@ fn what_is_no_pair_is_an_error_and_nothing_is_changed() {
     assert!(said.contains("no memory is called"), "{said}");
     assert_eq!(texts(home), before);
     assert_eq!(pairs(home).len(), 1);
+}
+
+const NAME: &str = "20260101_000000_aaaaaaaa.md";
+
+/// A committed memory in which somebody's git leaves its markers, and one beside it.
+fn unmerged(sides: &str) -> Home {
+    let home = Home::new();
+    home.put(NAME, text("aaaaaaaa", "As it was."));
+    home.run(&["sync"]).done();
+    home.put(NAME, text("aaaaaaaa", sides));
+    home.remember(&["Another one."]);
+    home
+}
+
+const SIDES: &str = "Before.\n<<<<<<< HEAD\nOn Monday.\n=======\nOn Friday.\n>>>>>>> other\n";
+
+#[test]
+fn what_git_left_half_merged_is_not_committed_before_it_is_resolved() {
+    let home = unmerged(SIDES);
+    let git = Git::of(&home);
+    let committed = |git: &Git| git.says(&["show", &format!("HEAD:files/{NAME}")]);
+    let synced = home.run(&["sync"]);
+    for part in [
+        NAME,
+        "git's conflict markers on line 10",
+        "memdir resolve ID",
+    ] {
+        assert!(synced.stderr.contains(part), "{part}: {}", synced.stderr);
+    }
+    assert_eq!(committed(&git), text("aaaaaaaa", "As it was."));
+    assert_eq!(
+        git.says(&["ls-tree", "--name-only", "HEAD", "files/"])
+            .lines()
+            .count(),
+        2
+    );
+    let status = home.run(&["status"]).text();
+    assert!(status.contains("held back"), "{status}");
+    let listed = home.run(&["resolve", "--json"]).json();
+    assert_eq!(listed["unmerged"][0]["id"], "aaaaaaaa");
+    assert_eq!(listed["unmerged"][0]["line"], 10);
+    assert!(
+        home.run(&["resolve"])
+            .text()
+            .contains("memdir resolve aaaaaaaa")
+    );
+
+    let done = home.run(&["resolve", "aaaaaaaa", "--json"]).json();
+    assert_eq!(done["merged"]["id"], "aaaaaaaa");
+    let other = done["aside"]["id"].as_str().unwrap();
+    let pair = pairs(&home);
+    assert_eq!(pair.len(), 1, "{pair:?}");
+    let found = ["Monday", "Friday"].map(|day| {
+        let hits = home.run(&["think", "--keywords", day, "--json"]).json();
+        assert_eq!(hits.as_array().unwrap().len(), 1, "{day}: {hits}");
+        hits[0]["id"].as_str().unwrap().to_owned()
+    });
+    // Which of the two keeps the name follows from the texts.
+    assert!(found.contains(&other.to_owned()) && found.contains(&"aaaaaaaa".to_owned()));
+    assert!(!committed(&git).contains("<<<<<<<"));
+    assert_eq!(
+        home.run(&["resolve", "--json"]).json()["unmerged"],
+        serde_json::json!([])
+    );
+    git.assert_sound();
+}
+
+#[test]
+fn sides_that_do_not_contradict_become_one() {
+    let topics = |topics: &str| {
+        text("aaaaaaaa", "Text.").replace("topics: [test]", &format!("topics: [{topics}]"))
+    };
+    let hunk = "<<<<<<< HEAD\ntopics: [test, ours]\n||||||| base\ntopics: [test]\n=======\ntopics: [test, theirs]\n>>>>>>> other";
+    let home = Home::new();
+    home.put(
+        NAME,
+        text("aaaaaaaa", "Text.").replace("topics: [test]", hunk),
+    );
+    let done = home.run(&["resolve", "aaaaaaaa"]).done();
+    assert!(done.contains("merged both sides of aaaaaaaa"), "{done}");
+    let (_, merged) = texts(&home).remove(0);
+    let either = [topics("test, ours, theirs"), topics("test, theirs, ours")];
+    assert!(either.contains(&merged), "{merged}");
+}
+
+#[test]
+fn markers_that_a_text_is_about_are_its_content() {
+    let home = unmerged(&format!("Git writes:\n\n```\n{SIDES}```\n"));
+    let git = Git::of(&home);
+    home.run(&["sync"]).done();
+    assert!(
+        git.says(&["show", &format!("HEAD:files/{NAME}")])
+            .contains("On Friday.")
+    );
+    assert_eq!(
+        home.run(&["status", "--json"]).json()["problems"],
+        serde_json::json!([])
+    );
 }
