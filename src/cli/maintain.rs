@@ -157,6 +157,7 @@ pub(super) fn verify(context: &mut Context) -> Result<Outcome, Failure> {
             "sound": proof.is_sound(),
             "files": proof.files,
             "index_faults": proof.index_faults,
+            "git_faults": proof.git_faults,
             "problems": findings(&proof.findings),
         }))?;
         return Ok(outcome);
@@ -167,6 +168,14 @@ pub(super) fn verify(context: &mut Context) -> Result<Outcome, Failure> {
     }
     if !proof.index_faults.is_empty() {
         output.line("  `memdir reindex --full` makes the index anew.")?;
+    }
+    for fault in &proof.git_faults {
+        output.line(format!("git: {fault}"))?;
+    }
+    if !proof.git_faults.is_empty() {
+        output.line(
+            "  `memdir sync` repairs what can be repaired, and sets aside what cannot be read.",
+        )?;
     }
     let verdict = if proof.is_sound() {
         "sound"

@@ -30,12 +30,15 @@ pub struct Proof {
     pub findings: Vec<Finding>,
     /// Where the index differs from the files, or from itself, in sentences.
     pub index_faults: Vec<String>,
+    /// What of the history cannot be read, in sentences.
+    pub git_faults: Vec<String>,
 }
 
 impl Proof {
     /// Whether everything is as it should be; notes do not count.
     pub fn is_sound(&self) -> bool {
         self.index_faults.is_empty()
+            && self.git_faults.is_empty()
             && self
                 .findings
                 .iter()
@@ -48,8 +51,8 @@ impl Proof {
 const MAX_LOOKS: usize = 3;
 
 impl Engine {
-    /// Compares every file's bytes with what is indexed, and checks names, ids, references and
-    /// the index's own files. Mends nothing by itself; as every operation, it makes an unusable
+    /// Compares every file's bytes with what is indexed, and checks names, ids, references, the
+    /// index's own files and the history. Mends nothing by itself; as every operation, it makes an unusable
     /// index anew and clears what interrupted writes left.
     ///
     /// # Errors
@@ -85,6 +88,7 @@ impl Engine {
             files: live.hashes.len(),
             findings,
             index_faults,
+            git_faults: self.git_faults()?,
         })
     }
 

@@ -65,7 +65,7 @@ impl Repository {
 
     /// Keeps the file for whoever wants to know what it was; where it lay, git would take it for a
     /// reference.
-    fn set_aside(&self, path: &Path) -> std::io::Result<()> {
+    pub(super) fn set_aside(&self, path: &Path) -> std::io::Result<()> {
         let folder = self.inner.path().join("memdir-stale");
         std::fs::create_dir_all(&folder)?;
         let below = path.strip_prefix(self.inner.path()).unwrap_or(path);

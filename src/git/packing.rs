@@ -119,7 +119,7 @@ impl Repository {
         Ok(())
     }
 
-    fn loose_objects(&self) -> Vec<(Oid, PathBuf, u64)> {
+    pub(super) fn loose_objects(&self) -> Vec<(Oid, PathBuf, u64)> {
         let folder = self.inner.commondir().join("objects");
         let mut loose = Vec::new();
         for byte in 0..=u8::MAX {
@@ -140,7 +140,7 @@ impl Repository {
         loose
     }
 
-    fn pack_folder(&self) -> PathBuf {
+    pub(super) fn pack_folder(&self) -> PathBuf {
         self.inner.commondir().join("objects/pack")
     }
 

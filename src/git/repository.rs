@@ -247,7 +247,7 @@ impl Repository {
         format!("memdir.{store}.{key}")
     }
 
-    fn local_config(&self) -> Result<git2::Config, GitError> {
+    pub(super) fn local_config(&self) -> Result<git2::Config, GitError> {
         let action = "read the repository's configuration";
         let config = self.inner.config().to(action)?;
         config.open_level(git2::ConfigLevel::Local).to(action)
@@ -355,7 +355,7 @@ fn apply_settings(repository: &git2::Repository) -> Result<(), GitError> {
 }
 
 /// Another process reads either the old text or the new one.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+pub(super) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(path))?;
     file.write_all(text.as_bytes())?;
     file.persist(path)?;

@@ -101,8 +101,7 @@ impl Repository {
     /// Fails if the index cannot be written.
     pub fn refresh_index(&self, changes: &BTreeMap<String, Told>) -> Result<bool, GitError> {
         let action = "bring git's index up to date";
-        let mut index = self.inner.index().to(action)?;
-        index.read(false).to(action)?;
+        let mut index = self.readable_index()?;
         let mut is_changed = false;
         for (path, told) in changes {
             let full = format!("{}{path}", self.prefix);
@@ -134,6 +133,33 @@ impl Repository {
             Ok(()) => Ok(true),
             Err(error) if error.code() == git2::ErrorCode::Locked => Ok(false),
             Err(error) => Err(error).to(action),
+        }
+    }
+}
+
+impl Repository {
+    /// The index; one that is damaged is set aside, and made anew of the newest commit.
+    fn readable_index(&self) -> Result<git2::Index, GitError> {
+        let action = "bring git's index up to date";
+        let read = self.inner.index().and_then(|mut index| {
+            index.read(false)?;
+            Ok(index)
+        });
+        let path = self.inner.path().join("index");
+        match read {
+            Err(_) if std::fs::read(&path).is_ok() => {
+                let moved = self.set_aside(&path);
+                moved.map_err(|error| GitError::new(action, error.to_string()))?;
+                let again = git2::Repository::open(self.inner.path()).to(action)?;
+                let mut index = again.index().to(action)?;
+                if let Ok(head) = again.head() {
+                    index
+                        .read_tree(&head.peel_to_tree().to(action)?)
+                        .to(action)?;
+                }
+                Ok(index)
+            }
+            other => other.to(action),
         }
     }
 }

@@ -12,6 +12,7 @@ use super::message::Told;
 use super::message::message;
 use super::pending::Pending;
 use super::plan::place_of;
+use super::repair::RESUME;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::reading::parse;
@@ -72,7 +73,13 @@ impl Engine {
             return Ok(Committed::Busy);
         };
         let pending = std::mem::take(&mut *self.pending());
-        let done = self.commit_locked(&pending, &git.user, None);
+        let mut done = self.commit_locked(&pending, &git.user, None);
+        if let Err(EngineError::Git(error)) = &done
+            && !error.is_busy
+            && self.repair_repository()?
+        {
+            done = self.commit_locked(&Pending::Everything, &git.user, None);
+        }
         if !matches!(done, Ok(Committed::Nothing | Committed::Done { .. })) {
             self.pending().add_all(pending);
         }
@@ -127,8 +134,14 @@ impl Engine {
         if repository.owner() == Owner::Other {
             return Ok(Committed::Off);
         }
+        let head = repository.head()?;
         if let Some(obstacle) = repository.obstacle() {
             return Ok(Committed::Paused(obstacle.to_string()));
+        }
+        if head.is_none() && repository.get(RESUME).is_some() {
+            return Ok(Committed::Paused(
+                "the history is damaged, and is to be had from the remote first".to_owned(),
+            ));
         }
         match self.begin_git_work(&repository)? {
             Some(_at_work) => self.commit_in(&repository, pending, user, reason),

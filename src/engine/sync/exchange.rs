@@ -124,6 +124,11 @@ impl Engine {
         stop: &dyn Fn() -> bool,
     ) -> Result<Exchanged, EngineError> {
         let mut moved = Moved::default();
+        // Somebody who asks for it may do so because something is wrong.
+        if !self.has_background() {
+            self.repair_now()?;
+        }
+        self.resume(stop)?;
         for _ in 0..ROUNDS {
             // A process that follows the changes knows what to commit.
             let committed = match self.has_background() {
@@ -143,14 +148,7 @@ impl Engine {
                 return Ok(Exchanged::NoRemote);
             };
             let network = Network::new(NetworkSettings::from_process(remote.allow_local));
-            let tip = network.fetch(
-                repository.path(),
-                &remote.address,
-                &remote.branch,
-                &remote.tip_ref(),
-                stop,
-            )?;
-            let tip = tip.as_deref().and_then(Id::parse);
+            let tip = remote.fetch(&network, &repository, stop)?;
             match self.pull(&repository, &remote, tip, accept, &mut moved)? {
                 Pulled::Done => {}
                 Pulled::Again => continue,
@@ -589,6 +587,18 @@ impl Remote {
             allow_local,
             branch: repository.branch(),
         }))
+    }
+
+    /// Gets the remote's branch; its newest commit, `None` if there is no such branch.
+    pub fn fetch(
+        &self,
+        network: &Network,
+        repository: &Repository,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Id>, EngineError> {
+        let to = self.tip_ref();
+        let tip = network.fetch(repository.path(), &self.address, &self.branch, &to, stop)?;
+        Ok(tip.as_deref().and_then(Id::parse))
     }
 
     /// What stands for the remote's branch.

@@ -15,6 +15,7 @@ mod pending;
 mod plan;
 mod purge;
 mod rearrange;
+mod repair;
 mod said;
 mod state;
 mod tidy;

@@ -6,6 +6,7 @@ mod layout;
 mod machines;
 mod past;
 mod purging;
+mod repairing;
 mod repository;
 mod resolving;
 mod secrets;

@@ -1,0 +1,310 @@
+//! Repairs what a power cut or a failing disk left of a repository that is the program's own.
+//!
+//! Promises: nothing is deleted. What cannot be read is set aside; the branch goes back to the
+//! newest commit that is whole, and what the files say beyond it is committed anew by others.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::path::PathBuf;
+
+use git2::ObjectType;
+use git2::Oid;
+
+use super::GitError;
+use super::Id;
+use super::Repository;
+use super::To;
+use super::repository::replace;
+
+/// What was found, and done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repaired {
+    /// Commits can be made on what is there.
+    NothingWrong,
+    /// The branch goes on from this commit, all of whose files are there.
+    GoesOnFrom(Id),
+    /// There is no such commit.
+    Lost,
+}
+
+/// What is kept of the settings of a repository that is set aside.
+const KEPT_SETTINGS: [&str; 3] = ["user.name", "user.email", "user.signingkey"];
+
+impl Repository {
+    /// Looks at everything that the next commit needs, and repairs it as far as possible. The
+    /// caller keeps everybody else from writing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if something could not be read or written, other than damaged: nothing is known then.
+    pub fn repair(&self) -> Result<Repaired, GitError> {
+        let action = "look at the repository";
+        if self.inner.is_shallow() {
+            return Ok(Repaired::NothingWrong); // What is missing was left away.
+        }
+        let mut is_changed = self.set_aside_unreadable()?;
+        let branch = self.branch();
+        let name = format!("refs/heads/{branch}");
+        let target = self.inner.refname_to_id(&name).ok();
+        let head = self.inner.path().join("HEAD");
+        if self.inner.find_reference("HEAD").is_err() {
+            self.keep_aside(&head)?;
+            replace(&head, &format!("ref: {name}\n")).map_err(|error| failed(action, &error))?;
+            is_changed = true;
+        }
+        let logs = self.inner.commondir().join("logs");
+        let mut abandoned = Vec::new();
+        for id in self.candidates(&branch)? {
+            if !self.is_whole(id)? {
+                let digits = id.to_string();
+                let (start, rest) = digits.split_at(2);
+                let objects = self.inner.commondir().join("objects");
+                abandoned.push(objects.join(start).join(rest));
+                continue;
+            }
+            if !abandoned.is_empty() {
+                // Nothing names any more what is not all there.
+                abandoned.extend([logs.join(&name), logs.join("HEAD")]);
+            }
+            for path in &abandoned {
+                self.keep_aside(path)?;
+            }
+            is_changed |= self.set_aside_references()?;
+            if target == Some(id) {
+                return Ok(match is_changed {
+                    true => Repaired::GoesOnFrom(Id(id)),
+                    false => Repaired::NothingWrong,
+                });
+            }
+            // Else its log would name what it was before.
+            self.keep_aside(&self.inner.commondir().join(&name))?;
+            self.inner
+                .reference(&name, id, true, "memdir: repair")
+                .to("repair the branch")?;
+            return Ok(Repaired::GoesOnFrom(Id(id)));
+        }
+        let is_empty = target.is_none() && !self.inner.commondir().join(&name).exists();
+        Ok(match is_empty && !is_changed {
+            true => Repaired::NothingWrong, // Nothing was ever committed.
+            false => Repaired::Lost,
+        })
+    }
+
+    /// Moves the repository to the folder `to`, and makes a new one in its place, with the same
+    /// branch and remote. It remembers, as `resume`, which of the remote's commits it had.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be moved, or the new one cannot be made.
+    pub fn begin_anew(self, root: &Path, to: &Path) -> Result<Repository, GitError> {
+        let branch = self.branch();
+        let noted: Vec<(&str, String)> = ["remote", "local"]
+            .into_iter()
+            .filter_map(|key| Some((key, self.get(key)?)))
+            .collect();
+        let address = self.get("remote").and_then(|name| self.remote(&name));
+        let old = self.local_config()?;
+        let settings: Vec<(&str, String)> = KEPT_SETTINGS
+            .into_iter()
+            .filter_map(|key| Some((key, old.get_string(key).ok()?)))
+            .collect();
+        let resume = self.raw_target(&format!("refs/memdir/seen/{branch}"));
+        let from = self.inner.path().to_owned();
+        drop((self, old));
+        let action = "set the damaged repository aside";
+        let moved = std::fs::create_dir_all(to.parent().unwrap_or(to))
+            .and_then(|()| std::fs::rename(&from, to));
+        moved.map_err(|error| failed(action, &error))?;
+        let new = Repository::create(root, &branch)?;
+        let mut config = new.local_config()?;
+        for (key, value) in settings {
+            config.set_str(key, &value).to("set up the repository")?;
+        }
+        if let Some(address) = address {
+            new.set_remote("origin", &address)?;
+            for (key, value) in noted {
+                new.set(key, &value)?;
+            }
+            if let Some(resume) = resume {
+                new.set("resume", &resume.to_string())?;
+            }
+        }
+        Ok(new)
+    }
+
+    /// What the branch may go on from, the likeliest first.
+    fn candidates(&self, branch: &str) -> Result<Vec<Oid>, GitError> {
+        let name = format!("refs/heads/{branch}");
+        let mut found: Vec<Oid> = self.inner.refname_to_id(&name).into_iter().collect();
+        let log = self.inner.commondir().join("logs").join(&name);
+        let lines = std::fs::read(log).unwrap_or_default();
+        let lines = String::from_utf8_lossy(&lines);
+        // Each line says what it was before, and after.
+        let after = |line: &str| Id::parse(line.split(' ').nth(1)?);
+        found.extend(lines.lines().rev().filter_map(after).map(|id| id.0));
+        for kind in ["seen", "remote"] {
+            found.extend(self.raw_target(&format!("refs/memdir/{kind}/{branch}")));
+        }
+        let mut known = HashSet::new();
+        found.retain(|id| known.insert(*id));
+        Ok(found)
+    }
+
+    /// What a reference says, whether that is there or not.
+    fn raw_target(&self, name: &str) -> Option<Oid> {
+        let reference = self.inner.find_reference(name).ok()?;
+        reference.target()
+    }
+
+    /// Whether a commit, those before it and all its files can be read. A text that is missing,
+    /// and that the work folder has, is written anew.
+    fn is_whole(&self, id: Oid) -> Result<bool, GitError> {
+        let Ok(commit) = self.inner.find_commit(id) else {
+            return Ok(false);
+        };
+        if commit.parents().count() != commit.parent_count() {
+            return Ok(false);
+        }
+        let odb = self.inner.odb().to("look at the repository")?;
+        let mut folders = vec![(PathBuf::new(), commit.tree_id())];
+        let mut known = HashSet::new();
+        while let Some((path, id)) = folders.pop() {
+            let Ok(tree) = self.inner.find_tree(id) else {
+                return Ok(false);
+            };
+            for entry in &tree {
+                let Ok(name) = entry.name() else { continue };
+                match entry.kind() {
+                    Some(ObjectType::Tree) if known.insert(entry.id()) => {
+                        folders.push((path.join(name), entry.id()));
+                    }
+                    Some(ObjectType::Blob) if !odb.exists(entry.id()) => {
+                        let file = self.work_folder().join(path.join(name));
+                        let text = std::fs::read(file).unwrap_or_default();
+                        if Id::of_text(&text).0 != entry.id() {
+                            return Ok(false);
+                        }
+                        self.inner.blob(&text).to("repair the repository")?;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// What is wrong with what the next commit needs, and with the history, a sentence each.
+    ///
+    /// # Errors
+    ///
+    /// Fails if something could not be read, other than damaged.
+    pub fn faults(&self) -> Result<Vec<String>, GitError> {
+        let unreadable = self.unreadable()?;
+        let mut faults: Vec<String> = unreadable
+            .iter()
+            .map(|path| format!("{} is damaged", path.display()))
+            .collect();
+        match self.head() {
+            Err(error) => faults.push(error.to_string()),
+            Ok(None) => {}
+            Ok(Some(head)) => {
+                if let Some(Err(error)) = self.moments(head, None)?.find(Result::is_err) {
+                    faults.push(error.to_string());
+                }
+                let trees = self.trees(Some(head)).and_then(|mut trees| {
+                    let odb = self.inner.odb().to("look at the repository")?;
+                    let mut files = trees.files_below("files")?;
+                    files.extend(trees.files_below("archive")?);
+                    files.retain(|(_, id)| !odb.exists(id.0));
+                    Ok(files)
+                });
+                match trees {
+                    Err(error) => faults.push(error.to_string()),
+                    Ok(missing) => faults.extend(missing.iter().map(|(path, id)| {
+                        format!("the committed text of {path} is missing: {}", id.short())
+                    })),
+                }
+            }
+        }
+        Ok(faults)
+    }
+
+    /// Sets objects aside that are damaged; whether there were any.
+    fn set_aside_unreadable(&self) -> Result<bool, GitError> {
+        let unreadable = self.unreadable()?;
+        for path in &unreadable {
+            self.keep_aside(path)?;
+        }
+        if !unreadable.is_empty() {
+            let odb = self.inner.odb().to("look at the repository")?;
+            odb.refresh().to("look at the repository")?;
+        }
+        Ok(!unreadable.is_empty())
+    }
+
+    /// Sets own references aside that stand for nothing that is whole; whether there were any.
+    fn set_aside_references(&self) -> Result<bool, GitError> {
+        let mut is_changed = false;
+        for (path, id) in self.own_references()? {
+            if !id.map_or(Ok(false), |id| self.is_whole(id.0))? {
+                self.keep_aside(&path)?;
+                is_changed = true;
+            }
+        }
+        Ok(is_changed)
+    }
+
+    /// Files of objects that are not what their names say.
+    fn unreadable(&self) -> Result<Vec<PathBuf>, GitError> {
+        let action = "look at the repository";
+        let odb = self.inner.odb().to(action)?;
+        let mut unreadable = Vec::new();
+        for (id, path, _) in self.loose_objects() {
+            // A file that cannot be read says nothing about the object.
+            std::fs::read(&path).map_err(|error| failed(action, &error))?;
+            let is_sound = odb.read(id).is_ok_and(|object| {
+                Oid::hash_object(object.kind(), object.data()).is_ok_and(|hash| hash == id)
+            });
+            if !is_sound {
+                unreadable.push(path);
+            }
+        }
+        let packs = std::fs::read_dir(self.pack_folder());
+        for file in packs.into_iter().flatten().flatten() {
+            std::fs::File::open(file.path()).map_err(|error| failed(action, &error))?;
+        }
+        Ok(unreadable)
+    }
+
+    /// The program's own references, each with what it stands for.
+    fn own_references(&self) -> Result<Vec<(PathBuf, Option<Id>)>, GitError> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.inner.commondir().join("refs/memdir")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_none_or(|ending| ending != "lock") {
+                    let text = std::fs::read(&path)
+                        .map_err(|error| failed("look at the repository", &error))?;
+                    let text = std::str::from_utf8(&text).unwrap_or_default();
+                    found.push((path, Id::parse(text.trim_end())));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn keep_aside(&self, path: &Path) -> Result<(), GitError> {
+        let done = match self.set_aside(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        };
+        done.map_err(|error| failed("set a damaged file aside", &error))
+    }
+}
+
+fn failed(action: &str, error: &std::io::Error) -> GitError {
+    GitError::new(action, error.to_string())
+}

@@ -1,0 +1,183 @@
+//! A repository that a power cut or a failing disk has damaged: no memory is lost, and the next
+//! command goes on.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::Git;
+use super::machines::Machines;
+use super::machines::texts;
+use crate::program::Home;
+
+/// Files of `.git` that are emptied or cut off; what of a history of four commits has to stay, and
+/// what the repository is told to be.
+struct Damage {
+    what: &'static str,
+    does: fn(&Home),
+    stays: usize,
+    word: &'static str,
+}
+
+fn git_path(home: &Home, path: &str) -> PathBuf {
+    home.root().join("store/.git").join(path)
+}
+
+fn empty(home: &Home, path: &str) {
+    let path = git_path(home, path);
+    // Objects are read-only.
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, "").unwrap();
+}
+
+fn empty_object(home: &Home, name: &str) {
+    let id = Git::of(home).says(&["rev-parse", name]);
+    let (start, rest) = id.trim().split_at(2);
+    empty(home, &format!("objects/{start}/{rest}"));
+}
+
+const GOES_ON: &str = "goes on from";
+const ANEW: &str = "begun anew";
+
+const DAMAGES: &[Damage] = &[
+    Damage {
+        what: "HEAD",
+        does: |home| empty(home, "HEAD"),
+        stays: 4,
+        word: GOES_ON,
+    },
+    Damage {
+        what: "the branch",
+        does: |home| empty(home, "refs/heads/main"),
+        stays: 4,
+        word: GOES_ON,
+    },
+    Damage {
+        what: "zeros for the branch",
+        does: |home| fs::write(git_path(home, "refs/heads/main"), [0; 41]).unwrap(),
+        stays: 4,
+        word: GOES_ON,
+    },
+    Damage {
+        what: "the newest commit",
+        does: |home| empty_object(home, "HEAD"),
+        stays: 3,
+        word: GOES_ON,
+    },
+    Damage {
+        what: "its tree",
+        does: |home| empty_object(home, "HEAD^{tree}"),
+        stays: 3,
+        word: GOES_ON,
+    },
+    Damage {
+        what: "its folder",
+        does: |home| empty_object(home, "HEAD:files"),
+        stays: 3,
+        word: GOES_ON,
+    },
+    Damage {
+        what: "a text that is still there",
+        does: |home| {
+            let files = Git::of(home).says(&["ls-tree", "--name-only", "HEAD", "files/"]);
+            let name = files.lines().next().unwrap();
+            empty_object(home, &format!("HEAD:{name}"));
+        },
+        stays: 4,
+        word: GOES_ON,
+    },
+    Damage {
+        what: "all objects",
+        does: |home| fs::remove_dir_all(git_path(home, "objects")).unwrap(),
+        stays: 0,
+        word: ANEW,
+    },
+    Damage {
+        what: "git's index",
+        does: |home| empty(home, "index"),
+        stays: 4,
+        word: "",
+    },
+];
+
+#[test]
+fn what_is_damaged_is_set_aside_and_no_memory_is_lost() {
+    for damage in DAMAGES {
+        let home = Home::new();
+        let git = Git::of(&home);
+        for number in 0..4 {
+            home.remember(&[&format!("Memory {number}.")]);
+        }
+        let before = texts(&home);
+        (damage.does)(&home);
+        if !damage.word.is_empty() {
+            let verified = home.run(&["verify", "--json"]).json();
+            assert_ne!(verified["git_faults"], json!([]), "{}", damage.what);
+        }
+        let synced = home.run(&["sync"]);
+        assert_eq!(synced.code, 0, "{}: {}", damage.what, synced.stderr);
+        assert!(
+            synced.stderr.contains(damage.word),
+            "{}: {}",
+            damage.what,
+            synced.stderr
+        );
+        home.remember(&["One more."]);
+        let after = texts(&home);
+        assert!(
+            before.iter().all(|text| after.contains(text)),
+            "{}",
+            damage.what
+        );
+        let count = git.subjects().len();
+        let anew = usize::from(damage.stays < 4);
+        assert_eq!(
+            count,
+            damage.stays + anew + 1,
+            "{}: {:?}",
+            damage.what,
+            git.subjects()
+        );
+        git.assert_sound();
+        let verified = home.run(&["verify", "--json"]).json();
+        assert_eq!(verified["git_faults"], json!([]), "{}", damage.what);
+    }
+}
+
+#[test]
+fn a_history_that_is_lost_comes_back_from_the_remote() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let ids: Vec<String> = (0..4)
+        .map(|number| one.remember(&[&format!("Memory {number}.")]))
+        .collect();
+    machines.settle();
+    // What happens on both sides while the history is away: neither side's is undone.
+    one.run(&["forget", &ids[0]]).done();
+    two.run(&["forget", &ids[1]]).done();
+    two.run(&["sync"]).done();
+    let commits = Git::of(two).subjects().len();
+    fs::remove_dir_all(git_path(one, "objects")).unwrap();
+    let late = one.run(&["remember", "Late."]);
+    assert!(late.stderr.contains(ANEW), "{}", late.stderr);
+    one.run(&["sync"]).done();
+    machines.settle();
+    assert_eq!(texts(one), texts(two));
+    let live: Vec<String> = texts(one)
+        .into_iter()
+        .map(|(name, _)| name)
+        .filter(|name| !name.contains('/') || name.starts_with("files/"))
+        .collect();
+    for forgotten in &ids[..2] {
+        assert!(
+            !live.iter().any(|name| name.contains(forgotten.as_str())),
+            "{live:?}"
+        );
+    }
+    assert_eq!(live.len(), 3, "{live:?}");
+    assert!(Git::of(one).subjects().len() > commits);
+    Git::of(one).assert_sound();
+}
