@@ -364,7 +364,7 @@ mod tests {
     fn markers_are_never_put_together_from_two_sides() {
         let base = file("", "a\nb\nc\n");
         let later = file("", "<<<<<<< x\na\nb\nc\n");
-        let earlier = file("", "a\nb\nc\n>>>>>>> y\n");
+        let earlier = file("", "a\nb\nc\n=======\n>>>>>>> y\n");
         let Merged::Two { kept, aside, .. } = merged(Some(&base), &later, &earlier) else {
             panic!("one text");
         };
