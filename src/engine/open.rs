@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::files::Lock;
 use crate::files::Medium;
 use crate::files::Store;
+use crate::git::Id;
 use crate::index::Index;
 use crate::index::Snapshot;
 use crate::index::embedded::EmbeddedIndex;
@@ -77,6 +78,8 @@ pub struct Engine {
     pub(super) git: Option<GitOptions>,
     /// What may differ from the newest commit.
     pub(super) pending: Mutex<Pending>,
+    /// The commit that a server made or saw last.
+    pub(super) committed_to: Mutex<Option<Id>>,
     pub(super) secrets: Policy,
     /// Memories that are not committed because of what they hold, as the last commit found them.
     pub(super) held: Mutex<BTreeSet<HeldBack>>,
@@ -133,6 +136,7 @@ impl Engine {
             git: options.git.filter(|_| !read_only),
             pending: Mutex::default(),
             secrets: options.secrets,
+            committed_to: Mutex::default(),
             held: Mutex::default(),
             client: Mutex::default(),
         })

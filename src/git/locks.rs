@@ -20,18 +20,23 @@ const STALE_AFTER: Duration = Duration::from_secs(60);
 
 impl Repository {
     /// Looks at the lock files on the index, HEAD, the branch `branch`, the program's own and packed
-    /// references, and sets those aside whose makers are gone: `is_ours` says that a process of this program was
-    /// killed while it may have held some, and that no other is at work.
+    /// references, and sets those aside whose makers are gone. `is_ours` says that a process of this
+    /// program was killed while it may have held some of them, and that no other is at work.
     pub fn clear_locks(&self, branch: &str, is_ours: bool) -> Taken {
         let common = self.inner.commondir();
-        let mut names = vec![
+        // These are locked for as long as somebody writes a message in an editor, and by git only:
+        // what this program leaves of them it finds by itself.
+        let theirs = [
             self.inner.path().join("index.lock"),
             self.inner.path().join("HEAD.lock"),
+        ];
+        let mut names = vec![
             common.join("packed-refs.lock"),
             common.join("config.lock"),
             common.join(format!("refs/heads/{branch}.lock")),
             common.join(format!("logs/refs/heads/{branch}.lock")),
         ];
+        names.extend_from_slice(&theirs);
         let mut folders = vec![common.join("refs/memdir")];
         while let Some(folder) = folders.pop() {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -50,7 +55,11 @@ impl Repository {
             };
             let age = data.modified().ok().and_then(|at| at.elapsed().ok());
             let is_old = age.is_some_and(|age| age > STALE_AFTER);
-            if !(is_ours || is_old) || is_open_somewhere(&path) {
+            let is_in_use = match theirs.contains(&path) {
+                true => !is_old || self.is_git_running(),
+                false => !(is_ours || is_old),
+            };
+            if is_in_use || is_open_somewhere(&path) {
                 taken.in_use.push(path);
                 continue;
             }
@@ -71,6 +80,38 @@ impl Repository {
         let below = path.strip_prefix(self.inner.path()).unwrap_or(path);
         let name = below.to_string_lossy().replace(['/', '\\'], "-");
         std::fs::rename(path, folder.join(name))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Repository {
+    /// Whether a git program works in this repository, or may, for all that can be seen: it has its
+    /// locks closed while it waits for an editor or a hook.
+    fn is_git_running(&self) -> bool {
+        let folders = [self.work_folder(), self.inner.commondir().to_owned()];
+        let folders = folders.map(|folder| folder.canonicalize().unwrap_or(folder));
+        let Ok(processes) = std::fs::read_dir("/proc") else {
+            return true;
+        };
+        processes.flatten().any(|process| {
+            let name = std::fs::read(process.path().join("comm")).unwrap_or_default();
+            if !name.starts_with(b"git") {
+                return false;
+            }
+            match std::fs::read_link(process.path().join("cwd")) {
+                Ok(folder) => folders.iter().any(|own| folder.starts_with(own)),
+                // Another user's, or just ended.
+                Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+            }
+        })
+    }
+}
+
+/// There is no way to tell.
+#[cfg(not(target_os = "linux"))]
+impl Repository {
+    fn is_git_running(&self) -> bool {
+        true
     }
 }
 

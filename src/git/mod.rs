@@ -11,6 +11,7 @@ mod credentials;
 mod failure;
 mod history;
 mod http;
+mod index_file;
 mod inspect;
 mod libgit2;
 mod locks;
@@ -60,8 +61,8 @@ pub use repository::Obstacle;
 pub use repository::Owner;
 pub use repository::Repository;
 pub use staging::KnownFiles;
+pub use staging::Staged;
 pub use staging::Stamped;
-pub use staging::Told;
 pub use trees::Trees;
 
 /// What could not be done in a repository, and why.

@@ -185,11 +185,6 @@ impl Repository {
         }
     }
 
-    /// How many files git's index knows.
-    pub fn index_len(&self) -> usize {
-        self.inner.index().map_or(0, |index| index.len())
-    }
-
     /// Whose it is, as far as this store is concerned.
     pub fn owner(&self) -> Owner {
         match self.get("owner").as_deref() {

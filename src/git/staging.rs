@@ -4,15 +4,19 @@
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::Path;
 
-use git2::IndexEntry;
 use git2::IndexTime;
 
 use super::GitError;
 use super::Id;
 use super::Repository;
 use super::To;
+use super::index_file;
+use super::index_file::Edit;
+use super::index_file::Entry;
+use super::index_file::Unsupported;
 
 /// What the system says of a file, and what it held then.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,11 +30,11 @@ pub struct Stamped {
     pub changed: i64,
 }
 
-/// What the index is told of one file.
+/// What the index is told of one file when the branch moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
-    /// What the branch held when the index was told last.
-    pub before: Vec<Option<Id>>,
+pub struct Staged {
+    /// What the branch held.
+    pub before: Option<Id>,
     /// What it holds now.
     pub after: Option<Id>,
     /// Of the file that holds `after`.
@@ -94,83 +98,209 @@ impl Repository {
         known
     }
 
-    /// Tells the index of what was committed. `Ok(false)` if somebody else has it locked.
+    /// Moves the checked out branch from `from` to `to`, and tells the index of what differs, as one
+    /// step: somebody who commits with git in the next moment commits what was there and not what
+    /// was there before. `Ok(false)` if the branch is elsewhere by now, or git is at work.
     ///
     /// # Errors
     ///
-    /// Fails if the index cannot be written.
-    pub fn refresh_index(&self, changes: &BTreeMap<String, Told>) -> Result<bool, GitError> {
-        let action = "bring git's index up to date";
-        let mut index = self.readable_index()?;
-        let mut is_changed = false;
-        for (path, told) in changes {
-            let full = format!("{}{path}", self.prefix);
-            let known = index.get_path(Path::new(&full), 0);
-            let staged = known.as_ref().map(|entry| Id(entry.id));
-            // Another text than the branch held is what somebody staged.
-            if !told.before.contains(&staged) && staged != told.after {
+    /// Fails if the index is of a kind that is not understood, or if something cannot be written.
+    pub fn move_branch(
+        &self,
+        from: Option<Id>,
+        to: Id,
+        why: &str,
+        told: &BTreeMap<String, Staged>,
+    ) -> Result<bool, GitError> {
+        let failed = |error: std::io::Error| GitError::new(TELL, error.to_string());
+        let branch = format!("refs/heads/{}", self.branch());
+        let index = self.inner.path().join("index");
+        let seen = stamp_of(&index);
+        let edits: BTreeMap<Vec<u8>, Edit> = told
+            .iter()
+            .map(|(path, told)| {
+                let path = format!("{}{path}", self.prefix);
+                let edit = self.edit(&path, told, to);
+                (path.into_bytes(), edit)
+            })
+            .collect();
+        let new = self.edited_index(from, &edits)?;
+        let prepared = self.inner.path().join(format!("{PREPARED}{to}"));
+        write_synced(&prepared, &new).map_err(failed)?;
+        let lock = self.inner.path().join("index.lock");
+        if !take_lock(&prepared, &lock).map_err(failed)? {
+            let _ = std::fs::remove_file(&prepared); // It is found and removed later.
+            return Ok(false);
+        }
+        // Somebody's git may have written it since it was read.
+        let moved = match stamp_of(&index) == seen {
+            true => self.advance(&branch, from, to, why),
+            false => Ok(false),
+        };
+        match moved {
+            Ok(true) => std::fs::rename(&lock, &index).map_err(failed)?,
+            _ => std::fs::remove_file(&lock).map_err(failed)?,
+        }
+        let _ = std::fs::remove_file(&prepared); // It is found and removed later.
+        moved
+    }
+
+    /// Ends what a process began that was killed while it moved the branch. The caller holds the
+    /// store's lock for it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if something cannot be read or written.
+    pub fn end_moving(&self) -> Result<(), GitError> {
+        let failed = |error: std::io::Error| GitError::new(TELL, error.to_string());
+        let folder = self.inner.path();
+        for file in std::fs::read_dir(folder).map_err(failed)?.flatten() {
+            let name = file.file_name();
+            let Some(to) = name.to_str().and_then(|name| name.strip_prefix(PREPARED)) else {
                 continue;
+            };
+            let lock = folder.join("index.lock");
+            let prepared = std::fs::read(file.path()).map_err(failed)?;
+            // A lock that holds what was prepared was made of it.
+            let is_ours = std::fs::read(&lock).is_ok_and(|lock| lock == prepared);
+            let branch = self.reference(&format!("refs/heads/{}", self.branch()));
+            let is_moved = branch.is_ok_and(|tip| tip.is_some() && tip == Id::parse(to));
+            match (is_ours, is_moved) {
+                (true, true) => std::fs::rename(&lock, folder.join("index")).map_err(failed)?,
+                (true, false) => std::fs::remove_file(&lock).map_err(failed)?,
+                (false, _) => {}
             }
-            match told.after {
-                None => {
-                    if known.is_some() {
-                        index.remove(Path::new(&full), 0).to(action)?;
-                        is_changed = true;
-                    }
-                }
-                Some(id) => {
-                    let file = self.work_folder().join(&full);
-                    let entry = entry(full, id, &file, told.stamped.as_ref());
-                    index.add(&entry).to(action)?;
-                    is_changed = true;
-                }
+            std::fs::remove_file(file.path()).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn edit(&self, path: &str, told: &Staged, to: Id) -> Edit {
+        let after = told.after.map(|id| {
+            let file = self.work_folder().join(path);
+            let mode = match path[self.prefix.len()..].split_once('/') {
+                Some(("files" | "archive" | "tombstones", _)) => REGULAR,
+                _ => self.mode_in(to, path).unwrap_or(REGULAR),
+            };
+            entry(id, mode, &file, told.stamped.as_ref())
+        });
+        Edit {
+            before: told.before.map(|id| id.0),
+            after,
+        }
+    }
+
+    fn mode_in(&self, commit: Id, path: &str) -> Option<u32> {
+        let tree = self.inner.find_commit(commit.0).ok()?.tree().ok()?;
+        let entry = tree.get_path(Path::new(path)).ok()?;
+        u32::try_from(entry.filemode()).ok()
+    }
+
+    /// The index with `edits`, as bytes. One that is damaged is kept aside, and made anew
+    /// of the commit `head`.
+    fn edited_index(
+        &self,
+        head: Option<Id>,
+        edits: &BTreeMap<Vec<u8>, Edit>,
+    ) -> Result<Vec<u8>, GitError> {
+        let failed = |error: std::io::Error| GitError::new(TELL, error.to_string());
+        let path = self.inner.path().join("index");
+        let (bytes, is_missing) = match std::fs::read(&path) {
+            Ok(bytes) => (bytes, false),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Vec::new(), true),
+            Err(error) => return Err(failed(error)),
+        };
+        let edited = match (is_missing, head) {
+            (true, None) => index_file::edited(&index_file::empty(), edits),
+            (true, Some(_)) => Err(Unsupported::Damaged),
+            (false, _) => index_file::edited(&bytes, edits),
+        };
+        let again = match edited {
+            Ok(bytes) => return Ok(bytes),
+            Err(Unsupported::Extension) => {
+                return Err(GitError::new(
+                    TELL,
+                    "it is split or sparse: `git update-index --no-split-index`, `git sparse-checkout disable`",
+                ));
             }
+            Err(Unsupported::Version) => self.index_by_library(Some(&bytes), None)?,
+            Err(Unsupported::Damaged) => {
+                if !is_missing {
+                    let folder = self.inner.path().join("memdir-stale");
+                    let kept = std::fs::create_dir_all(&folder)
+                        .and_then(|()| std::fs::write(folder.join("index"), &bytes));
+                    kept.map_err(failed)?;
+                }
+                self.index_by_library(None, head)?
+            }
+        };
+        index_file::edited(&again, edits).map_err(|_| GitError::new(TELL, "it is not understood"))
+    }
+
+    /// An index of the simplest version: as `bytes` say, or with the files of `head`.
+    fn index_by_library(
+        &self,
+        bytes: Option<&[u8]>,
+        head: Option<Id>,
+    ) -> Result<Vec<u8>, GitError> {
+        let failed = |error: std::io::Error| GitError::new(TELL, error.to_string());
+        let folder = tempfile::tempdir_in(self.inner.path()).map_err(failed)?;
+        let path = folder.path().join("index");
+        if let Some(bytes) = bytes {
+            std::fs::write(&path, bytes).map_err(failed)?;
         }
-        if !is_changed {
-            return Ok(true);
+        let mut index = git2::Index::open(&path).to(TELL)?;
+        if let Some(head) = head {
+            let tree = self.inner.find_commit(head.0).to(TELL)?.tree().to(TELL)?;
+            index.read_tree(&tree).to(TELL)?;
         }
-        match index.write() {
-            Ok(()) => Ok(true),
-            Err(error) if error.code() == git2::ErrorCode::Locked => Ok(false),
-            Err(error) => Err(error).to(action),
-        }
+        index.set_version(2).to(TELL)?;
+        index.write().to(TELL)?;
+        std::fs::read(&path).map_err(failed)
     }
 }
 
-impl Repository {
-    /// The index; one that is damaged is set aside, and made anew of the newest commit.
-    fn readable_index(&self) -> Result<git2::Index, GitError> {
-        let action = "bring git's index up to date";
-        let read = self.inner.index().and_then(|mut index| {
-            index.read(false)?;
-            Ok(index)
-        });
-        let path = self.inner.path().join("index");
-        match read {
-            Err(_) if std::fs::read(&path).is_ok() => {
-                let moved = self.set_aside(&path);
-                moved.map_err(|error| GitError::new(action, error.to_string()))?;
-                let again = git2::Repository::open(self.inner.path()).to(action)?;
-                let mut index = again.index().to(action)?;
-                if let Ok(head) = again.head() {
-                    index
-                        .read_tree(&head.peel_to_tree().to(action)?)
-                        .to(action)?;
-                }
-                Ok(index)
-            }
-            other => other.to(action),
-        }
+const TELL: &str = "bring git's index up to date";
+const REGULAR: u32 = 0o100_644;
+/// Begins the name of a file beside the index that holds its next version, and ends with the commit
+/// that it is told of.
+const PREPARED: &str = "memdir-index-";
+
+/// What tells a version of the index from the next: its size, time and inode.
+fn stamp_of(path: &Path) -> Option<(u64, i64, u64)> {
+    let data = std::fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let inode = std::os::unix::fs::MetadataExt::ino(&data);
+    #[cfg(not(unix))]
+    let inode = 0;
+    Some((data.len(), modified(path).ok()?, inode))
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = std::fs::File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Locks the index as git does, with a lock that holds what was prepared; false if somebody else
+/// has it locked.
+fn take_lock(prepared: &Path, lock: &Path) -> std::io::Result<bool> {
+    match std::fs::hard_link(prepared, lock) {
+        Ok(()) => return Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(_) => {} // Not every file system has links.
     }
+    let mut file = match std::fs::File::create_new(lock) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(false),
+        other => other?,
+    };
+    file.write_all(&std::fs::read(prepared)?)?;
+    file.sync_all()?;
+    Ok(true)
 }
 
 fn nanos(time: IndexTime) -> i64 {
     i64::from(time.seconds()) * 1_000_000_000 + i64::from(time.nanoseconds())
-}
-
-fn time(nanos: i64) -> IndexTime {
-    let seconds = nanos.div_euclid(1_000_000_000);
-    IndexTime::new(seconds as i32, nanos.rem_euclid(1_000_000_000) as u32)
 }
 
 fn modified(path: &Path) -> std::io::Result<i64> {
@@ -182,37 +312,38 @@ fn modified(path: &Path) -> std::io::Result<i64> {
 }
 
 /// What the index says of a file. Without a stamp that fits, git reads the file when it needs to.
-fn entry(path: String, id: Id, file: &Path, stamped: Option<&Stamped>) -> IndexEntry {
-    let mut entry = IndexEntry {
-        ctime: IndexTime::new(0, 0),
-        mtime: IndexTime::new(0, 0),
-        dev: 0,
-        ino: 0,
-        mode: 0o100_644,
-        uid: 0,
-        gid: 0,
-        file_size: 0,
+fn entry(id: Id, mode: u32, file: &Path, stamped: Option<&Stamped>) -> Entry {
+    let mut entry = Entry {
         id: id.0,
-        flags: 0,
-        flags_extended: 0,
-        path: path.into_bytes(),
+        mode,
+        changed: (0, 0),
+        modified: (0, 0),
+        device: 0,
+        inode: 0,
+        user: 0,
+        group: 0,
+        size: 0,
     };
     #[cfg(unix)]
     if let (Some(stamped), Ok(data)) = (stamped, std::fs::symlink_metadata(file)) {
         use std::os::unix::fs::MetadataExt;
         let at = |seconds: i64, nanos: i64| seconds * 1_000_000_000 + nanos;
+        let parts = |nanos: i64| {
+            let seconds = nanos.div_euclid(1_000_000_000) as u32;
+            (seconds, nanos.rem_euclid(1_000_000_000) as u32)
+        };
         let is_same = data.len() == stamped.size
             && data.ino() == stamped.inode
             && at(data.mtime(), data.mtime_nsec()) == stamped.modified
             && at(data.ctime(), data.ctime_nsec()) == stamped.changed;
         if is_same {
-            entry.ctime = time(stamped.changed);
-            entry.mtime = time(stamped.modified);
-            entry.dev = data.dev() as u32;
-            entry.ino = data.ino() as u32;
-            entry.uid = data.uid();
-            entry.gid = data.gid();
-            entry.file_size = data.len() as u32;
+            entry.changed = parts(stamped.changed);
+            entry.modified = parts(stamped.modified);
+            entry.device = data.dev() as u32;
+            entry.inode = data.ino() as u32;
+            entry.user = data.uid();
+            entry.group = data.gid();
+            entry.size = data.len() as u32;
         }
     }
     #[cfg(not(unix))]

@@ -27,6 +27,7 @@ use crate::format::is_memory_name;
 use crate::git::Id;
 use crate::git::Owner;
 use crate::git::Repository;
+use crate::git::Staged;
 use crate::git::Stamped;
 use crate::git::Trees;
 
@@ -123,18 +124,28 @@ impl Engine {
         user: &str,
         reason: Option<&Reason>,
     ) -> Result<Committed, EngineError> {
-        if *pending == Pending::none() {
+        let known = *self.committed_to();
+        if *pending == Pending::none() && known.is_none() {
             return Ok(Committed::Nothing);
         }
         let repository = match Repository::find(self.root())? {
             Some(repository) => repository,
-            None if self.is_blank()? => return Ok(Committed::Nothing),
+            None if *pending == Pending::none() || self.is_blank()? => {
+                return Ok(Committed::Nothing);
+            }
             None => Repository::create(self.root(), "main")?,
         };
         if repository.owner() == Owner::Other {
             return Ok(Committed::Off);
         }
         let head = repository.head()?;
+        // Who moved it may have left out what was committed here.
+        let is_moved = known.is_some() && known != head;
+        let everything = Pending::Everything;
+        let pending = if is_moved { &everything } else { pending };
+        if *pending == Pending::none() {
+            return Ok(Committed::Nothing);
+        }
         if let Some(obstacle) = repository.obstacle() {
             return Ok(Committed::Paused(obstacle.to_string()));
         }
@@ -144,9 +155,22 @@ impl Engine {
             ));
         }
         match self.begin_git_work(&repository)? {
-            Some(_at_work) => self.commit_in(&repository, pending, user, reason),
+            Some(_at_work) => {
+                let done = self.commit_in(&repository, pending, user, reason);
+                if matches!(done, Ok(Committed::Nothing)) && self.has_background() {
+                    *self.committed_to() = head;
+                }
+                done
+            }
             None => Ok(Committed::Busy),
         }
+    }
+
+    /// The commit that a server made or saw last.
+    pub(super) fn committed_to(&self) -> std::sync::MutexGuard<'_, Option<Id>> {
+        self.committed_to
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Begins to write to the repository, cleared of locks that killed processes left; `None` while
@@ -156,6 +180,7 @@ impl Engine {
         repository: &Repository,
     ) -> Result<Option<AtWork>, EngineError> {
         let at_work = AtWork::begin(&self.state().join("git-at-work"))?;
+        repository.end_moving()?;
         let taken = repository.clear_locks(&repository.branch(), at_work.was_interrupted);
         for path in &taken.set_aside {
             tracing::info!("set aside {}, whose maker is gone", path.display());
@@ -207,10 +232,15 @@ impl Engine {
             .map(|difference| (difference.path.clone(), difference.after))
             .collect();
         let mut failed = None;
+        let mut stamps = HashMap::new();
         let mut text_of = |path: &str, _: Id| {
-            Ok(self.bytes_at(path).unwrap_or_else(|error| {
+            let version = self.version_at(path).unwrap_or_else(|error| {
                 failed = Some(error);
                 None
+            });
+            Ok(version.map(|version| {
+                stamps.insert(path.to_owned(), stamped(path, &version.entry));
+                version.bytes
             }))
         };
         let parents: Vec<Id> = head.into_iter().collect();
@@ -228,13 +258,23 @@ impl Engine {
         let Some(commit) = commit else {
             return Ok(Committed::Busy); // A file changed meanwhile.
         };
-        let branch = format!("refs/heads/{}", repository.branch());
-        if !repository.advance(&branch, head, commit, "memdir: commit")? {
+        let files = differences.len();
+        let staged = differences
+            .into_iter()
+            .map(|difference| {
+                let staged = Staged {
+                    before: difference.before,
+                    after: difference.after,
+                    stamped: stamps.remove(&difference.path),
+                };
+                (difference.path, staged)
+            })
+            .collect();
+        if !repository.move_branch(head, commit, "memdir: commit", &staged)? {
             return Ok(Committed::Busy);
         }
-        let files = differences.len();
-        if !self.has_background() {
-            self.tell_index(repository)?;
+        if self.has_background() {
+            *self.committed_to() = Some(commit);
         }
         Ok(Committed::Done {
             id: commit.short(),

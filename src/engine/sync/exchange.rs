@@ -3,10 +3,12 @@
 //! Whatever happens in between, the next attempt goes on from there: files are changed before the
 //! branch is moved, so that what a killed process did looks like somebody's edits of the same kind.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::commit::Committed;
+use super::commit::stamped;
 use super::unite;
 use super::unite::Plan;
 use super::unite::Sources;
@@ -22,6 +24,7 @@ use crate::git::Owner;
 use crate::git::PathChange;
 use crate::git::Pushed;
 use crate::git::Repository;
+use crate::git::Staged;
 
 /// How an attempt to come into step ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -267,7 +270,7 @@ impl Engine {
             purged,
         };
         let plan = unite::plan(&ours, &theirs, &sources)?;
-        self.carry_out(&sources, remote, plan, moved)
+        self.carry_out(&sources, plan, moved)
     }
 
     /// Changes the files as planned, and then the branch.
@@ -280,7 +283,6 @@ impl Engine {
             tip,
             ..
         }: &Commits<'_>,
-        remote: &Remote,
         plan: Plan,
         moved: &mut Moved,
     ) -> Result<Pulled, EngineError> {
@@ -302,9 +304,27 @@ impl Engine {
         if !done? {
             return Ok(Pulled::Again);
         }
-        let branch = format!("refs/heads/{}", remote.branch);
-        if !repository.advance(&branch, head, commit, "memdir: sync")? {
+        let mut staged = BTreeMap::new();
+        for change in repository.changes(head, commit)? {
+            let version = match change.after {
+                Some(_) => self.version_at(&change.path)?,
+                None => None,
+            };
+            // Only of a file that holds just this the index may say that it needs no look.
+            let version =
+                version.filter(|version| Some(Id::of_text(&version.bytes)) == change.after);
+            let one = Staged {
+                before: change.before,
+                after: change.after,
+                stamped: version.map(|version| stamped(&change.path, &version.entry)),
+            };
+            staged.insert(change.path, one);
+        }
+        if !repository.move_branch(head, commit, "memdir: sync", &staged)? {
             return Ok(Pulled::Again);
+        }
+        if self.has_background() {
+            *self.committed_to() = Some(commit);
         }
         moved.pulled += plan.steps.len();
         moved.conflicts.extend(plan.conflicts);

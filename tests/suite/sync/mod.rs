@@ -1,5 +1,6 @@
 //! Git: what is committed, and what is left alone; looked at with git itself.
 
+mod beside;
 mod commits;
 mod exchange;
 mod layout;

@@ -1,0 +1,195 @@
+//! Somebody uses git in the same repository, at the same time.
+
+use std::fs;
+use std::process::Command;
+use std::process::Stdio;
+use std::time::Duration;
+use std::time::SystemTime;
+
+use serde_json::json;
+
+use super::Git;
+use super::machines::Machines;
+use super::until;
+use crate::program::Home;
+use crate::session::Session;
+
+fn remember(session: &mut Session, content: &str) -> String {
+    let arguments = json!({"agent": "claude", "user": "mira", "topics": ["a"], "content": content});
+    let reply = session.tool("remember", arguments);
+    reply["structuredContent"]["memory_id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+/// The memories of the newest commit.
+fn committed(git: &Git<'_>) -> Vec<String> {
+    let listed = git.says(&["ls-tree", "-r", "--name-only", "HEAD"]);
+    let paths = listed.lines().filter(|path| path.contains("files/"));
+    paths.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_commit_with_git_keeps_what_a_server_committed_a_moment_ago() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    home.remember(&["first"]);
+    let mut session = Session::on(&home);
+    for number in 0..3 {
+        let id = remember(&mut session, &format!("Number {number}."));
+        until("it is committed", || git.subjects()[0].contains(&id));
+        // What git itself says is committed as its user means it.
+        assert_eq!(git.says(&["diff", "--cached", "--name-status"]), "");
+        home.write("store/README.md", &format!("{number}"));
+        git.says(&["add", "README.md"]);
+        git.says(&["commit", "-q", "-m", "Mine"]);
+        assert_eq!(committed(&git).len(), number + 2);
+        assert_eq!(git.says(&["status", "--porcelain"]), "");
+    }
+}
+
+#[test]
+fn a_commit_with_git_keeps_what_a_server_pulled_a_moment_ago() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    one.remember(&["first"]);
+    machines.settle();
+    let git = Git::of(two);
+    let mut command = two.command(&["mcp"]);
+    command.env("MEMDIR_SYNC_INTERVAL", "1");
+    let session = Session::open_on(command);
+    let id = one.remember(&["second"]);
+    machines.sync(0);
+    until("it came", || git.subjects()[0].contains(&id));
+    two.write("store/README.md", "mine");
+    git.says(&["add", "README.md"]);
+    git.says(&["commit", "-q", "-m", "Mine"]);
+    assert_eq!(committed(&git).len(), 2);
+    drop(session);
+    machines.settle();
+    assert_eq!(committed(&Git::of(one)).len(), 2);
+}
+
+#[test]
+fn two_stores_of_one_repository_are_both_told_of() {
+    let home = Home::new();
+    let git = Git::at(&home, home.root());
+    git.says(&["init", "-q", "-b", "trunk"]);
+    git.says(&["commit", "-q", "--allow-empty", "-m", "Theirs"]);
+    git.says(&["init", "-q", "--bare", "-b", "trunk", "remote.git"]);
+    let remote = home.root().join("remote.git");
+    git.says(&["remote", "add", "origin", remote.to_str().unwrap()]);
+    git.says(&["push", "-q", "origin", "trunk"]);
+    for store in ["one", "two"] {
+        fs::create_dir(home.root().join(store)).unwrap();
+        let run = |arguments: &[&str]| {
+            let mut command = home.bare();
+            command.args(["--store", store]).args(arguments);
+            crate::program::run(&mut command).done()
+        };
+        run(&["init", store]);
+        run(&["sync", "--setup", "--allow-local"]);
+        run(&["remember", "In one of them."]);
+    }
+    assert_eq!(git.says(&["diff", "--cached", "--name-status"]), "");
+    assert_eq!(committed(&git).len(), 2);
+}
+
+#[test]
+fn what_somebody_took_out_of_the_history_and_not_off_the_disk_is_committed_again() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    let id = home.remember(&["first"]);
+    let mut session = Session::on(&home);
+    let other = remember(&mut session, "second");
+    until("it is committed", || git.subjects()[0].contains(&other));
+    let name = home.file_of(&id);
+    let name = name.file_name().unwrap().to_str().unwrap();
+    git.says(&["rm", "-q", "--cached", &format!("files/{name}")]);
+    git.says(&["commit", "-q", "-m", "By mistake"]);
+    remember(&mut session, "third");
+    until("all are committed", || committed(&git).len() == 3);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lock_is_left_to_a_git_that_waits_for_its_editor() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    home.remember(&["first"]);
+    home.write("store/README.md", "mine");
+    git.says(&["add", "README.md"]);
+    let editor = "f() { touch .git/editing; while [ ! -e .git/go ]; do sleep 0.02; done; echo Mine > \"$1\"; }; f";
+    let mut command = Command::new("git");
+    home.surround(&mut command);
+    let mut committing = command
+        .current_dir(home.store())
+        .args(["-c", "user.name=Test", "-c", "user.email=test@example.org"])
+        .args(["commit", "-q", "-a"])
+        .env("GIT_EDITOR", editor)
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    until("the editor is open", || {
+        home.store().join(".git/editing").exists()
+    });
+    let lock = home.store().join(".git/index.lock");
+    let old = SystemTime::now() - Duration::from_secs(3600);
+    fs::File::open(&lock).unwrap().set_modified(old).unwrap();
+    let id = home.remember(&["second"]);
+    assert!(lock.exists(), "taken");
+    assert_eq!(committed(&git).len(), 1);
+    fs::write(home.store().join(".git/go"), "").unwrap();
+    assert!(committing.wait().unwrap().success());
+    assert_eq!(git.subjects()[0], "Mine");
+    home.run(&["sync"]).done();
+    assert!(committed(&git).iter().any(|path| path.contains(&id)));
+    git.assert_sound();
+}
+
+#[test]
+fn what_a_killed_process_began_is_ended_by_the_next() {
+    for is_moved in [false, true] {
+        let home = Home::new();
+        let git = Git::of(&home);
+        home.remember(&["first"]);
+        let inside = |name: &str| home.store().join(".git").join(name);
+        let before = fs::read(inside("index")).unwrap();
+        home.remember(&["second"]);
+        // As if it had been killed with the lock in its hands: before, or after the branch moved.
+        let tip = git.says(&["rev-parse", "HEAD"]);
+        let prepared = inside(&format!("memdir-index-{}", tip.trim()));
+        fs::rename(inside("index"), &prepared).unwrap();
+        fs::write(inside("index"), before).unwrap();
+        fs::hard_link(&prepared, inside("index.lock")).unwrap();
+        if !is_moved {
+            git.says(&["update-ref", "refs/heads/main", "HEAD~1"]);
+        }
+        home.remember(&["third"]);
+        home.run(&["sync"]).done();
+        assert!(!prepared.exists() && !inside("index.lock").exists());
+        assert_eq!(committed(&git).len(), 3, "{is_moved}");
+        git.assert_sound();
+    }
+}
+
+#[test]
+fn an_index_of_another_version_is_understood_and_a_split_one_named() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    home.remember(&["first"]);
+    git.says(&["update-index", "--index-version", "4"]);
+    home.remember(&["second"]);
+    git.assert_sound();
+    git.says(&["update-index", "--split-index"]);
+    let ran = home.run(&["remember", "third"]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.stderr.contains("--no-split-index"), "{}", ran.stderr);
+    git.says(&["update-index", "--no-split-index"]);
+    home.run(&["sync"]).done();
+    assert_eq!(committed(&git).len(), 3);
+    git.assert_sound();
+}
