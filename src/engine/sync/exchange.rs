@@ -117,6 +117,7 @@ impl Engine {
         let Some(repository) = Repository::find(self.root())? else {
             return Ok(true);
         };
+        repository.end_moving()?;
         let taken = repository.clear_locks(&repository.branch(), true);
         Ok(taken.in_use.is_empty())
     }
