@@ -4,8 +4,9 @@ import os
 import re
 
 import repositories
+import secrecy
 from expected import Loss
-from harness import is_memory, leftovers, wait_until
+from harness import is_memory, leftovers, read_text, wait_until
 
 # What steps like these leave: two machines that moved one file to two places, or forgot and
 # changed it; an edit that somebody was faster than; a memory that is named and was deleted.
@@ -89,6 +90,14 @@ def wrong_remote(apart):
     if branches != ["refs/heads/main"]:
         found.append(f"the remote has other references: {branches}")
     return found
+
+
+def wrong_in_the_end(apart):
+    """What is wrong with all that was said and written, when nobody runs any more."""
+    way, control = apart.way, next(iter(apart.acknowledged))
+    stores = [apart.remote, *(machine.root for machine in apart.machines)]
+    found = [f"{machine.name}: panicked" for machine in apart.machines if "panicked at" in read_text(machine.said.name)]
+    return found + secrecy.leaks(apart.setting, way.secrets, way.kept, stores, control)
 
 
 def story(apart, token):

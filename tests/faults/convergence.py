@@ -2,17 +2,20 @@
 """Changes the same memories on several machines at random, and sees whether all come to the same.
 
 usage: tests/faults/convergence.py PROGRAM [--steps 1000] [--seed N] [--machines 3] [-v]
+           [--over path|ssh|http|https] [--by program|library]
 
 The machines are stores in homes of their own, which meet at a bare repository. Beside memories that
 are written, changed, forgotten, restored, moved and deleted, by commands, servers and hand, syncs
 and servers are killed at random moments (with the gits that they started, or without), users run
-git themselves, and the remote is away for a while. After every hundred steps, and at the end, all
+git themselves, and the remote is away for a while. Over ssh and http a cable lies between, which is
+slow, falls silent, or breaks off in the middle, too. After every hundred steps, and at the end, all
 machines sync; then
   - their files are equal, byte for byte, and committed;
   - every line that was acknowledged, and that nobody took out who had seen it, is in some file;
   - `memdir verify` and `git fsck` find nothing, on the remote neither; no file holds a conflict
     marker, no lock is left;
   - every commit that ever was the remote's newest is still in its history.
+At the very end no process is left, and no credential is in anything that was printed or written.
 Prints the seed, what was done and what was lost, and keeps the folders then; exit code 1 if
 anything was. `steps.log` in them tells each step. Linux only.
 """
@@ -20,15 +23,18 @@ import argparse
 import os
 import random
 import shutil
+import statistics
 import sys
 import tempfile
 import time
 
 import agreement
 import repositories
+import ways
 from deeds_apart import Apart
 from expected import Loss
 from harness import Failed, Setting, wait_until
+from secrecy import CommandLines
 
 CHECK_EVERY = 100
 # So many are there before anything else is done: some steps delete.
@@ -39,6 +45,8 @@ ACTIONS = {
     Apart.rename: 1, Apart.user_commit: 3, Apart.user_gc: 1, Apart.meet: 22, Apart.add_twice: 3, Apart.sync: 16,
     Apart.kill_sync: 8, Apart.start_server: 3, Apart.end_server: 1, Apart.kill_server: 2, Apart.go_offline: 1,
 }
+# What else befalls a way that has a cable.
+TROUBLES = {Apart.go_slow: 2, Apart.cut_in_the_middle: 6, Apart.fall_silent: 5}
 
 
 def walk(apart, steps, dice):
@@ -47,10 +55,11 @@ def walk(apart, steps, dice):
         for _ in range(FIRST_MEMORIES // len(apart.machines)):
             apart.remember(machine)
     agreement.settle(apart)
+    actions = {**ACTIONS, **(TROUBLES if apart.way.wire else {})}
     for apart.step in range(1, steps + 1):
-        if apart.online_at == apart.step:
+        if apart.mended_at == apart.step:
             apart.come_back()
-        [action] = dice.choices(list(ACTIONS), ACTIONS.values())
+        [action] = dice.choices(list(actions), actions.values())
         action(apart, dice.choice(apart.machines))
         apart.done[action.__name__] += 1
         apart.note_tip()
@@ -59,9 +68,11 @@ def walk(apart, steps, dice):
     for machine in apart.machines:
         apart.end_server(machine)
     check(apart)
-    left = lambda: repositories.running_in(apart.setting.work)
+    left = lambda: repositories.running_in(apart.setting.work, but=apart.way.servers)
     if not wait_until(lambda: not left(), within=agreement.AFTERWARDS):
         raise Loss(f"processes are left: {left()}")
+    if found := agreement.wrong_in_the_end(apart):
+        raise Loss("\n    ".join(found))
 
 
 def check(apart):
@@ -82,39 +93,68 @@ def main():
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
     parser.add_argument("--machines", type=int, default=3)
+    parser.add_argument("--over", choices=ways.WAYS, default="path", help="how the machines reach the remote")
+    parser.add_argument("--by", choices=["program", "library"], default="program", help="what memdir uses for it")
     parser.add_argument("-v", action="store_true", help="name every step")
     arguments = parser.parse_args()
     if not shutil.which("git"):
         print("skipped: convergence: git is not installed")
         return 0
-    print(f"seed {arguments.seed}", flush=True)
-    begun, dice = time.monotonic(), random.Random(arguments.seed)
+    print(f"seed {arguments.seed}, over {arguments.over} by {arguments.by}", flush=True)
     work = tempfile.mkdtemp(prefix="convergence-")
     os.mkdir(os.path.join(work, "home"))
     setting = Setting(
         program=os.path.abspath(arguments.program), work=work, disk=work, long=False, verbose=arguments.v,
         seed=arguments.seed, jobs=1, cannot_mount="",
     )
-    apart, lost = Apart(setting, arguments.machines, dice), None
+    remote = repositories.new_remote(setting, os.path.join(work, repositories.REMOTE))
+    try:
+        way = ways.WAYS[arguments.over](setting, remote)
+    except ways.Unavailable as why:
+        print(f"skipped: convergence over {arguments.over}: {why}")
+        shutil.rmtree(work)
+        return 0
+    try:
+        with CommandLines(os.path.join(work, "command lines.log")):
+            return run(setting, way, arguments)
+    finally:
+        way.close()
+
+
+def run(setting, way, arguments):
+    """One walk; the exit code."""
+    begun, dice = time.monotonic(), random.Random(arguments.seed)
+    apart, lost = Apart(setting, arguments.machines, dice, way, arguments.by), None
     try:
         walk(apart, arguments.steps, dice)
     except (Loss, Failed) as loss:
         lost = loss
     finally:
         for machine in apart.machines:
+            machine.end_sync(within=0)
             machine.kill_server(with_children=True)
+    report(apart)
+    print(f"losses: {1 if lost else 0}, {time.monotonic() - begun:.0f} s")
+    if lost:
+        print(f"seed {arguments.seed}, step {apart.step}: {lost}\nthe machines are kept in {setting.work}")
+        return 1
+    shutil.rmtree(setting.work)
+    return 0
+
+
+def report(apart):
+    """Prints what was done, and how long memories took where the remote was out of reach."""
     print(", ".join(f"{name} {count}" for name, count in sorted(apart.done.items())))
     for (what, why), count in sorted(apart.refused.items()):
         print(f"    refused {count} times: {what}: {why}")
     memories = len(apart.machines[0].memories()), len(apart.machines[0].memories("archive"))
+    for trouble, took in apart.took.items():
+        print(f"    remember, {trouble or 'no trouble'}: {len(took)} times, {1000 * statistics.median(took):.0f} ms in "
+              f"the median, {1000 * max(took):.0f} ms at most")
+    if apart.way.wire:
+        print("    the cable:", ", ".join(f"{count} {what}" for what, count in sorted(apart.way.wire.counted.items())))
     print(f"{apart.step} steps, {memories[0]} memories, {memories[1]} forgotten, {len(apart.acknowledged)} lines "
-          f"acknowledged, {len(apart.taken_out)} taken out, losses: {1 if lost else 0}, "
-          f"{time.monotonic() - begun:.0f} s")
-    if lost:
-        print(f"seed {arguments.seed}, step {apart.step}: {lost}\nthe machines are kept in {work}")
-        return 1
-    shutil.rmtree(work)
-    return 0
+          f"acknowledged, {len(apart.taken_out)} taken out, ", end="")
 
 
 if __name__ == "__main__":

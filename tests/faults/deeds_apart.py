@@ -6,6 +6,7 @@ there is there is looked at elsewhere.
 """
 import collections
 import os
+import time
 
 import editing
 import repositories
@@ -13,6 +14,7 @@ from editing import tokens_of
 from expected import VOCABULARY, Loss, stem_of
 from harness import memory_text, wait_until
 from machine import Machine
+from wire import DOWN, UP
 
 # What two machines do to one memory while they cannot know of each other.
 MEETINGS = [
@@ -29,15 +31,16 @@ SYNC_WITHIN = 30
 class Apart:
     """Machines that meet at a remote, and what became of every token."""
 
-    def __init__(self, setting, count, dice):
-        self.setting, self.dice = setting, dice
-        self.remote = repositories.new_remote(setting, os.path.join(setting.work, repositories.REMOTE))
-        self.machines = [Machine(setting, f"m{number}", self.remote, dice) for number in range(count)]
+    def __init__(self, setting, count, dice, way, by="program"):
+        self.setting, self.dice, self.way, self.remote = setting, dice, way, way.remote
+        self.machines = [Machine(setting, number, way, dice, by) for number in range(count)]
         self.number = self.step = 0
         # Token → who was told that it is kept; token → who took it out.
         self.acknowledged, self.taken_out = {}, {}
         self.tips = []
-        self.online_at = None  # The step at which the remote comes back.
+        # What the way to the remote suffers from, and the step at which that is over.
+        self.trouble, self.mended_at = None, 0
+        self.took = collections.defaultdict(list)  # Trouble → how long commands took that need no remote.
         self.done, self.refused = collections.Counter(), collections.Counter()
         self.log = open(os.path.join(setting.work, "steps.log"), "w")
 
@@ -83,7 +86,9 @@ class Apart:
                 raise Loss(f"the server on {machine.name} does not remember: {why}")
             self.note(machine, "remember by a server", name, tokens_of(content))
             return
+        begun = time.monotonic()
         done = machine.run("remember", "--topics", "told", content)
+        self.took[self.trouble].append(time.monotonic() - begun)
         self.ended(machine, "remember", done.out.strip(), done, tokens_of(content))
 
     def change(self, machine, path=None, kind=None, at=None):
@@ -220,14 +225,20 @@ class Apart:
         self.done["killed syncs" if ended is None else "syncs that were too fast"] += 1
 
     def sync(self, machine):
-        if self.online_at is None:
+        if self.trouble in (None, "slow"):
             return self.must_sync(machine)
+        if self.trouble == "silent":
+            # Nobody waits for it before the remote is heard again.
+            machine.begin_sync()
+            return self.note(machine, "begin a sync in silence")
         before = machine.tokens()
         code, said, faults = machine.sync()
-        self.note(machine, f"sync, offline ({code}, {said})")
-        if faults or code != 2:
-            raise Loss(f"offline, sync on {machine.name} ended with {code}: {said} {faults}")
-        if gone := before - machine.tokens():
+        self.note(machine, f"sync, {self.trouble} ({code}, {said})")
+        # Where connections are cut, a short one comes through.
+        if faults or code not in ([0, 2] if self.trouble == "cut" else [2]):
+            raise Loss(f"{self.trouble}, sync on {machine.name} ended with {code}: {said} {faults}")
+        # Cut off after it was told of others' changes, it has them.
+        if gone := before - machine.tokens() - self.taken_out.keys():
             raise Loss(f"a sync that failed on {machine.name} took {gone}")
 
     def must_sync(self, machine):
@@ -248,20 +259,44 @@ class Apart:
         if not held:
             raise Loss(f"sync on {machine.name} does not succeed within {SYNC_WITHIN} s: {sorted(set(ends))}")
 
+    # ---- the way to the remote
+
     def go_offline(self, machine):
-        if self.online_at is None:
-            os.rename(self.remote, self.remote + "-away")
-            self.online_at = self.step + self.dice.randint(3, 20)
-            self.note(machine, "offline from here on, all of them")
+        self.suffer(machine, "offline", self.way.cut_off)
+
+    def go_slow(self, machine):
+        rate = self.dice.choice([10_000, 40_000])
+        self.suffer(machine, "slow", lambda: self.way.wire.slow_down(rate))
+
+    def cut_in_the_middle(self, machine):
+        """Ends all connections when they have carried so much; what ssh says first has some 4,000 bytes."""
+        way, count = self.dice.choice([UP, DOWN]), int(2 ** self.dice.uniform(0, 15))
+        self.suffer(machine, "cut", lambda: self.way.wire.cut_after(way, count), f" after {count} bytes {way}")
+
+    def fall_silent(self, machine):
+        self.suffer(machine, "silent", lambda: self.way.wire.fall_silent())
+
+    def suffer(self, machine, trouble, bring, more=""):
+        """Brings trouble to all machines for some steps, one at a time."""
+        if self.trouble is None:
+            bring()
+            self.trouble, self.mended_at = trouble, self.step + self.dice.randint(3, 20)
+            self.done["trouble: " + trouble] += 1
+            self.note(machine, f"{trouble}{more} from here on, all of them")
 
     def come_back(self):
-        if self.online_at is not None:
-            os.rename(self.remote + "-away", self.remote)
-            self.online_at = None
+        if self.trouble is None:
+            return
+        self.way.let_pass()
+        for machine in self.machines:
+            code = machine.end_sync(SYNC_WITHIN)
+            if code not in (0, 2):
+                raise Loss(f"a sync that began in silence on {machine.name} ended with {code}")
+        self.note(self.machines[0], f"no more {self.trouble}, for all of them")
+        self.trouble = None
 
     def note_tip(self):
         """The remote's tip; also the log of its branch is looked at, later."""
-        if self.online_at is None:
-            tip = repositories.tip(self.setting, self.remote)
-            if tip and tip not in self.tips[-1:]:
-                self.tips.append(tip)
+        tip = repositories.tip(self.setting, self.remote)
+        if tip and tip not in self.tips[-1:]:
+            self.tips.append(tip)

@@ -18,36 +18,49 @@ EDITOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "editing.py")
 
 
 class Machine:
-    """A store in a home of its own, in step with the others by way of a remote."""
+    """A store in a home of its own, in step with the others by way of a remote.
 
-    def __init__(self, setting, name, remote, dice):
-        self.name, self.dice = name, dice
-        self.folder = os.path.join(setting.work, name)
-        os.makedirs(os.path.join(self.folder, "home"))
+    `by` says whether memdir finds the git program or has to do with libgit2; the user has git in any case. All that
+    memdir says is kept in `said.log`.
+    """
+
+    def __init__(self, setting, number, way, dice, by="program"):
+        self.name, self.dice, self.before = f"m{number}", dice, way.entries.get(number, [])
+        self.folder = os.path.join(setting.work, self.name)
+        home = os.path.join(self.folder, "home")
+        os.makedirs(os.path.join(home, "bin"))
         self.setting = dataclasses.replace(setting, work=self.folder, disk=self.folder)
         self.root = os.path.join(self.folder, "store")
-        self.server = None
-        made = self.run("init", self.root, "--remote", remote, "--allow-local", is_new=True)
+        self.said = open(os.path.join(self.folder, "said.log"), "ab", buffering=0)
+        self.server = self.pending = None
+        self.variables = way.furnish(home, number, by)
+        made = self.run("init", self.root, "--remote", way.address(), *way.flags, is_new=True)
         if made.code != 0:
-            raise harness.Failed(f"init on {name} ended with {made.code}: {made.err.strip()}")
+            raise harness.Failed(f"init on {self.name} ended with {made.code}: {made.err.strip()}")
         self.store = harness.Store(self.setting, self.root)
 
     def environment(self, **more):
         return {"MEMDIR_GIT": "on", "MEMDIR_USER": self.name, "MEMDIR_SYNC_INTERVAL": INTERVAL,
-                "GIT_CONFIG_NOSYSTEM": "1", **more}
+                "GIT_CONFIG_NOSYSTEM": "1", **self.variables, **more}
 
     def line(self, *words, is_new=False):
-        return [self.setting.program, *([] if is_new else ["--store", self.root]), *words]
+        return [*self.before, self.setting.program, *([] if is_new else ["--store", self.root]), *words]
 
     def run(self, *words, is_new=False, env=None):
-        return harness.run(self.line(*words, is_new=is_new), self.setting, env=self.environment(**(env or {})))
+        done = harness.run(self.line(*words, is_new=is_new), self.setting, env=self.environment(**(env or {})))
+        self.said.write((done.out + done.err).encode())
+        return done
+
+    def begin(self, *words, output=None):
+        """Starts a command that nobody waits for here."""
+        return subprocess.Popen(
+            self.line(*words), stdin=subprocess.DEVNULL, stdout=output or self.said, stderr=output or self.said,
+            env=harness.environment(self.setting, **self.environment()), cwd=self.folder, start_new_session=True,
+        )
 
     def run_killed(self, *words, after, with_children):
         """Runs a command and kills it after so many seconds, unless it has ended; whether it had."""
-        process = subprocess.Popen(
-            self.line(*words), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env=harness.environment(self.setting, **self.environment()), cwd=self.folder, start_new_session=True,
-        )
+        process = self.begin(*words)
         try:
             return process.wait(after) == 0
         except subprocess.TimeoutExpired:
@@ -123,7 +136,7 @@ class Machine:
 
     def start_server(self):
         if self.server is None:
-            self.server = Server(self.store, env=self.environment())
+            self.server = Server(self.store, env=self.environment(), before=self.before, record=self.said)
 
     def kill_server(self, with_children):
         """Kills the server; what it has written to its log is checked by `end_server`, too."""
@@ -142,6 +155,7 @@ class Machine:
     def close_server(self):
         with self.server:
             said = self.server.said()
+        self.said.write(said.encode())
         self.server = None
         if "panicked" in said:
             raise harness.Failed(f"the server of {self.name}: {said[-2000:]}")
@@ -160,6 +174,22 @@ class Machine:
             said = {}
             faults.append(f"it prints no JSON, but: {done.out[:200]}")
         return done.code, said, faults
+
+    def begin_sync(self):
+        """Begins a sync that is waited for later, unless one is under way."""
+        self.pending = self.pending or self.begin("sync", "--json")
+
+    def end_sync(self, within):
+        """The exit code of the sync that was begun; ends it when its time is over."""
+        if not self.pending:
+            return 0
+        try:
+            return self.pending.wait(within)
+        except subprocess.TimeoutExpired:
+            repositories.end(self.pending, with_children=True)
+            return None
+        finally:
+            self.pending = None
 
     def pause(self, longest):
         # Nothing to wait for: the moment is what is tried.

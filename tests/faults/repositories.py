@@ -79,6 +79,8 @@ def is_remote_side(pid):
         folder = os.readlink(f"/proc/{pid}/cwd")
     except OSError:
         return False
+    if any(os.path.basename(word) == b"ssh" for word in line.split(b"\0")[:2]):
+        return False  # It names what the other end shall run.
     return b"receive-pack" in line or b"upload-pack" in line or "/" + REMOTE in folder
 
 
@@ -127,14 +129,15 @@ def kill(pid, with_signal=signal.SIGKILL):
         pass
 
 
-def running_in(folder):
+def running_in(folder, but=()):
     """The processes that work in a folder or below, or were started with its path."""
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{name}/cmdline", "rb") as file:
                 line = file.read().replace(b"\0", b" ").decode(errors="replace")
-            if int(name) != os.getpid() and (os.readlink(f"/proc/{name}/cwd") + " " + line).find(folder) >= 0:
+            at_work = os.readlink(f"/proc/{name}/cwd") + " " + line
+            if int(name) not in (os.getpid(), *but) and folder in at_work:
                 found.append(f"{name}: {line[:200]}")
         except OSError:
             continue

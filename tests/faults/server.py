@@ -16,8 +16,10 @@ from harness import HANGS_AFTER, Failed, as_user, environment
 class Server:
     """A running `memdir mcp` and its only client."""
 
-    def __init__(self, store, *, before=(), env=None, user=None):
+    def __init__(self, store, *, before=(), env=None, user=None, record=None):
         self.store = store
+        # A file to which all goes that the server writes to its standard output.
+        self.record = record
         self.errors = tempfile.TemporaryFile(dir=store.setting.work)
         self.buffer = b""
         self.answers = {}
@@ -54,12 +56,17 @@ class Server:
             if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
                 raise Failed(f"the server did not answer within {within} s")
             read = os.read(self.process.stdout.fileno(), 1 << 16)
+            self.recorded(read)
             if not read:
                 raise Failed(f"the server ended: {self.said()[-300:]}")
             *lines, self.buffer = (self.buffer + read).split(b"\n")
             for message in map(json.loads, lines):
                 self.answers[message.get("id")] = message
         return self.answers.pop(number)
+
+    def recorded(self, read):
+        if self.record:
+            self.record.write(read)
 
     def call(self, tool, within=HANGS_AFTER, **arguments):
         """A tool's reply: whether it failed, its text as JSON, and its structured form."""
@@ -117,5 +124,9 @@ class Server:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        # What nobody asked for; a process that it left may hold the pipe open.
+        pipe = self.process.stdout
+        while select.select([pipe], [], [], 0)[0] and (read := os.read(pipe.fileno(), 1 << 16)):
+            self.recorded(read)
         self.process.stdout.close()
         self.errors.close()
