@@ -1,6 +1,7 @@
 //! What happened: commits, newest first, with the files they changed.
 
 use std::collections::BTreeMap;
+use std::collections::HashSet;
 
 use git2::Delta;
 use git2::DiffOptions;
@@ -113,6 +114,28 @@ impl Repository {
         let object = self.inner.revparse_single(text).to("find the commit")?;
         let commit = object.peel_to_commit().to("find the commit")?;
         Ok(Id(commit.id()))
+    }
+
+    /// The commits to which the branch was moved for the reason `why`, by its log; `None` if there
+    /// is none that can be read.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the branch cannot be told.
+    pub fn made_here(&self, why: &str) -> Result<Option<HashSet<Id>>, GitError> {
+        let name = format!("refs/heads/{}", self.branch());
+        let Ok(log) = self.inner.reflog(&name) else {
+            return Ok(None);
+        };
+        if log.is_empty() {
+            return Ok(None);
+        }
+        let is_it = |entry: &git2::ReflogEntry<'_>| {
+            let said = entry.message_bytes().unwrap_or_default();
+            said == why.as_bytes()
+        };
+        let made = log.iter().filter(is_it).map(|entry| Id(entry.id_new()));
+        Ok(Some(made.collect()))
     }
 
     /// How the files below the store differ between two commits, by path.

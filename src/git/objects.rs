@@ -95,7 +95,7 @@ impl Repository {
     }
 
     /// Has the reference `name` point to `to`; `Ok(false)` if it does not point to `from` any
-    /// more, or exists where `from` is `None`.
+    /// more, or exists where `from` is `None`, or if somebody is about to change it.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Repository {
             Err(error)
                 if matches!(
                     error.code(),
-                    git2::ErrorCode::Modified | git2::ErrorCode::Exists
+                    git2::ErrorCode::Modified | git2::ErrorCode::Exists | git2::ErrorCode::Locked
                 ) =>
             {
                 Ok(false)

@@ -84,7 +84,6 @@ impl Repository {
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
             other => other.to(action)?,
         };
-        apply_settings(&inner)?;
         let Some(work) = inner.workdir() else {
             return Ok(None); // A bare one holds no files.
         };
@@ -104,7 +103,12 @@ impl Repository {
         if !prefix.is_empty() && inner.is_path_ignored(&files).unwrap_or(false) {
             return Ok(None);
         }
-        Ok(Some(Repository { inner, prefix }))
+        let repository = Repository { inner, prefix };
+        // Nothing is written to one that nobody has asked it of.
+        if repository.owner() != Owner::Other {
+            apply_settings(&repository.inner)?;
+        }
+        Ok(Some(repository))
     }
 
     /// Makes a repository for the store at `root`, and for nothing else.

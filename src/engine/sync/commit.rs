@@ -54,6 +54,8 @@ pub(super) struct Difference {
     pub after: Option<Id>,
 }
 
+/// What the branch's log says of a commit that was made on this machine.
+pub(super) const COMMITTED: &str = "memdir: commit";
 /// A commit of more files names only some of the agents and users.
 const READ_FOR_DOERS: usize = 32;
 
@@ -270,7 +272,7 @@ impl Engine {
                 (difference.path, staged)
             })
             .collect();
-        if !repository.move_branch(head, commit, "memdir: commit", &staged)? {
+        if !repository.move_branch(head, commit, COMMITTED, &staged)? {
             return Ok(Committed::Busy);
         }
         if self.has_background() {

@@ -25,6 +25,7 @@ use crate::format::merge;
 use crate::git::Id;
 use crate::git::Owner;
 use crate::git::Repository;
+use crate::model::Stem;
 use crate::secrets::Policy;
 
 /// Why a memory is not committed.
@@ -94,6 +95,12 @@ impl Engine {
     /// Those that the last commit of this process held back.
     pub fn last_held_back(&self) -> Vec<HeldBack> {
         self.held().iter().cloned().collect()
+    }
+
+    /// Why the newest text of the memory `stem` is not committed, as far as this process knows.
+    pub(super) fn held_of(&self, stem: &Stem) -> Option<HeldBack> {
+        let held = self.held();
+        held.iter().find(|one| stem_of(&one.file) == *stem).cloned()
     }
 
     fn held(&self) -> std::sync::MutexGuard<'_, BTreeSet<HeldBack>> {

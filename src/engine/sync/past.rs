@@ -145,7 +145,7 @@ impl PastError {
             }
             PastError::UnknownTarget(_) => "`memdir log` shows the commits.",
             PastError::NothingToUndo => {
-                "Everything that memdir did is undone. `memdir undo COMMIT` undoes any commit, also an undo."
+                "Everything that memdir did on this machine is undone. `memdir undo COMMIT` undoes any commit, also an undo, and one of another machine."
             }
             PastError::UndoneAlready { by, .. } => {
                 return Some(format!("`memdir undo {by}` does it again."));

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::collections::HashSet;
 
+use super::commit::COMMITTED;
 use super::commit::Committed;
 use super::message::Reason;
 use super::past::History;
@@ -89,6 +90,14 @@ impl Engine {
         self.check_writable()?;
         let aim = self.aim(&self.history()?, target)?;
         let (_lock, user) = self.take_turn()?;
+        if let Aim::Memory(stem) = &aim
+            && let Some(held) = self.held_of(stem)
+        {
+            let id = stem.short();
+            return Err(EngineError::Invalid(format!(
+                "the last change of `{id}` is not committed: {held}. `memdir restore {id}@HEAD` gives it the committed text back; `memdir redact {id}` and `memdir allow {id}` have it committed"
+            )));
+        }
         let history = self.history()?;
         let choice = self.choose(&history, aim)?;
         let moment = &choice.moment;
@@ -266,14 +275,21 @@ impl Engine {
         let mut undone = UndoneBefore::default();
         let mut chosen = None;
         match aim {
-            Aim::Last => history.each(|moment| {
-                let is_candidate = undone.pass(&moment, None);
-                let is_ours = !said::read(&moment.message).tools.is_empty();
-                if is_candidate && is_ours && self.has_effect(history, &moment, None)? {
-                    chosen = Some(Choice { moment, file: None });
-                }
-                Ok(chosen.is_none())
-            })?,
+            Aim::Last => {
+                // What came from other machines was done there.
+                let made_here = history.repository.made_here(COMMITTED)?;
+                history.each(|moment| {
+                    let is_candidate = undone.pass(&moment, None);
+                    let is_ours = match &made_here {
+                        Some(ids) => ids.contains(&moment.id),
+                        None => !said::read(&moment.message).tools.is_empty(),
+                    };
+                    if is_candidate && is_ours && self.has_effect(history, &moment, None)? {
+                        chosen = Some(Choice { moment, file: None });
+                    }
+                    Ok(chosen.is_none())
+                })?;
+            }
             Aim::Memory(stem) => {
                 let file = format!("{stem}.md");
                 history.each_of(&stem, |moment, _| {
@@ -446,7 +462,9 @@ impl Engine {
             match self.commit_locked(&pending, user, Some(reason))? {
                 Committed::Done { id, .. } => return Ok(Some(id)),
                 Committed::Busy => {}
-                Committed::Nothing | Committed::Off | Committed::Paused(_) => break,
+                // As it was committed before; what is held back is told by others.
+                Committed::Nothing => return Ok(None),
+                Committed::Off | Committed::Paused(_) => break,
             }
         }
         tracing::warn!("it is done, but not committed yet; the next command commits it");

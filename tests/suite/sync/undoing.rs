@@ -3,6 +3,8 @@
 use std::fs;
 
 use super::Git;
+use super::machines;
+use super::machines::Machines;
 use crate::program::Home;
 use crate::program::names;
 use crate::session::Session;
@@ -342,4 +344,45 @@ fn names_with_odd_characters_are_undone_and_restored() {
         "One.\n"
     );
     Git::of(&home).assert_sound();
+}
+
+#[test]
+fn without_a_word_what_was_done_on_another_machine_stays() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let mine = one.remember(&["Mine."]);
+    machines.settle();
+    let theirs = two.remember(&["Theirs."]);
+    machines.settle();
+    let undone = one.run(&["undo", "--json"]).json();
+    assert_eq!(undone["files"][0]["id"], mine.as_str(), "{undone}");
+    let nothing = one.run(&["undo"]);
+    assert!(
+        nothing.stderr.contains("on this machine"),
+        "{}",
+        nothing.stderr
+    );
+    // Named, it is.
+    let undone = one.run(&["undo", &theirs, "--json"]).json();
+    assert_eq!(undone["files"][0]["id"], theirs.as_str(), "{undone}");
+}
+
+#[test]
+fn a_change_that_is_held_back_is_no_commit_to_undo() {
+    let machines = Machines::new(1);
+    let home = &machines.homes[0];
+    let id = home.remember(&["As it was."]);
+    home.run(&["sync"]).done();
+    let token = format!("{}{}", "gh", "p_R7mQ2vX9kLw4TzB8nYc1JfHd6sPa3GuE5oKi");
+    machines::edit(home, &id, "As it was.", &format!("With {token}."));
+    let refused = home.run(&["undo", &id]);
+    assert_eq!(refused.code, 2);
+    for part in ["is not committed", "memdir restore", "@HEAD"] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+    assert!(!refused.stderr.contains(&token));
+    home.run(&["restore", &format!("{id}@HEAD")]).done();
+    assert!(home.text_of(&id).contains("As it was."));
 }
