@@ -105,6 +105,7 @@ pub(super) fn mcp(context: &mut Context) -> Result<Outcome, Failure> {
         .map_err(|error| Failure::new("cannot start the background loop").because(error))?;
     let served = crate::mcp::serve_stdio(Arc::clone(&engine), &Core);
     drop(background);
+    crate::git::end_children();
     match served {
         // A tool that still runs must not keep the process; its file is whole or absent.
         Ok(()) => std::process::exit(0),

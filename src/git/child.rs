@@ -12,11 +12,21 @@ use std::process;
 use std::process::Command;
 use std::process::ExitStatus;
 use std::process::Stdio;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
 use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::Duration;
 use std::time::Instant;
+
+#[cfg(unix)]
+use rustix::process::Pid;
+
+/// Groups are ended one by one there.
+#[cfg(not(unix))]
+type Pid = std::convert::Infallible;
 
 /// How often `stop` is asked.
 pub(super) const TICK: Duration = Duration::from_millis(50);
@@ -73,6 +83,47 @@ pub(super) struct Ended {
     pub(super) stderr: String,
 }
 
+/// The leaders of all groups that run.
+static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+fn running() -> MutexGuard<'static, Vec<Pid>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends all programs that this process has started for the network, with their children, before it
+/// ends itself: they would wait for a silent remote for minutes.
+pub fn end_children() {
+    #[cfg(unix)]
+    {
+        use rustix::process::Signal;
+        let running = running();
+        for pid in running.iter() {
+            let _ = rustix::process::kill_process_group(*pid, Signal::TERM);
+        }
+        let begun = Instant::now();
+        let is_alive = |pid: &Pid| !has_ended(Some(*pid));
+        while running.iter().any(is_alive) && begun.elapsed() < GRACE {
+            thread::sleep(Duration::from_millis(5));
+        }
+        // None of them is reaped yet, so the numbers still stand for these groups.
+        for pid in running.iter() {
+            let _ = rustix::process::kill_process_group(*pid, Signal::KILL);
+        }
+    }
+}
+
+/// Whether the leader of a group has ended, without reaping it.
+#[cfg(unix)]
+fn has_ended(pid: Option<Pid>) -> bool {
+    use rustix::process::WaitId;
+    use rustix::process::WaitIdOptions;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match pid {
+        Some(pid) => !matches!(rustix::process::waitid(WaitId::Pid(pid), options), Ok(None)),
+        None => true,
+    }
+}
+
 /// A child and whatever it starts. Ends with the value.
 #[derive(Debug)]
 pub(super) struct Group {
@@ -95,10 +146,13 @@ impl Group {
             // CREATE_NO_WINDOW: no console appears, and none can be asked.
             command.creation_flags(0x0800_0000);
         }
-        Ok(Group {
+        let mut running = running();
+        let group = Group {
             child: command.spawn()?,
             is_reaped: false,
-        })
+        };
+        running.extend(group.pid());
+        Ok(group)
     }
 
     /// The child's ends of the pipes.
@@ -124,8 +178,12 @@ impl Group {
 
     /// How the child ended; `None` while it runs.
     pub(super) fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        let mut running = running();
         let status = self.child.try_wait()?;
-        self.is_reaped |= status.is_some();
+        if status.is_some() {
+            self.is_reaped = true;
+            running.retain(|pid| Some(*pid) != self.pid());
+        }
         Ok(status)
     }
 
@@ -138,7 +196,7 @@ impl Group {
         {
             self.signal(rustix::process::Signal::TERM);
             let begun = Instant::now();
-            while !self.has_ended() && begun.elapsed() < grace {
+            while !has_ended(self.pid()) && begun.elapsed() < grace {
                 thread::sleep(Duration::from_millis(5));
             }
             // The leader is not reaped yet, so the number still stands for this group.
@@ -146,32 +204,27 @@ impl Group {
         }
         #[cfg(not(unix))]
         let _ = (self.child.kill(), grace);
+        let mut running = running();
         let _ = self.child.wait();
         self.is_reaped = true;
+        running.retain(|pid| Some(*pid) != self.pid());
+    }
+
+    #[cfg(not(unix))]
+    fn pid(&self) -> Option<Pid> {
+        None
     }
 
     #[cfg(unix)]
-    fn pid(&self) -> Option<rustix::process::Pid> {
+    fn pid(&self) -> Option<Pid> {
         let id = i32::try_from(self.child.id()).ok()?;
-        rustix::process::Pid::from_raw(id)
+        Pid::from_raw(id)
     }
 
     #[cfg(unix)]
     fn signal(&self, signal: rustix::process::Signal) {
         if let Some(pid) = self.pid() {
             let _ = rustix::process::kill_process_group(pid, signal);
-        }
-    }
-
-    /// Whether the leader has ended, without reaping it.
-    #[cfg(unix)]
-    fn has_ended(&self) -> bool {
-        use rustix::process::WaitId;
-        use rustix::process::WaitIdOptions;
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        match self.pid() {
-            Some(pid) => !matches!(rustix::process::waitid(WaitId::Pid(pid), options), Ok(None)),
-            None => true,
         }
     }
 }

@@ -33,6 +33,7 @@ pub use address::Address;
 pub use address::AddressError;
 pub use address::Scheme;
 pub use child::Limits;
+pub use child::end_children;
 pub use credentials::ASKPASS;
 pub use credentials::Variables;
 pub use credentials::askpass;

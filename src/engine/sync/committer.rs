@@ -1,9 +1,6 @@
-//! The thread that commits and comes into step with the remote, beside the background loop: what
-//! it does may take long.
+//! The thread that commits, beside the background loop: what it does may take long.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
@@ -11,8 +8,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use super::commit::Committed;
-use super::exchange::Accept;
-use super::exchange::Exchanged;
+use super::exchanger::Exchanger;
 use crate::engine::Engine;
 
 /// Everything that can wake it.
@@ -33,16 +29,10 @@ const MOST_WAITING: Duration = Duration::from_secs(5);
 const IDLE: Duration = Duration::from_secs(10);
 /// What cannot be committed is tried again after pauses that grow to this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// After a commit there may be another one soon.
-const SEND_AFTER: Duration = Duration::from_secs(2);
-/// A remote that cannot be reached is tried again after pauses that grow to this.
-const LONGEST_SILENCE: Duration = Duration::from_secs(15 * 60);
-const FIRST_SILENCE: Duration = Duration::from_secs(5);
 
 /// The thread, running until it is dropped.
 pub(in crate::engine) struct Committer {
     events: mpsc::Sender<Event>,
-    is_ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -50,15 +40,12 @@ impl Committer {
     /// Starts the thread; it commits nothing before it is told that this process leads.
     pub fn start(engine: &Arc<Engine>) -> std::io::Result<Committer> {
         let (events, inbox) = mpsc::channel();
-        let engine = Arc::clone(engine);
-        let is_ended = Arc::new(AtomicBool::new(false));
-        let ended = Arc::clone(&is_ended);
+        let work = Work::new(Arc::clone(engine), Exchanger::start(engine)?);
         let thread = std::thread::Builder::new()
             .name("git".to_owned())
-            .spawn(move || Work::new(engine, ended).run(&inbox))?;
+            .spawn(move || work.run(&inbox))?;
         Ok(Committer {
             events,
-            is_ended,
             thread: Some(thread),
         })
     }
@@ -76,42 +63,56 @@ impl Committer {
 
 impl Drop for Committer {
     fn drop(&mut self) {
-        self.is_ended.store(true, Ordering::Relaxed);
         let _ = self.events.send(Event::Stop);
         // What waits is committed by the next process; nobody waits for it here.
         drop(self.thread.take());
     }
 }
 
+/// Says the same thing once.
+#[derive(Default)]
+pub(super) struct Sayer {
+    said: Option<String>,
+}
+
+impl Sayer {
+    /// Says it, unless it was what was said last.
+    pub fn say(&mut self, what: String) {
+        if self.said.as_ref() != Some(&what) {
+            tracing::warn!("{what}");
+            self.said = Some(what);
+        }
+    }
+
+    /// All is well again: whatever comes is new.
+    pub fn forget(&mut self) {
+        self.said = None;
+    }
+}
+
 struct Work {
     engine: Arc<Engine>,
+    exchanger: Exchanger,
     leads: bool,
     /// When the first and the last change came that were not committed yet.
     changed: Option<(Instant, Instant)>,
     tidy_at: Option<Instant>,
-    /// When the remote is to be looked at, if there is one.
-    sync_at: Option<Instant>,
-    /// How often in a row that failed.
-    silences: u32,
-    is_ended: Arc<AtomicBool>,
     /// How often in a row nothing could be committed.
     failures: u32,
-    /// What was said last of what stands in the way.
-    said: Option<String>,
+    /// Of what stands in the way.
+    sayer: Sayer,
 }
 
 impl Work {
-    fn new(engine: Arc<Engine>, is_ended: Arc<AtomicBool>) -> Work {
+    fn new(engine: Arc<Engine>, exchanger: Exchanger) -> Work {
         Work {
             engine,
+            exchanger,
             leads: false,
             changed: None,
             tidy_at: None,
-            sync_at: None,
-            silences: 0,
-            is_ended,
             failures: 0,
-            said: None,
+            sayer: Sayer::default(),
         }
     }
 
@@ -130,8 +131,8 @@ impl Work {
                         // What the last leader left undone is this one's.
                         self.engine.all_is_to_commit();
                         self.note_change(now);
-                        self.sync_at = Some(now + SEND_AFTER);
                     }
+                    self.exchanger.lead(leads);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return,
@@ -143,8 +144,6 @@ impl Work {
             let now = Instant::now();
             if self.commit_at().is_some_and(|at| at <= now) {
                 self.commit();
-            } else if self.changed.is_none() && self.sync_at.is_some_and(|at| at <= now) {
-                self.sync();
             } else if self.tidy_at.is_some_and(|at| at <= now) {
                 self.tidy_at = None;
                 if let Err(error) = self.engine.tidy_repository() {
@@ -172,10 +171,7 @@ impl Work {
         if !self.leads {
             return None;
         }
-        // What waits to be committed goes with the next exchange.
-        let sync_at = self.sync_at.filter(|_| self.changed.is_none());
-        let all = [self.commit_at(), self.tidy_at, sync_at];
-        all.into_iter().flatten().min()
+        [self.commit_at(), self.tidy_at].into_iter().flatten().min()
     }
 
     fn commit(&mut self) {
@@ -185,68 +181,20 @@ impl Work {
             Ok(Committed::Done { id, files }) => {
                 tracing::debug!("committed {files} files as {id}");
                 self.failures = 0;
-                self.said = None;
-                let now = Instant::now();
-                self.tidy_at = Some(now + IDLE);
-                // One that does not answer is not asked more often because something happens here.
-                if self.silences == 0 {
-                    let soon = now + SEND_AFTER;
-                    self.sync_at = Some(self.sync_at.map_or(soon, |at| at.min(soon)));
-                }
+                self.sayer.forget();
+                self.tidy_at = Some(Instant::now() + IDLE);
+                self.exchanger.committed();
             }
             Ok(Committed::Busy) => self.try_again(),
             Ok(Committed::Paused(reason)) => {
-                self.say(format!("nothing is committed at present: {reason}"));
+                let what = format!("nothing is committed at present: {reason}");
+                self.sayer.say(what);
                 self.try_again();
             }
             Err(error) => {
-                self.say(format!("cannot commit: {error}"));
+                self.sayer.say(format!("cannot commit: {error}"));
                 self.try_again();
             }
-        }
-    }
-
-    fn sync(&mut self) {
-        let ended = Arc::clone(&self.is_ended);
-        let stop = move || ended.load(Ordering::Relaxed);
-        let exchanged = self.engine.come_into_step(Accept::default(), &stop);
-        let now = Instant::now();
-        let interval = self.engine.git.as_ref().map_or(IDLE, |git| git.interval);
-        match exchanged {
-            Ok(Exchanged::InStep(moved)) => {
-                self.silences = 0;
-                self.said = None;
-                self.sync_at = Some(now + interval);
-                if moved.pulled > 0 {
-                    tracing::info!("{} files came from the remote", moved.pulled);
-                }
-                for stem in moved.conflicts {
-                    self.say(format!(
-                        "{stem} was changed on two machines, and is two memories now"
-                    ));
-                }
-            }
-            // The next commit asks again.
-            Ok(Exchanged::NoRemote | Exchanged::Off) => self.sync_at = None,
-            Ok(Exchanged::Busy) => self.sync_at = Some(now + SEND_AFTER),
-            Ok(Exchanged::Paused(reason)) => {
-                self.say(format!("nothing is exchanged at present: {reason}"));
-                self.sync_at = Some(now + interval.max(IDLE));
-            }
-            Err(error) => {
-                self.say(error.to_string());
-                let pause = FIRST_SILENCE * 2_u32.saturating_pow(self.silences.min(16));
-                self.silences = self.silences.saturating_add(1);
-                self.sync_at = Some(now + pause.min(LONGEST_SILENCE));
-            }
-        }
-    }
-
-    /// Says the same thing once.
-    fn say(&mut self, what: String) {
-        if self.said.as_ref() != Some(&what) {
-            tracing::warn!("{what}");
-            self.said = Some(what);
         }
     }
 

@@ -8,6 +8,7 @@ mod apply;
 mod commit;
 mod committer;
 mod exchange;
+mod exchanger;
 mod held;
 mod message;
 mod past;

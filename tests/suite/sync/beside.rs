@@ -41,7 +41,7 @@ fn a_commit_with_git_keeps_what_a_server_committed_a_moment_ago() {
         until("it is committed", || git.subjects()[0].contains(&id));
         // What git itself says is committed as its user means it.
         assert_eq!(git.says(&["diff", "--cached", "--name-status"]), "");
-        home.write("store/README.md", &format!("{number}"));
+        home.write("store/README.md", format!("{number}"));
         git.says(&["add", "README.md"]);
         git.says(&["commit", "-q", "-m", "Mine"]);
         assert_eq!(committed(&git).len(), number + 2);
@@ -192,4 +192,40 @@ fn an_index_of_another_version_is_understood_and_a_split_one_named() {
     home.run(&["sync"]).done();
     assert_eq!(committed(&git).len(), 3);
     git.assert_sound();
+}
+
+/// Processes of this machine that were started with `word`.
+#[cfg(target_os = "linux")]
+fn processes_with(word: &str) -> Vec<String> {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let lines = all.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(word)).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_silent_remote_keeps_no_commit_waiting_and_no_process_alive() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    home.remember(&["first"]);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("https://{}/silent.git", listener.local_addr().unwrap());
+    for (key, value) in [
+        ("remote.origin.url", address.as_str()),
+        ("memdir...remote", "origin"),
+        ("memdir...local", "refused"),
+    ] {
+        git.says(&["config", key, value]);
+    }
+    let mut session = Session::on(&home);
+    let asked = listener.accept().unwrap();
+    assert_ne!(processes_with(&address), Vec::<String>::new());
+    let id = remember(&mut session, "Meanwhile.");
+    until("it is committed", || git.subjects()[0].contains(&id));
+    assert_ne!(processes_with(&address), Vec::<String>::new());
+    session.close_input();
+    session.wait();
+    assert_eq!(processes_with(&address), Vec::<String>::new());
+    drop(asked);
 }
