@@ -116,6 +116,7 @@ pub(super) fn show(
                 document["pulled"] = json!(moved.pulled);
                 document["pushed"] = json!(moved.pushed);
                 document["conflicts"] = json!(moved.conflicts);
+                document["kept"] = json!(moved.kept);
             }
             Exchanged::Paused(reason) => document["reason"] = json!(reason),
             _ => {}
@@ -129,6 +130,11 @@ pub(super) fn show(
             for stem in &moved.conflicts {
                 output.line(format!(
                     "changed on two sides, and two memories now: {stem}"
+                ))?;
+            }
+            for path in &moved.kept {
+                output.line(format!(
+                    "no memory, changed on two sides, and kept as it is here: {path}"
                 ))?;
             }
         }

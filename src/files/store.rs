@@ -379,6 +379,10 @@ impl Store {
                 disk::create_directory(folder).at("create", folder)?;
                 let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes));
                 let temp = temp.at("write", &target)?;
+                if let Ok(data) = fs::symlink_metadata(&target) {
+                    let permissions = temp.as_file().set_permissions(data.permissions());
+                    permissions.at("write", &target)?;
+                }
                 match current {
                     None => temp.persist_noclobber(&target).map_err(|error| error.error),
                     Some(_) => temp.persist(&target).map_err(|error| error.error),

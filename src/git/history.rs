@@ -11,6 +11,7 @@ use git2::Sort;
 use super::GitError;
 use super::Id;
 use super::Repository;
+use super::STORE_PARTS;
 use super::To;
 
 /// One commit.
@@ -138,45 +139,21 @@ impl Repository {
         Ok(Some(made.collect()))
     }
 
-    /// How the files below the store differ between two commits, by path.
+    /// How the store's files differ between two commits, by path.
     ///
     /// # Errors
     ///
     /// Fails if the repository is damaged.
     pub fn changes(&self, before: Option<Id>, after: Id) -> Result<Vec<PathChange>, GitError> {
-        self.differences(before, after, true)
-    }
-
-    /// As [`Repository::changes`], of all that lies outside of the store; with paths below the
-    /// work folder.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository is damaged.
-    pub fn changes_elsewhere(
-        &self,
-        before: Option<Id>,
-        after: Id,
-    ) -> Result<Vec<PathChange>, GitError> {
-        self.differences(before, after, false)
-    }
-
-    fn differences(
-        &self,
-        before: Option<Id>,
-        after: Id,
-        is_inside: bool,
-    ) -> Result<Vec<PathChange>, GitError> {
         let action = "compare two commits";
         let tree = |id: Id| self.inner.find_commit(id.0)?.tree();
         let before = before.map(tree).transpose().to(action)?;
         let after = tree(after).to(action)?;
         let mut options = DiffOptions::new();
         options.skip_binary_check(true).include_typechange(true);
-        if is_inside && !self.prefix.is_empty() {
-            options
-                .pathspec(self.prefix.trim_end_matches('/'))
-                .disable_pathspec_match(true);
+        options.disable_pathspec_match(true);
+        for part in STORE_PARTS {
+            options.pathspec(format!("{}{part}", self.prefix));
         }
         let diff = self
             .inner
@@ -195,10 +172,8 @@ impl Repository {
                 let (Some(path), true) = (path, is_there) else {
                     continue;
                 };
-                let path = match path.strip_prefix(&self.prefix) {
-                    Some(below) if is_inside => below,
-                    None if !is_inside => path,
-                    _ => continue,
+                let Some(path) = self.below_store(path) else {
+                    continue;
                 };
                 let change = changes
                     .entry(path.to_owned())

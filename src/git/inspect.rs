@@ -8,6 +8,7 @@ use git2::Tree;
 
 use super::GitError;
 use super::Id;
+use super::Owner;
 use super::Repository;
 use super::To;
 
@@ -52,6 +53,7 @@ impl Look<'_> {
         if depth > MOST_DEPTH {
             return Ok(Some(format!("folders lie more than {MOST_DEPTH} deep")));
         }
+        let is_asked = self.repository.owner() == Owner::Asked;
         for entry in tree {
             self.entries += 1;
             if self.entries > MOST_ENTRIES {
@@ -67,10 +69,13 @@ impl Look<'_> {
                 continue;
             }
             let shown = format!("{path}{}", entry.name_bytes().escape_ascii());
+            if is_asked && !self.repository.leads_to_store(&shown) {
+                continue; // Nothing of it is taken from here: it comes with its owner's git.
+            }
             if is_gits_own(entry.name_bytes()) {
                 return Ok(Some(format!("it holds `{shown}`, which git would act on")));
             }
-            let is_ours = shown.starts_with(&self.repository.prefix);
+            let is_ours = self.repository.below_store(&shown).is_some();
             match entry.kind() {
                 Some(ObjectType::Tree) => {
                     let repository = &self.repository.inner;

@@ -183,6 +183,17 @@ impl Repository {
         Ok(blob.content().to_owned())
     }
 
+    /// How many bytes a text has.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is missing.
+    pub fn size_of(&self, id: Id) -> Result<u64, GitError> {
+        let action = "read a text";
+        let (size, _) = self.inner.odb().to(action)?.read_header(id.0).to(action)?;
+        Ok(size as u64)
+    }
+
     /// Makes a commit that differs from `base`, the files of its first parent, in `changes`: paths below the store,
     /// each with its new text, or `None` where it is gone. No branch is moved. Texts come from
     /// `text_of`, one at a time; `Ok(None)` if one of them is another by now.

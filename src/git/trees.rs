@@ -90,6 +90,17 @@ impl Folder {
     }
 
     fn find(&self, name: &str, kind: Kind) -> Option<Oid> {
+        Some(self.get(name, kind)?.id)
+    }
+
+    /// As what git knows the file `name`: one that is executable stays so.
+    fn mode(&self, name: &str) -> Option<String> {
+        let bytes = self.get(name, Kind::File)?.bytes;
+        let mode = bytes.split(|byte| *byte == b' ').next()?;
+        String::from_utf8(mode.to_vec()).ok()
+    }
+
+    fn get(&self, name: &str, kind: Kind) -> Option<Entry<'_>> {
         let wanted = key(name.as_bytes(), kind);
         let (mut low, mut high) = (0, self.starts.len());
         while low < high {
@@ -98,7 +109,7 @@ impl Folder {
             match key(entry.name, entry.kind).cmp(&wanted) {
                 Ordering::Less => low = middle + 1,
                 Ordering::Greater => high = middle,
-                Ordering::Equal => return (entry.kind == kind).then_some(entry.id),
+                Ordering::Equal => return (entry.kind == kind).then_some(entry),
             }
         }
         None
@@ -208,7 +219,9 @@ impl<'a> Trees<'a> {
             if parts.len() > depth + 1 {
                 below.entry(name).or_default().push((parts.clone(), *id));
             } else {
-                let new = id.map(|id| entry_bytes("100644", name, id));
+                let known = self.folder(path)?.and_then(|folder| folder.mode(name));
+                let mode = known.unwrap_or_else(|| "100644".to_owned());
+                let new = id.map(|id| entry_bytes(&mode, name, id));
                 here.insert(key(name.as_bytes(), Kind::File), new);
             }
         }

@@ -25,6 +25,7 @@ use crate::git::PathChange;
 use crate::git::Pushed;
 use crate::git::Repository;
 use crate::git::Staged;
+use crate::git::Trees;
 
 /// How an attempt to come into step ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +51,8 @@ pub struct Moved {
     pub pushed: usize,
     /// Memories that both sides changed in ways that exclude each other: each is two now.
     pub conflicts: Vec<String>,
+    /// Other files of the repository that both sides changed: they stay as they were here.
+    pub kept: Vec<String>,
 }
 
 /// What somebody has looked at and wants all the same.
@@ -246,9 +249,7 @@ impl Engine {
             None => Vec::new(),
             Some(head) => repository.changes(base, head)?,
         };
-        if repository.owner() == Owner::Asked
-            && !repository.changes_elsewhere(base, tip)?.is_empty()
-        {
+        if repository.owner() == Owner::Asked && repository.differs_elsewhere(base, tip)? {
             return paused(
                 "the remote has commits about other files of this repository; pull them with git, then memories are exchanged again",
             );
@@ -287,10 +288,15 @@ impl Engine {
         plan: Plan,
         moved: &mut Moved,
     ) -> Result<Pulled, EngineError> {
+        let mut kept = Vec::new();
         let commit = match head.filter(|head| base != Some(*head)) {
             // Nothing happened here since: what the remote has is what will be here.
             None => self.without_buried(repository, tip, &plan)?,
-            Some(head) => self.merge_commit(repository, head, tip, &plan)?,
+            Some(head) => {
+                let (trees, both) = repository.trees_with_others(base, head, tip)?;
+                kept = both;
+                self.merge_commit(repository, trees, [head, tip], &plan)?
+            }
         };
         let Some(commit) = commit else {
             return Ok(Pulled::Again);
@@ -305,7 +311,11 @@ impl Engine {
         if !done? {
             return Ok(Pulled::Again);
         }
-        let mut staged = BTreeMap::new();
+        self.take_over_others(repository, head, commit)?;
+        let mut staged = match repository.owner() {
+            Owner::Store => repository.staged_elsewhere(head, commit)?,
+            _ => BTreeMap::new(),
+        };
         for change in repository.changes(head, commit)? {
             let version = match change.after {
                 Some(_) => self.version_at(&change.path)?,
@@ -329,6 +339,15 @@ impl Engine {
         }
         moved.pulled += plan.steps.len();
         moved.conflicts.extend(plan.conflicts);
+        if self.has_background() {
+            for path in &kept {
+                tracing::warn!(
+                    "{path} is no memory and was changed on two sides: it stays as it is here, and the other text in commit {}",
+                    tip.short()
+                );
+            }
+        }
+        moved.kept.extend(kept);
         Ok(Pulled::Done)
     }
 
@@ -362,8 +381,8 @@ impl Engine {
     fn merge_commit(
         &self,
         repository: &Repository,
-        head: Id,
-        tip: Id,
+        mut trees: Trees<'_>,
+        parents: [Id; 2],
         plan: &Plan,
     ) -> Result<Option<Id>, EngineError> {
         let Some(git) = &self.git else {
@@ -391,8 +410,6 @@ impl Engine {
             plan.steps.len()
         );
         let author = repository.author(&git.user, self.clock.now().timestamp());
-        let mut trees = repository.trees(Some(head))?;
-        let parents = [head, tip];
         Ok(repository.commit(
             &mut trees,
             &parents,

@@ -11,6 +11,7 @@ mod exchange;
 mod exchanger;
 mod held;
 mod message;
+mod others;
 mod past;
 mod pending;
 mod plan;

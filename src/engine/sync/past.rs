@@ -26,6 +26,7 @@ use crate::git::Named;
 use crate::git::Owner;
 use crate::git::Places;
 use crate::git::Repository;
+use crate::git::STORE_PARTS;
 use crate::model::Stem;
 
 /// One commit, as far as people want to know.
@@ -164,8 +165,6 @@ impl PastError {
     }
 }
 
-/// What of a store can be in its history.
-const STORE: [&str; 4] = ["files", "archive", "memdir.toml", "tombstones"];
 /// Where memories lie.
 pub(super) const FOLDERS: [&str; 2] = ["files", "archive"];
 
@@ -323,13 +322,13 @@ impl History {
         for id in self.repository.newest_first(self.head)? {
             let id = id?;
             let parents = self.repository.parents(id)?;
-            let here = self.repository.entries_at(id, &STORE)?;
+            let here = self.repository.entries_at(id, &STORE_PARTS)?;
             let mut is_touched = parents.is_empty() && here.iter().any(Option::is_some);
             if !parents.is_empty() {
                 is_touched = true;
                 for parent in parents {
                     // What a merge took over as it was, happened elsewhere.
-                    is_touched &= self.repository.entries_at(parent, &STORE)? != here;
+                    is_touched &= self.repository.entries_at(parent, &STORE_PARTS)? != here;
                 }
             }
             if is_touched && !take(self.repository.moment(id)?)? {

@@ -5,6 +5,7 @@ mod commits;
 mod exchange;
 mod layout;
 mod machines;
+mod others;
 mod past;
 mod purging;
 mod repairing;
