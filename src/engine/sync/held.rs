@@ -57,12 +57,18 @@ impl fmt::Display for HeldBack {
 }
 
 /// The name below `files/` or `archive/`.
-fn name_of(path: &str) -> &str {
+pub(super) fn name_of(path: &str) -> &str {
     path.split_once('/').map_or(path, |(_, name)| name)
 }
 
-fn file_of(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
+/// By what the memory at `path` is told from others: the file's name where it is an id, which is one
+/// memory wherever it lies; else the name below `files/` or `archive/`, as many folders may have an
+/// `index.md`.
+fn memory_of(path: &str) -> &str {
+    match stem_of(path).is_canonical() {
+        true => path.rsplit('/').next().unwrap_or_default(),
+        false => name_of(path),
+    }
 }
 
 impl Engine {
@@ -151,9 +157,9 @@ impl Engine {
             };
             now.extend(held);
         }
-        let files: BTreeSet<&str> = now.iter().map(|one| file_of(&one.file)).collect();
+        let memories: BTreeSet<&str> = now.iter().map(|one| memory_of(&one.file)).collect();
         // Where one was moved, its old place stays committed, too.
-        differences.retain(|difference| !files.contains(file_of(&difference.path)));
+        differences.retain(|difference| !memories.contains(memory_of(&difference.path)));
         let mut known = self.held();
         let told: BTreeSet<String> = known.iter().map(|one| one.file.clone()).collect();
         known.retain(|one| names.is_some_and(|names| !names.contains(name_of(&one.file))));
@@ -181,7 +187,7 @@ impl Engine {
     pub(super) fn is_held(&self, path: &str) -> bool {
         self.held()
             .iter()
-            .any(|one| file_of(&one.file) == file_of(path))
+            .any(|one| memory_of(&one.file) == memory_of(path))
     }
 
     /// Does a step on a memory that is held back: the commit has what the other side says, the file
@@ -198,14 +204,15 @@ impl Engine {
             false => Place::Files,
         };
         // What moved or is gone there stays as it is here: a change wins.
-        let (Some(before), Some(theirs)) = (step.before, theirs) else {
+        let Some(theirs) = theirs else {
             return Ok(true);
         };
         let seen = match self.store.reader(place).read(name, u64::MAX) {
             Err(FilesError::Missing { .. }) => return Ok(true),
             other => other?,
         };
-        let base = repository.text(before)?;
+        let base = step.before.map(|before| repository.text(before));
+        let base = base.transpose()?;
         let ours = Side {
             bytes: &seen.bytes,
             at: 0,
@@ -215,7 +222,7 @@ impl Engine {
             bytes: theirs,
             at: 1,
         };
-        let merged = match merge(&stem_of(name), Some(&base), ours, later) {
+        let merged = match merge(&stem_of(name), base.as_deref(), ours, later) {
             Merged::One(text) => text,
             Merged::Two {
                 kept,

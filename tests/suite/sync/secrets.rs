@@ -399,3 +399,50 @@ fn a_history_with_secrets_is_not_sent_unasked() {
         .says(&["ls-tree", "-r", "--name-only", "HEAD"]);
     assert!(sent.contains(&id), "{sent}");
 }
+
+#[test]
+fn only_the_file_that_holds_it_is_held_back_not_all_of_its_name() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let put = |home: &Home, folder: &str, text: &str| {
+        let name = format!("store/files/{folder}/index.md");
+        home.write(&name, text);
+    };
+    put(one, "p3", "three\n");
+    machines.sync(0);
+    machines.sync(1);
+    put(one, "p1", &format!("notes {}\n", token()));
+    put(one, "p3", "three, changed\n");
+    machines.sync(0);
+    put(two, "p2", "by two\n");
+    machines.sync(1);
+    machines.sync(0);
+    let read = |home: &Home, folder: &str| {
+        let path = home.files().join(folder).join("index.md");
+        fs::read_to_string(path).unwrap()
+    };
+    assert_eq!(read(one, "p2"), "by two\n");
+    assert_eq!(read(two, "p3"), "three, changed\n");
+    assert!(!two.files().join("p1").exists());
+    put(one, "p1", "notes\n");
+    machines.sync(0);
+    machines.sync(1);
+    assert_eq!((texts(one), texts(two).len()), (texts(two), 3));
+    is_in_no_object(&machines.shared());
+}
+
+#[test]
+fn what_another_machine_adds_under_the_name_of_a_held_file_is_kept_beside_it() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    one.write("store/files/todo.md", format!("mine {}\n", token()));
+    two.write("store/files/todo.md", "theirs\n");
+    machines.sync(1);
+    machines.sync(0);
+    let all: String = texts(one).into_iter().map(|(_, text)| text).collect();
+    assert!(all.contains("theirs") && all.contains("mine"), "{all}");
+}
