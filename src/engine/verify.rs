@@ -78,7 +78,7 @@ impl Engine {
         findings.extend(dangling(&live, &archived));
         let purged = self.store.purged()?;
         for seen in [&live, &archived] {
-            findings.extend(seen.purged(&purged));
+            findings.extend(self.back_again(seen, &purged)?);
         }
         findings.extend(live.findings);
         findings.extend(archived.findings);
@@ -90,6 +90,30 @@ impl Engine {
             index_faults,
             git_faults: self.git_faults()?,
         })
+    }
+
+    /// The files of memories that were `purged`, and are there all the same.
+    fn back_again(
+        &self,
+        seen: &Seen,
+        purged: &BTreeSet<String>,
+    ) -> Result<Vec<Finding>, EngineError> {
+        let mut back = Vec::new();
+        for name in seen.hashes.keys() {
+            let stem = stem_of(name);
+            if !purged.contains(stem.as_str()) {
+                continue;
+            }
+            if let Ok(version) = self.store.reader(seen.place).read(name, u64::MAX)
+                && self.is_purged(&stem, &version.bytes)?
+            {
+                back.push(Finding {
+                    file: seen.place.path_of(name),
+                    problem: Problem::Purged,
+                });
+            }
+        }
+        Ok(back)
     }
 
     /// Reads every file of `place`.
@@ -236,17 +260,6 @@ impl Seen {
                 key,
                 to: to.clone(),
             }));
-    }
-
-    /// The files of memories that were `purged`, and are there all the same.
-    fn purged(&self, purged: &BTreeSet<String>) -> Vec<Finding> {
-        let is_back = |name: &&String| purged.contains(stem_of(name).as_str());
-        let back = self.hashes.keys().filter(is_back);
-        back.map(|name| Finding {
-            file: self.place.path_of(name),
-            problem: Problem::Purged,
-        })
-        .collect()
     }
 
     /// The memories that are live and `archived` at once: neither can be moved.

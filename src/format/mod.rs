@@ -18,6 +18,7 @@ mod merge;
 mod read;
 mod render;
 mod scalar;
+mod tombstone;
 mod value;
 
 pub use danger::find as yaml_danger;
@@ -39,6 +40,7 @@ pub use merge::Side;
 pub use merge::merge;
 pub use read::parse;
 pub use render::render;
+pub use tombstone::Tombstone;
 pub use value::from_json;
 
 /// Why a memory cannot be written as asked.

@@ -21,6 +21,7 @@ mod repair;
 mod said;
 mod state;
 mod tidy;
+mod tombstones;
 mod undo;
 mod unite;
 

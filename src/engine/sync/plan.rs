@@ -257,10 +257,10 @@ impl Planner<'_> {
                 operations: Vec::new(),
             });
         }
-        if self.engine.is_purged(&self.stem)? {
+        let bytes = self.history.repository.text(*text)?;
+        if self.engine.is_purged(&self.stem, &bytes)? {
             return Ok(Decided::Refuse("was purged: nothing brings it back"));
         }
-        let bytes = self.history.repository.text(*text)?;
         Ok(Decided::Do {
             file: path.clone(),
             what: "written back",

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::message::Reason;
+use super::tombstones::texts_since_added;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::reading::stem_of;
@@ -14,7 +15,7 @@ use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::files::Replaced;
-use crate::files::tombstone_of;
+use crate::git::Id;
 use crate::model::Stem;
 
 /// A memory that is gone for good.
@@ -39,19 +40,26 @@ impl Engine {
     ///
     /// Fails if there is none, or if more than one is called so.
     pub fn resolve_for_purging(&self, id: &str) -> Result<Stem, EngineError> {
+        Ok(self.find_for_purging(id)?.0)
+    }
+
+    /// As [`Engine::resolve_for_purging`], with the file's name below its place.
+    fn find_for_purging(&self, id: &str) -> Result<(Stem, String), EngineError> {
         let not_found = |error: &EngineError| matches!(error, EngineError::NotFound(_));
         match (self.resolve(id), self.resolve_archived(id)) {
-            (Ok((live, _)), Ok((archived, _))) if live != archived => Err(EngineError::Ambiguous {
-                id: id.to_owned(),
-                candidates: [live, archived]
-                    .iter()
-                    .map(|stem| stem.as_str().to_owned())
-                    .collect(),
-            }),
-            (Ok((stem, _)), Ok(_)) => Ok(stem),
-            (Ok((stem, _)), Err(error)) | (Err(error), Ok((stem, _))) if not_found(&error) => {
-                Ok(stem)
+            (Ok(live), Ok(archived)) if !is_of(&live.0, &live.1, &archived.1) => {
+                let is_path = live.0 == archived.0;
+                let shown = |(stem, name): (Stem, String)| match is_path {
+                    true => name,
+                    false => stem.as_str().to_owned(),
+                };
+                Err(EngineError::Ambiguous {
+                    id: id.to_owned(),
+                    candidates: [live, archived].map(shown).to_vec(),
+                })
             }
+            (Ok(found), Ok(_)) => Ok(found),
+            (Ok(found), Err(error)) | (Err(error), Ok(found)) if not_found(&error) => Ok(found),
             (Err(error), _) | (_, Err(error)) => Err(error),
         }
     }
@@ -66,7 +74,7 @@ impl Engine {
     /// done again.
     pub fn purge(&self, id: &str) -> Result<Purged, EngineError> {
         self.check_writable()?;
-        let stem = self.resolve_for_purging(id)?;
+        let (stem, name) = self.find_for_purging(id)?;
         // Nobody commits a half of it, and no text of it.
         let turn = match &self.git {
             None => None,
@@ -75,8 +83,9 @@ impl Engine {
                 git.user.as_str(),
             )),
         };
-        self.leave_tombstone(&stem)?;
-        let names = self.remove_files(&stem)?;
+        let committed = self.committed_texts(&stem, &name)?;
+        self.leave_tombstone(&stem, &committed)?;
+        let names = self.remove_files(&stem, &name)?;
         self.leave_word("purge", stem.as_str());
         let mut purged = Purged {
             stem,
@@ -95,7 +104,10 @@ impl Engine {
             };
             let names: BTreeSet<String> = names.into_iter().map(|(_, name)| name).collect();
             purged.commit = self.commit_as(names, user, &reason)?;
-            purged.is_in_history = self.log(Some(stem.as_str()), 1).is_ok();
+            purged.is_in_history = match stem.is_canonical() {
+                true => self.log(Some(stem.as_str()), 1).is_ok(),
+                false => !committed.is_empty(),
+            };
         }
         // The words of its text leave the index now, and not when there is more to do.
         self.snapshot()?;
@@ -103,41 +115,39 @@ impl Engine {
         Ok(purged)
     }
 
-    /// Whether the memory `stem` was purged, here or on another machine.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the store cannot be read.
-    pub(in crate::engine) fn is_purged(&self, stem: &Stem) -> Result<bool, EngineError> {
-        Ok(self.store.purged()?.contains(stem.as_str()))
-    }
-
-    fn leave_tombstone(&self, stem: &Stem) -> Result<(), EngineError> {
-        if self.is_purged(stem)? {
-            return Ok(());
+    /// The texts of the file `name` in the history, where its tombstone has to name them.
+    fn committed_texts(&self, stem: &Stem, name: &str) -> Result<BTreeSet<Id>, EngineError> {
+        if stem.is_canonical() || self.git.is_none() {
+            return Ok(BTreeSet::new());
         }
-        let now = self.clock.now().format("%Y-%m-%dT%H:%M:%SZ");
-        let word = format!("{now} purged\n");
-        let path = tombstone_of(stem.as_str());
-        // If somebody else has just written it, it says the same.
-        self.store.put_beside(&path, None, Some(word.as_bytes()))?;
-        Ok(())
+        match self.history() {
+            Ok(history) => {
+                let path = Place::Files.path_of(name);
+                texts_since_added(&history.repository, history.head, &path)
+            }
+            Err(EngineError::Past(_)) => Ok(BTreeSet::new()),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Removes every file of `stem`; returns where they lay.
-    fn remove_files(&self, stem: &Stem) -> Result<Vec<(Place, String)>, EngineError> {
+    /// Removes every file of the memory `stem`, found as `name`; returns where they lay.
+    fn remove_files(&self, stem: &Stem, name: &str) -> Result<Vec<(Place, String)>, EngineError> {
         let mut removed = Vec::new();
         for _ in 0..MAX_LOOKS {
             let mut is_there = false;
             for place in [Place::Files, Place::Archive] {
                 for entry in self.store.list(place)?.entries {
-                    if stem_of(&entry.name) != *stem {
+                    if !is_of(stem, name, &entry.name) {
                         continue;
                     }
                     is_there = true;
                     let name = entry.name;
                     let replaced = match self.store.reader(place).read(&name, u64::MAX) {
-                        Ok(seen) => self.store.remove(place, &name, &seen),
+                        Ok(seen) => {
+                            let text = Id::of_text(&seen.bytes);
+                            self.leave_tombstone(stem, &BTreeSet::from([text]))?;
+                            self.store.remove(place, &name, &seen)
+                        }
                         Err(error) => Err(error),
                     };
                     match replaced {
@@ -160,5 +170,14 @@ impl Engine {
             "`{}` is written again faster than it can be removed",
             stem.short()
         )))
+    }
+}
+
+/// Whether the file `other` is one of the memory `stem` that was found as `name`: an id is one
+/// memory wherever it lies, of other names each folder may have one.
+fn is_of(stem: &Stem, name: &str, other: &str) -> bool {
+    match stem.is_canonical() {
+        true => stem_of(other) == *stem,
+        false => other == name,
     }
 }

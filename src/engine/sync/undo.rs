@@ -158,7 +158,7 @@ impl Engine {
         let mut plan_now = || {
             let mut plan = Plan::default();
             match self.present(&stem)? {
-                None if self.is_purged(&stem)? => {
+                None if self.is_purged(&stem, &text.bytes)? => {
                     return Err(PastError::Purged(stem.short().to_owned()).into());
                 }
                 None => plan.operations.push(Operation::Add {

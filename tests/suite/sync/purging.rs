@@ -250,3 +250,25 @@ fn a_server_forgets_at_once_what_a_command_purged() {
         Git::of(&home).subjects()[0].starts_with("Purge memory")
     });
 }
+
+#[test]
+fn only_the_file_that_was_named_goes_where_names_are_no_ids() {
+    let home = Home::new();
+    home.write("store/files/p1/index.md", TEXT);
+    home.write("store/files/p2/index.md", "Project two.\n");
+    home.run(&["sync"]).done();
+    home.write("store/files/p2/index.md", "Project two, in no commit.\n");
+    let said = purge(&home, "p1/index.md");
+    assert_eq!(said["purged"][0]["files"][0], "files/p1/index.md");
+    assert_eq!(said["purged"][0]["in_history"], true);
+    let all = texts(&home);
+    assert_eq!(
+        all,
+        [(
+            "files/p2/index.md".to_owned(),
+            "Project two, in no commit.\n".to_owned()
+        )]
+    );
+    let ran = home.run(&["verify"]);
+    assert!(!ran.text().contains("purged"), "{}", ran.text());
+}

@@ -1,0 +1,88 @@
+//! The word that a memory was purged.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// What `tombstones/STEM` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tombstone {
+    /// Its first line: when it was written.
+    word: String,
+    /// What git calls the texts that were purged; empty where the stem says enough.
+    texts: BTreeSet<String>,
+}
+
+/// What the line of a text begins with.
+const TEXT: &str = "text ";
+
+impl Tombstone {
+    /// Of a memory that is purged `at` a moment, written as it is to stand there.
+    pub fn new(at: &str) -> Tombstone {
+        Tombstone {
+            word: format!("{at} purged"),
+            texts: BTreeSet::new(),
+        }
+    }
+
+    /// Reads one; what cannot be read says nothing of any text.
+    pub fn read(bytes: &[u8]) -> Tombstone {
+        let text = String::from_utf8_lossy(bytes);
+        let mut lines = text.lines();
+        Tombstone {
+            word: lines.next().unwrap_or_default().to_owned(),
+            texts: lines
+                .filter_map(|line| line.strip_prefix(TEXT))
+                .map(str::to_owned)
+                .collect(),
+        }
+    }
+
+    /// The file's text.
+    pub fn written(&self) -> String {
+        let mut written = format!("{}\n", self.word);
+        for text in &self.texts {
+            let _ = writeln!(written, "{TEXT}{text}");
+        }
+        written
+    }
+
+    /// Adds texts; whether one of them is new.
+    pub fn add(&mut self, texts: impl IntoIterator<Item = String>) -> bool {
+        let known = self.texts.len();
+        self.texts.extend(texts);
+        self.texts.len() > known
+    }
+
+    /// What two say together, whichever comes first.
+    pub fn and(mut self, other: Tombstone) -> Tombstone {
+        self.texts.extend(other.texts);
+        self.word = self.word.min(other.word);
+        self
+    }
+
+    /// Whether it names texts at all.
+    pub fn names_texts(&self) -> bool {
+        !self.texts.is_empty()
+    }
+
+    /// Whether it names the text that git calls `text`.
+    pub fn names(&self, text: &str) -> bool {
+        self.texts.contains(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_say_together_what_each_says() {
+        let mut one = Tombstone::new("2026-01-02T00:00:00Z");
+        assert!(one.add(["b".to_owned()]) && !one.add(["b".to_owned()]));
+        let other = Tombstone::read(b"2026-01-01T00:00:00Z purged\ntext a\nlater key\n");
+        let both = "2026-01-01T00:00:00Z purged\ntext a\ntext b\n";
+        assert_eq!(one.clone().and(other.clone()).written(), both);
+        assert_eq!(other.and(one).written(), both);
+        assert!(!Tombstone::read(b"2026-01-01T00:00:00Z purged\n").names_texts());
+    }
+}
