@@ -9,9 +9,9 @@ use std::path::Path;
 
 use super::commit::Committed;
 use super::commit::stamped;
+use super::sources::Commits;
 use super::unite;
 use super::unite::Plan;
-use super::unite::Sources;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::files::AtWork;
@@ -259,18 +259,7 @@ impl Engine {
         {
             return Ok(Pulled::Paused(format!("on the remote {reason}")));
         }
-        let tombstones = repository.trees(head)?.files_below("tombstones")?;
-        let purged = tombstones
-            .into_iter()
-            .filter_map(|(path, _)| Some(path.strip_prefix("tombstones/")?.to_owned()))
-            .collect();
-        let sources = Commits {
-            repository,
-            base,
-            head,
-            tip,
-            purged,
-        };
+        let sources = Commits::new(repository, [base, head], tip)?;
         let plan = unite::plan(&ours, &theirs, &sources)?;
         self.carry_out(&sources, plan, moved)
     }
@@ -647,50 +636,5 @@ impl Remote {
     /// What stands for the last of its commits that is part of the history here.
     pub fn seen_ref(&self) -> String {
         format!("refs/memdir/seen/{}", self.branch)
-    }
-}
-
-/// A merge's texts and times.
-struct Commits<'a> {
-    repository: &'a Repository,
-    base: Option<Id>,
-    head: Option<Id>,
-    tip: Id,
-    /// Stems of memories that were purged, as the newest commit here says.
-    purged: BTreeSet<String>,
-}
-
-impl Sources for Commits<'_> {
-    fn text(&self, id: Id) -> Result<Vec<u8>, EngineError> {
-        Ok(self.repository.text(id)?)
-    }
-
-    fn is_purged(&self, stem: &str) -> bool {
-        self.purged.contains(stem)
-    }
-
-    fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError> {
-        let side = match is_local {
-            true => self.head.unwrap_or(self.tip),
-            false => self.tip,
-        };
-        let mut newest = self.repository.moment(side)?.at;
-        for moment in self.repository.moments(side, self.base)? {
-            let moment = moment?;
-            if moment.parents.len() > 1 {
-                continue; // A merge says what others wrote.
-            }
-            let before = moment.parents.first().copied();
-            let changes = self.repository.changes(before, moment.id)?;
-            let is_it = |change: &PathChange| {
-                let file = change.path.rsplit('/').next().unwrap_or_default();
-                file.strip_suffix(".md") == Some(stem)
-            };
-            if changes.iter().any(is_it) {
-                newest = moment.at;
-                break;
-            }
-        }
-        Ok(newest)
     }
 }

@@ -19,6 +19,7 @@ mod purge;
 mod rearrange;
 mod repair;
 mod said;
+mod sources;
 mod state;
 mod tidy;
 mod tombstones;

@@ -5,10 +5,12 @@
 //! a deletion and over forgetting; nothing that only one side says is dropped.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::engine::EngineError;
 use crate::format::Merged;
 use crate::format::Side;
+use crate::format::Tombstone;
 use crate::format::merge;
 use crate::git::Id;
 use crate::git::PathChange;
@@ -45,8 +47,11 @@ pub(super) trait Sources {
     /// When the local side, or the other one, last changed a file of the memory `stem`; in seconds
     /// since 1970.
     fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError>;
-    /// Whether the local side says that the memory `stem` was purged.
-    fn is_purged(&self, stem: &str) -> bool;
+    /// The word of either side that the memory `stem` was purged.
+    fn tombstone(&self, stem: &str) -> Result<Option<Tombstone>, EngineError>;
+    /// Every text that the file at `path` of the local side, or of the other one, has had since it
+    /// was added.
+    fn texts(&self, path: &str, is_local: bool) -> Result<BTreeSet<Id>, EngineError>;
 }
 
 /// Where a file lies, and what it holds.
@@ -63,11 +68,11 @@ pub(super) fn plan(
     let mut plan = Plan::default();
     for (stem, theirs) in by_stem(remote) {
         let ours = local.get(stem).map_or(&[][..], Vec::as_slice);
-        let is_there = theirs.iter().any(|change| change.after.is_some());
-        let mut all = ours.iter().chain(&theirs);
-        if all.any(|change| is_tombstone(change)) || is_there && sources.is_purged(stem) {
-            bury(ours, &theirs, &mut plan);
-        } else if ours.is_empty() {
+        let (ours, theirs) = without_purged(stem, ours, theirs, sources, &mut plan)?;
+        if theirs.is_empty() || ours == theirs {
+            continue;
+        }
+        if ours.is_empty() {
             let steps = theirs.iter().map(|change| Step {
                 path: change.path.clone(),
                 before: change.before,
@@ -75,12 +80,12 @@ pub(super) fn plan(
                 text: None,
             });
             plan.steps.extend(steps);
-        } else if ours != theirs.as_slice() {
-            match (Memory::of(ours, &theirs), stem) {
-                (Some(memory), stem) => memory.unite(stem, sources, &mut plan)?,
-                // Several files are called so: each is looked at for itself.
-                (None, stem) => by_path(stem, ours, &theirs, sources, &mut plan)?,
-            }
+            continue;
+        }
+        match Memory::of(stem, &ours, &theirs) {
+            Some(memory) => memory.unite(stem, sources, &mut plan)?,
+            // Several files are called so: each is looked at for itself.
+            None => by_path(stem, &ours, &theirs, sources, &mut plan)?,
         }
     }
     plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
@@ -89,9 +94,92 @@ pub(super) fn plan(
     Ok(plan)
 }
 
-/// Whether a memory was purged: then nothing brings it back.
+/// Whether it is a word that a memory was purged: then nothing brings that back.
 fn is_tombstone(change: &PathChange) -> bool {
     change.path.starts_with("tombstones/") && change.after.is_some()
+}
+
+/// Changes of the files of one name.
+type Changes<'a> = Vec<&'a PathChange>;
+
+/// Plans what becomes of purged files, and gives back the changes of all others: ours and theirs.
+fn without_purged<'a>(
+    stem: &str,
+    ours: &[&'a PathChange],
+    theirs: Changes<'a>,
+    sources: &dyn Sources,
+    plan: &mut Plan,
+) -> Result<(Changes<'a>, Changes<'a>), EngineError> {
+    let Some(stone) = sources.tombstone(stem)? else {
+        return Ok((ours.to_vec(), theirs));
+    };
+    let is_new = ours
+        .iter()
+        .chain(&theirs)
+        .any(|change| is_tombstone(change));
+    let mut is_purged: BTreeMap<&str, bool> = BTreeMap::new();
+    for (changes, is_local) in [(ours, true), (theirs.as_slice(), false)] {
+        for change in changes {
+            let is_about = is_tombstone(change)
+                || is_new && Stem::parse(stem).is_some()
+                || change.after.is_some()
+                    && is_about(stem, &stone, change, is_local, is_new, sources)?;
+            *is_purged.entry(&change.path).or_default() |= is_about;
+        }
+    }
+    let split = |changes: Changes<'a>| -> (Changes<'a>, Changes<'a>) {
+        let purged = |change: &&PathChange| is_purged[change.path.as_str()];
+        changes.into_iter().partition(purged)
+    };
+    let ((our_purged, ours), (their_purged, theirs)) = (split(ours.to_vec()), split(theirs));
+    bury(&our_purged, &their_purged, plan);
+    unite_words(&our_purged, &their_purged, &stone, plan);
+    Ok((ours, theirs))
+}
+
+/// Whether the tombstone of `stem` is about the file that a side changed.
+fn is_about(
+    stem: &str,
+    stone: &Tombstone,
+    change: &PathChange,
+    is_local: bool,
+    is_new: bool,
+    sources: &dyn Sources,
+) -> Result<bool, EngineError> {
+    if Stem::parse(stem).is_some() {
+        return Ok(true);
+    }
+    if !stone.names_texts() {
+        // One of an older program is about what was there before.
+        return Ok(is_new && change.before.is_some());
+    }
+    let texts = sources.texts(&change.path, is_local)?;
+    Ok(texts.iter().any(|text| stone.names(&text.to_string())))
+}
+
+/// Where both sides left word, both words stay.
+fn unite_words(ours: &[&PathChange], theirs: &[&PathChange], stone: &Tombstone, plan: &mut Plan) {
+    let word = |changes: &[&PathChange]| {
+        let mut words = changes.iter().filter(|change| is_tombstone(change));
+        words
+            .next()
+            .map(|change| (change.path.clone(), change.after))
+    };
+    let (Some((path, before)), Some((_, other))) = (word(ours), word(theirs)) else {
+        return;
+    };
+    if before != other && stone.names_texts() {
+        let text = stone.written().into_bytes();
+        let after = Some(Id::of_text(&text));
+        if before != after {
+            plan.steps.push(Step {
+                path,
+                before,
+                after,
+                text: Some(text),
+            });
+        }
+    }
 }
 
 /// Takes every file of a purged memory away, and the word of it over.
@@ -177,8 +265,8 @@ struct Memory {
 
 impl Memory {
     /// The states that the changes of both sides speak of; `None` if one of them has several files
-    /// of this name.
-    fn of(ours: &[&PathChange], theirs: &[&PathChange]) -> Option<Memory> {
+    /// of this name, or if each added one elsewhere, under a name that anybody may give.
+    fn of(stem: &str, ours: &[&PathChange], theirs: &[&PathChange]) -> Option<Memory> {
         let mut base: Vec<Lying> = ours
             .iter()
             .chain(theirs)
@@ -206,7 +294,11 @@ impl Memory {
                 _ => return None,
             },
         };
-        Some(memory)
+        let path = |lying: &Option<Lying>| lying.as_ref().map(|(path, _)| path.clone());
+        let is_one = memory.base.is_some()
+            || Stem::parse(stem).is_some()
+            || path(&memory.local) == path(&memory.remote);
+        is_one.then_some(memory)
     }
 
     fn unite(self, stem: &str, sources: &dyn Sources, plan: &mut Plan) -> Result<(), EngineError> {

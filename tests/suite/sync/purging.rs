@@ -272,3 +272,79 @@ fn only_the_file_that_was_named_goes_where_names_are_no_ids() {
     let ran = home.run(&["verify"]);
     assert!(!ran.text().contains("purged"), "{}", ran.text());
 }
+
+#[test]
+fn a_purged_name_that_is_no_id_may_be_used_again() {
+    let machines = Machines::new(3);
+    let [one, two, three] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let round = || {
+        for _ in 0..2 {
+            (0..3).for_each(|at| drop(machines.sync(at)));
+        }
+    };
+    one.write("store/files/list/todo.md", TEXT);
+    one.write("store/files/keep/todo.md", "Another list.\n");
+    round();
+    purge(one, "list/todo");
+    // Changed there while it was purged here: it goes all the same, and its namesake stays.
+    two.write(
+        "store/files/list/todo.md",
+        format!("{TEXT} And at night.\n"),
+    );
+    two.write("store/files/keep/todo.md", "Another list, longer.\n");
+    round();
+    let kept = [(
+        "files/keep/todo.md".to_owned(),
+        "Another list, longer.\n".to_owned(),
+    )];
+    for home in &machines.homes {
+        assert_eq!(texts(home), kept);
+    }
+    let stone = fs::read_to_string(one.store().join("tombstones/todo")).unwrap();
+    assert!(
+        stone.contains("\ntext ") && !stone.contains("zebra"),
+        "{stone}"
+    );
+    // A new one is another memory; the old text is not.
+    two.write("store/files/list/todo.md", "A new list.\n");
+    round();
+    for home in &machines.homes {
+        assert_eq!(home.run(&["think", "--keywords", "new list"]).code, 0);
+    }
+    assert!(!two.run(&["verify"]).text().contains("purged"));
+    fs::remove_file(two.files().join("list/todo.md")).unwrap();
+    round();
+    three.write("store/files/list/todo.md", TEXT);
+    assert!(three.run(&["verify"]).text().contains("purged"));
+    round();
+    assert_eq!(texts(one), kept);
+}
+
+#[test]
+fn what_two_machines_purged_under_one_name_stays_away() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    for (home, folder) in [(one, "a"), (two, "b")] {
+        let name = format!("store/files/{folder}/todo.md");
+        home.write(&name, format!("{TEXT} {folder}\n"));
+        home.run(&["sync"]).done();
+    }
+    machines.sync(0);
+    purge(one, "a/todo");
+    purge(two, "b/todo");
+    for at in [0, 1, 0] {
+        machines.sync(at);
+    }
+    let stones = machines
+        .homes
+        .iter()
+        .map(|home| fs::read_to_string(home.store().join("tombstones/todo")).unwrap());
+    for stone in stones {
+        assert_eq!(stone.matches("\ntext ").count(), 2, "{stone}");
+    }
+    assert_eq!((texts(one).len(), texts(two).len()), (0, 0));
+}
