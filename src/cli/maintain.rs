@@ -309,7 +309,10 @@ fn git_json(git: &Result<GitStatus, EngineError>) -> serde_json::Value {
 pub(super) fn held_back_json(held_back: &[HeldBack]) -> Value {
     held_back
         .iter()
-        .map(|one| json!({"file": one.file, "kind": one.kind, "line": one.line}))
+        .map(|one| {
+            let line = Some(one.line).filter(|_| !one.is_untaken());
+            json!({"file": one.file, "kind": one.kind, "line": line})
+        })
         .collect()
 }
 

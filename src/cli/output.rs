@@ -186,7 +186,8 @@ impl Output {
                 "`memdir resolve ID` makes one memory of both sides, or two where they contradict.",
             );
         }
-        if !held_back.iter().all(HeldBack::is_unmerged) {
+        let is_credential = |one: &HeldBack| !one.is_unmerged() && !one.is_untaken();
+        if held_back.iter().any(is_credential) {
             self.note("`memdir redact ID` takes it out of the memory; `memdir allow ID` says that it may be sent.");
         }
     }

@@ -11,11 +11,12 @@ use super::Id;
 use super::Owner;
 use super::Repository;
 use super::To;
+use super::paths::LARGEST_TEXT;
+use super::paths::MOST_DEPTH;
+use super::paths::is_gits_own;
 
 /// More entries are no collection of memories, or made to hurt.
 const MOST_ENTRIES: usize = 1_000_000;
-const MOST_DEPTH: usize = 12;
-const LARGEST_TEXT: usize = 10 << 20;
 
 impl Repository {
     /// Why the files of `commit` are not to be taken, if there is a reason. What the commit
@@ -95,7 +96,7 @@ impl Look<'_> {
                         return Ok(Some(format!("`{shown}` is a symbolic link")));
                     }
                     let (size, _) = self.repository.inner.odb()?.read_header(entry.id())?;
-                    if size > LARGEST_TEXT {
+                    if size as u64 > LARGEST_TEXT {
                         return Ok(Some(format!("`{shown}` has {size} bytes")));
                     }
                 }
@@ -106,56 +107,5 @@ impl Look<'_> {
             }
         }
         Ok(None)
-    }
-}
-
-/// Names that mean something to git on some system: `.git` in every spelling, and `.gitmodules`.
-fn is_gits_own(name: &[u8]) -> bool {
-    // Some file systems pass over these.
-    let text: String = String::from_utf8_lossy(name)
-        .chars()
-        .filter(|c| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'))
-        .collect();
-    let text = text.to_lowercase();
-    let text = text.split(':').next().unwrap_or_default();
-    let text = text.trim_end_matches(['.', ' ']);
-    text.is_empty()
-        || text == ".."
-        || text.contains(['\\', '\0'])
-        || matches!(text, ".git" | ".gitmodules")
-        || text.starts_with("git~")
-        || text.starts_with("gitmod~")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_git_acts_on_is_known_in_every_spelling() {
-        for name in [
-            ".git",
-            ".GIT",
-            ".Git. ",
-            "git~1",
-            "GIT~2",
-            ".gitmodules",
-            ".GitModules",
-            ".g\u{200c}it",
-            ".git::$INDEX_ALLOCATION",
-            "..",
-            "a\\b",
-            ".",
-        ] {
-            assert!(is_gits_own(name.as_bytes()), "{name}");
-        }
-        for name in [
-            ".gitignore",
-            "git.md",
-            "20260101_000000_aaaaaaaa.md",
-            ".github",
-        ] {
-            assert!(!is_gits_own(name.as_bytes()), "{name}");
-        }
     }
 }

@@ -59,6 +59,7 @@ pub use past::Named;
 pub use past::Places;
 pub use past::compare_texts;
 pub use paths::STORE_PARTS;
+pub use paths::Untaken;
 pub use project::project_name;
 pub use redact::without_credentials;
 pub use repair::Repaired;

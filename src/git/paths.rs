@@ -9,7 +9,33 @@ pub const STORE_PARTS: [&str; 4] = ["files", "archive", "memdir.toml", "tombston
 /// The one of [`STORE_PARTS`] that is a file.
 const SETTINGS: &str = "memdir.toml";
 
+pub(super) const MOST_DEPTH: usize = 12;
+pub(super) const LARGEST_TEXT: u64 = 10 << 20;
+
+/// Why no machine takes a file from another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Untaken {
+    /// A part of its path means something to git on some system.
+    Name,
+    /// It lies in too many folders.
+    Depth,
+    Size,
+}
+
 impl Repository {
+    /// Why no machine would take the file at `path` below the store with so many bytes, if there is
+    /// a reason.
+    pub fn untaken(&self, path: &str, bytes: u64) -> Option<Untaken> {
+        let folders = self.prefix.matches('/').count() + path.matches('/').count();
+        if path.split('/').any(|part| is_gits_own(part.as_bytes())) {
+            Some(Untaken::Name)
+        } else if folders > MOST_DEPTH {
+            Some(Untaken::Depth)
+        } else {
+            (bytes > LARGEST_TEXT).then_some(Untaken::Size)
+        }
+    }
+
     /// The path below the store of what lies at `path` below the work folder, if it is the
     /// store's.
     pub(super) fn below_store<'a>(&self, path: &'a str) -> Option<&'a str> {
@@ -35,5 +61,56 @@ impl Repository {
             .strip_prefix(path)
             .is_some_and(|rest| rest.starts_with('/'));
         is_above || self.is_store_part(path) || self.below_store(path).is_some()
+    }
+}
+
+/// Names that mean something to git on some system: `.git` in every spelling, and `.gitmodules`.
+pub(super) fn is_gits_own(name: &[u8]) -> bool {
+    // Some file systems pass over these.
+    let text: String = String::from_utf8_lossy(name)
+        .chars()
+        .filter(|c| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'))
+        .collect();
+    let text = text.to_lowercase();
+    let text = text.split(':').next().unwrap_or_default();
+    let text = text.trim_end_matches(['.', ' ']);
+    text.is_empty()
+        || text == ".."
+        || text.contains(['\\', '\0'])
+        || matches!(text, ".git" | ".gitmodules")
+        || text.starts_with("git~")
+        || text.starts_with("gitmod~")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_acts_on_is_known_in_every_spelling() {
+        for name in [
+            ".git",
+            ".GIT",
+            ".Git. ",
+            "git~1",
+            "GIT~2",
+            ".gitmodules",
+            ".GitModules",
+            ".g\u{200c}it",
+            ".git::$INDEX_ALLOCATION",
+            "..",
+            "a\\b",
+            ".",
+        ] {
+            assert!(is_gits_own(name.as_bytes()), "{name}");
+        }
+        for name in [
+            ".gitignore",
+            "git.md",
+            "20260101_000000_aaaaaaaa.md",
+            ".github",
+        ] {
+            assert!(!is_gits_own(name.as_bytes()), "{name}");
+        }
     }
 }

@@ -222,7 +222,7 @@ impl Engine {
         if !self.hold_back(repository, names, &mut differences)? {
             return Ok(Committed::Busy); // A file changed meanwhile.
         }
-        self.compare_settings(&mut trees, &mut differences)?;
+        self.compare_settings(repository, &mut trees, &mut differences)?;
         if differences.is_empty() {
             return Ok(Committed::Nothing);
         }
@@ -382,11 +382,16 @@ impl Engine {
     /// Compares what lies beside the memories.
     fn compare_settings(
         &self,
+        repository: &Repository,
         trees: &mut Trees<'_>,
         differences: &mut Vec<Difference>,
     ) -> Result<(), EngineError> {
         let purged = self.store.purged()?;
-        let tombstones = purged.iter().map(|stem| tombstone_of(stem));
+        // A name that was held back came to no other machine.
+        let tombstones = purged
+            .iter()
+            .map(|stem| tombstone_of(stem))
+            .filter(|path| repository.untaken(path, 0).is_none());
         for path in std::iter::once("memdir.toml".to_owned()).chain(tombstones) {
             let before = trees.file(&path)?;
             let after = self.bytes_at(&path)?.map(|bytes| Id::of_text(&bytes));

@@ -26,6 +26,7 @@ use crate::git::Id;
 use crate::git::Owner;
 use crate::git::Repository;
 use crate::model::Stem;
+use crate::git::Untaken;
 use crate::secrets::Policy;
 
 /// Why a memory is not committed.
@@ -33,25 +34,49 @@ use crate::secrets::Policy;
 pub struct HeldBack {
     /// The memory's path below the store's folder.
     pub file: String,
-    /// The line of the file on which it begins, from 1.
+    /// The line of the file on which it begins, from 1; 0 if it is the file as a whole.
     pub line: usize,
     /// Such as `a GitHub token`.
     pub kind: &'static str,
 }
 
-/// The kind that is no credential.
+/// The kinds that are no credentials.
 const MARKERS: &str = "git's conflict markers";
+const NAME: &str = "has a name that git acts on, so that no other machine takes it";
+const DEPTH: &str = "lies in more folders than another machine takes";
+const SIZE: &str = "has more bytes than another machine takes (10 MiB)";
 
 impl HeldBack {
     /// Whether it is because of git's conflict markers, and not of a credential.
     pub fn is_unmerged(&self) -> bool {
         self.kind == MARKERS
     }
+
+    /// Whether it is because of the file's name or size.
+    pub fn is_untaken(&self) -> bool {
+        self.line == 0
+    }
+
+    /// What to do about it, as commands or words.
+    pub fn remedy(&self) -> String {
+        let id = stem_of(&self.file);
+        let id = id.short();
+        match self.kind {
+            MARKERS => format!("`memdir resolve {id}`"),
+            NAME => "rename the file".to_owned(),
+            DEPTH => "move the file up".to_owned(),
+            SIZE => "shorten it, or make several memories of it".to_owned(),
+            _ => format!("`memdir redact {id}` or `memdir allow {id}`"),
+        }
+    }
 }
 
 impl fmt::Display for HeldBack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let HeldBack { file, line, kind } = self;
+        if self.is_untaken() {
+            return write!(f, "{file} {kind}: {}", self.remedy());
+        }
         write!(f, "{file} holds {kind} on line {line}")
     }
 }
@@ -92,7 +117,8 @@ impl Engine {
         let differences = self.compare_all(&repository, &mut trees)?;
         let mut held = Vec::new();
         for difference in &differences {
-            held.extend(self.held_in(difference, secrets)?.unwrap_or_default());
+            let found = self.held_in(&repository, difference, secrets)?;
+            held.extend(found.unwrap_or_default());
         }
         held.sort_unstable();
         Ok(held)
@@ -122,6 +148,7 @@ impl Engine {
     /// What the file that differs holds and must not; `None` if it is another one by now.
     fn held_in(
         &self,
+        repository: &Repository,
         difference: &Difference,
         secrets: bool,
     ) -> Result<Option<Vec<HeldBack>>, EngineError> {
@@ -132,6 +159,7 @@ impl Engine {
             Some(bytes) if Id::of_text(&bytes) == after => {
                 let found = unmerged(&difference.path, &bytes);
                 let mut held: Vec<HeldBack> = found.into_iter().collect();
+                held.extend(untaken(repository, &difference.path, bytes.len()));
                 if secrets {
                     held.extend(credentials(&difference.path, &bytes));
                 }
@@ -152,7 +180,7 @@ impl Engine {
         let mut now = BTreeSet::new();
         let secrets = self.holds_secrets_back(repository);
         for difference in differences.iter() {
-            let Some(held) = self.held_in(difference, secrets)? else {
+            let Some(held) = self.held_in(repository, difference, secrets)? else {
                 return Ok(false);
             };
             now.extend(held);
@@ -169,13 +197,9 @@ impl Engine {
         for one in &now {
             self.is_to_commit(name_of(&one.file));
             if self.has_background() && one.file != last && !told.contains(&one.file) {
-                let id = stem_of(&one.file);
-                let id = id.short();
-                match one.is_unmerged() {
-                    true => tracing::warn!("not committed: {one}; `memdir resolve {id}`"),
-                    false => tracing::warn!(
-                        "not committed: {one}; `memdir redact {id}` or `memdir allow {id}`"
-                    ),
+                match one.is_untaken() {
+                    true => tracing::warn!("not committed: {one}"),
+                    false => tracing::warn!("not committed: {one}; {}", one.remedy()),
                 }
             }
             last = &one.file;
@@ -266,6 +290,20 @@ impl Engine {
         found.sort_unstable();
         Ok(found)
     }
+}
+
+/// What other machines would refuse stops them all, so it stays here.
+fn untaken(repository: &Repository, path: &str, bytes: usize) -> Option<HeldBack> {
+    let kind = match repository.untaken(path, bytes as u64)? {
+        Untaken::Name => NAME,
+        Untaken::Depth => DEPTH,
+        Untaken::Size => SIZE,
+    };
+    Some(HeldBack {
+        file: path.to_owned(),
+        line: 0,
+        kind,
+    })
 }
 
 fn unmerged(path: &str, bytes: &[u8]) -> Option<HeldBack> {

@@ -8,6 +8,7 @@ mod machines;
 mod others;
 mod past;
 mod purging;
+mod refused;
 mod repairing;
 mod repository;
 mod resolving;

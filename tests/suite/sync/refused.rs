@@ -1,0 +1,42 @@
+//! What no machine takes from another one, and what none sends.
+
+use std::fs;
+
+use super::Git;
+use super::machines::Machines;
+use super::machines::texts;
+
+#[test]
+fn what_the_others_would_refuse_stays_here_and_is_told() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    one.remember(&["Fine."]);
+    let large = "a line of a log file\n".repeat(600_000);
+    let names = ["a\\b.md", "git~notes.md", ":x.md", "large.md"];
+    for name in names {
+        let text = if name == "large.md" { &large } else { "odd\n" };
+        one.write(&format!("store/files/{name}"), text);
+    }
+    let said = machines.sync(0);
+    let held = said["held_back"].as_array().unwrap();
+    assert_eq!(held.len(), names.len(), "{said}");
+    assert!(held.iter().all(|one| one["line"].is_null()), "{said}");
+    let told = one.run(&["sync"]);
+    for part in ["rename the file", "large.md has more bytes", "shorten it"] {
+        assert!(told.stderr.contains(part), "{part}: {}", told.stderr);
+    }
+    assert!(!told.stderr.contains("redact"), "{}", told.stderr);
+    machines.sync(1);
+    assert_eq!(texts(two).len(), 1);
+    // Once it is renamed and shortened, it goes.
+    for name in names {
+        fs::remove_file(one.files().join(name)).unwrap();
+    }
+    one.write("store/files/renamed.md", "odd\n");
+    machines.sync(0);
+    machines.sync(1);
+    assert_eq!((texts(one), texts(two).len()), (texts(two), 2));
+    Git::of(one).assert_sound();
+}
