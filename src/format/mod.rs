@@ -18,6 +18,7 @@ mod merge;
 mod read;
 mod render;
 mod scalar;
+mod settings;
 mod tombstone;
 mod value;
 
@@ -40,6 +41,8 @@ pub use merge::Side;
 pub use merge::merge;
 pub use read::parse;
 pub use render::render;
+pub use settings::are_settings;
+pub use settings::merge_settings;
 pub use tombstone::Tombstone;
 pub use value::from_json;
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
+use super::SETTINGS;
 use super::message::Deed;
 use super::message::Doers;
 use super::message::Reason;
@@ -198,7 +199,7 @@ impl Engine {
 
     /// Whether there is nothing yet that could be committed.
     fn is_blank(&self) -> Result<bool, EngineError> {
-        let has_settings = self.bytes_at("memdir.toml")?.is_some();
+        let has_settings = self.bytes_at(SETTINGS)?.is_some();
         Ok(!has_settings && self.store.list(Place::Files)?.entries.is_empty())
     }
 
@@ -219,10 +220,10 @@ impl Engine {
             Pending::Everything => None,
             Pending::Names(names) => Some(names),
         };
+        self.compare_settings(repository, &mut trees, &mut differences)?;
         if !self.hold_back(repository, names, &mut differences)? {
             return Ok(Committed::Busy); // A file changed meanwhile.
         }
-        self.compare_settings(repository, &mut trees, &mut differences)?;
         if differences.is_empty() {
             return Ok(Committed::Nothing);
         }
@@ -380,7 +381,7 @@ impl Engine {
     }
 
     /// Compares what lies beside the memories.
-    fn compare_settings(
+    pub(super) fn compare_settings(
         &self,
         repository: &Repository,
         trees: &mut Trees<'_>,
@@ -392,7 +393,7 @@ impl Engine {
             .iter()
             .map(|stem| tombstone_of(stem))
             .filter(|path| repository.untaken(path, 0).is_none());
-        for path in std::iter::once("memdir.toml".to_owned()).chain(tombstones) {
+        for path in std::iter::once(SETTINGS.to_owned()).chain(tombstones) {
             let before = trees.file(&path)?;
             let after = self.bytes_at(&path)?.map(|bytes| Id::of_text(&bytes));
             if before != after && after.is_some() {

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::SETTINGS;
 use super::commit::Difference;
 use super::commit::is_ours;
 use super::unite::Step;
@@ -21,6 +22,7 @@ use crate::files::Replaced;
 use crate::format;
 use crate::format::Merged;
 use crate::format::Side;
+use crate::format::are_settings;
 use crate::format::merge;
 use crate::git::Id;
 use crate::git::Owner;
@@ -44,6 +46,7 @@ pub struct HeldBack {
 const MARKERS: &str = "git's conflict markers";
 const NAME: &str = "has a name that git acts on, so that no other machine takes it";
 const DEPTH: &str = "lies in more folders than another machine takes";
+const BROKEN: &str = "cannot be read, so that none of its settings counts";
 const SIZE: &str = "has more bytes than another machine takes (10 MiB)";
 
 impl HeldBack {
@@ -52,7 +55,8 @@ impl HeldBack {
         self.kind == MARKERS
     }
 
-    /// Whether it is because of the file's name or size.
+    /// Whether it is because of the file as a whole: its name or size, or settings that cannot be
+    /// read.
     pub fn is_untaken(&self) -> bool {
         self.line == 0
     }
@@ -64,6 +68,7 @@ impl HeldBack {
         match self.kind {
             MARKERS => format!("`memdir resolve {id}`"),
             NAME => "rename the file".to_owned(),
+            BROKEN => "correct it; `memdir git diff` shows what was changed".to_owned(),
             DEPTH => "move the file up".to_owned(),
             SIZE => "shorten it, or make several memories of it".to_owned(),
             _ => format!("`memdir redact {id}` or `memdir allow {id}`"),
@@ -114,7 +119,8 @@ impl Engine {
         }
         let secrets = self.holds_secrets_back(&repository);
         let mut trees = repository.trees(repository.head()?)?;
-        let differences = self.compare_all(&repository, &mut trees)?;
+        let mut differences = self.compare_all(&repository, &mut trees)?;
+        self.compare_settings(&repository, &mut trees, &mut differences)?;
         let mut held = Vec::new();
         for difference in &differences {
             let found = self.held_in(&repository, difference, secrets)?;
@@ -152,6 +158,9 @@ impl Engine {
         difference: &Difference,
         secrets: bool,
     ) -> Result<Option<Vec<HeldBack>>, EngineError> {
+        if difference.path == SETTINGS {
+            return Ok(Some(self.broken(repository, difference)?));
+        }
         let Some(after) = difference.after.filter(|_| is_ours(&difference.path)) else {
             return Ok(Some(Vec::new()));
         };
@@ -167,6 +176,25 @@ impl Engine {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Says so of settings that cannot be read any more, and could be before.
+    fn broken(
+        &self,
+        repository: &Repository,
+        difference: &Difference,
+    ) -> Result<Vec<HeldBack>, EngineError> {
+        let before = difference.before.map(|before| repository.text(before));
+        let was_good = before.transpose()?.is_some_and(|text| are_settings(&text));
+        let bytes = self.bytes_at(SETTINGS)?.unwrap_or_default();
+        if !was_good || are_settings(&bytes) {
+            return Ok(Vec::new());
+        }
+        Ok(vec![HeldBack {
+            file: SETTINGS.to_owned(),
+            line: 0,
+            kind: BROKEN,
+        }])
     }
 
     /// Takes out of `differences` what is not to be committed; they are all there are, or all of
@@ -190,7 +218,9 @@ impl Engine {
         differences.retain(|difference| !memories.contains(memory_of(&difference.path)));
         let mut known = self.held();
         let told: BTreeSet<String> = known.iter().map(|one| one.file.clone()).collect();
-        known.retain(|one| names.is_some_and(|names| !names.contains(name_of(&one.file))));
+        known.retain(|one| {
+            one.file != SETTINGS && names.is_some_and(|names| !names.contains(name_of(&one.file)))
+        });
         known.extend(now.iter().cloned());
         drop(known);
         let mut last = "";

@@ -50,6 +50,9 @@ pub use undo::UndoneFile;
 
 use std::time::Duration;
 
+/// The file that holds the store's settings.
+const SETTINGS: &str = "memdir.toml";
+
 /// What git is to know of whoever uses the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitOptions {

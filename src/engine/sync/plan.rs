@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
+use super::SETTINGS;
 use super::past::FOLDERS;
 use super::past::History;
 use crate::engine::Engine;
@@ -76,9 +77,6 @@ impl Plan {
         self.files.len() + self.refused.len() == 1
     }
 }
-
-/// The file that holds the settings.
-const SETTINGS: &str = "memdir.toml";
 
 /// What lay at a path.
 type At = (String, Id);

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::SETTINGS;
 use super::message::Reason;
 use crate::engine::Engine;
 use crate::engine::EngineError;
@@ -28,7 +29,6 @@ pub struct Rearranged {
 /// The folders that files move from and to, with the old and new names.
 type Moves = BTreeMap<(String, String), Vec<(String, String)>>;
 
-const SETTINGS: &str = "memdir.toml";
 /// How often the settings are read again because somebody else writes them.
 const MAX_TRIES: usize = 8;
 

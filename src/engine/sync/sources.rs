@@ -88,7 +88,7 @@ impl Sources for Commits<'_> {
             let changes = self.repository.changes(before, moment.id)?;
             let is_it = |change: &PathChange| {
                 let file = change.path.rsplit('/').next().unwrap_or_default();
-                file.strip_suffix(".md") == Some(stem)
+                file.strip_suffix(".md").unwrap_or(file) == stem
             };
             if changes.iter().any(is_it) {
                 newest = moment.at;

@@ -7,11 +7,14 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::SETTINGS;
 use crate::engine::EngineError;
 use crate::format::Merged;
 use crate::format::Side;
 use crate::format::Tombstone;
+use crate::format::are_settings;
 use crate::format::merge;
+use crate::format::merge_settings;
 use crate::git::Id;
 use crate::git::PathChange;
 use crate::model::Stem;
@@ -88,10 +91,25 @@ pub(super) fn plan(
             None => by_path(stem, &ours, &theirs, sources, &mut plan)?,
         }
     }
+    keep_settings(sources, &mut plan)?;
     plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
     plan.conflicts.sort_unstable();
     plan.conflicts.dedup();
     Ok(plan)
+}
+
+/// Settings that can be read stay where the other side has broken them: the next commit mends them.
+fn keep_settings(sources: &dyn Sources, plan: &mut Plan) -> Result<(), EngineError> {
+    let step = plan.steps.iter().position(|step| step.path == SETTINGS);
+    let Some(at) = step else { return Ok(()) };
+    let Step { before, after, .. } = &plan.steps[at];
+    if let (Some(before), Some(after), None) = (before, after, &plan.steps[at].text)
+        && are_settings(&sources.text(*before)?)
+        && !are_settings(&sources.text(*after)?)
+    {
+        plan.steps.remove(at);
+    }
+    Ok(())
 }
 
 /// Whether it is a word that a memory was purged: then nothing brings that back.
@@ -413,6 +431,14 @@ impl Memory {
             bytes: &theirs,
             at: sources.changed_at(stem, false)?,
         };
+        if self
+            .local
+            .as_ref()
+            .is_some_and(|(path, _)| path == SETTINGS)
+        {
+            let merged = merge_settings(base.as_deref(), ours, theirs);
+            return Ok(Merged::One(merged));
+        }
         let stem = Stem::from_file_name(stem);
         Ok(merge(&stem, base.as_deref(), ours, theirs))
     }

@@ -13,6 +13,7 @@ mod repairing;
 mod repository;
 mod resolving;
 mod secrets;
+mod settings;
 mod undoing;
 
 pub use repository::Git;
