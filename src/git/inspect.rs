@@ -76,6 +76,10 @@ impl Look<'_> {
             if is_gits_own(entry.name_bytes()) {
                 return Ok(Some(format!("it holds `{shown}`, which git would act on")));
             }
+            let is_folder = entry.kind() == Some(ObjectType::Tree);
+            if let Some(reason) = self.repository.out_of_place(&shown, is_folder) {
+                return Ok(Some(format!("`{shown}` {reason}")));
+            }
             let is_ours = self.repository.below_store(&shown).is_some();
             match entry.kind() {
                 Some(ObjectType::Tree) => {

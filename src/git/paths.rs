@@ -9,6 +9,9 @@ pub const STORE_PARTS: [&str; 4] = ["files", "archive", "memdir.toml", "tombston
 /// The one of [`STORE_PARTS`] that is a file.
 const SETTINGS: &str = "memdir.toml";
 
+/// What is derived, and holds the locks.
+const LOCAL: &str = ".memdir";
+
 pub(super) const MOST_DEPTH: usize = 12;
 pub(super) const LARGEST_TEXT: u64 = 10 << 20;
 
@@ -52,6 +55,21 @@ impl Repository {
     pub(super) fn is_store_part(&self, path: &str) -> bool {
         path.strip_prefix(&self.prefix)
             .is_some_and(|below| STORE_PARTS.contains(&below))
+    }
+
+    /// What is wrong with an entry at `path` below the work folder, if it stands where the store has
+    /// something else.
+    pub(super) fn out_of_place(&self, path: &str, is_folder: bool) -> Option<&'static str> {
+        let below = path.strip_prefix(&self.prefix)?;
+        let first = below.split('/').next().unwrap_or_default();
+        if first.eq_ignore_ascii_case(LOCAL) {
+            return Some("belongs to each machine alone");
+        }
+        match (self.is_store_part(path), below == SETTINGS, is_folder) {
+            (true, false, false) => Some("is no folder"),
+            (true, true, true) => Some("is no file"),
+            _ => None,
+        }
     }
 
     /// Whether the entry at `path` below the work folder is the store's, or a folder above it.

@@ -40,3 +40,34 @@ fn what_the_others_would_refuse_stays_here_and_is_told() {
     assert_eq!((texts(one), texts(two).len()), (texts(two), 2));
     Git::of(one).assert_sound();
 }
+
+#[test]
+fn nothing_comes_where_the_store_has_something_else() {
+    let machines = Machines::new(1);
+    let one = &machines.homes[0];
+    let id = one.remember(&["Mine."]);
+    machines.sync(0);
+    let copy = machines.copy();
+    let good = copy.says(&["rev-parse", "HEAD"]);
+    let folder = machines.remote().with_file_name("copy");
+    for (name, reason) in [
+        (".memdir/newfile", "belongs to each machine alone"),
+        (".MEMDIR/writer.lock", "belongs to each machine alone"),
+        ("archive", "`archive` is no folder"),
+        ("tombstones", "`tombstones` is no folder"),
+    ] {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "evil").unwrap();
+        copy.says(&["add", "-f", "."]);
+        copy.says(&["commit", "-q", "-m", "Evil"]);
+        copy.says(&["push", "-q"]);
+        let said = machines.pauses(0);
+        assert!(said.contains(reason), "{name}: {said}");
+        assert!(!one.store().join(".memdir/newfile").exists());
+        copy.says(&["reset", "-q", "--hard", good.trim()]);
+        copy.says(&["push", "-q", "--force"]);
+    }
+    one.run(&["forget", &id]).done();
+    machines.sync(0);
+}
