@@ -40,6 +40,8 @@ pub enum Obstacle {
         found: String,
         expected: String,
     },
+    /// Files may be away that nobody deleted.
+    Sparse,
 }
 
 impl std::fmt::Display for Obstacle {
@@ -47,6 +49,9 @@ impl std::fmt::Display for Obstacle {
         match self {
             Obstacle::InProgress(what) => write!(f, "{what} is in progress"),
             Obstacle::DetachedHead => f.write_str("no branch is checked out (detached HEAD)"),
+            Obstacle::Sparse => f.write_str(
+                "the repository is a sparse checkout, so that files are away that nobody deleted (`git sparse-checkout disable` brings them)",
+            ),
             Obstacle::OtherBranch { found, expected } => {
                 write!(f, "the branch `{found}` is checked out, not `{expected}`")
             }
@@ -307,6 +312,18 @@ impl Repository {
         target.strip_prefix("refs/heads/").map(str::to_owned)
     }
 
+    /// Whether git leaves files of the work folder away. It may say so in a file of its own for each
+    /// work folder.
+    fn is_sparse(&self) -> bool {
+        let says_so = |path: PathBuf| {
+            let config = git2::Config::open(&path);
+            config.and_then(|config| config.get_bool("core.sparseCheckout"))
+        };
+        says_so(self.inner.path().join("config.worktree"))
+            .or_else(|_| says_so(self.inner.commondir().join("config")))
+            .unwrap_or(false)
+    }
+
     /// What stands in the way of a commit.
     pub fn obstacle(&self) -> Option<Obstacle> {
         let what = match self.inner.state() {
@@ -330,6 +347,9 @@ impl Repository {
         let Some(found) = self.checked_out() else {
             return Some(Obstacle::DetachedHead);
         };
+        if self.is_sparse() {
+            return Some(Obstacle::Sparse);
+        }
         let expected = self.branch();
         (found != expected).then_some(Obstacle::OtherBranch { found, expected })
     }

@@ -71,3 +71,34 @@ fn nothing_comes_where_the_store_has_something_else() {
     one.run(&["forget", &id]).done();
     machines.sync(0);
 }
+
+#[test]
+fn what_a_sparse_checkout_leaves_away_is_not_deleted() {
+    let machines = Machines::new(1);
+    let one = &machines.homes[0];
+    let id = one.remember(&["Forgotten."]);
+    one.remember(&["Kept."]);
+    one.run(&["forget", &id]).done();
+    machines.sync(0);
+    let git = Git::of(one);
+    let before = git.says(&["rev-parse", "HEAD"]);
+    git.says(&[
+        "sparse-checkout",
+        "set",
+        "--no-cone",
+        "files",
+        "memdir.toml",
+    ]);
+    assert!(!one.store().join("archive").exists());
+    let said = machines.pauses(0);
+    assert!(said.contains("sparse checkout"), "{said}");
+    one.remember(&["Waits."]);
+    assert_eq!(git.says(&["rev-parse", "HEAD"]), before);
+    git.says(&["sparse-checkout", "disable"]);
+    machines.sync(0);
+    assert_eq!(texts(one).len(), 3);
+    let listed = machines
+        .shared()
+        .says(&["ls-tree", "-r", "--name-only", "main"]);
+    assert!(listed.contains("archive/"), "{listed}");
+}
