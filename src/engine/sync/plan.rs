@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::collections::HashMap;
 
 use super::SETTINGS;
+use super::held::name_of;
 use super::past::FOLDERS;
 use super::past::History;
 use crate::engine::Engine;
@@ -109,11 +110,19 @@ impl Engine {
                     self.plan_settings(history, before, after, &mut plan)?;
                     continue;
                 }
+                let stem = stem_of(&name);
+                // Of names that are no ids, each folder may have one.
+                let is_it = |(_, file): &&(Place, String)| {
+                    let mut paths = [&before, &after].into_iter().flatten();
+                    stem.is_canonical() || paths.any(|(path, _)| name_of(path) == file)
+                };
+                let named = present.get(&name).map_or(&[][..], Vec::as_slice);
+                let present: Vec<_> = named.iter().filter(is_it).cloned().collect();
                 let planner = Planner {
                     engine: self,
                     history,
-                    stem: stem_of(&name),
-                    present: present.get(&name).map_or(&[][..], Vec::as_slice),
+                    stem,
+                    present: &present,
                 };
                 match planner.decide(before, after)? {
                     Decided::Do {

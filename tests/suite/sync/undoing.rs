@@ -385,4 +385,15 @@ fn a_change_that_is_held_back_is_no_commit_to_undo() {
     assert!(!refused.stderr.contains(&token));
     home.run(&["restore", &format!("{id}@HEAD")]).done();
     assert!(home.text_of(&id).contains("As it was."));
+fn undoing_touches_no_file_of_the_same_name_in_another_folder() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    home.write("store/files/p1/index.md", "Project one.\n");
+    home.run(&["sync"]).done();
+    let added = git.says(&["rev-parse", "HEAD"]);
+    home.write("store/files/p2/index.md", "Project two.\n");
+    fs::remove_file(home.files().join("p1/index.md")).unwrap();
+    home.run(&["sync"]).done();
+    home.run(&["undo", added.trim()]);
+    assert!(home.files().join("p2/index.md").exists());
 }
