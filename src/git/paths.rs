@@ -48,7 +48,7 @@ impl Repository {
             Some(rest) => rest.starts_with('/') && **part != *SETTINGS,
             None => false,
         };
-        STORE_PARTS.iter().any(|part| is_in(&part)).then_some(below)
+        STORE_PARTS.iter().any(is_in).then_some(below)
     }
 
     /// Whether the entry at `path` below the work folder is one of [`STORE_PARTS`], whatever it is.

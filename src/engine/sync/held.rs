@@ -27,8 +27,8 @@ use crate::format::merge;
 use crate::git::Id;
 use crate::git::Owner;
 use crate::git::Repository;
-use crate::model::Stem;
 use crate::git::Untaken;
+use crate::model::Stem;
 use crate::secrets::Policy;
 
 /// Why a memory is not committed.

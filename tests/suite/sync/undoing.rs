@@ -385,6 +385,9 @@ fn a_change_that_is_held_back_is_no_commit_to_undo() {
     assert!(!refused.stderr.contains(&token));
     home.run(&["restore", &format!("{id}@HEAD")]).done();
     assert!(home.text_of(&id).contains("As it was."));
+}
+
+#[test]
 fn undoing_touches_no_file_of_the_same_name_in_another_folder() {
     let home = Home::new();
     let git = Git::of(&home);
