@@ -20,6 +20,7 @@ mod rearrange;
 mod repair;
 mod said;
 mod sources;
+mod setup;
 mod state;
 mod tidy;
 mod tombstones;
