@@ -228,7 +228,7 @@ fn git_rows(
     git: &Result<GitStatus, EngineError>,
     now: DateTime<Utc>,
 ) -> Vec<(&'static str, String)> {
-    let (branch, newest, obstacle, remote, held_back) = match git {
+    let (branch, newest, obstacle, remote, note, held_back) = match git {
         Err(error) => return vec![("git", error.to_string())],
         Ok(GitStatus::Off(why)) => return vec![("git", format!("off: {why}"))],
         Ok(GitStatus::On {
@@ -236,8 +236,9 @@ fn git_rows(
             newest,
             obstacle,
             remote,
+            note,
             held_back,
-        }) => (branch, newest, obstacle, remote, held_back),
+        }) => (branch, newest, obstacle, remote, note, held_back),
     };
     let committed = match newest {
         Some((id, at)) => format!("{id} on {branch}, {}", ago(now, *at)),
@@ -248,11 +249,15 @@ fn git_rows(
         rows.push(("paused", obstacle.clone()));
     }
     rows.extend(held_back.iter().map(|one| ("held back", one.to_string())));
-    let Some(remote) = remote else { return rows };
+    let Some(remote) = remote else {
+        rows.extend(note.iter().map(|note| ("remote", format!("none; {note}"))));
+        return rows;
+    };
     rows.push((
         "remote",
         format!("{} (by {})", remote.address, remote.means),
     ));
+    rows.extend(note.iter().map(|note| ("", note.clone())));
     let unsent = match remote.unsent {
         0 => String::new(),
         1 => "; 1 commit waits to be sent".to_owned(),
@@ -284,6 +289,7 @@ fn git_json(git: &Result<GitStatus, EngineError>) -> serde_json::Value {
             newest,
             obstacle,
             remote,
+            note,
             held_back,
         }) => json!({
             "on": true,
@@ -292,6 +298,7 @@ fn git_json(git: &Result<GitStatus, EngineError>) -> serde_json::Value {
             "committed_at": newest.as_ref().map(|(_, at)| at),
             "obstacle": obstacle,
             "held_back": held_back_json(held_back),
+            "note": note,
             "remote": remote.as_ref().map(|remote| json!({
                 "address": remote.address,
                 "means": remote.means,

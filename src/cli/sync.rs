@@ -14,6 +14,7 @@ use crate::engine::Accept;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Exchanged;
+use crate::engine::GitStatus;
 
 /// Longer than anything takes that is not the network.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -97,8 +98,10 @@ pub(super) fn show(
         ),
         Exchanged::Off => (
             "off",
-            "this store is not committed: it lies in somebody's repository (`memdir sync --setup` consents), or its setting `git` is off"
-                .to_owned(),
+            match engine.git_status()? {
+                GitStatus::Off(why) => format!("this store is not committed: {why}"),
+                GitStatus::On { .. } => "this store was not committed; try again".to_owned(),
+            },
             Outcome::Nothing,
         ),
         Exchanged::Paused(reason) => (

@@ -11,10 +11,12 @@ use crate::git::Network;
 use crate::git::NetworkSettings;
 use crate::git::Owner;
 use crate::git::Repository;
+use crate::git::without_credentials;
 
 impl Engine {
-    /// As [`Engine::exchange`]; where the store names no remote, the one that the options name is
-    /// written down first.
+    /// As [`Engine::exchange`]; where a store has a repository of its own, or none yet, and names no
+    /// remote, the one that the options name is written down first. In somebody's repository they
+    /// count for nothing: its owner says where it goes.
     ///
     /// # Errors
     ///
@@ -26,17 +28,49 @@ impl Engine {
     ) -> Result<Exchanged, EngineError> {
         let exchanged = self.exchange(accept, stop)?;
         let named = self.git.as_ref().and_then(|git| git.remote.as_deref());
-        match (&exchanged, named) {
-            (Exchanged::NoRemote | Exchanged::Off, Some(named)) => {
-                let has_one = Repository::find(self.root())?
-                    .is_some_and(|repository| repository.remote("origin").is_some());
-                if named.is_empty() && !has_one {
-                    return Ok(exchanged);
-                }
-                let address = Some(named).filter(|named| !named.is_empty() && !has_one);
-                self.set_up_remote(address, self.root(), false, stop)
+        let (Exchanged::NoRemote | Exchanged::Off, Some(named)) = (&exchanged, named) else {
+            return Ok(exchanged);
+        };
+        let origin = match Repository::find(self.root())? {
+            None => None,
+            Some(repository) if repository.owner() == Owner::Store => repository.remote("origin"),
+            Some(_) => return Ok(exchanged),
+        };
+        let address = match origin {
+            None if named.is_empty() => return Ok(exchanged),
+            None => Some(named),
+            Some(origin) if named.is_empty() || self.is_same_remote(named, &origin) => None,
+            Some(_) => return Ok(exchanged), // `status` says that they differ.
+        };
+        let set_up = self.set_up_remote(address, self.root(), false, stop);
+        if set_up.is_err() {
+            self.note_sync(&set_up);
+        }
+        set_up
+    }
+
+    /// What is to be said of the remote that the options name, where `repository` does not follow
+    /// them.
+    pub(super) fn unfollowed_remote(&self, repository: &Repository) -> Option<String> {
+        let named = self.git.as_ref()?.remote.as_deref()?;
+        match repository.owner() {
+            Owner::Other => Some("the setting `remote` is not followed there".to_owned()),
+            _ if named.is_empty() => None,
+            Owner::Store | Owner::Asked => {
+                let origin = repository.remote("origin")?;
+                (!self.is_same_remote(named, &origin)).then(|| {
+                    let named = without_credentials(named);
+                    format!("the store's own counts; the setting `remote` names another: {named}")
+                })
             }
-            _ => Ok(exchanged),
+        }
+    }
+
+    fn is_same_remote(&self, one: &str, other: &str) -> bool {
+        let parsed = |text: &str| Address::parse_in(self.root(), text, true).ok();
+        match (parsed(one), parsed(other)) {
+            (Some(one), Some(other)) => one.for_git() == other.for_git(),
+            _ => one == other,
         }
     }
 

@@ -40,6 +40,8 @@ pub enum GitStatus {
         /// What stands in the way of the next one.
         obstacle: Option<String>,
         remote: Option<Box<RemoteStatus>>,
+        /// Why the remote that the settings name is not the store's.
+        note: Option<String>,
         /// What is not committed because of the credentials it holds.
         held_back: Vec<HeldBack>,
     },
@@ -75,18 +77,29 @@ impl Engine {
             };
         }
         let Some(repository) = Repository::find(self.root())? else {
-            return off("begins with the first memory");
+            return Ok(GitStatus::Off(match self.failure_to_set_up() {
+                Some(failure) => format!("begins with the first memory; {failure}"),
+                None => "begins with the first memory".to_owned(),
+            }));
         };
         if repository.owner() == Owner::Other {
-            return off("the store lies in somebody's repository; `memdir sync --setup` consents");
+            let mut why = "the store lies in somebody's repository; `memdir sync --setup` consents".to_owned();
+            if let Some(unfollowed) = self.unfollowed_remote(&repository) {
+                let _ = write!(why, "; {unfollowed}");
+            }
+            return off(&why);
         }
         let head = repository.head()?;
         let newest = match head {
             Some(head) => Some((head.short(), repository.moment(head)?.at)),
             None => None,
         };
+        let mut note = self.unfollowed_remote(&repository);
         let remote = match Remote::of(&repository)? {
-            None => None,
+            None => {
+                note = note.or_else(|| self.failure_to_set_up());
+                None
+            }
             Some(remote) => Some(Box::new(self.remote_status(&repository, &remote, head)?)),
         };
         Ok(GitStatus::On {
@@ -94,8 +107,18 @@ impl Engine {
             newest,
             obstacle: repository.obstacle().map(|obstacle| obstacle.to_string()),
             remote,
+            note,
             held_back: self.held_back()?,
         })
+    }
+
+    /// What kept the remote that the settings name from being set up.
+    fn failure_to_set_up(&self) -> Option<String> {
+        self.git.as_ref()?.remote.as_ref()?;
+        let reason = self.sync_state()?.reason?;
+        Some(format!(
+            "the remote that the setting `remote` names is not set up: {reason}"
+        ))
     }
 
     fn remote_status(

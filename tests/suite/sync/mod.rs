@@ -14,6 +14,7 @@ mod repository;
 mod resolving;
 mod secrets;
 mod settings;
+mod setup;
 mod undoing;
 
 pub use repository::Git;
