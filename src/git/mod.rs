@@ -15,6 +15,7 @@ mod index_file;
 mod inspect;
 mod libgit2;
 mod locks;
+mod made;
 mod network;
 mod objects;
 mod others;

@@ -107,6 +107,7 @@ impl Repository {
         to: Id,
         why: &str,
     ) -> Result<bool, GitError> {
+        self.note_made(to)?;
         let moved = match from {
             Some(from) => self.inner.reference_matching(name, to.0, true, from.0, why),
             None => self.inner.reference(name, to.0, false, why),

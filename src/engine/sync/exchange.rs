@@ -165,6 +165,7 @@ impl Engine {
             };
             if tip == Some(head) {
                 repository.set_reference(&remote.seen_ref(), head)?;
+                repository.forget_made(head)?;
                 return Ok(Exchanged::InStep(moved));
             }
             if let Some(reason) = self.not_to_send(&repository, tip, head, accept)? {
@@ -181,6 +182,7 @@ impl Engine {
                 moved.pushed = repository.moments(head, tip)?.count();
                 repository.set_reference(&remote.tip_ref(), head)?;
                 repository.set_reference(&remote.seen_ref(), head)?;
+                repository.forget_made(head)?;
                 return Ok(Exchanged::InStep(moved));
             }
         }
@@ -425,14 +427,10 @@ impl Engine {
         if repository.owner() == Owner::Asked {
             for moment in repository.moments(head, tip)? {
                 let moment = moment?;
-                let is_ours = moment
-                    .message
-                    .lines()
-                    .any(|line| line.starts_with("Tool: "));
-                if !is_ours {
+                if !repository.is_made_here(moment.id) {
                     let subject = moment.message.lines().next().unwrap_or_default();
                     return Ok(Some(format!(
-                        "the branch holds a commit of somebody that is not pushed yet ({} {subject}); push it with git",
+                        "the branch holds a commit that somebody made or changed and that is not pushed yet ({} {subject}); push the branch with git, then memories are exchanged again",
                         moment.id.short()
                     )));
                 }

@@ -104,3 +104,44 @@ fn a_variable_whose_remote_cannot_be_set_up_is_in_the_status() {
     let status = on(&home, &home.store(), &["status"], &variables).text();
     assert!(status.contains("is not set up: cannot ask"), "{status}");
 }
+
+#[test]
+fn what_somebody_committed_is_never_pushed_whatever_its_message_says() {
+    let home = Home::new();
+    let git = project(&home);
+    let folder = home.root().join("project");
+    let store = folder.join("notes");
+    let paused = || {
+        let said = on(&home, &store, &["sync", "--json"], &[]).json();
+        assert_eq!(said["state"], "paused", "{said}");
+        said["reason"].as_str().unwrap().to_owned()
+    };
+    on(&home, &store, &["init", store.to_str().unwrap()], &[]).done();
+    on(&home, &store, &["sync", "--setup"], &[]).done();
+    on(&home, &store, &["remember", "One."], &[]).done();
+    on(&home, &store, &["sync"], &[]).done();
+    let pushed = || {
+        let public = Git::at(&home, home.root().join("public.git"));
+        public.says(&["log", "-p", "main"])
+    };
+    // Its message looks like one of ours.
+    fs::write(folder.join("wip"), "not ready").unwrap();
+    git.says(&["add", "wip"]);
+    git.says(&["commit", "-q", "-m", "Work\n\nTool: rustfmt"]);
+    on(&home, &store, &["remember", "Two."], &[]).done();
+    assert!(paused().contains("Work"));
+    git.says(&["reset", "-q", "--hard", "HEAD~2"]);
+    on(&home, &store, &["remember", "Three."], &[]).done();
+    // One of ours, with something of theirs.
+    fs::write(folder.join("main.rs"), "half done").unwrap();
+    git.says(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+    assert!(paused().contains("push the branch with git"));
+    assert!(!pushed().contains("not ready") && !pushed().contains("half done"));
+    // What its maker has pushed is no matter of ours.
+    let address = home.root().join("public.git");
+    git.says(&["push", "-q", address.to_str().unwrap(), "main"]);
+    on(&home, &store, &["remember", "Four."], &[]).done();
+    on(&home, &store, &["sync"], &[]).done();
+    assert!(pushed().contains("Four."));
+    assert_eq!(fs::read_dir(folder.join(".git/memdir-made")).unwrap().count(), 0);
+}
