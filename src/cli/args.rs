@@ -555,7 +555,7 @@ pub(super) struct Sync {
     /// Let a folder of this machine be the remote
     #[arg(long, requires = "setup")]
     pub allow_local: bool,
-    /// Take over, or send, that more than a fifth of the memories was deleted
+    /// Take over, or send, that more than a fifth of the memories, or all, were deleted
     #[arg(long)]
     pub accept_deletions: bool,
     /// Put the histories together although the remote's is another one than before

@@ -57,7 +57,7 @@ pub struct Moved {
 /// What somebody has looked at and wants all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Accept {
-    /// That more than a fifth of the memories is deleted.
+    /// That more than a fifth of the memories was deleted, or all of them.
     pub deletions: bool,
     /// That the remote's history is another one than before, or has nothing in common with ours.
     pub other_history: bool,
@@ -65,8 +65,6 @@ pub struct Accept {
 
 /// How often the remote may be faster before it is left alone for a while.
 const ROUNDS: usize = 5;
-/// Deleting so few needs no word.
-const FEW_DELETIONS: usize = 10;
 /// States of the branch before a merge that are kept.
 const BACKUPS: usize = 50;
 
@@ -166,6 +164,7 @@ impl Engine {
             if tip == Some(head) {
                 repository.set_reference(&remote.seen_ref(), head)?;
                 repository.forget_made(head)?;
+                self.measure_from(&repository, head, accept.deletions)?;
                 return Ok(Exchanged::InStep(moved));
             }
             if let Some(reason) = self.not_to_send(&repository, tip, head, accept)? {
@@ -183,6 +182,7 @@ impl Engine {
                 repository.set_reference(&remote.tip_ref(), head)?;
                 repository.set_reference(&remote.seen_ref(), head)?;
                 repository.forget_made(head)?;
+                self.measure_from(&repository, head, accept.deletions)?;
                 return Ok(Exchanged::InStep(moved));
             }
         }
@@ -255,13 +255,13 @@ impl Engine {
                 "the remote has commits about other files of this repository; pull them with git, then memories are exchanged again",
             );
         }
+        let sources = Commits::new(repository, [base, head], tip)?;
+        let plan = unite::plan(&ours, &theirs, &sources)?;
         if !accept.deletions
-            && let Some(reason) = self.too_many_deleted(repository, base, &theirs)?
+            && let Some(reason) = self.deleted_there(repository, head, &plan)?
         {
             return Ok(Pulled::Paused(format!("on the remote {reason}")));
         }
-        let sources = Commits::new(repository, [base, head], tip)?;
-        let plan = unite::plan(&ours, &theirs, &sources)?;
         self.carry_out(&sources, plan, moved)
     }
 
@@ -418,11 +418,10 @@ impl Engine {
         head: Id,
         accept: Accept,
     ) -> Result<Option<String>, EngineError> {
-        if !accept.deletions && tip.is_some() {
-            let ours = repository.changes(tip, head)?;
-            if let Some(reason) = self.too_many_deleted(repository, tip, &ours)? {
-                return Ok(Some(format!("here {reason}")));
-            }
+        if let (Some(tip), false) = (tip, accept.deletions)
+            && let Some(reason) = self.deleted_here(repository, tip, head)?
+        {
+            return Ok(Some(format!("here {reason}")));
         }
         if repository.owner() == Owner::Asked {
             for moment in repository.moments(head, tip)? {
@@ -437,42 +436,6 @@ impl Engine {
             }
         }
         Ok(None)
-    }
-
-    /// Says so if `changes`, which begin at `base`, delete more than a fifth of the memories.
-    fn too_many_deleted(
-        &self,
-        repository: &Repository,
-        base: Option<Id>,
-        changes: &[PathChange],
-    ) -> Result<Option<String>, EngineError> {
-        let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let is_memory = |change: &&PathChange| {
-            ["files/", "archive/"]
-                .iter()
-                .any(|folder| change.path.starts_with(folder))
-        };
-        let there: BTreeSet<String> = changes
-            .iter()
-            .filter(|change| change.after.is_some())
-            .map(|change| file_of(&change.path))
-            .collect();
-        let deleted = changes
-            .iter()
-            .filter(is_memory)
-            .filter(|change| change.before.is_some() && change.after.is_none())
-            .filter(|change| !there.contains(&file_of(&change.path)))
-            .count();
-        if deleted <= FEW_DELETIONS {
-            return Ok(None);
-        }
-        let mut trees = repository.trees(base)?;
-        let all = trees.files_below("files")?.len() + trees.files_below("archive")?.len();
-        Ok((deleted * 5 > all).then(|| {
-            format!(
-                "{deleted} of {all} memories were deleted; if that is meant, `memdir sync --accept-deletions`"
-            )
-        }))
     }
 }
 

@@ -7,6 +7,7 @@
 mod apply;
 mod commit;
 mod committer;
+mod deletions;
 mod exchange;
 mod exchanger;
 mod held;

@@ -292,6 +292,77 @@ fn deletions_in_mass_stop_at_the_first_machine() {
     assert_eq!(machines.settle().len(), 10);
 }
 
+/// Machines that share `count` memories.
+fn with_memories(count: usize) -> Machines {
+    let machines = Machines::new(2);
+    for number in 0..count {
+        let id = format!("{number:07x}a");
+        let name = format!("20260101_000000_{id}.md");
+        machines.homes[0].put(&name, text(&id, "A memory."));
+    }
+    machines.settle();
+    machines
+}
+
+/// Deletes `count` memories of a store, as a file manager does.
+fn delete(home: &Home, count: usize) {
+    for path in crate::support::regular_files(&home.files()).iter().take(count) {
+        fs::remove_file(path).unwrap();
+    }
+}
+
+#[test]
+fn memories_that_were_moved_out_of_the_store_are_deleted() {
+    let machines = with_memories(12);
+    let copy = machines.copy();
+    copy.says(&["mv", "files", "junk"]);
+    copy.says(&["commit", "-q", "-m", "Move"]);
+    copy.says(&["push", "-q", "origin", "HEAD:main"]);
+    assert!(machines.pauses(1).starts_with("on the remote 12 of 12"));
+    assert_eq!(texts(&machines.homes[1]).len(), 12);
+}
+
+#[test]
+fn a_small_store_is_not_emptied_without_a_word() {
+    for count in [3, 10] {
+        let machines = with_memories(count);
+        delete(&machines.homes[0], count);
+        assert!(machines.pauses(0).contains(&format!("{count} of {count}")));
+        machines.sync(1);
+        assert_eq!(texts(&machines.homes[1]).len(), count);
+    }
+}
+
+#[test]
+fn deletions_in_several_gulps_are_counted_together() {
+    let machines = with_memories(30);
+    delete(&machines.homes[0], 5);
+    machines.sync(0);
+    machines.sync(1);
+    delete(&machines.homes[0], 4);
+    assert!(machines.pauses(0).contains("9 of 30"));
+    // Who looked at it begins to count anew.
+    machines.homes[0].run(&["sync", "--accept-deletions"]).done();
+    delete(&machines.homes[0], 4);
+    machines.sync(0);
+    assert!(machines.pauses(1).contains("on the remote 13 of 30"));
+}
+
+#[test]
+fn what_is_purged_goes_on_its_way_and_stops_where_nobody_said_it() {
+    let machines = with_memories(12);
+    let one = &machines.homes[0];
+    for path in crate::support::regular_files(&one.files()).iter().take(8) {
+        let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        one.run(&["purge", "--yes", &stem]).done();
+    }
+    machines.sync(0);
+    assert!(machines.pauses(1).contains("on the remote 8 of 12"));
+    let two = &machines.homes[1];
+    two.run(&["sync", "--accept-deletions"]).done();
+    assert_eq!(texts(two).len(), 4);
+}
+
 #[test]
 fn what_a_remote_sends_is_data() {
     let machines = Machines::new(1);
