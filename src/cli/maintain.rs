@@ -272,7 +272,7 @@ fn git_rows(
             };
             match &last.reason {
                 None => in_step,
-                Some(reason) => format!("{in_step}; {}: {reason}", last.state),
+                Some(reason) => format!("{}: {reason}; {in_step}", last.state),
             }
         }
     };

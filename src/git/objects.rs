@@ -138,6 +138,18 @@ impl Repository {
             .to("write a reference")
     }
 
+    /// Whether one of the references whose names begin with `prefix` points to `to`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they cannot be read.
+    pub fn is_kept(&self, prefix: &str, to: Id) -> Result<bool, GitError> {
+        let pattern = format!("{prefix}*");
+        let all = self.inner.references_glob(&pattern);
+        let mut all = all.to("read the references")?.flatten();
+        Ok(all.any(|reference| reference.target() == Some(to.0)))
+    }
+
     /// Removes all but the `count` last references, by name, whose names begin with `prefix`.
     ///
     /// # Errors

@@ -11,14 +11,15 @@ use crate::git::Id;
 use crate::git::Repository;
 
 impl Engine {
-    /// Does the steps; `Ok(false)` if a file changed meanwhile: those before it are done.
+    /// Does the steps. The path of a file that is another one than was planned for, if there is
+    /// one: the steps before it are done.
     ///
     /// New files come first, so that a memory that moves is there at every moment.
     pub(super) fn apply(
         &self,
         repository: &Repository,
         steps: &[Step],
-    ) -> Result<bool, EngineError> {
+    ) -> Result<Option<String>, EngineError> {
         let (added, others): (Vec<&Step>, Vec<&Step>) = steps
             .iter()
             .partition(|step| step.before.is_none() && step.after.is_some());
@@ -36,13 +37,13 @@ impl Engine {
                 _ => self.apply_to(&file, step.before, text.as_deref())?,
             };
             if !is_done {
-                return Ok(false);
+                return Ok(Some(step.path.clone()));
             }
             if let File::Memory(_, name) = file {
                 self.changed_by_us(name);
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     fn apply_to(

@@ -69,7 +69,9 @@ impl Engine {
         let after = stems(&memories(repository, head)?);
         let tombstones = repository.trees(Some(head))?.files_below("tombstones")?;
         let purged: BTreeSet<String> = tombstones.iter().map(|(path, _)| stem(path)).collect();
-        let gone = all.difference(&after).filter(|stem| !purged.contains(*stem));
+        let gone = all
+            .difference(&after)
+            .filter(|stem| !purged.contains(*stem));
         Ok(reason(all.len(), gone.count()))
     }
 

@@ -73,6 +73,8 @@ enum Pulled {
     Done,
     /// Something changed meanwhile.
     Again,
+    /// The file at this path did, or is none that was ever committed.
+    Blocked(String),
     Paused(String),
 }
 
@@ -128,6 +130,7 @@ impl Engine {
         stop: &dyn Fn() -> bool,
     ) -> Result<Exchanged, EngineError> {
         let mut moved = Moved::default();
+        let mut blocked = None;
         // Somebody who asks for it may do so because something is wrong.
         if !self.has_background() {
             self.repair_now()?;
@@ -155,7 +158,14 @@ impl Engine {
             let tip = remote.fetch(&network, &repository, stop)?;
             match self.pull(&repository, &remote, tip, accept, &mut moved)? {
                 Pulled::Done => {}
-                Pulled::Again => continue,
+                Pulled::Again => {
+                    blocked = None;
+                    continue;
+                }
+                Pulled::Blocked(path) => {
+                    blocked = Some(path);
+                    continue;
+                }
                 Pulled::Paused(reason) => return Ok(Exchanged::Paused(reason)),
             }
             let Some(head) = repository.head()? else {
@@ -186,7 +196,12 @@ impl Engine {
                 return Ok(Exchanged::InStep(moved));
             }
         }
-        Ok(Exchanged::Busy)
+        Ok(match blocked {
+            Some(path) => Exchanged::Paused(format!(
+                "`{path}` stands in the way of what the remote has: it is not as it was committed, or changes all the time; commit it, put it back, or move it away"
+            )),
+            None => Exchanged::Busy,
+        })
     }
 
     /// Takes in the remote's commit `tip`.
@@ -291,15 +306,16 @@ impl Engine {
         let Some(commit) = commit else {
             return Ok(Pulled::Again);
         };
-        if let Some(head) = head {
+        if let Some(head) = head
+            && !repository.is_kept("refs/memdir/backup/", head)?
+        {
             let at = self.clock.now().format("%Y%m%dT%H%M%S%3f");
             repository.set_reference(&format!("refs/memdir/backup/{at}"), head)?;
             repository.keep_newest("refs/memdir/backup/", BACKUPS)?;
         }
-        let done = self.apply(repository, &plan.steps);
         // What was done may be committed as somebody's edit, if the rest cannot be done now.
-        if !done? {
-            return Ok(Pulled::Again);
+        if let Some(path) = self.apply(repository, &plan.steps)? {
+            return Ok(Pulled::Blocked(path));
         }
         self.take_over_others(repository, head, commit)?;
         let mut staged = match repository.owner() {

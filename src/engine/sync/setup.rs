@@ -159,4 +159,3 @@ impl Engine {
         self.exchange(accept, stop)
     }
 }
-

@@ -20,7 +20,7 @@ use crate::git::Repository;
 pub struct SyncState {
     /// When, in seconds since 1970.
     pub at: i64,
-    /// `in-step`, `paused`, `failed`.
+    /// `in-step`, `paused`, `busy`, `failed`.
     pub state: String,
     /// Why it is not in step.
     pub reason: Option<String>,
@@ -83,7 +83,8 @@ impl Engine {
             }));
         };
         if repository.owner() == Owner::Other {
-            let mut why = "the store lies in somebody's repository; `memdir sync --setup` consents".to_owned();
+            let mut why = "the store lies in somebody's repository; `memdir sync --setup` consents"
+                .to_owned();
             if let Some(unfollowed) = self.unfollowed_remote(&repository) {
                 let _ = write!(why, "; {unfollowed}");
             }
@@ -155,7 +156,11 @@ impl Engine {
         let (state, reason) = match exchanged {
             Ok(Exchanged::InStep(_)) => ("in-step", None),
             Ok(Exchanged::Paused(reason)) => ("paused", Some(reason.clone())),
-            Ok(Exchanged::NoRemote | Exchanged::Off | Exchanged::Busy) => return,
+            Ok(Exchanged::Busy) => (
+                "busy",
+                Some("something changed all the time, or git is at work here".to_owned()),
+            ),
+            Ok(Exchanged::NoRemote | Exchanged::Off) => return,
             Err(error) => ("failed", Some(error.to_string())),
         };
         let at = self.clock.now().timestamp();

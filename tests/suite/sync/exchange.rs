@@ -292,6 +292,40 @@ fn deletions_in_mass_stop_at_the_first_machine() {
     assert_eq!(machines.settle().len(), 10);
 }
 
+#[test]
+fn what_stands_in_the_way_is_named_and_costs_one_backup() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    one.remember(&["first"]);
+    machines.settle();
+    fs::write(one.store().join("memdir.toml"), "limit = 3\n").unwrap();
+    machines.sync(0);
+    fs::remove_file(two.store().join("memdir.toml")).unwrap();
+    two.remember(&["second"]);
+    for _ in 0..2 {
+        let said = machines.pauses(1);
+        assert!(
+            said.starts_with("`memdir.toml` stands in the way"),
+            "{said}"
+        );
+    }
+    let status = two.run(&["status"]).done();
+    assert!(status.contains("sync  paused: `memdir.toml`"), "{status}");
+    let list = [
+        "for-each-ref",
+        "--format=%(objectname)",
+        "refs/memdir/backup/",
+    ];
+    let listed = Git::of(two).says(&list);
+    let mut heads: Vec<&str> = listed.lines().collect();
+    let count = heads.len();
+    heads.sort_unstable();
+    heads.dedup();
+    assert_eq!(heads.len(), count, "{listed}");
+}
+
 /// Machines that share `count` memories.
 fn with_memories(count: usize) -> Machines {
     let machines = Machines::new(2);
@@ -306,7 +340,10 @@ fn with_memories(count: usize) -> Machines {
 
 /// Deletes `count` memories of a store, as a file manager does.
 fn delete(home: &Home, count: usize) {
-    for path in crate::support::regular_files(&home.files()).iter().take(count) {
+    for path in crate::support::regular_files(&home.files())
+        .iter()
+        .take(count)
+    {
         fs::remove_file(path).unwrap();
     }
 }
@@ -342,7 +379,9 @@ fn deletions_in_several_gulps_are_counted_together() {
     delete(&machines.homes[0], 4);
     assert!(machines.pauses(0).contains("9 of 30"));
     // Who looked at it begins to count anew.
-    machines.homes[0].run(&["sync", "--accept-deletions"]).done();
+    machines.homes[0]
+        .run(&["sync", "--accept-deletions"])
+        .done();
     delete(&machines.homes[0], 4);
     machines.sync(0);
     assert!(machines.pauses(1).contains("on the remote 13 of 30"));
