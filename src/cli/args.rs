@@ -558,7 +558,8 @@ pub(super) struct Sync {
     /// Take over, or send, that more than a fifth of the memories, or all, were deleted
     #[arg(long)]
     pub accept_deletions: bool,
-    /// Put the histories together although the remote's is another one than before
+    /// Put the histories together although the remote's is another one than before, or with --setup
+    /// although it holds other things than memories
     #[arg(long)]
     pub accept_history: bool,
 }

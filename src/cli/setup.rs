@@ -60,7 +60,8 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
         None => None,
         Some(address) => {
             let engine = context.open_at(&folder)?;
-            let exchanged = super::sync::set_up(context, &engine, address, command.allow_local)?;
+            let exchanged =
+                super::sync::set_up(context, &engine, address, command.allow_local, false)?;
             Some((engine, exchanged))
         }
     };

@@ -15,6 +15,8 @@ use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Exchanged;
 use crate::engine::GitStatus;
+use crate::engine::Setup;
+use crate::git::NetworkError;
 
 /// Longer than anything takes that is not the network.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -27,7 +29,10 @@ pub(super) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Fai
         return Err(EngineError::ReadOnly(engine.root().to_owned()).into());
     }
     let exchanged = match &command.setup {
-        Some(address) => set_up(context, &engine, address, command.allow_local)?,
+        Some(address) => {
+            let (local, history) = (command.allow_local, command.accept_history);
+            set_up(context, &engine, address, local, history)?
+        }
         None => {
             let accept = Accept {
                 deletions: command.accept_deletions,
@@ -59,11 +64,26 @@ pub(super) fn set_up(
     engine: &Engine,
     address: &str,
     allow_local: bool,
+    accept_history: bool,
 ) -> Result<Exchanged, Failure> {
-    let address = Some(address).filter(|address| !address.is_empty());
-    let folder = &context.environment.folder;
-    let set_up = || engine.set_up_remote(address, folder, allow_local, &|| false);
-    Ok(patiently(set_up)?)
+    let setup = Setup {
+        address: Some(address).filter(|address| !address.is_empty()),
+        folder: &context.environment.folder,
+        allow_local,
+        accept_history,
+    };
+    let before = engine.remote_address();
+    patiently(|| engine.set_up_remote(&setup, &|| false)).map_err(|error| {
+        let is_new = engine.remote_address() == before;
+        let is_offline = matches!(error, EngineError::Network(NetworkError::Offline { .. }));
+        let failure = Failure::from(error);
+        match is_new && is_offline {
+            true => failure.hint(
+                "Nothing was set up or changed; run it again when the remote can be reached.",
+            ),
+            false => failure,
+        }
+    })
 }
 
 /// Says how it ended.

@@ -71,6 +71,7 @@ pub use sync::Rearranged;
 pub use sync::RemoteStatus;
 pub use sync::RestoredText;
 pub use sync::Revision;
+pub use sync::Setup;
 pub use sync::SyncState;
 pub use sync::Undone;
 pub use sync::UndoneFile;

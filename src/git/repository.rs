@@ -53,7 +53,10 @@ impl std::fmt::Display for Obstacle {
                 "the repository is a sparse checkout, so that files are away that nobody deleted (`git sparse-checkout disable` brings them)",
             ),
             Obstacle::OtherBranch { found, expected } => {
-                write!(f, "the branch `{found}` is checked out, not `{expected}`")
+                write!(
+                    f,
+                    "the branch `{found}` is checked out, not `{expected}`; `memdir sync --setup` takes it from now on"
+                )
             }
         }
     }
@@ -286,16 +289,22 @@ impl Repository {
         Ok(())
     }
 
-    /// Has the branch that is checked out, on which nothing was committed yet, be `branch`.
+    /// Has the branch that is checked out be called `branch`.
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be written.
-    pub fn begin_on(&self, branch: &str) -> Result<(), GitError> {
-        self.inner
-            .set_head(&format!("refs/heads/{branch}"))
-            .to("choose a branch")?;
-        self.set("branch", branch)
+    /// Fails if there is another one of this name, or if it cannot be written.
+    pub fn rename_branch(&self, branch: &str) -> Result<(), GitError> {
+        let action = "rename the branch";
+        let out = self.checked_out().unwrap_or_default();
+        match self.inner.find_branch(&out, git2::BranchType::Local) {
+            Ok(mut found) => found.rename(branch, false).map(drop).to(action),
+            // Nothing was committed yet.
+            Err(_) => {
+                let name = format!("refs/heads/{branch}");
+                self.inner.set_head(&name).to(action)
+            }
+        }
     }
 
     /// The branch that the store's commits go to.

@@ -130,7 +130,8 @@ fn memories(repository: &Repository, commit: Id) -> Result<BTreeSet<String>, Eng
     Ok(paths.filter(|path| is_memory(path)).collect())
 }
 
-fn is_memory(path: &str) -> bool {
+/// Whether a memory, live or forgotten, lies at `path`.
+pub(super) fn is_memory(path: &str) -> bool {
     let is_there = path.starts_with("files/") || path.starts_with("archive/");
     is_there && is_memory_name(path.rsplit('/').next().unwrap_or_default())
 }

@@ -43,6 +43,7 @@ pub use past::Versions;
 pub(super) use pending::Pending;
 pub use purge::Purged;
 pub use rearrange::Rearranged;
+pub use setup::Setup;
 pub use state::GitStatus;
 pub use state::RemoteStatus;
 pub use state::SyncState;

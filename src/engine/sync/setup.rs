@@ -2,16 +2,35 @@
 
 use std::path::Path;
 
+use super::deletions::is_memory;
 use super::exchange::Accept;
 use super::exchange::Exchanged;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::git::Address;
+use crate::git::Id;
 use crate::git::Network;
 use crate::git::NetworkSettings;
 use crate::git::Owner;
+use crate::git::RemoteBranches;
 use crate::git::Repository;
 use crate::git::without_credentials;
+
+/// What somebody who names a remote says.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup<'a> {
+    /// May be left away where the repository has a remote called `origin`.
+    pub address: Option<&'a str>,
+    /// From where a path is meant.
+    pub folder: &'a Path,
+    /// Whether a folder of this machine may be the remote.
+    pub allow_local: bool,
+    /// Whether the remote may hold other things than memories.
+    pub accept_history: bool,
+}
+
+/// A remote with more branches is a project, and no other machine's memories are on its last ones.
+const MOST_LOOKED_AT: usize = 8;
 
 impl Engine {
     /// As [`Engine::exchange`]; where a store has a repository of its own, or none yet, and names no
@@ -42,7 +61,13 @@ impl Engine {
             Some(origin) if named.is_empty() || self.is_same_remote(named, &origin) => None,
             Some(_) => return Ok(exchanged), // `status` says that they differ.
         };
-        let set_up = self.set_up_remote(address, self.root(), false, stop);
+        let setup = Setup {
+            address,
+            folder: self.root(),
+            allow_local: false,
+            accept_history: false,
+        };
+        let set_up = self.set_up_remote(&setup, stop);
         if set_up.is_err() {
             self.note_sync(&set_up);
         }
@@ -66,6 +91,12 @@ impl Engine {
         }
     }
 
+    /// The remote's address as it was written down; `None` if the store has none.
+    pub fn remote_address(&self) -> Option<String> {
+        let repository = Repository::find(self.root()).ok()??;
+        repository.remote(&repository.get("remote")?)
+    }
+
     fn is_same_remote(&self, one: &str, other: &str) -> bool {
         let parsed = |text: &str| Address::parse_in(self.root(), text, true).ok();
         match (parsed(one), parsed(other)) {
@@ -74,17 +105,16 @@ impl Engine {
         }
     }
 
-    /// Writes down the remote of this store and comes into step with it. `address` may be left
-    /// away where the repository has a remote called `origin`.
+    /// Writes down the remote of this store and comes into step with it. Until then, nothing is
+    /// written down: what fails leaves the configuration as it was.
     ///
     /// # Errors
     ///
-    /// [`EngineError::Invalid`] if the address cannot be used; as for [`Engine::exchange`].
+    /// [`EngineError::Invalid`] if the address cannot be used, or if the remote is no place for
+    /// memories; as for [`Engine::exchange`].
     pub fn set_up_remote(
         &self,
-        address: Option<&str>,
-        folder: &Path,
-        allow_local: bool,
+        setup: &Setup<'_>,
         stop: &dyn Fn() -> bool,
     ) -> Result<Exchanged, EngineError> {
         self.check_writable()?;
@@ -95,62 +125,54 @@ impl Engine {
         let known = found
             .as_ref()
             .and_then(|repository| repository.remote("origin"));
-        let address = match (address, &known) {
-            (Some(address), _) => address.to_owned(),
-            (None, Some(known)) => known.clone(),
-            (None, None) => {
-                return Err(EngineError::Invalid(
-                    "there is no remote yet: name its address".to_owned(),
-                ));
-            }
-        };
-        let parsed = Address::parse_in(folder, &address, allow_local)
-            .map_err(|error| EngineError::Invalid(format!("{error}. {}", error.hint())))?;
-        let network = Network::new(NetworkSettings::from_process(allow_local));
-        let branches = network.look(&parsed, None, stop)?;
-        let repository = match found {
-            Some(repository) => repository,
-            None => Repository::create(self.root(), "main")?,
-        };
-        let is_new = repository.head()?.is_none();
-        let owner = repository.owner();
-        match owner {
-            Owner::Store | Owner::Asked => {}
-            Owner::Other => {
-                let branch = repository.checked_out();
-                let branch = branch
-                    .ok_or_else(|| EngineError::Invalid("no branch is checked out".to_owned()))?;
-                repository.set("branch", &branch)?;
-                repository.set("owner", "asked")?;
-            }
-        }
-        if is_new
-            && repository.owner() == Owner::Store
-            && let Some(head) = &branches.head
-        {
-            repository.begin_on(head)?;
-        }
-        let known = known.filter(|known| *known != parsed.for_git());
-        if repository.owner() == Owner::Asked && known.is_some() {
+        let address = address(setup, known.as_deref())?;
+        let before = known.filter(|known| *known != address.for_git());
+        let is_theirs = found
+            .as_ref()
+            .is_some_and(|repository| repository.owner() != Owner::Store);
+        if is_theirs && before.is_some() {
             return Err(EngineError::Invalid(
                 "the repository has a remote called `origin` already: leave the address away to use it"
                     .to_owned(),
             ));
         }
+        let network = Network::new(NetworkSettings::from_process(setup.allow_local));
+        let branches = network.look(&address, None, stop)?;
+        let repository = match found {
+            Some(repository) => repository,
+            None => Repository::create(self.root(), "main")?,
+        };
+        let is_new = before.is_some() || repository.get("remote").is_none();
+        let branch = match is_new && !is_theirs {
+            true => branch_for(&repository, &branches),
+            false => checked_out(&repository, is_theirs)?,
+        };
         // Once it is sent, it cannot be called back.
-        if repository.get("remote").is_none() || known.is_some() {
+        if is_new {
             let found = self.secrets_in_head(&repository)?;
             if !found.is_empty() {
-                if owner == Owner::Other {
-                    repository.unset("owner")?;
-                    repository.unset("branch")?;
-                }
                 return Err(EngineError::SecretsInHistory(found));
             }
         }
-        repository.set_remote("origin", parsed.for_git())?;
+        if is_new && !is_theirs {
+            let look = |branch: &str| look_into(&repository, &network, &address, branch, stop);
+            check_branches(&branches, &branch, setup.accept_history, &look)?;
+        }
+        choose_branch(&repository, &branch, is_theirs)?;
+        if let Some(before) = before {
+            // What was seen there says nothing of the new one.
+            repository.keep_newest("refs/memdir/seen/", 0)?;
+            repository.keep_newest("refs/memdir/remote/", 0)?;
+            tracing::warn!("the remote was {}", without_credentials(&before));
+        }
+        repository.set_remote("origin", address.for_git())?;
         repository.set("remote", "origin")?;
-        repository.set("local", if allow_local { "allowed" } else { "refused" })?;
+        let local = if setup.allow_local {
+            "allowed"
+        } else {
+            "refused"
+        };
+        repository.set("local", local)?;
         // Who names a remote wants what is there and what is here together.
         let accept = Accept {
             other_history: true,
@@ -158,4 +180,128 @@ impl Engine {
         };
         self.exchange(accept, stop)
     }
+}
+
+fn address(setup: &Setup<'_>, known: Option<&str>) -> Result<Address, EngineError> {
+    let Some(address) = setup.address.or(known) else {
+        return Err(EngineError::Invalid(
+            "there is no remote yet: name its address".to_owned(),
+        ));
+    };
+    Address::parse_in(setup.folder, address, setup.allow_local)
+        .map_err(|error| EngineError::Invalid(format!("{error}. {}", error.hint())))
+}
+
+/// The branch on which all machines meet: ours if the remote has it, else the one that it offers
+/// first, and ours where it has none.
+fn branch_for(repository: &Repository, branches: &RemoteBranches) -> String {
+    let ours = repository
+        .checked_out()
+        .unwrap_or_else(|| repository.branch());
+    match &branches.head {
+        Some(head) if !has(branches, &ours) && has(branches, head) => head.clone(),
+        _ => ours,
+    }
+}
+
+fn has(branches: &RemoteBranches, branch: &str) -> bool {
+    branches.branches.iter().any(|(name, _)| name == branch)
+}
+
+fn checked_out(repository: &Repository, is_theirs: bool) -> Result<String, EngineError> {
+    match repository.checked_out() {
+        Some(branch) => Ok(branch),
+        None if is_theirs => Err(EngineError::Invalid("no branch is checked out".to_owned())),
+        None => Ok(repository.branch()),
+    }
+}
+
+/// Has the store's commits go to `branch`.
+fn choose_branch(
+    repository: &Repository,
+    branch: &str,
+    is_theirs: bool,
+) -> Result<(), EngineError> {
+    let before = repository.get("branch");
+    if !is_theirs && repository.checked_out().is_some_and(|out| out != branch) {
+        repository.rename_branch(branch)?;
+    }
+    repository.set("branch", branch)?;
+    if is_theirs {
+        repository.set("owner", "asked")?;
+    }
+    let has_gone_there = repository.head()?.is_some();
+    if let Some(before) = before.filter(|before| has_gone_there && before != branch) {
+        tracing::warn!("memories go to the branch `{branch}` now, and went to `{before}`");
+    }
+    Ok(())
+}
+
+/// What a branch of a remote holds.
+#[derive(Default)]
+struct Content {
+    has_memories: bool,
+    /// A file that has no business beside memories.
+    other: Option<String>,
+}
+
+/// Looks at what the remote's `branch` holds, and keeps nothing of it.
+fn look_into(
+    repository: &Repository,
+    network: &Network,
+    address: &Address,
+    branch: &str,
+    stop: &dyn Fn() -> bool,
+) -> Result<Content, EngineError> {
+    let to = "refs/memdir/looked-at";
+    let tip = network.fetch(repository.path(), address, branch, to, stop)?;
+    repository.keep_newest(to, 0)?;
+    let Some(tip) = tip.as_deref().and_then(Id::parse) else {
+        return Ok(Content::default());
+    };
+    let mut content = Content::default();
+    for change in repository.changes(None, tip)? {
+        let path = change.path;
+        content.has_memories |= is_memory(&path);
+        if content.other.is_none() && !is_usual(&path) {
+            content.other = Some(path);
+        }
+    }
+    Ok(content)
+}
+
+/// Whether a file may lie in a repository of memories before the first of them.
+fn is_usual(path: &str) -> bool {
+    let folders = ["files/", "archive/", "tombstones/", "README", "LICENSE"];
+    folders.iter().any(|start| path.starts_with(start))
+        || ["memdir.toml", ".gitignore", ".gitattributes"].contains(&path)
+}
+
+/// Refuses a remote that is somebody's project, and says where else memories are.
+fn check_branches(
+    branches: &RemoteBranches,
+    branch: &str,
+    accepts: bool,
+    look: &dyn Fn(&str) -> Result<Content, EngineError>,
+) -> Result<(), EngineError> {
+    if has(branches, branch) {
+        let content = look(branch)?;
+        if content.has_memories {
+            return Ok(());
+        }
+        if let (Some(other), false) = (content.other, accepts) {
+            return Err(EngineError::Invalid(format!(
+                "the branch `{branch}` of the remote holds no memories, but other files, such as `{other}`; if it is the right one, `--accept-history` puts the memories beside them"
+            )));
+        }
+    }
+    let others = branches.branches.iter().map(|(name, _)| name.as_str());
+    for other in others.filter(|other| *other != branch).take(MOST_LOOKED_AT) {
+        if look(other)?.has_memories {
+            tracing::warn!(
+                "the branch `{other}` of the remote holds memories, too; here they go to `{branch}`"
+            );
+        }
+    }
+    Ok(())
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::Git;
+use super::machines::texts;
 use crate::program::Home;
 use crate::program::Ran;
 use crate::program::run;
@@ -148,4 +149,173 @@ fn what_somebody_committed_is_never_pushed_whatever_its_message_says() {
     assert!(pushed().contains("Four."));
     let sent = git.says(&["rev-parse", "HEAD"]);
     assert!(!folder.join(".git/memdir-made").join(sent.trim()).exists());
+}
+
+/// A bare repository whose branch `master` holds the file `name`; its path.
+fn filled(home: &Home, name: &str) -> String {
+    let git = Git::at(home, home.root());
+    git.says(&["init", "-q", "--bare", "-b", "master", "filled.git"]);
+    git.says(&["init", "-q", "-b", "master", "filler"]);
+    let filler = home.root().join("filler");
+    fs::write(filler.join(name), "Text.").unwrap();
+    let git = Git::at(home, filler);
+    git.says(&["add", "."]);
+    git.says(&["commit", "-q", "-m", "Initial commit"]);
+    git.says(&["push", "-q", "../filled.git", "master"]);
+    home.root().join("filled.git").to_str().unwrap().to_owned()
+}
+
+/// The branches of the repository at `path`.
+fn branches(home: &Home, path: &str) -> String {
+    let git = Git::at(home, path.into());
+    git.says(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])
+}
+
+#[test]
+fn machines_meet_on_the_branch_that_the_remote_offers() {
+    let (one, two) = (Home::new(), Home::new());
+    let remote = filled(&one, "README.md");
+    one.remember(&["From one."]);
+    let setup = ["sync", "--setup", &remote, "--allow-local"];
+    let ran = one.run(&setup);
+    assert!(
+        ran.stderr.contains("go to the branch `master` now"),
+        "{}",
+        ran.stderr
+    );
+    let mut command = two.bare();
+    command.arg("init").arg(two.store());
+    command.args(["--remote", &remote, "--allow-local"]);
+    run(&mut command).done();
+    two.remember(&["From two."]);
+    two.run(&["sync"]).done();
+    one.run(&["sync"]).done();
+    assert_eq!(texts(&one).len(), 2);
+    assert_eq!(texts(&one), texts(&two));
+    assert_eq!(branches(&one, &remote), "master\n");
+}
+
+#[test]
+fn memories_on_another_branch_are_told_of() {
+    let (one, two) = (Home::new(), Home::new());
+    let remote = filled(&one, "README.md");
+    let git = Git::at(&one, one.root().join("filler"));
+    git.says(&["checkout", "-q", "-b", "elsewhere"]);
+    fs::create_dir(one.root().join("filler/files")).unwrap();
+    fs::write(one.root().join("filler/files/a.md"), "A memory.").unwrap();
+    git.says(&["add", "."]);
+    git.says(&["commit", "-q", "-m", "Memories"]);
+    git.says(&["push", "-q", "../filled.git", "elsewhere"]);
+    two.remember(&["One."]);
+    let ran = two.run(&["sync", "--setup", &remote, "--allow-local"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("branch `elsewhere` of the remote holds memories"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_project_is_no_remote_of_memories_unless_somebody_says_so() {
+    let home = Home::new();
+    let remote = filled(&home, "main.c");
+    home.remember(&["One."]);
+    let setup = ["sync", "--setup", &remote, "--allow-local"];
+    let ran = home.run(&setup);
+    assert_eq!(ran.code, 2, "{}", ran.text());
+    assert!(ran.stderr.contains("such as `main.c`"), "{}", ran.stderr);
+    let git = Git::of(&home);
+    assert!(!git.says(&["config", "--list"]).contains("remote"));
+    assert_eq!(git.says(&["for-each-ref", "refs/memdir/looked-at"]), "");
+    assert!(!home.store().join("main.c").exists());
+    let ran = home.run(&[&setup[..], &["--accept-history"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+#[test]
+fn a_setup_that_is_refused_leaves_no_consent() {
+    let home = Home::new();
+    let git = project(&home);
+    let other = bare(&home, "memories.git");
+    let store = home.root().join("project/notes");
+    on(&home, &store, &["init", store.to_str().unwrap()], &[]).done();
+    let before = git.says(&["config", "--list"]);
+    let ran = on(&home, &store, &["sync", "--setup", &other], &[]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.stderr.contains("called `origin` already"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(git.says(&["config", "--list"]), before);
+    on(&home, &store, &["remember", "One."], &[]).done();
+    assert_eq!(git.subjects(), ["Theirs"]);
+}
+
+#[test]
+fn the_branch_that_is_checked_out_can_be_taken() {
+    let home = Home::new();
+    let git = project(&home);
+    let store = home.root().join("project/notes");
+    on(&home, &store, &["init", store.to_str().unwrap()], &[]).done();
+    on(&home, &store, &["sync", "--setup"], &[]).done();
+    git.says(&["branch", "-m", "main", "trunk"]);
+    on(&home, &store, &["remember", "One."], &[]).done();
+    let status = on(&home, &store, &["status"], &[]).text();
+    assert!(
+        status.contains("`memdir sync --setup` takes it"),
+        "{status}"
+    );
+    let path = home.root().join("public.git");
+    git.says(&["push", "-q", path.to_str().unwrap(), "trunk"]);
+    let ran = on(&home, &store, &["sync", "--setup"], &[]);
+    assert!(
+        ran.stderr.contains("go to the branch `trunk` now"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(ran.code, 0);
+    assert!(
+        Git::at(&home, path)
+            .says(&["log", "-p", "trunk"])
+            .contains("One.")
+    );
+}
+
+#[test]
+fn another_remote_begins_with_nothing_seen() {
+    let home = Home::new();
+    home.remember(&["One."]);
+    let (first, second) = (bare(&home, "first.git"), bare(&home, "second.git"));
+    let store = home.store();
+    on(&home, &store, &["sync", "--setup", &first], &[]).done();
+    let hook = home.root().join("second.git/hooks/pre-receive");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let ran = on(&home, &store, &["sync", "--setup", &second], &[]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.stderr.contains(&format!("the remote was {first}")),
+        "{}",
+        ran.stderr
+    );
+    fs::remove_file(hook).unwrap();
+    on(&home, &store, &["sync"], &[]).done();
+}
+
+#[test]
+fn a_setup_that_reaches_nobody_says_that_nothing_was_set_up() {
+    let home = Home::new();
+    home.remember(&["One."]);
+    let ran = home.run(&["sync", "--setup", "https://127.0.0.1:1/none.git"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("Nothing was set up"), "{}", ran.stderr);
+    assert!(
+        !Git::of(&home)
+            .says(&["config", "--list"])
+            .contains("remote")
+    );
 }
