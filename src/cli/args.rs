@@ -180,6 +180,7 @@ Everything after `git` goes to git as it is. Exit code: git's")]
     #[command(after_help = "Examples:
   memdir sync --setup git@example.org:me/memories.git
   memdir sync                                   commit, get, merge, send
+  memdir sync --status                          how it is, without asking the remote
 
 A server does the same in the background.
 Exit code: 0 all is committed and in step, 1 this store is not committed, 2 paused or failed")]
@@ -548,6 +549,12 @@ pub(super) struct Export {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Sync {
+    /// Do it now, as without any option
+    #[arg(long, conflicts_with = "setup")]
+    pub now: bool,
+    /// Show how this store is committed and stands to its remote; asks and changes nothing
+    #[arg(long, conflicts_with_all = ["now", "setup", "accept_deletions", "accept_history"])]
+    pub status: bool,
     /// Give the store a remote, or consent to commits in the repository it lies in; ADDRESS may
     /// be left away where the repository has a remote already
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "")]

@@ -14,6 +14,7 @@ use super::args::Reindex;
 use super::fail::Failure;
 use super::output::BOLD;
 use super::output::Output;
+use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Finding;
 use crate::engine::GitStatus;
@@ -133,14 +134,31 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
     }
     rows.extend(crowded(status.in_no_folder).map(|advice| ("layout", advice)));
     rows.extend(git_rows(&git, now));
-    for (name, value) in rows {
-        let value = output.shown(&value);
-        output.line(format!("{BOLD}{name:>9}{BOLD:#}  {value}"))?;
-    }
+    show_rows(output, &rows)?;
     show_findings(output, &status.findings)?;
     output.flush()?;
     super::settle(&engine);
     Ok(Outcome::Done)
+}
+
+/// Of [`status`], what is about git alone.
+pub(super) fn git_status(context: &mut Context, engine: &Engine) -> Result<Outcome, Failure> {
+    let git = engine.git_status();
+    let rows = git_rows(&git, context.now());
+    let output = &mut context.output;
+    match output.json {
+        true => output.json(&git_json(&git))?,
+        false => show_rows(output, &rows)?,
+    }
+    Ok(Outcome::Done)
+}
+
+fn show_rows(output: &mut Output, rows: &[(&str, String)]) -> std::io::Result<()> {
+    for (name, value) in rows {
+        let value = output.shown(value);
+        output.line(format!("{BOLD}{name:>9}{BOLD:#}  {value}"))?;
+    }
+    Ok(())
 }
 
 pub(super) fn verify(context: &mut Context) -> Result<Outcome, Failure> {

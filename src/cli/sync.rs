@@ -9,6 +9,7 @@ use super::Context;
 use super::Outcome;
 use super::args::Sync;
 use super::fail::Failure;
+use super::maintain::git_status;
 use super::maintain::held_back_json;
 use crate::engine::Accept;
 use crate::engine::Engine;
@@ -25,6 +26,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
+    if command.status {
+        return git_status(context, &engine);
+    }
     if engine.is_read_only() {
         return Err(EngineError::ReadOnly(engine.root().to_owned()).into());
     }

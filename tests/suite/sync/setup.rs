@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::Git;
+use super::machines::Machines;
 use super::machines::texts;
 use crate::program::Home;
 use crate::program::Ran;
@@ -318,4 +319,20 @@ fn a_setup_that_reaches_nobody_says_that_nothing_was_set_up() {
             .says(&["config", "--list"])
             .contains("remote")
     );
+}
+
+#[test]
+fn the_state_is_told_without_asking_anybody() {
+    let machines = Machines::new(1);
+    let home = &machines.homes[0];
+    home.remember(&["One."]);
+    home.run(&["sync", "--now"]).done();
+    fs::rename(machines.remote(), machines.remote().with_extension("away")).unwrap();
+    let said = home.run(&["sync", "--status"]).done();
+    for row in ["committed  ", "remote  ", "sync  in step just now"] {
+        assert!(said.contains(row), "{row}: {said}");
+    }
+    let said = home.run(&["sync", "--status", "--json"]).json();
+    assert_eq!(said["remote"]["state"], "in-step", "{said}");
+    assert_eq!(home.run(&["sync", "--status", "--now"]).code, 2);
 }
