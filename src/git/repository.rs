@@ -266,6 +266,12 @@ impl Repository {
         remote.url().ok().map(str::to_owned)
     }
 
+    /// The address that the remote called `name` has for pushing, if it has one of its own.
+    pub fn push_address(&self, name: &str) -> Option<String> {
+        let config = self.local_config().ok()?;
+        config.get_string(&format!("remote.{name}.pushurl")).ok()
+    }
+
     /// Writes down the address of the remote called `name`.
     ///
     /// # Errors

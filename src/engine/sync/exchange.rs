@@ -182,16 +182,23 @@ impl Engine {
             }
             let sent = network.push(
                 repository.path(),
-                &remote.address,
+                remote.push_address.as_ref().unwrap_or(&remote.address),
                 &head.to_string(),
                 &remote.branch,
                 stop,
             )?;
             if sent == Pushed::Done {
                 moved.pushed = repository.moments(head, tip)?.count();
-                repository.set_reference(&remote.tip_ref(), head)?;
-                repository.set_reference(&remote.seen_ref(), head)?;
-                repository.forget_made(head)?;
+                // Where commits go elsewhere, it is another one's matter when they come back.
+                let known = match remote.push_address {
+                    None => Some(head),
+                    Some(_) => tip,
+                };
+                if let Some(known) = known {
+                    repository.set_reference(&remote.tip_ref(), known)?;
+                    repository.set_reference(&remote.seen_ref(), known)?;
+                    repository.forget_made(known)?;
+                }
                 self.measure_from(&repository, head, accept.deletions)?;
                 return Ok(Exchanged::InStep(moved));
             }
@@ -458,6 +465,8 @@ impl Engine {
 /// The remote of a store, as it was written down.
 pub(super) struct Remote {
     pub address: Address,
+    /// Where commits go, if that is elsewhere.
+    push_address: Option<Address>,
     pub allow_local: bool,
     branch: String,
 }
@@ -471,10 +480,16 @@ impl Remote {
             return Ok(None);
         };
         let allow_local = repository.get("local").as_deref() == Some("allowed");
-        let address = Address::parse_in(&repository.work_folder(), &address, allow_local)
-            .map_err(|error| EngineError::Invalid(format!("the remote's address: {error}")))?;
+        let parsed = |what: &str, address: &str| {
+            Address::parse_in(&repository.work_folder(), address, allow_local)
+                .map_err(|error| EngineError::Invalid(format!("{what}: {error}")))
+        };
+        let push_address = repository.push_address(&name);
+        let push_address = push_address
+            .map(|address| parsed("the remote's address to push to (pushurl)", &address));
         Ok(Some(Remote {
-            address,
+            address: parsed("the remote's address", &address)?,
+            push_address: push_address.transpose()?,
             allow_local,
             branch: repository.branch(),
         }))

@@ -336,3 +336,24 @@ fn the_state_is_told_without_asking_anybody() {
     assert_eq!(said["remote"]["state"], "in-step", "{said}");
     assert_eq!(home.run(&["sync", "--status", "--now"]).code, 2);
 }
+
+#[test]
+fn commits_go_where_the_owner_of_the_repository_pushes() {
+    let home = Home::new();
+    let git = project(&home);
+    let store = home.root().join("project/notes");
+    on(&home, &store, &["init", store.to_str().unwrap()], &[]).done();
+    git.says(&["remote", "set-url", "--push", "origin", "DISABLED"]);
+    let ran = on(&home, &store, &["sync", "--setup"], &[]);
+    assert!(ran.stderr.contains("pushurl"), "{}", ran.stderr);
+    let public = Git::at(&home, home.root().join("public.git"));
+    assert_eq!(public.subjects(), ["Theirs"]);
+    let path = home.root().join("fork.git");
+    git.says(&["clone", "-q", "--bare", "../public.git", "../fork.git"]);
+    let fork = format!("git@forge:{}", path.display());
+    git.says(&["remote", "set-url", "--push", "origin", &fork]);
+    on(&home, &store, &["sync"], &[]).done();
+    assert_eq!(public.subjects(), ["Theirs"]);
+    assert_eq!(Git::at(&home, path).subjects().len(), 2);
+    on(&home, &store, &["sync"], &[]).done();
+}
