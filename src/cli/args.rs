@@ -553,7 +553,7 @@ pub(super) struct Sync {
     #[arg(long, conflicts_with = "setup")]
     pub now: bool,
     /// Show how this store is committed and stands to its remote; asks and changes nothing
-    #[arg(long, conflicts_with_all = ["now", "setup", "accept_deletions", "accept_history"])]
+    #[arg(long, conflicts_with_all = ["now", "setup", "accept_deletions", "accept_history", "adopt_remote"])]
     pub status: bool,
     /// Give the store a remote, or consent to commits in the repository it lies in; ADDRESS may
     /// be left away where the repository has a remote already
@@ -565,6 +565,9 @@ pub(super) struct Sync {
     /// Take over, or send, that more than a fifth of the memories, or all, were deleted
     #[arg(long)]
     pub accept_deletions: bool,
+    /// Follow a remote whose history was rewritten: what was taken out of it is not sent again
+    #[arg(long, conflicts_with_all = ["setup", "accept_history"])]
+    pub adopt_remote: bool,
     /// Put the histories together although the remote's is another one than before, or with --setup
     /// although it holds other things than memories
     #[arg(long)]

@@ -286,11 +286,11 @@ fn git_rows(
         Some(last) => {
             let in_step = match last.in_step_at {
                 Some(at) => format!("in step {}", ago(now, at)),
-                None => "never in step".to_owned(),
+                None => "in step never".to_owned(),
             };
             match &last.reason {
                 None => in_step,
-                Some(reason) => format!("{}: {reason}; {in_step}", last.state),
+                Some(reason) => format!("{}: {reason}; last {in_step}", last.state),
             }
         }
     };

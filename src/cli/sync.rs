@@ -41,6 +41,7 @@ pub(super) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Fai
             let accept = Accept {
                 deletions: command.accept_deletions,
                 other_history: command.accept_history,
+                rewritten: command.adopt_remote,
             };
             patiently(|| engine.come_into_step(accept, &|| false))?
         }

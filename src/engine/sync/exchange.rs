@@ -4,7 +4,6 @@
 //! branch is moved, so that what a killed process did looks like somebody's edits of the same kind.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 use super::commit::Committed;
 use super::commit::stamped;
@@ -20,7 +19,6 @@ use crate::git::Id;
 use crate::git::Network;
 use crate::git::NetworkSettings;
 use crate::git::Owner;
-use crate::git::PathChange;
 use crate::git::Pushed;
 use crate::git::Repository;
 use crate::git::Staged;
@@ -61,6 +59,8 @@ pub struct Accept {
     pub deletions: bool,
     /// That the remote's history is another one than before, or has nothing in common with ours.
     pub other_history: bool,
+    /// That a history which was rewritten counts, and what was taken out of it is not sent again.
+    pub rewritten: bool,
 }
 
 /// How often the remote may be faster before it is left alone for a while.
@@ -240,16 +240,24 @@ impl Engine {
             return Ok(Pulled::Again);
         };
         let head = repository.head()?;
-        if head.is_some_and(|head| repository.rests_on(head, tip).unwrap_or(false)) {
-            return Ok(Pulled::Done);
-        }
-        if let Some(seen) = seen
-            && !accept.other_history
-            && !repository.rests_on(tip, seen)?
-        {
+        let rewritten = match seen {
+            Some(seen) if !repository.rests_on(tip, seen)? => Some(seen),
+            _ => None,
+        };
+        if rewritten.is_some() && !accept.other_history && !accept.rewritten {
             return paused(
-                "the remote's history was rewritten since it was seen last; look at it, and take it in with `memdir sync --accept-history`",
+                "the remote's history was rewritten since it was seen last; look at it. `memdir sync --adopt-remote` follows it, and what was taken out of it stays out; `memdir sync --accept-history` puts both together, which sends it again",
             );
+        }
+        let adopted = rewritten.filter(|_| accept.rewritten);
+        if adopted.is_some() && repository.owner() == Owner::Asked {
+            return paused(
+                "only the repository's owner lets its branch follow a rewritten one: do it with git",
+            );
+        }
+        let is_taken = head.is_some_and(|head| repository.rests_on(head, tip).unwrap_or(false));
+        if is_taken && adopted.is_none() {
+            return Ok(Pulled::Done);
         }
         let known = seen.filter(|seen| repository.rests_on(tip, *seen).unwrap_or(false));
         if let Some(reason) = repository.refusal(tip, known)? {
@@ -257,9 +265,10 @@ impl Engine {
                 "what the remote sends is not taken: {reason}"
             )));
         }
-        let base = match head {
-            None => None,
-            Some(head) => repository.common(head, tip)?,
+        let base = match (head, adopted) {
+            (None, _) => None,
+            (_, Some(seen)) => Some(seen),
+            (Some(head), None) => repository.common(head, tip)?,
         };
         // Who named the remote wanted both together, also where it was empty then.
         if head.is_some() && base.is_none() && seen.is_some() && !accept.other_history {
@@ -284,27 +293,15 @@ impl Engine {
         {
             return Ok(Pulled::Paused(format!("on the remote {reason}")));
         }
-        self.carry_out(&sources, plan, moved)
-    }
-
-    /// Changes the files as planned, and then the branch.
-    fn carry_out(
-        &self,
-        &Commits {
-            repository,
-            base,
-            head,
-            tip,
-            ..
-        }: &Commits<'_>,
-        plan: Plan,
-        moved: &mut Moved,
-    ) -> Result<Pulled, EngineError> {
         let mut kept = Vec::new();
-        let commit = match head.filter(|head| base != Some(*head)) {
+        let commit = match (head, adopted) {
+            (Some(head), Some(_)) => self.adopting_commit(repository, head, tip, &plan)?,
             // Nothing happened here since: what the remote has is what will be here.
-            None => self.without_buried(repository, tip, &plan)?,
-            Some(head) => {
+            (None, _) => self.without_buried(repository, tip, &plan)?,
+            (Some(head), None) if base == Some(head) => {
+                self.without_buried(repository, tip, &plan)?
+            }
+            (Some(head), None) => {
                 let (trees, both) = repository.trees_with_others(base, head, tip)?;
                 kept = both;
                 self.merge_commit(repository, trees, [head, tip], &plan)?
@@ -313,6 +310,23 @@ impl Engine {
         let Some(commit) = commit else {
             return Ok(Pulled::Again);
         };
+        self.carry_out(&sources, plan, commit, kept, moved)
+    }
+
+    /// Changes the files as planned, and then has the branch stand for `commit`.
+    fn carry_out(
+        &self,
+        &Commits {
+            repository,
+            head,
+            tip,
+            ..
+        }: &Commits<'_>,
+        plan: Plan,
+        commit: Id,
+        kept: Vec<String>,
+        moved: &mut Moved,
+    ) -> Result<Pulled, EngineError> {
         if let Some(head) = head
             && !repository.is_kept("refs/memdir/backup/", head)?
         {

@@ -4,6 +4,7 @@
 //! nothing is forced, and what somebody else has staged, begun or not pushed stays as it is. A
 //! merge writes files as any edit does, so that the index sees it as such.
 
+mod adopt;
 mod apply;
 mod commit;
 mod committer;

@@ -259,6 +259,40 @@ fn a_history_that_was_rewritten_or_emptied_is_taken_in_on_request_only() {
 }
 
 #[test]
+fn what_was_taken_out_of_the_remotes_history_stays_out_where_it_is_adopted() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    one.remember(&["first"]);
+    machines.settle();
+    let clean = machines.shared().says(&["rev-parse", "main"]);
+    one.remember(&["leaked"]);
+    machines.settle();
+    two.remember(&["of two"]);
+    // Nothing new is there, only less than before.
+    let copy = machines.copy();
+    let rewritten = format!("{}:main", clean.trim());
+    copy.says(&["push", "-q", "--force", "origin", &rewritten]);
+    assert!(machines.pauses(1).contains("--adopt-remote"));
+    two.run(&["sync", "--adopt-remote"]).done();
+    let all = texts(two);
+    let all: String = all.iter().map(|(_, text)| text.as_str()).collect();
+    assert!(all.contains("first") && all.contains("of two") && !all.contains("leaked"));
+    for git in [Git::of(two), machines.shared()] {
+        assert!(!git.says(&["log", "-p", "main"]).contains("leaked"));
+    }
+    one.run(&["sync", "--adopt-remote"]).done();
+    assert_eq!(machines.settle().len(), 2);
+    assert!(
+        !machines
+            .shared()
+            .says(&["log", "-p", "main"])
+            .contains("leaked")
+    );
+}
+
+#[test]
 fn deletions_in_mass_stop_at_the_first_machine() {
     let machines = Machines::new(2);
     let [one, two] = &machines.homes[..] else {
