@@ -46,6 +46,9 @@ impl Repository {
         let branch = self.branch();
         let name = format!("refs/heads/{branch}");
         let target = self.inner.refname_to_id(&name).ok();
+        if target.is_none() && self.is_on_another_branch(&branch) {
+            return Ok(Repaired::NothingWrong); // Somebody renamed it, or merged and deleted it.
+        }
         let head = self.inner.path().join("HEAD");
         if self.inner.find_reference("HEAD").is_err() {
             self.keep_aside(&head)?;
@@ -87,6 +90,14 @@ impl Repository {
         Ok(match is_empty && !is_changed {
             true => Repaired::NothingWrong, // Nothing was ever committed.
             false => Repaired::Lost,
+        })
+    }
+
+    /// Whether a branch other than `branch` is checked out, and can be read.
+    fn is_on_another_branch(&self, branch: &str) -> bool {
+        self.checked_out().is_some_and(|out| {
+            let name = format!("refs/heads/{out}");
+            out != branch && self.inner.refname_to_id(&name).is_ok()
         })
     }
 

@@ -357,3 +357,33 @@ fn commits_go_where_the_owner_of_the_repository_pushes() {
     assert_eq!(Git::at(&home, path).subjects().len(), 2);
     on(&home, &store, &["sync"], &[]).done();
 }
+
+#[test]
+fn a_branch_that_was_renamed_is_no_damage() {
+    let machines = Machines::new(1);
+    let home = &machines.homes[0];
+    home.remember(&["One."]);
+    machines.sync(0);
+    let git = Git::of(home);
+    git.says(&["branch", "-m", "main", "trunk"]);
+    let ran = home.run(&["sync"]);
+    assert!(
+        ran.stderr.contains("`trunk` is checked out") && !ran.stderr.contains("damaged"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(
+        git.says(&["branch", "--format=%(refname:short)"]),
+        "trunk\n"
+    );
+    let remote = machines.remote();
+    let setup = ["sync", "--setup", remote.to_str().unwrap(), "--allow-local"];
+    let ran = home.run(&setup);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        machines
+            .shared()
+            .says(&["log", "-p", "trunk"])
+            .contains("One.")
+    );
+}
