@@ -48,7 +48,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("serde_yaml::", &["format"]),
     ("gray_matter::", &["import"]),
-    ("tempfile::", &["files"]),
+    ("tempfile::", &["files", "git"]),
     ("tantivy::", &["index"]),
     ("git2::", &["git"]),
     ("ureq::", &["git"]),
@@ -74,7 +74,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     // business of `files`.
     ("fs::write", &["files", "git"]),
     ("fs::copy", &["files"]),
-    ("fs::hard_link", &["files"]),
+    ("fs::hard_link", &["files", "git"]),
     ("fs::create_dir", &["files"]),
     ("fs::create_dir_all", &["files", "git"]),
     ("fs::rename", &["files", "git", "index"]),
@@ -83,8 +83,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("fs::remove_dir_all", &["files", "index"]),
     ("DirBuilder", &["files", "index"]),
     ("OpenOptions", &["files"]),
-    ("File::create", &["files"]),
-    ("File::create_new", &["files"]),
+    ("File::create", &["files", "git"]),
+    ("File::create_new", &["files", "git"]),
 ];
 
 #[test]

@@ -113,7 +113,7 @@ fn scalar() -> impl Strategy<Value = String> {
 
 /// Any text at all.
 fn content() -> impl Strategy<Value = String> {
-    const BREAKS: [&str; 12] = [
+    const BREAKS: [&str; 13] = [
         "\n",
         "\n",
         "\r\n",
@@ -125,6 +125,7 @@ fn content() -> impl Strategy<Value = String> {
         "\u{85}",
         "\n\n",
         "<<<<<<< a\n",
+        "=======\n",
         ">>>>>>> b\n",
     ];
     let any_char = any::<char>().prop_map(String::from);
@@ -236,6 +237,14 @@ fn read(stem: &Stem, bytes: &[u8]) -> Memory {
     format::parse(stem, bytes, at("2020-01-01T00:00:00Z"))
 }
 
+/// Whether lines begin git's two sides, divide them, and end them.
+fn has_markers(content: &str) -> bool {
+    let mut lines = content.split_inclusive('\n');
+    lines.any(|line| line.starts_with("<<<<<<< "))
+        && lines.any(|line| line.trim_ascii_end() == "=======")
+        && lines.any(|line| line.starts_with(">>>>>>> "))
+}
+
 /// The memory that must be read where `memory` was written.
 fn expected(memory: &NewMemory, stem: &Stem, timestamp: &Timestamp) -> Memory {
     let memory = memory.clone();
@@ -243,8 +252,7 @@ fn expected(memory: &NewMemory, stem: &Stem, timestamp: &Timestamp) -> Memory {
     if memory.content.contains('\0') {
         problems.push(Problem::HasNul);
     }
-    let opens = line_beginning_with(&memory.content, "<<<<<<< ");
-    if opens.is_some_and(|at| line_beginning_with(&memory.content[at..], ">>>>>>> ").is_some()) {
+    if has_markers(&memory.content) {
         problems.push(Problem::ConflictMarkers);
     }
     Memory {
@@ -272,15 +280,6 @@ fn expected(memory: &NewMemory, stem: &Stem, timestamp: &Timestamp) -> Memory {
         content: memory.content,
         problems,
     }
-}
-
-fn line_beginning_with(text: &str, mark: &str) -> Option<usize> {
-    let mut start = 0;
-    text.split_inclusive('\n').find_map(|line| {
-        let begin = start;
-        start += line.len();
-        line.starts_with(mark).then_some(begin)
-    })
 }
 
 /// The block between the `---` lines.

@@ -260,21 +260,19 @@ fn look_into(
         return Ok(Content::default());
     };
     let mut content = Content::default();
-    for change in repository.changes(None, tip)? {
-        let path = change.path;
-        content.has_memories |= is_memory(&path);
-        if content.other.is_none() && !is_usual(&path) {
-            content.other = Some(path);
-        }
-    }
+    let ours = repository.changes(None, tip)?;
+    content.has_memories = ours.iter().any(|change| is_memory(&change.path));
+    let others = repository.changes_elsewhere(None, tip)?;
+    let mut others = others.into_iter().map(|change| change.path);
+    content.other = others.find(|path| !is_usual(path));
     Ok(content)
 }
 
 /// Whether a file may lie in a repository of memories before the first of them.
 fn is_usual(path: &str) -> bool {
-    let folders = ["files/", "archive/", "tombstones/", "README", "LICENSE"];
-    folders.iter().any(|start| path.starts_with(start))
-        || ["memdir.toml", ".gitignore", ".gitattributes"].contains(&path)
+    let starts = ["README", "LICENSE"];
+    starts.iter().any(|start| path.starts_with(start))
+        || [".gitignore", ".gitattributes"].contains(&path)
 }
 
 /// Refuses a remote that is somebody's project, and says where else memories are.

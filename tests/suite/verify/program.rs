@@ -49,7 +49,10 @@ fn the_program_names_the_file_and_ends_with_1() {
         |home| {
             home.put(
                 NEW,
-                new().replace("topics: [test]\n", "topics: [test]\n<<<<<<< a\n>>>>>>> b\n"),
+                new().replace(
+                    "topics: [test]\n",
+                    "topics: [test]\n<<<<<<< a\n=======\n>>>>>>> b\n",
+                ),
             );
         },
         1,
