@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::screen::FoundSecret;
-use super::sync::HeldBack;
+use super::sync::Leak;
 use super::sync::PastError;
 use crate::files::FilesError;
 use crate::format::FormatError;
@@ -43,7 +43,7 @@ pub enum EngineError {
     #[error("nothing was written: the memory would hold {}", list(.0))]
     Secrets(Vec<FoundSecret>),
     #[error("nothing was sent, and the remote is not set up: {}", list(.0))]
-    SecretsInHistory(Vec<HeldBack>),
+    SecretsInHistory(Vec<Leak>),
     #[error("{0}")]
     Invalid(String),
 }
@@ -88,7 +88,7 @@ impl EngineError {
             EngineError::KeptOther { .. } => Some("`memdir status` names the copy; take over what you want of it.".into()),
             EngineError::Secrets(_) => Some("Write where it is kept instead. The setting `secrets` says what becomes of credentials.".into()),
             EngineError::SecretsInHistory(_) => Some(
-                "`memdir redact ID` takes them out of a memory, `memdir allow ID` says that they may be sent; what is forgotten is sent, too. The store's history holds what was committed before, also after `redact`, and is sent with it: make such credentials invalid, or begin a new history by moving the store's `.git` away.".into(),
+                "What was sent cannot be called back. `memdir allow ID` says that they may be sent. `memdir redact ID` takes them out of a memory, but not out of the history: make such credentials invalid, and begin a new history by moving the store's `.git` away.".into(),
             ),
             EngineError::Past(error) => error.hint(),
             EngineError::Index(_) => Some("`memdir reindex --full` makes the index anew.".into()),

@@ -62,6 +62,7 @@ pub use sync::Exchanged;
 pub use sync::GitOptions;
 pub use sync::GitStatus;
 pub use sync::HeldBack;
+pub use sync::Leak;
 pub use sync::Log;
 pub use sync::PastChange;
 pub use sync::PastError;

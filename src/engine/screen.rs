@@ -4,6 +4,7 @@
 //! redacted is redacted before any of it reaches a disk. A memory may name credentials that it is
 //! meant to hold, by their fingerprints; these are none here.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -73,8 +74,19 @@ impl Screened {
 
 /// The credentials of a file that it does not say it is meant to hold.
 pub(super) fn not_allowed(bytes: &[u8]) -> Vec<FoundSecret> {
-    let text = String::from_utf8_lossy(bytes);
-    let allowed = format::allowed_secrets(bytes);
+    not_allowed_by(bytes, &[])
+}
+
+/// As [`not_allowed`], also without those that are allowed besides.
+pub(super) fn not_allowed_by(bytes: &[u8], besides: &[String]) -> Vec<FoundSecret> {
+    let mut allowed = format::allowed_secrets(bytes);
+    allowed.extend_from_slice(besides);
+    // What other programs write in two bytes a letter has a NUL beside each of ours.
+    let bytes = match memchr::memchr(0, bytes) {
+        None => Cow::Borrowed(bytes),
+        Some(_) => bytes.iter().copied().filter(|byte| *byte != 0).collect(),
+    };
+    let text = String::from_utf8_lossy(&bytes);
     told(&text, &found_but(&text, &allowed))
 }
 

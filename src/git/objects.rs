@@ -207,6 +207,30 @@ impl Repository {
         Ok(size as u64)
     }
 
+    /// Hands every text of the repository to `each`, once, whether a commit holds it or not.
+    ///
+    /// # Errors
+    ///
+    /// Fails if one of them cannot be read.
+    pub fn each_text(&self, mut each: impl FnMut(Id, &[u8])) -> Result<(), GitError> {
+        let action = "read all texts";
+        let odb = self.inner.odb().to(action)?;
+        let mut ids = Vec::new();
+        odb.foreach(|id| {
+            ids.push(*id);
+            true
+        })
+        .to(action)?;
+        ids.sort_unstable();
+        ids.dedup();
+        for id in ids {
+            if odb.read_header(id).to(action)?.1 == ObjectType::Blob {
+                each(Id(id), odb.read(id).to(action)?.data());
+            }
+        }
+        Ok(())
+    }
+
     /// Makes a commit that differs from `base`, the files of its first parent, in `changes`: paths below the store,
     /// each with its new text, or `None` where it is gone. No branch is moved. Texts come from
     /// `text_of`, one at a time; `Ok(None)` if one of them is another by now.

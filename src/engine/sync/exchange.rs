@@ -12,6 +12,7 @@ use super::unite;
 use super::unite::Plan;
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::engine::reading::stem_of;
 use crate::files::AtWork;
 use crate::files::Lock;
 use crate::git::Address;
@@ -459,6 +460,12 @@ impl Engine {
             && let Some(reason) = self.deleted_here(repository, tip, head)?
         {
             return Ok(Some(format!("here {reason}")));
+        }
+        if let Some(leak) = self.leak_to_send(repository, tip, head)? {
+            return Ok(Some(format!(
+                "{leak}, which somebody made with git, and is not sent: take it out of the history with git, or `memdir allow {}`",
+                stem_of(&leak.held.file).short()
+            )));
         }
         if repository.owner() == Owner::Asked {
             for moment in repository.moments(head, tip)? {

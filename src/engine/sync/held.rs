@@ -44,6 +44,7 @@ pub struct HeldBack {
 
 /// The kinds that are no credentials.
 const MARKERS: &str = "git's conflict markers";
+const NAMED: &str = "has a name that holds a credential";
 const NAME: &str = "has a name that git acts on, so that no other machine takes it";
 const DEPTH: &str = "lies in more folders than another machine takes";
 const BROKEN: &str = "cannot be read, so that none of its settings counts";
@@ -66,8 +67,9 @@ impl HeldBack {
         let id = stem_of(&self.file);
         let id = id.short();
         match self.kind {
+            _ if self.file == SETTINGS && self.line > 0 => "take it out of the file".to_owned(),
             MARKERS => format!("`memdir resolve {id}`"),
-            NAME => "rename the file".to_owned(),
+            NAME | NAMED => "rename the file".to_owned(),
             BROKEN => "correct it; `memdir git diff` shows what was changed".to_owned(),
             DEPTH => "move the file up".to_owned(),
             SIZE => "shorten it, or make several memories of it".to_owned(),
@@ -159,7 +161,11 @@ impl Engine {
         secrets: bool,
     ) -> Result<Option<Vec<HeldBack>>, EngineError> {
         if difference.path == SETTINGS {
-            return Ok(Some(self.broken(repository, difference)?));
+            let mut held = self.broken(repository, difference)?;
+            if let (true, Some(bytes)) = (secrets, self.bytes_at(SETTINGS)?) {
+                held.extend(credentials(SETTINGS, &bytes));
+            }
+            return Ok(Some(held));
         }
         let Some(after) = difference.after.filter(|_| is_ours(&difference.path)) else {
             return Ok(Some(Vec::new()));
@@ -170,6 +176,7 @@ impl Engine {
                 let mut held: Vec<HeldBack> = found.into_iter().collect();
                 held.extend(untaken(repository, &difference.path, bytes.len()));
                 if secrets {
+                    held.extend(named(&difference.path));
                     held.extend(credentials(&difference.path, &bytes));
                 }
                 Ok(Some(held))
@@ -299,27 +306,6 @@ impl Engine {
         self.changed_by_us(name);
         Ok(replaced != Replaced::Stale)
     }
-
-    /// The credentials in what is committed, before it is sent for the first time.
-    pub(super) fn secrets_in_head(
-        &self,
-        repository: &Repository,
-    ) -> Result<Vec<HeldBack>, EngineError> {
-        if self.secrets == Policy::Off {
-            return Ok(Vec::new());
-        }
-        let mut trees = repository.trees(repository.head()?)?;
-        let mut found = Vec::new();
-        for folder in ["files", "archive"] {
-            for (path, id) in trees.files_below(folder)? {
-                if is_ours(&path) {
-                    found.extend(credentials(&path, &repository.text(id)?));
-                }
-            }
-        }
-        found.sort_unstable();
-        Ok(found)
-    }
 }
 
 /// What other machines would refuse stops them all, so it stays here.
@@ -333,6 +319,16 @@ fn untaken(repository: &Repository, path: &str, bytes: usize) -> Option<HeldBack
         file: path.to_owned(),
         line: 0,
         kind,
+    })
+}
+
+/// A name is in every commit that its file is in, and in messages.
+fn named(path: &str) -> Option<HeldBack> {
+    let found = not_allowed(path.as_bytes()).into_iter().next();
+    found.map(|_| HeldBack {
+        file: path.to_owned(),
+        line: 0,
+        kind: NAMED,
     })
 }
 

@@ -149,7 +149,7 @@ impl Engine {
         };
         // Once it is sent, it cannot be called back.
         if is_new {
-            let found = self.secrets_in_head(&repository)?;
+            let found = self.leaks_in_history(&repository)?;
             if !found.is_empty() {
                 return Err(EngineError::SecretsInHistory(found));
             }

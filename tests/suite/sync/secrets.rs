@@ -446,3 +446,77 @@ fn what_another_machine_adds_under_the_name_of_a_held_file_is_kept_beside_it() {
     let all: String = texts(one).into_iter().map(|(_, text)| text).collect();
     assert!(all.contains("theirs") && all.contains("mine"), "{all}");
 }
+
+#[test]
+fn what_was_taken_out_of_a_text_and_not_out_of_the_history_is_not_sent() {
+    let machines = Machines::new(1);
+    let home = Home::new();
+    home.put(NAME, text("aaaaaaaa", &format!("Use {}.", token())));
+    home.run(&["sync"]).done();
+    quietly(&home, &["redact", "aaaaaaaa"]).done();
+    let remote = machines.remote();
+    let setup = ["sync", "--setup", remote.to_str().unwrap(), "--allow-local"];
+    let refused = quietly(&home, &setup);
+    assert_eq!(refused.code, 2, "{}", refused.text());
+    for part in [FILE, "of commit", "begin a new history"] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+    assert_eq!(machines.shared().run(&["log"]).code, 128, "sent");
+    fs::rename(home.store().join(".git"), home.root().join("old")).unwrap();
+    quietly(&home, &setup).done();
+    let objects = machines.shared().says(&["log", "-p", "--all"]);
+    assert!(!holds(objects.as_bytes()));
+}
+
+#[test]
+fn what_a_memory_may_hold_today_may_be_in_its_history() {
+    let machines = Machines::new(1);
+    let home = Home::new();
+    for word in ["Use", "Never use"] {
+        home.put(NAME, text("aaaaaaaa", &format!("{word} {}.", token())));
+        home.run(&["sync"]).done();
+    }
+    quietly(&home, &["allow", "aaaaaaaa"]).done();
+    let remote = machines.remote();
+    let setup = ["sync", "--setup", remote.to_str().unwrap(), "--allow-local"];
+    quietly(&home, &setup).done();
+}
+
+#[test]
+fn what_somebody_committed_with_git_is_looked_at_before_it_is_sent() {
+    let machines = Machines::new(1);
+    let home = &machines.homes[0];
+    home.put(NAME, text("aaaaaaaa", &token()));
+    let git = Git::of(home);
+    git.says(&["add", "files"]);
+    git.says(&["commit", "-q", "-m", "Mine"]);
+    let reason = machines.pauses(0);
+    for part in [FILE, "line 9 of commit", "memdir allow aaaaaaaa"] {
+        assert!(reason.contains(part), "{part}: {reason}");
+    }
+    assert!(!holds(reason.as_bytes()));
+    quietly(home, &["allow", "aaaaaaaa"]).done();
+    machines.sync(0);
+}
+
+#[test]
+fn names_settings_and_texts_of_two_bytes_a_letter_are_looked_at_too() {
+    let machines = Machines::new(1);
+    let home = &machines.homes[0];
+    home.put(&format!("{}.md", token()), "A name.\n");
+    let wide: Vec<u8> = format!("\u{feff}A token: {}\n", token())
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    home.put("wide.md", wide);
+    home.write("store/memdir.toml", format!("agent = \"{}\"\n", token()));
+    let synced = home.run(&["sync"]);
+    assert_eq!(synced.code, 0, "{}", synced.stderr);
+    let told = synced
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("not committed"));
+    assert_eq!(told.count(), 3, "{}", synced.stderr);
+    let sent = machines.shared().run(&["log", "-p", "--all"]).stdout;
+    assert!(!holds(&sent));
+}
