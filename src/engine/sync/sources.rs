@@ -73,6 +73,21 @@ impl Sources for Commits<'_> {
         }
     }
 
+    fn is_here(&self, stem: &str) -> Result<bool, EngineError> {
+        let mut trees = self.repository.trees(self.head)?;
+        for folder in ["files", "archive"] {
+            let all = trees.files_below(folder)?;
+            let is_it = |path: &str| {
+                let file = path.rsplit('/').next().unwrap_or_default();
+                file.strip_suffix(".md") == Some(stem)
+            };
+            if all.iter().any(|(path, _)| is_it(path)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError> {
         let side = match is_local {
             true => self.head.unwrap_or(self.tip),

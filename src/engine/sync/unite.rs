@@ -47,6 +47,8 @@ pub(super) struct Step {
 pub(super) trait Sources {
     /// The text of a file.
     fn text(&self, id: Id) -> Result<Vec<u8>, EngineError>;
+    /// Whether the local side holds a memory `stem`, live or forgotten.
+    fn is_here(&self, stem: &str) -> Result<bool, EngineError>;
     /// When the local side, or the other one, last changed a file of the memory `stem`; in seconds
     /// since 1970.
     fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError>;
@@ -358,13 +360,17 @@ impl Memory {
                     after = Id::of_text(bytes);
                 }
                 if let Some((aside, bytes)) = aside {
-                    let folder = path.rsplit_once('/').map_or("files", |(folder, _)| folder);
-                    plan.steps.push(Step {
-                        path: format!("{folder}/{aside}.md"),
-                        before: None,
-                        after: Some(Id::of_text(&bytes)),
-                        text: Some(bytes),
-                    });
+                    // What was begun and not ended before may have put it there; what became of it
+                    // since counts.
+                    if !sources.is_here(aside.as_str())? {
+                        let folder = path.rsplit_once('/').map_or("files", |(folder, _)| folder);
+                        plan.steps.push(Step {
+                            path: format!("{folder}/{aside}.md"),
+                            before: None,
+                            after: Some(Id::of_text(&bytes)),
+                            text: Some(bytes),
+                        });
+                    }
                     plan.conflicts.push(stem.to_owned());
                 }
             }
@@ -452,5 +458,79 @@ fn live_first<'a>(one: &'a str, other: &'a str) -> &'a str {
         one
     } else {
         other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    /// Texts by their ids, and what the local side holds besides.
+    #[derive(Default)]
+    struct Texts {
+        all: HashMap<Id, Vec<u8>>,
+        here: Option<String>,
+    }
+
+    impl Texts {
+        fn add(&mut self, body: &str) -> Id {
+            let text = format!(
+                "---\nid: aaaaaaaa\ntimestamp: 2026-01-01T00:00:00Z\nagent: a\nuser: u\ntopics: []\n---\n\n{body}\n"
+            );
+            let id = Id::of_text(text.as_bytes());
+            self.all.insert(id, text.into_bytes());
+            id
+        }
+    }
+
+    impl Sources for Texts {
+        fn text(&self, id: Id) -> Result<Vec<u8>, EngineError> {
+            Ok(self.all[&id].clone())
+        }
+
+        fn is_here(&self, stem: &str) -> Result<bool, EngineError> {
+            Ok(self.here.as_deref() == Some(stem))
+        }
+
+        fn changed_at(&self, _: &str, _: bool) -> Result<i64, EngineError> {
+            Ok(0)
+        }
+
+        fn tombstone(&self, _: &str) -> Result<Option<Tombstone>, EngineError> {
+            Ok(None)
+        }
+
+        fn texts(&self, _: &str, _: bool) -> Result<BTreeSet<Id>, EngineError> {
+            Ok(BTreeSet::new())
+        }
+    }
+
+    #[test]
+    fn what_an_ended_attempt_put_aside_stays_as_it_became() {
+        let mut texts = Texts::default();
+        let added = |after: Id| PathChange {
+            path: "files/20260101_000000_aaaaaaaa.md".to_owned(),
+            before: None,
+            after: Some(after),
+        };
+        let ours = added(texts.add("On Monday."));
+        let theirs = added(texts.add("On Friday."));
+        let first = plan(
+            std::slice::from_ref(&ours),
+            std::slice::from_ref(&theirs),
+            &texts,
+        )
+        .unwrap();
+        let aside = first.steps.iter().find(|step| step.path != ours.path);
+        let aside = aside.expect("both texts stay").path.clone();
+        let stem = aside
+            .strip_prefix("files/")
+            .and_then(|name| name.strip_suffix(".md"));
+        texts.here = stem.map(str::to_owned);
+        let second = plan(&[ours], &[theirs], &texts).unwrap();
+        assert!(second.steps.iter().all(|step| step.path != aside));
+        assert_eq!(second.conflicts, first.conflicts);
     }
 }

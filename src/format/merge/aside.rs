@@ -48,8 +48,9 @@ pub(super) fn two(stem: &Stem, winner: &[u8], loser: &[u8]) -> Merged {
     }
 }
 
-/// The new memory's stem: it follows from both texts, so that every machine finds the same one,
-/// and finds it again when the same conflict comes back.
+/// The new memory's stem: it follows from both texts, and from which of them keeps the name, so that
+/// every machine finds the same one, finds it again when the same conflict comes back, and finds
+/// another one where the other text is put aside.
 fn name(stem: &Stem, winner: &[u8], loser: &[u8]) -> Stem {
     let own = match classify(&format!("{stem}.md")) {
         FileNameKind::ConflictCopy { of, .. } => of,
@@ -63,18 +64,13 @@ fn name(stem: &Stem, winner: &[u8], loser: &[u8]) -> Stem {
         })
     };
     let time = own.time().or_else(stated).unwrap_or(DateTime::UNIX_EPOCH);
-    let [first, second] = if winner < loser {
-        [winner, loser]
-    } else {
-        [loser, winner]
-    };
     let mut hasher = blake3::Hasher::new();
     hasher.update(stem.as_str().as_bytes());
     hasher.update(&[0]);
     // Without the length, texts that are cut apart elsewhere would have the same name.
-    hasher.update(&(first.len() as u64).to_le_bytes());
-    hasher.update(first);
-    hasher.update(second);
+    hasher.update(&(loser.len() as u64).to_le_bytes());
+    hasher.update(loser);
+    hasher.update(winner);
     loop {
         let hex = hasher.finalize().to_hex();
         let handle = Handle::parse(&hex[..8]).expect("a hash is written in hex digits");
