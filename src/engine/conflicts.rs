@@ -333,7 +333,7 @@ fn changes_too_fast(id: &str) -> EngineError {
     EngineError::Invalid(format!("`{id}` changes faster than it can be written"))
 }
 
-fn is_conflict(link: &Link) -> bool {
+pub(super) fn is_conflict(link: &Link) -> bool {
     link.relation.eq_ignore_ascii_case(RELATION)
 }
 

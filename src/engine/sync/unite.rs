@@ -7,14 +7,18 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use chrono::DateTime;
+
 use super::SETTINGS;
 use crate::engine::EngineError;
+use crate::engine::conflicts::is_conflict;
 use crate::format::Merged;
 use crate::format::Side;
 use crate::format::Tombstone;
 use crate::format::are_settings;
 use crate::format::merge;
 use crate::format::merge_settings;
+use crate::format::parse;
 use crate::git::Id;
 use crate::git::PathChange;
 use crate::model::Stem;
@@ -339,7 +343,9 @@ impl Memory {
         let base = self.base.as_ref().map(|(_, id)| *id);
         let path = self.place(local, remote).to_owned();
         let (mut after, mut text) = (local.1, None);
-        if remote.1 != local.1 && Some(remote.1) != base {
+        if let Some(contended) = self.contended(stem, &path, sources)? {
+            after = contended;
+        } else if remote.1 != local.1 && Some(remote.1) != base {
             if Some(local.1) == base {
                 after = remote.1;
             } else {
@@ -393,6 +399,34 @@ impl Memory {
             });
         }
         Ok(())
+    }
+
+    /// The text of a memory of a pair that contradict each other, where one side decided for it and
+    /// the other one for the other memory: both stay, and contradict each other as before.
+    fn contended(
+        &self,
+        stem: &str,
+        path: &str,
+        sources: &dyn Sources,
+    ) -> Result<Option<Id>, EngineError> {
+        let (Some(base), Some(local), Some(remote)) = (&self.base, &self.local, &self.remote)
+        else {
+            return Ok(None);
+        };
+        let (live, other) = if path == local.0 {
+            (local, remote)
+        } else {
+            (remote, local)
+        };
+        let is_archived = |lying: &Lying| lying.0.starts_with("archive/");
+        if !is_archived(other) || is_archived(live) || is_archived(base) || other.1 != base.1 {
+            return Ok(None);
+        }
+        let Some(stem) = Stem::parse(stem) else {
+            return Ok(None);
+        };
+        let decided = is_decided(&stem, &sources.text(base.1)?, &sources.text(live.1)?);
+        Ok(decided.then_some(base.1))
     }
 
     /// Where the memory lies when both sides are taken together.
@@ -459,6 +493,15 @@ fn live_first<'a>(one: &'a str, other: &'a str) -> &'a str {
     } else {
         other
     }
+}
+
+/// Whether `after` differs from `before` only in that it contradicts other memories no more.
+fn is_decided(stem: &Stem, before: &[u8], after: &[u8]) -> bool {
+    let read = |bytes: &[u8]| parse(stem, bytes, DateTime::UNIX_EPOCH);
+    let (mut before, after) = (read(before), read(after));
+    let count = before.links.len();
+    before.links.retain(|link| !is_conflict(link));
+    before.links.len() < count && before == after
 }
 
 #[cfg(test)]

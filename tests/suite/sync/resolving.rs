@@ -156,6 +156,26 @@ fn what_is_no_pair_is_an_error_and_nothing_is_changed() {
     assert_eq!(pairs(home).len(), 1);
 }
 
+#[test]
+fn a_pair_that_is_decided_differently_on_two_machines_is_one_again() {
+    let (machines, id, other) = at_odds();
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    machines.settle();
+    one.run(&["resolve", &id, "--keep", &id]).done();
+    two.run(&["resolve", &id, "--keep", &other]).done();
+    machines.settle();
+    for home in [one, two] {
+        assert_eq!(pairs(home).len(), 1);
+        assert!(home.text_of(&id).len() > 1 && home.text_of(&other).len() > 1);
+    }
+    // Decided by one, it is decided.
+    one.run(&["resolve", &id, "--keep", &id]).done();
+    machines.settle();
+    assert_eq!(pairs(two), Vec::<Value>::new());
+}
+
 const NAME: &str = "20260101_000000_aaaaaaaa.md";
 
 /// A committed memory in which somebody's git leaves its markers, and one beside it.
