@@ -1,6 +1,7 @@
 //! Git: what is committed, and what is left alone; looked at with git itself.
 
 mod beside;
+mod bytes;
 mod commits;
 mod exchange;
 mod layout;

@@ -6,6 +6,7 @@ use std::process::Command;
 use crate::program::Home;
 use crate::program::Ran;
 use crate::program::run;
+use crate::program::run_with;
 
 /// The git program in one folder of a home.
 pub struct Git<'a> {
@@ -37,6 +38,17 @@ impl<'a> Git<'a> {
     #[track_caller]
     pub fn says(&self, arguments: &[&str]) -> String {
         let ran = self.run(arguments);
+        assert_eq!(ran.code, 0, "{arguments:?}: {}", ran.stderr);
+        ran.text()
+    }
+
+    /// As [`Git::says`], with `input` to read.
+    #[track_caller]
+    pub fn says_with(&self, arguments: &[&str], input: &[u8]) -> String {
+        let mut command = Command::new("git");
+        self.home.surround(&mut command);
+        command.current_dir(&self.folder).args(arguments);
+        let ran = run_with(&mut command, input);
         assert_eq!(ran.code, 0, "{arguments:?}: {}", ran.stderr);
         ran.text()
     }
