@@ -94,10 +94,10 @@ fn prepare() -> Result<Environment, Failure> {
         // fails like any other. (SIGPIPE is ignored by the standard library already.)
         let noticed = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
         let _ = signal_hook::flag::register(SIGXFSZ, noticed);
-        // What is made is the owner's alone, whatever the caller's mask: the index holds the words
-        // of memories, and its library makes files by the mask.
-        rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     }
+    // What is made is the owner's alone, whatever the caller's mask: the index holds the words of
+    // memories, and its library makes files by the mask.
+    crate::git::make_private();
     let folder = std::env::current_dir()
         .map_err(|error| Failure::new("cannot tell the working folder").because(error))?;
     let folders = etcetera::choose_base_strategy().ok();

@@ -5,6 +5,7 @@
 //! caller has a library make one of these.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use git2::Oid;
 use sha1::Digest;
@@ -53,6 +54,10 @@ const SUM: usize = 20;
 const LENGTH_MASK: u16 = 0x0fff;
 const STAGE_MASK: u16 = 0x3000;
 const EXTENDED: u16 = 0x4000;
+/// In the first byte of what follows the flags then.
+const INTENDED: u8 = 0x20;
+/// Where the size stands in an entry.
+const SIZE: usize = 36;
 
 /// An index without entries.
 pub(super) fn empty() -> Vec<u8> {
@@ -67,12 +72,22 @@ struct Found<'a> {
     path: &'a [u8],
     id: Oid,
     is_staged_in_conflict: bool,
+    /// Whether somebody only said that it is to be added.
+    is_intended: bool,
+    /// When the file was modified that it speaks of, in seconds.
+    modified: u32,
     end: usize,
 }
 
-/// The index `bytes` with `edits`, by path.
+/// The index `bytes` with `edits`, by path. It was written in the second at which `written` begins,
+/// and counts as written in the second at which that ends.
+///
+/// A file that was modified in the second in which the index was written may have been modified
+/// again. Git sees that by comparing the two times, and looks at the file; in an index that is
+/// written later it has to be told.
 pub(super) fn edited(
     bytes: &[u8],
+    written: &Range<u32>,
     edits: &BTreeMap<Vec<u8>, Edit>,
 ) -> Result<Vec<u8>, Unsupported> {
     let number = |at: usize| -> Result<u32, Unsupported> {
@@ -102,7 +117,7 @@ pub(super) fn edited(
         // One in conflict has several entries, which are their user's to resolve.
         if let Some((path, edit)) = waiting.next_if(|(path, _)| path.as_slice() == found.path)
             && !found.is_staged_in_conflict
-            && is_as_told(found.id, edit)
+            && is_as_told(&found, edit)
         {
             out.extend_from_slice(&bytes[copied..at]);
             copied = found.end;
@@ -110,6 +125,11 @@ pub(super) fn edited(
                 Some(entry) => push(&mut out, path, entry),
                 None => count -= 1,
             }
+        } else if written.contains(&found.modified) {
+            // Without a size it is looked at.
+            out.extend_from_slice(&bytes[copied..at + SIZE]);
+            out.extend_from_slice(&[0; 4]);
+            copied = at + SIZE + 4;
         }
         at = found.end;
     }
@@ -124,8 +144,11 @@ pub(super) fn edited(
     Ok(out)
 }
 
-fn is_as_told(staged: Oid, edit: &Edit) -> bool {
-    edit.before == Some(staged) || edit.after.as_ref().is_some_and(|after| after.id == staged)
+fn is_as_told(found: &Found<'_>, edit: &Edit) -> bool {
+    match &edit.after {
+        Some(after) => found.is_intended || edit.before == Some(found.id) || after.id == found.id,
+        None => edit.before == Some(found.id),
+    }
 }
 
 /// Adds what the index does not have; how many entries it has more then.
@@ -161,6 +184,8 @@ fn entry_at(bytes: &[u8], at: usize, version: u32) -> Result<Found<'_>, Unsuppor
         path: &bytes[start..start + length],
         id: Oid::from_bytes(&fixed[40..60]).map_err(|_| damaged)?,
         is_staged_in_conflict: flags & STAGE_MASK != 0,
+        is_intended: is_extended && bytes[at + FIXED] & INTENDED != 0,
+        modified: u32::from_be_bytes(fixed[8..12].try_into().expect("four bytes")),
         end,
     })
 }
@@ -212,6 +237,8 @@ fn check_extensions(bytes: &[u8], mut at: usize) -> Result<(), Unsupported> {
 mod tests {
     use super::*;
 
+    const NEVER: Range<u32> = 0..0;
+
     fn id(digit: u8) -> Oid {
         Oid::from_bytes(&[digit; 20]).unwrap()
     }
@@ -260,6 +287,7 @@ mod tests {
         let long = "x".repeat(5_000);
         let first = edited(
             &empty(),
+            &NEVER,
             &edits(&[
                 ("b", None, Some(1)),
                 ("d", None, Some(2)),
@@ -270,6 +298,7 @@ mod tests {
         assert_eq!(paths(&first), ["b", "d", &long]);
         let second = edited(
             &first,
+            &NEVER,
             &edits(&[
                 ("a", None, Some(4)),
                 ("b", Some(1), None),
@@ -290,6 +319,7 @@ mod tests {
     fn what_somebody_staged_stays() {
         let staged = edited(
             &empty(),
+            &NEVER,
             &edits(&[("a", None, Some(1)), ("b", None, Some(2))]),
         )
         .unwrap();
@@ -299,17 +329,23 @@ mod tests {
             ("b", Some(3), None),
             ("c", Some(3), Some(4)),
         ]);
-        assert_eq!(edited(&staged, &told).unwrap(), staged);
+        assert_eq!(edited(&staged, &NEVER, &told).unwrap(), staged);
         let same = edits(&[("a", Some(3), Some(1))]);
-        assert_eq!(paths(&edited(&staged, &same).unwrap()), ["a", "b"]);
+        assert_eq!(paths(&edited(&staged, &NEVER, &same).unwrap()), ["a", "b"]);
     }
 
     #[test]
     fn what_is_not_understood_is_left_to_others() {
-        assert_eq!(edited(b"", &BTreeMap::new()), Err(Unsupported::Damaged));
+        assert_eq!(
+            edited(b"", &NEVER, &BTreeMap::new()),
+            Err(Unsupported::Damaged)
+        );
         let mut four = empty();
         four[7] = 4;
-        assert_eq!(edited(&four, &BTreeMap::new()), Err(Unsupported::Version));
+        assert_eq!(
+            edited(&four, &NEVER, &BTreeMap::new()),
+            Err(Unsupported::Version)
+        );
         let with = |extension: &[u8; 4]| {
             let mut bytes = empty();
             bytes.truncate(HEADER);
@@ -319,13 +355,32 @@ mod tests {
             bytes.extend_from_slice(&[0; SUM]);
             bytes
         };
-        assert_eq!(edited(&with(b"TREE"), &BTreeMap::new()), Ok(empty()));
         assert_eq!(
-            edited(&with(b"link"), &BTreeMap::new()),
+            edited(&with(b"TREE"), &NEVER, &BTreeMap::new()),
+            Ok(empty())
+        );
+        assert_eq!(
+            edited(&with(b"link"), &NEVER, &BTreeMap::new()),
             Err(Unsupported::Extension)
         );
-        let mut cut = edited(&empty(), &edits(&[("a", None, Some(1))])).unwrap();
+        let mut cut = edited(&empty(), &NEVER, &edits(&[("a", None, Some(1))])).unwrap();
         cut[11] = 9;
-        assert_eq!(edited(&cut, &BTreeMap::new()), Err(Unsupported::Damaged));
+        assert_eq!(
+            edited(&cut, &NEVER, &BTreeMap::new()),
+            Err(Unsupported::Damaged)
+        );
+    }
+
+    #[test]
+    fn what_may_have_changed_while_the_index_was_written_is_looked_at() {
+        let index = edited(&empty(), &NEVER, &edits(&[("a", None, Some(1))])).unwrap();
+        let sizes = |written: u32| {
+            let bytes = edited(&index, &(written..9), &edits(&[("b", None, Some(2))])).unwrap();
+            let first = bytes[HEADER + SIZE..HEADER + SIZE + 4].to_vec();
+            assert_eq!(paths(&bytes), ["a", "b"]);
+            u32::from_be_bytes(first.try_into().unwrap())
+        };
+        // The file was modified in the third second.
+        assert_eq!((sizes(4), sizes(3), sizes(2)), (9, 0, 0));
     }
 }

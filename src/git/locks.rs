@@ -88,6 +88,29 @@ impl Repository {
     /// Whether a git program works in this repository, or may, for all that can be seen: it has its
     /// locks closed while it waits for an editor or a hook.
     fn is_git_running(&self) -> bool {
+        self.is_git_at(|_| true)
+    }
+
+    /// Whether a git program is about to commit in this repository, or to move its branch: one that
+    /// waits for an editor or a hook has nothing locked, and fails if the branch moves.
+    pub fn is_git_committing(&self) -> bool {
+        const COMMITTING: [&[u8]; 7] = [
+            b"commit",
+            b"merge",
+            b"pull",
+            b"rebase",
+            b"cherry-pick",
+            b"revert",
+            b"am",
+        ];
+        self.is_git_at(|process| {
+            let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
+            let mut words = line.split(|byte| *byte == 0);
+            words.any(|word| COMMITTING.contains(&word))
+        })
+    }
+
+    fn is_git_at(&self, what: impl Fn(&Path) -> bool) -> bool {
         let folders = [self.work_folder(), self.inner.commondir().to_owned()];
         let folders = folders.map(|folder| folder.canonicalize().unwrap_or(folder));
         let Ok(processes) = std::fs::read_dir("/proc") else {
@@ -95,7 +118,7 @@ impl Repository {
         };
         processes.flatten().any(|process| {
             let name = std::fs::read(process.path().join("comm")).unwrap_or_default();
-            if !name.starts_with(b"git") {
+            if !name.starts_with(b"git") || !what(&process.path()) {
                 return false;
             }
             match std::fs::read_link(process.path().join("cwd")) {
@@ -112,6 +135,11 @@ impl Repository {
 impl Repository {
     fn is_git_running(&self) -> bool {
         true
+    }
+
+    /// Whether a git program is known to be about to commit in this repository.
+    pub fn is_git_committing(&self) -> bool {
+        false
     }
 }
 

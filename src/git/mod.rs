@@ -16,6 +16,7 @@ mod inspect;
 mod libgit2;
 mod locks;
 mod made;
+mod moving;
 mod network;
 mod objects;
 mod others;
@@ -31,6 +32,7 @@ mod ssh;
 mod staging;
 mod transport;
 mod trees;
+mod umask;
 
 pub use address::Address;
 pub use address::AddressError;
@@ -71,6 +73,7 @@ pub use staging::KnownFiles;
 pub use staging::Staged;
 pub use staging::Stamped;
 pub use trees::Trees;
+pub use umask::make_private;
 
 /// What could not be done in a repository, and why.
 #[derive(Debug, thiserror::Error)]

@@ -4,6 +4,7 @@
 //! newest commit that is whole, and what the files say beyond it is committed anew by others.
 
 use std::collections::HashSet;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -42,6 +43,7 @@ impl Repository {
         if self.inner.is_shallow() {
             return Ok(Repaired::NothingWrong); // What is missing was left away.
         }
+        self.check_readable()?;
         let mut is_changed = self.set_aside_unreadable()?;
         let branch = self.branch();
         let name = format!("refs/heads/{branch}");
@@ -307,9 +309,39 @@ impl Repository {
         Ok(found)
     }
 
+    /// Whether all that could hold something can be read: what cannot be says nothing.
+    fn check_readable(&self) -> Result<(), GitError> {
+        let action = "look at the repository";
+        let common = self.inner.commondir();
+        let mut folders = vec![common.join("objects"), common.join("refs")];
+        let listed = std::fs::read_to_string(common.join("objects/info/alternates"));
+        for line in listed.unwrap_or_default().lines() {
+            folders.push(common.join("objects").join(line));
+        }
+        while let Some(folder) = folders.pop() {
+            let entries = match std::fs::read_dir(&folder) {
+                // Gone as a whole is damage, but not where another repository is away.
+                Err(error) if error.kind() == ErrorKind::NotFound && folder.starts_with(common) => {
+                    continue;
+                }
+                other => other.map_err(|error| failed(action, &error))?,
+            };
+            for entry in entries {
+                let entry = entry.map_err(|error| failed(action, &error))?;
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.starts_with(common.join("refs")) {
+                    std::fs::File::open(&path).map_err(|error| failed(action, &error))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn keep_aside(&self, path: &Path) -> Result<(), GitError> {
         let done = match self.set_aside(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             other => other,
         };
         done.map_err(|error| failed("set a damaged file aside", &error))

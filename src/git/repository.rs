@@ -11,12 +11,15 @@ use git2::RepositoryState;
 use super::Author;
 use super::GitError;
 use super::To;
+use super::umask::Shared;
 
 /// The repository that holds a store.
 pub struct Repository {
     pub(super) inner: git2::Repository,
     /// The store's folder below the work folder, with a slash at its end; empty if it is the same.
     pub(super) prefix: String,
+    /// Somebody's repository stays theirs to use.
+    _shared: Option<Shared>,
 }
 
 /// Whose a repository is.
@@ -111,9 +114,19 @@ impl Repository {
         if !prefix.is_empty() && inner.is_path_ignored(&files).unwrap_or(false) {
             return Ok(None);
         }
-        let repository = Repository { inner, prefix };
+        let mut repository = Repository {
+            inner,
+            prefix,
+            _shared: None,
+        };
+        let owner = repository.owner();
+        if owner != Owner::Store {
+            let config = repository.local_config()?;
+            let shared = config.get_string("core.sharedRepository").ok();
+            repository._shared = Some(Shared::as_configured(shared.as_deref()));
+        }
         // Nothing is written to one that nobody has asked it of.
-        if repository.owner() != Owner::Other {
+        if owner != Owner::Other {
             apply_settings(&repository.inner)?;
         }
         Ok(Some(repository))
@@ -137,6 +150,7 @@ impl Repository {
         let repository = Repository {
             inner,
             prefix: String::new(),
+            _shared: None,
         };
         repository.set_own_options()?;
         repository.set("owner", "store")?;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
-use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 
 use git2::IndexTime;
@@ -98,84 +98,7 @@ impl Repository {
         known
     }
 
-    /// Moves the checked out branch from `from` to `to`, and tells the index of what differs, as one
-    /// step: somebody who commits with git in the next moment commits what was there and not what
-    /// was there before. `Ok(false)` if the branch is elsewhere by now, or git is at work.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the index is of a kind that is not understood, or if something cannot be written.
-    pub fn move_branch(
-        &self,
-        from: Option<Id>,
-        to: Id,
-        why: &str,
-        told: &BTreeMap<String, Staged>,
-    ) -> Result<bool, GitError> {
-        let failed = |error: std::io::Error| GitError::new(TELL, error.to_string());
-        let branch = format!("refs/heads/{}", self.branch());
-        let index = self.inner.path().join("index");
-        let seen = stamp_of(&index);
-        let edits: BTreeMap<Vec<u8>, Edit> = told
-            .iter()
-            .map(|(path, told)| {
-                let path = format!("{}{path}", self.prefix);
-                let edit = self.edit(&path, told, to);
-                (path.into_bytes(), edit)
-            })
-            .collect();
-        let new = self.edited_index(from, &edits)?;
-        let prepared = self.inner.path().join(format!("{PREPARED}{to}"));
-        write_synced(&prepared, &new).map_err(failed)?;
-        let lock = self.inner.path().join("index.lock");
-        if !take_lock(&prepared, &lock).map_err(failed)? {
-            let _ = std::fs::remove_file(&prepared); // It is found and removed later.
-            return Ok(false);
-        }
-        // Somebody's git may have written it since it was read.
-        let moved = match stamp_of(&index) == seen {
-            true => self.advance(&branch, from, to, why),
-            false => Ok(false),
-        };
-        match moved {
-            Ok(true) => std::fs::rename(&lock, &index).map_err(failed)?,
-            _ => std::fs::remove_file(&lock).map_err(failed)?,
-        }
-        let _ = std::fs::remove_file(&prepared); // It is found and removed later.
-        moved
-    }
-
-    /// Ends what a process began that was killed while it moved the branch. The caller holds the
-    /// store's lock for it.
-    ///
-    /// # Errors
-    ///
-    /// Fails if something cannot be read or written.
-    pub fn end_moving(&self) -> Result<(), GitError> {
-        let failed = |error: std::io::Error| GitError::new(TELL, error.to_string());
-        let folder = self.inner.path();
-        for file in std::fs::read_dir(folder).map_err(failed)?.flatten() {
-            let name = file.file_name();
-            let Some(to) = name.to_str().and_then(|name| name.strip_prefix(PREPARED)) else {
-                continue;
-            };
-            let lock = folder.join("index.lock");
-            let prepared = std::fs::read(file.path()).map_err(failed)?;
-            // A lock that holds what was prepared was made of it.
-            let is_ours = std::fs::read(&lock).is_ok_and(|lock| lock == prepared);
-            let branch = self.reference(&format!("refs/heads/{}", self.branch()));
-            let is_moved = branch.is_ok_and(|tip| tip.is_some() && tip == Id::parse(to));
-            match (is_ours, is_moved) {
-                (true, true) => std::fs::rename(&lock, folder.join("index")).map_err(failed)?,
-                (true, false) => std::fs::remove_file(&lock).map_err(failed)?,
-                (false, _) => {}
-            }
-            std::fs::remove_file(file.path()).map_err(failed)?;
-        }
-        Ok(())
-    }
-
-    fn edit(&self, path: &str, told: &Staged, to: Id) -> Edit {
+    pub(super) fn edit(&self, path: &str, told: &Staged, to: Id) -> Edit {
         let after = told.after.map(|id| {
             let file = self.work_folder().join(path);
             let mode = match path[self.prefix.len()..].split_once('/') {
@@ -196,11 +119,12 @@ impl Repository {
         u32::try_from(entry.filemode()).ok()
     }
 
-    /// The index with `edits`, as bytes. One that is damaged is kept aside, and made anew
+    /// The index with `edits`, as bytes; `written` as for [`index_file::edited`]. One that is damaged is kept aside, and made anew
     /// of the commit `head`.
-    fn edited_index(
+    pub(super) fn edited_index(
         &self,
         head: Option<Id>,
+        written: Range<u32>,
         edits: &BTreeMap<Vec<u8>, Edit>,
     ) -> Result<Vec<u8>, GitError> {
         let failed = |error: std::io::Error| GitError::new(TELL, error.to_string());
@@ -211,9 +135,9 @@ impl Repository {
             Err(error) => return Err(failed(error)),
         };
         let edited = match (is_missing, head) {
-            (true, None) => index_file::edited(&index_file::empty(), edits),
+            (true, None) => index_file::edited(&index_file::empty(), &written, edits),
             (true, Some(_)) => Err(Unsupported::Damaged),
-            (false, _) => index_file::edited(&bytes, edits),
+            (false, _) => index_file::edited(&bytes, &written, edits),
         };
         let again = match edited {
             Ok(bytes) => return Ok(bytes),
@@ -234,7 +158,8 @@ impl Repository {
                 self.index_by_library(None, head)?
             }
         };
-        index_file::edited(&again, edits).map_err(|_| GitError::new(TELL, "it is not understood"))
+        index_file::edited(&again, &written, edits)
+            .map_err(|_| GitError::new(TELL, "it is not understood"))
     }
 
     /// An index of the simplest version: as `bytes` say, or with the files of `head`.
@@ -260,50 +185,15 @@ impl Repository {
     }
 }
 
-const TELL: &str = "bring git's index up to date";
+pub(super) const TELL: &str = "bring git's index up to date";
 const REGULAR: u32 = 0o100_644;
-/// Begins the name of a file beside the index that holds its next version, and ends with the commit
-/// that it is told of.
-const PREPARED: &str = "memdir-index-";
-
-/// What tells a version of the index from the next: its size, time and inode.
-fn stamp_of(path: &Path) -> Option<(u64, i64, u64)> {
-    let data = std::fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    let inode = std::os::unix::fs::MetadataExt::ino(&data);
-    #[cfg(not(unix))]
-    let inode = 0;
-    Some((data.len(), modified(path).ok()?, inode))
-}
-
-fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = std::fs::File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-/// Locks the index as git does, with a lock that holds what was prepared; false if somebody else
-/// has it locked.
-fn take_lock(prepared: &Path, lock: &Path) -> std::io::Result<bool> {
-    match std::fs::hard_link(prepared, lock) {
-        Ok(()) => return Ok(true),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(false),
-        Err(_) => {} // Not every file system has links.
-    }
-    let mut file = match std::fs::File::create_new(lock) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(false),
-        other => other?,
-    };
-    file.write_all(&std::fs::read(prepared)?)?;
-    file.sync_all()?;
-    Ok(true)
-}
 
 fn nanos(time: IndexTime) -> i64 {
     i64::from(time.seconds()) * 1_000_000_000 + i64::from(time.nanoseconds())
 }
 
-fn modified(path: &Path) -> std::io::Result<i64> {
+/// In nanoseconds since 1970.
+pub(super) fn modified(path: &Path) -> std::io::Result<i64> {
     let modified = std::fs::metadata(path)?.modified()?;
     let since = modified
         .duration_since(std::time::UNIX_EPOCH)

@@ -60,6 +60,7 @@ impl Engine {
         let seen = match reader.read(name, u64::MAX) {
             Ok(version) => Some(version),
             Err(FilesError::Missing { .. }) => None,
+            Err(FilesError::NotRegular { .. }) => return Ok(false),
             Err(error) => return Err(error.into()),
         };
         let found = seen.as_ref().map(|version| Id::of_text(&version.bytes));

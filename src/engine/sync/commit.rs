@@ -80,9 +80,13 @@ impl Engine {
         let mut done = self.commit_locked(&pending, &git.user, None);
         if let Err(EngineError::Git(error)) = &done
             && !error.is_busy
-            && self.repair_repository()?
         {
-            done = self.commit_locked(&Pending::Everything, &git.user, None);
+            // Where nothing is wrong, somebody's git was packing the same moment.
+            let pending = match self.repair_repository()? {
+                true => &Pending::Everything,
+                false => &pending,
+            };
+            done = self.commit_locked(pending, &git.user, None);
         }
         if !matches!(done, Ok(Committed::Nothing | Committed::Done { .. })) {
             self.pending().add_all(pending);
@@ -156,6 +160,10 @@ impl Engine {
             return Ok(Committed::Paused(
                 "the history is damaged, and is to be had from the remote first".to_owned(),
             ));
+        }
+        // Their commit would fail, and they would not know why.
+        if repository.owner() == Owner::Asked && repository.is_git_committing() {
+            return Ok(Committed::Busy);
         }
         match self.begin_git_work(&repository)? {
             Some(_at_work) => {

@@ -237,6 +237,9 @@ impl Engine {
         if let Some(obstacle) = repository.obstacle() {
             return Ok(Pulled::Paused(obstacle.to_string()));
         }
+        if repository.owner() == Owner::Asked && repository.is_git_committing() {
+            return Ok(Pulled::Again);
+        }
         let Some(_at_work) = self.begin_git_work(repository)? else {
             return Ok(Pulled::Again);
         };

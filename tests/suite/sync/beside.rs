@@ -73,29 +73,156 @@ fn a_commit_with_git_keeps_what_a_server_pulled_a_moment_ago() {
     assert_eq!(committed(&Git::of(one)).len(), 2);
 }
 
-#[test]
-fn two_stores_of_one_repository_are_both_told_of() {
-    let home = Home::new();
-    let git = Git::at(&home, home.root());
+/// Git in a project with a file `code`, to the repository of which the stores `names` belong.
+fn project<'a>(home: &'a Home, names: &[&str]) -> Git<'a> {
+    let git = Git::at(home, home.root());
     git.says(&["init", "-q", "-b", "trunk"]);
-    git.says(&["commit", "-q", "--allow-empty", "-m", "Theirs"]);
+    home.write("code", "aaa\n");
+    git.says(&["add", "code"]);
+    git.says(&["commit", "-q", "-m", "Theirs"]);
     git.says(&["init", "-q", "--bare", "-b", "trunk", "remote.git"]);
     let remote = home.root().join("remote.git");
     git.says(&["remote", "add", "origin", remote.to_str().unwrap()]);
     git.says(&["push", "-q", "origin", "trunk"]);
-    for store in ["one", "two"] {
-        fs::create_dir(home.root().join(store)).unwrap();
-        let run = |arguments: &[&str]| {
-            let mut command = home.bare();
-            command.args(["--store", store]).args(arguments);
-            crate::program::run(&mut command).done()
-        };
-        run(&["init", store]);
-        run(&["sync", "--setup", "--allow-local"]);
-        run(&["remember", "In one of them."]);
+    for name in names {
+        fs::create_dir(home.root().join(name)).unwrap();
+        in_store(home, name, &["init", name]);
+        in_store(home, name, &["sync", "--setup", "--allow-local"]);
+    }
+    git
+}
+
+fn in_store(home: &Home, name: &str, arguments: &[&str]) -> String {
+    let mut command = home.bare();
+    command.args(["--store", name]).args(arguments);
+    crate::program::run(&mut command).done()
+}
+
+#[test]
+fn two_stores_of_one_repository_are_both_told_of() {
+    let home = Home::new();
+    let git = project(&home, &["one", "two"]);
+    for name in ["one", "two"] {
+        in_store(&home, name, &["remember", "In one of them."]);
     }
     assert_eq!(git.says(&["diff", "--cached", "--name-status"]), "");
     assert_eq!(committed(&git).len(), 2);
+}
+
+#[test]
+fn two_stores_of_one_repository_may_be_written_at_the_same_time() {
+    let home = Home::new();
+    let git = project(&home, &["one", "two"]);
+    std::thread::scope(|scope| {
+        for name in ["one", "two"] {
+            let home = &home;
+            scope.spawn(move || {
+                for number in 0..12 {
+                    let text = format!("Number {number}.");
+                    let mut command = home.bare();
+                    command.args(["--store", name, "remember", &text]);
+                    assert_eq!(crate::program::run(&mut command).code, 0);
+                }
+            });
+        }
+    });
+    for name in ["one", "two"] {
+        in_store(&home, name, &["sync"]);
+    }
+    assert_eq!(git.says(&["diff", "--cached", "--name-status"]), "");
+    assert_eq!(committed(&git).len(), 24);
+    assert!(!home.root().join(".git/index.lock").exists());
+}
+
+#[test]
+fn what_its_owner_changed_in_the_same_second_is_still_seen() {
+    let home = Home::new();
+    let git = project(&home, &["notes"]);
+    // Until the commit and the change fall into one second.
+    for number in 0..20 {
+        home.write("code", format!("a{number:02}\n"));
+        git.says(&["commit", "-q", "-a", "-m", "Mine"]);
+        home.write("code", format!("b{number:02}\n"));
+        std::thread::sleep(Duration::from_millis(1_100) / 10 * (number % 3));
+        in_store(&home, "notes", &["remember", "Noted."]);
+        assert_eq!(git.says(&["diff", "--name-only"]), "code\n", "{number}");
+    }
+}
+
+#[test]
+fn what_is_only_meant_to_be_added_becomes_what_was_committed() {
+    let home = Home::new();
+    let git = project(&home, &["notes"]);
+    fs::create_dir_all(home.root().join("notes/files")).unwrap();
+    home.write("notes/files/todo.md", "By hand.\n");
+    git.says(&["add", "-N", "notes"]);
+    in_store(&home, "notes", &["sync"]);
+    assert_eq!(git.says(&["diff", "--cached", "--name-status"]), "");
+    home.write("code", "changed\n");
+    git.says(&["commit", "-q", "-m", "Mine", "code"]);
+    assert_eq!(committed(&git), ["notes/files/todo.md"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn somebodys_repository_keeps_the_modes_that_git_gives_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let git = project(&home, &["notes"]);
+    let mode = |name: &str| {
+        fs::metadata(home.root().join(name))
+            .unwrap()
+            .permissions()
+            .mode()
+    };
+    let plain = mode("code");
+    in_store(&home, "notes", &["remember", "Noted."]);
+    for name in ["config", "index", "refs/heads/trunk"] {
+        assert_eq!(mode(&format!(".git/{name}")), plain, "{name}");
+    }
+    let head = git.says(&["rev-parse", "HEAD"]);
+    let folder = format!(".git/objects/{}", &head[..2]);
+    assert_eq!(mode(&folder), mode(".git/objects"));
+    // What is the store's is its user's alone.
+    let kept = fs::read_dir(home.root().join("notes/files")).unwrap();
+    for file in kept.map(|file| file.unwrap().path()) {
+        assert_eq!(
+            fs::metadata(file).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_commit_with_git_that_waits_for_its_hook_succeeds() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let git = project(&home, &["notes"]);
+    let hook = home.write(
+        ".git/hooks/pre-commit",
+        "#!/bin/sh\ntouch .git/hooked; while [ ! -e .git/go ]; do sleep 0.02; done\n",
+    );
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o700)).unwrap();
+    home.write("code", "changed\n");
+    let mut command = Command::new("git");
+    home.surround(&mut command);
+    let mut committing = command
+        .current_dir(home.root())
+        .args(["-c", "user.name=Test", "-c", "user.email=test@example.org"])
+        .args(["commit", "-q", "-a", "-m", "Mine"])
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    until("the hook runs", || home.root().join(".git/hooked").exists());
+    in_store(&home, "notes", &["remember", "Meanwhile."]);
+    assert_eq!(committed(&git).len(), 0);
+    fs::write(home.root().join(".git/go"), "").unwrap();
+    assert!(committing.wait().unwrap().success());
+    in_store(&home, "notes", &["remember", "Afterwards."]);
+    in_store(&home, "notes", &["sync", "--status"]);
+    assert!(!committed(&git).is_empty());
+    assert_eq!(git.says(&["status", "--porcelain", "code"]), "");
 }
 
 #[test]

@@ -1,0 +1,187 @@
+//! Moves the branch and git's index together.
+//!
+//! Promises: whoever uses git in the next moment finds both as they belong together; what somebody
+//! staged stays; a process that is killed in between has prepared what the next one ends.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::fs::TryLockError;
+use std::io::ErrorKind;
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use super::GitError;
+use super::Id;
+use super::Repository;
+use super::Staged;
+use super::index_file::Edit;
+use super::staging::TELL;
+use super::staging::modified;
+
+/// Begins the name of a file beside the index that holds its next version, and ends with the commit
+/// that it is told of.
+const PREPARED: &str = "memdir-index-";
+/// Held for that, by one process at a time, whatever store of the repository it is about.
+const TURN: &str = "memdir-moving";
+/// It is held for milliseconds: tried so often, with a pause, before somebody else's is waited for
+/// in another way. No event tells when it is free.
+const TRIES: usize = 100;
+const PAUSE: Duration = Duration::from_millis(10);
+
+impl Repository {
+    /// Moves the checked out branch from `from` to `to`, and tells the index of what differs, as one
+    /// step: somebody who commits with git in the next moment commits what is there and not what
+    /// was there before. `Ok(false)` if the branch is elsewhere by now, or git is at work.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the index is of a kind that is not understood, or if something cannot be written.
+    pub fn move_branch(
+        &self,
+        from: Option<Id>,
+        to: Id,
+        why: &str,
+        told: &BTreeMap<String, Staged>,
+    ) -> Result<bool, GitError> {
+        let Some(_turn) = self.take_turn().map_err(failed)? else {
+            return Ok(false);
+        };
+        let branch = format!("refs/heads/{}", self.branch());
+        let index = self.inner.path().join("index");
+        let seen = stamp_of(&index);
+        let prepared = self.inner.path().join(format!("{PREPARED}{to}"));
+        let mut file = File::create(&prepared).map_err(failed)?;
+        let began = file.metadata().and_then(|data| data.modified());
+        let began = began.map_err(failed)?;
+        let now = seconds(modified(&prepared).map_err(failed)?);
+        let edits: BTreeMap<Vec<u8>, Edit> = told
+            .iter()
+            .map(|(path, told)| {
+                let path = format!("{}{path}", self.prefix);
+                let edit = self.edit(&path, told, to);
+                (path.into_bytes(), edit)
+            })
+            .collect();
+        let written = seen.map_or(0, |(_, modified, _)| seconds(modified));
+        let new = self.edited_index(from, written..now, &edits)?;
+        // Files were looked at from then on: one that was modified since counts as uncertain.
+        let done = file
+            .write_all(&new)
+            .and_then(|()| file.set_modified(began))
+            .and_then(|()| file.sync_all());
+        done.map_err(failed)?;
+        drop(file);
+        // As whoever made it wants it to be seen.
+        if let Ok(data) = std::fs::metadata(&index) {
+            let _ = std::fs::set_permissions(&prepared, data.permissions());
+        }
+        let lock = self.inner.path().join("index.lock");
+        if !take_lock(&prepared, &lock).map_err(failed)? {
+            let _ = std::fs::remove_file(&prepared); // It is found and removed later.
+            return Ok(false);
+        }
+        // Somebody's git may have written it since it was read.
+        let moved = match stamp_of(&index) == seen {
+            true => self.advance(&branch, from, to, why),
+            false => Ok(false),
+        };
+        match moved {
+            Ok(true) => std::fs::rename(&lock, &index).map_err(failed)?,
+            _ => std::fs::remove_file(&lock).map_err(failed)?,
+        }
+        let _ = std::fs::remove_file(&prepared); // It is found and removed later.
+        moved
+    }
+
+    /// Ends what a process began that was killed while it moved the branch.
+    ///
+    /// # Errors
+    ///
+    /// Fails if something cannot be read or written.
+    pub fn end_moving(&self) -> Result<(), GitError> {
+        let folder = self.inner.path();
+        let mut prepared = Vec::new();
+        for file in std::fs::read_dir(folder).map_err(failed)?.flatten() {
+            let name = file.file_name();
+            if let Some(to) = name.to_str().and_then(|name| name.strip_prefix(PREPARED)) {
+                prepared.push((file.path(), Id::parse(to)));
+            }
+        }
+        if prepared.is_empty() {
+            return Ok(());
+        }
+        // Whoever has it is alive, and ends it.
+        let Some(_turn) = self.take_turn().map_err(failed)? else {
+            return Ok(());
+        };
+        for (path, to) in prepared {
+            let Ok(text) = std::fs::read(&path) else {
+                continue; // It was ended meanwhile.
+            };
+            let lock = folder.join("index.lock");
+            // A lock that holds what was prepared was made of it.
+            let is_ours = std::fs::read(&lock).is_ok_and(|lock| lock == text);
+            let branch = self.reference(&format!("refs/heads/{}", self.branch()));
+            let is_moved = branch.is_ok_and(|tip| tip.is_some() && tip == to);
+            match (is_ours, is_moved) {
+                (true, true) => std::fs::rename(&lock, folder.join("index")).map_err(failed)?,
+                (true, false) => std::fs::remove_file(&lock).map_err(failed)?,
+                (false, _) => {}
+            }
+            std::fs::remove_file(&path).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// The right to move the branch, while the file is open; `None` if somebody keeps it.
+    fn take_turn(&self) -> std::io::Result<Option<File>> {
+        let file = File::create(self.inner.commondir().join(TURN))?;
+        for _ in 0..TRIES {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(file)),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn failed(error: std::io::Error) -> GitError {
+    GitError::new(TELL, error.to_string())
+}
+
+fn seconds(nanos: i64) -> u32 {
+    u32::try_from(nanos.div_euclid(1_000_000_000)).unwrap_or(0)
+}
+
+/// What tells a version of the index from the next: its size, time and inode.
+fn stamp_of(path: &Path) -> Option<(u64, i64, u64)> {
+    let data = std::fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let inode = std::os::unix::fs::MetadataExt::ino(&data);
+    #[cfg(not(unix))]
+    let inode = 0;
+    Some((data.len(), modified(path).ok()?, inode))
+}
+
+/// Locks the index as git does, with a lock that holds what was prepared; false if somebody else
+/// has it locked.
+fn take_lock(prepared: &Path, lock: &Path) -> std::io::Result<bool> {
+    match std::fs::hard_link(prepared, lock) {
+        Ok(()) => return Ok(true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(false),
+        Err(_) => {} // Not every file system has links.
+    }
+    let text = std::fs::read(prepared)?;
+    let mut file = match File::create_new(lock) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(false),
+        other => other?,
+    };
+    let written = file.write_all(&text).and_then(|()| file.sync_all());
+    if written.is_err() {
+        let _ = std::fs::remove_file(lock); // Else it would look like somebody else's.
+    }
+    written.map(|()| true)
+}
