@@ -126,7 +126,7 @@ class Server:
             self.process.wait()
         # What nobody asked for; a process that it left may hold the pipe open.
         pipe = self.process.stdout
-        while select.select([pipe], [], [], 0)[0] and (read := os.read(pipe.fileno(), 1 << 16)):
+        while not pipe.closed and select.select([pipe], [], [], 0)[0] and (read := os.read(pipe.fileno(), 1 << 16)):
             self.recorded(read)
         self.process.stdout.close()
         self.errors.close()
