@@ -154,7 +154,7 @@ impl Engine {
 
     /// Where the index differs from the files, in sentences.
     fn index_faults(&self, old: &dyn Snapshot, live: &Seen) -> Result<Vec<String>, EngineError> {
-        let mut doubtful: HashSet<String> = live
+        let mut doubtful: BTreeSet<String> = live
             .hashes
             .iter()
             .filter(|(name, hash)| old.indexed(name).is_none_or(|known| known.hash != **hash))
@@ -169,33 +169,35 @@ impl Engine {
             if doubtful.is_empty() {
                 return Ok(Vec::new());
             }
+            let seen: Vec<OnDisk> = doubtful.iter().map(|name| self.on_disk(name)).collect();
             let snapshot = self.mending(|| self.swept_snapshot())?;
-            let mut found: Vec<(String, String)> = doubtful
-                .drain()
-                .filter_map(|name| Some((self.index_fault(snapshot.as_ref(), &name)?, name)))
+            let mut again = BTreeSet::new();
+            faults.clear();
+            for (name, seen) in doubtful.into_iter().zip(seen) {
+                let Some(fault) = index_fault(snapshot.as_ref(), &name, seen) else {
+                    continue;
+                };
                 // The last good text of a file in flux is searched for a moment more.
-                .filter(|(_, name)| !self.freshness().holds_one_of(std::slice::from_ref(name)))
-                .collect();
-            found.sort();
-            (faults, doubtful) = found.into_iter().unzip();
+                if self.freshness().holds_one_of(std::slice::from_ref(&name)) {
+                    continue;
+                }
+                // What changed while the index was brought up to date says nothing of it.
+                if self.on_disk(&name) == seen {
+                    faults.push(fault);
+                }
+                again.insert(name);
+            }
+            doubtful = again;
         }
         Ok(faults)
     }
 
-    fn index_fault(&self, snapshot: &dyn Snapshot, name: &str) -> Option<String> {
-        let version = self
-            .store
-            .reader(Place::Files)
-            .read(name, MAX_INDEXED_BYTES as u64);
-        match (version, snapshot.indexed(name)) {
-            (Ok(version), Some(indexed)) if version.hash == indexed.hash => None,
-            (Ok(_), Some(_)) => Some(format!("{name} is indexed with another text")),
-            (Ok(_), None) => Some(format!("{name} is not indexed")),
-            (Err(FilesError::Missing { .. }), Some(_)) => {
-                Some(format!("{name} is indexed and does not exist"))
-            }
-            (Err(_), Some(_)) => Some(format!("{name} is indexed and cannot be read")),
-            (Err(_), None) => None,
+    fn on_disk(&self, name: &str) -> OnDisk {
+        let reader = self.store.reader(Place::Files);
+        match reader.read(name, MAX_INDEXED_BYTES as u64) {
+            Ok(version) => OnDisk::Text(version.hash),
+            Err(FilesError::Missing { .. }) => OnDisk::Missing,
+            Err(_) => OnDisk::Unreadable,
         }
     }
 
@@ -212,6 +214,28 @@ impl Engine {
             })
             .collect())
     }
+}
+
+/// What lies under a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnDisk {
+    /// A text, by its hash.
+    Text(u128),
+    Missing,
+    Unreadable,
+}
+
+/// How the index differs from what lies under `name`, in a sentence.
+fn index_fault(snapshot: &dyn Snapshot, name: &str, seen: OnDisk) -> Option<String> {
+    let difference = match (seen, snapshot.indexed(name)) {
+        (OnDisk::Text(hash), Some(indexed)) if hash == indexed.hash => return None,
+        (OnDisk::Text(_), Some(_)) => "is indexed with another text",
+        (OnDisk::Text(_), None) => "is not indexed",
+        (OnDisk::Missing, Some(_)) => "is indexed and does not exist",
+        (OnDisk::Unreadable, Some(_)) => "is indexed and cannot be read",
+        (OnDisk::Missing | OnDisk::Unreadable, None) => return None,
+    };
+    Some(format!("{name} {difference}"))
 }
 
 /// What reading all files of one folder showed.
