@@ -94,34 +94,35 @@ fn running() -> MutexGuard<'static, Vec<Pid>> {
 /// ends itself: they would wait for a silent remote for minutes.
 pub fn end_children() {
     #[cfg(unix)]
-    {
-        use rustix::process::Signal;
-        let running = running();
-        for pid in running.iter() {
-            let _ = rustix::process::kill_process_group(*pid, Signal::TERM);
+    end_groups(&running(), GRACE);
+}
+
+/// Ends groups whose leaders are not reaped, those first asked kindly that can be.
+#[cfg(unix)]
+fn end_groups(leaders: &[Pid], grace: Duration) {
+    use rustix::process::Signal;
+    let signal = |signal: Signal| {
+        for pid in leaders {
+            let _ = rustix::process::kill_process_group(*pid, signal);
         }
-        let begun = Instant::now();
-        let is_alive = |pid: &Pid| !has_ended(Some(*pid));
-        while running.iter().any(is_alive) && begun.elapsed() < GRACE {
-            thread::sleep(Duration::from_millis(5));
-        }
-        // None of them is reaped yet, so the numbers still stand for these groups.
-        for pid in running.iter() {
-            let _ = rustix::process::kill_process_group(*pid, Signal::KILL);
-        }
+    };
+    signal(Signal::TERM);
+    let begun = Instant::now();
+    // No one event tells when several have ended.
+    while !leaders.iter().all(|pid| has_ended(*pid)) && begun.elapsed() < grace {
+        thread::sleep(Duration::from_millis(5));
     }
+    // None of them is reaped yet, so the numbers still stand for these groups.
+    signal(Signal::KILL);
 }
 
 /// Whether the leader of a group has ended, without reaping it.
 #[cfg(unix)]
-fn has_ended(pid: Option<Pid>) -> bool {
+fn has_ended(pid: Pid) -> bool {
     use rustix::process::WaitId;
     use rustix::process::WaitIdOptions;
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    match pid {
-        Some(pid) => !matches!(rustix::process::waitid(WaitId::Pid(pid), options), Ok(None)),
-        None => true,
-    }
+    !matches!(rustix::process::waitid(WaitId::Pid(pid), options), Ok(None))
 }
 
 /// A child and whatever it starts. Ends with the value.
@@ -193,15 +194,7 @@ impl Group {
             return;
         }
         #[cfg(unix)]
-        {
-            self.signal(rustix::process::Signal::TERM);
-            let begun = Instant::now();
-            while !has_ended(self.pid()) && begun.elapsed() < grace {
-                thread::sleep(Duration::from_millis(5));
-            }
-            // The leader is not reaped yet, so the number still stands for this group.
-            self.signal(rustix::process::Signal::KILL);
-        }
+        end_groups(self.pid().as_slice(), grace);
         #[cfg(not(unix))]
         let _ = (self.child.kill(), grace);
         let mut running = running();
@@ -219,13 +212,6 @@ impl Group {
     fn pid(&self) -> Option<Pid> {
         let id = i32::try_from(self.child.id()).ok()?;
         Pid::from_raw(id)
-    }
-
-    #[cfg(unix)]
-    fn signal(&self, signal: rustix::process::Signal) {
-        if let Some(pid) = self.pid() {
-            let _ = rustix::process::kill_process_group(pid, signal);
-        }
     }
 }
 

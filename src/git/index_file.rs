@@ -36,6 +36,23 @@ pub(super) struct Entry {
     pub size: u32,
 }
 
+impl Entry {
+    /// Of a file that git has to look at.
+    pub fn unstamped(id: Oid, mode: u32) -> Entry {
+        Entry {
+            id,
+            mode,
+            changed: (0, 0),
+            modified: (0, 0),
+            device: 0,
+            inode: 0,
+            user: 0,
+            group: 0,
+            size: 0,
+        }
+    }
+}
+
 /// Why an index cannot be edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unsupported {

@@ -65,6 +65,7 @@ pub use paths::STORE_PARTS;
 pub use paths::Untaken;
 pub use project::project_name;
 pub use redact::without_credentials;
+pub use repair::RESUME;
 pub use repair::Repaired;
 pub use repository::Obstacle;
 pub use repository::Owner;

@@ -47,14 +47,27 @@ impl Repository {
         let Some(_turn) = self.take_turn().map_err(failed)? else {
             return Ok(false);
         };
+        let prepared = self.inner.path().join(format!("{PREPARED}{to}"));
+        let moved = self.move_prepared(&prepared, (from, to), why, told);
+        let _ = std::fs::remove_file(&prepared); // It is found and removed later.
+        moved
+    }
+
+    /// Moves the branch by way of the file `prepared`, which may stay.
+    fn move_prepared(
+        &self,
+        prepared: &Path,
+        (from, to): (Option<Id>, Id),
+        why: &str,
+        told: &BTreeMap<String, Staged>,
+    ) -> Result<bool, GitError> {
         let branch = format!("refs/heads/{}", self.branch());
         let index = self.inner.path().join("index");
         let seen = stamp_of(&index);
-        let prepared = self.inner.path().join(format!("{PREPARED}{to}"));
-        let mut file = File::create(&prepared).map_err(failed)?;
+        let mut file = File::create(prepared).map_err(failed)?;
         let began = file.metadata().and_then(|data| data.modified());
         let began = began.map_err(failed)?;
-        let now = seconds(modified(&prepared).map_err(failed)?);
+        let now = seconds(modified(prepared).map_err(failed)?);
         let edits: BTreeMap<Vec<u8>, Edit> = told
             .iter()
             .map(|(path, told)| {
@@ -74,11 +87,10 @@ impl Repository {
         drop(file);
         // As whoever made it wants it to be seen.
         if let Ok(data) = std::fs::metadata(&index) {
-            let _ = std::fs::set_permissions(&prepared, data.permissions());
+            let _ = std::fs::set_permissions(prepared, data.permissions());
         }
         let lock = self.inner.path().join("index.lock");
-        if !take_lock(&prepared, &lock).map_err(failed)? {
-            let _ = std::fs::remove_file(&prepared); // It is found and removed later.
+        if !take_lock(prepared, &lock).map_err(failed)? {
             return Ok(false);
         }
         // Somebody's git may have written it since it was read.
@@ -90,7 +102,6 @@ impl Repository {
             Ok(true) => std::fs::rename(&lock, &index).map_err(failed)?,
             _ => std::fs::remove_file(&lock).map_err(failed)?,
         }
-        let _ = std::fs::remove_file(&prepared); // It is found and removed later.
         moved
     }
 
@@ -120,8 +131,9 @@ impl Repository {
                 continue; // It was ended meanwhile.
             };
             let lock = folder.join("index.lock");
-            // A lock that holds what was prepared was made of it.
-            let is_ours = std::fs::read(&lock).is_ok_and(|lock| lock == text);
+            // A lock that holds what was prepared was made of it. One that was killed earlier had
+            // taken none, and a git that has just begun holds an empty one.
+            let is_ours = !text.is_empty() && std::fs::read(&lock).is_ok_and(|lock| lock == text);
             let branch = self.reference(&format!("refs/heads/{}", self.branch()));
             let is_moved = branch.is_ok_and(|tip| tip.is_some() && tip == to);
             match (is_ours, is_moved) {

@@ -28,6 +28,10 @@ pub enum Repaired {
     Lost,
 }
 
+/// Under this key a repository that was begun anew notes which of the remote's commits it has to go
+/// on from.
+pub const RESUME: &str = "resume";
+
 /// What is kept of the settings of a repository that is set aside.
 const KEPT_SETTINGS: [&str; 3] = ["user.name", "user.email", "user.signingkey"];
 
@@ -104,7 +108,7 @@ impl Repository {
     }
 
     /// Moves the repository to the folder `to`, and makes a new one in its place, with the same
-    /// branch and remote. It remembers, as `resume`, which of the remote's commits it had.
+    /// branch and remote. It remembers, as [`RESUME`], which of the remote's commits it had.
     ///
     /// # Errors
     ///
@@ -139,7 +143,7 @@ impl Repository {
                 new.set(key, &value)?;
             }
             if let Some(resume) = resume {
-                new.set("resume", &resume.to_string())?;
+                new.set(RESUME, &resume.to_string())?;
             }
         }
         Ok(new)

@@ -203,17 +203,7 @@ pub(super) fn modified(path: &Path) -> std::io::Result<i64> {
 
 /// What the index says of a file. Without a stamp that fits, git reads the file when it needs to.
 fn entry(id: Id, mode: u32, file: &Path, stamped: Option<&Stamped>) -> Entry {
-    let mut entry = Entry {
-        id: id.0,
-        mode,
-        changed: (0, 0),
-        modified: (0, 0),
-        device: 0,
-        inode: 0,
-        user: 0,
-        group: 0,
-        size: 0,
-    };
+    let mut entry = Entry::unstamped(id.0, mode);
     #[cfg(unix)]
     if let (Some(stamped), Ok(data)) = (stamped, std::fs::symlink_metadata(file)) {
         use std::os::unix::fs::MetadataExt;

@@ -9,11 +9,9 @@ use crate::git::Id;
 use crate::git::Network;
 use crate::git::NetworkSettings;
 use crate::git::Owner;
+use crate::git::RESUME;
 use crate::git::Repaired;
 use crate::git::Repository;
-
-/// The repository's note of the commit of the remote that it has to go on from.
-pub(super) const RESUME: &str = "resume";
 
 impl Engine {
     /// Repairs the repository if it is damaged and the store's own; whether anything was done. The
