@@ -24,7 +24,7 @@ import tempfile
 import time
 
 from mcp_server import Server
-from speed import child_cpu, make_notes, spread
+from speed import child_cpu, make_notes, print_table, spread
 
 # A server tells git's index, and packs, after this many seconds without a commit.
 IDLE = 10
@@ -168,9 +168,7 @@ def main():
             made, repository, files = many_commits(program, store, env, arguments.commits)
             rows.append((f"`.git` after {made} commits by commands, of the memories' size",
                          f"{repository / 1e6:.1f} MB, {repository / files:.2f}", "3"))
-    width = max(len(row[0]) for row in rows)
-    for label, value, bar in rows:
-        print(f"{label:<{width}}  {value:>18}  {'(bar ' + bar + ')' if bar else ''}".rstrip())
+    print_table(rows)
     return 0
 
 

@@ -95,6 +95,13 @@ def spread(values):
     return statistics.median(ordered), ordered[int(0.99 * (len(ordered) - 1))]
 
 
+def print_table(rows):
+    """Prints rows of a label, a value, and the bar that it is to stay below, if there is one."""
+    width = max(len(row[0]) for row in rows)
+    for label, value, bar in rows:
+        print(f"{label:<{width}}  {value:>18}  {'(bar ' + bar + ')' if bar else ''}".rstrip())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--memdir", default="target/release/memdir")
@@ -166,9 +173,7 @@ def main():
         rows.append(("seen by the next `think` of the same process", f"{seen} of 20", "20 of 20"))
         rows.append(("seen by another process's next command", f"{seen_elsewhere} of 20", "20 of 20"))
         server.close()
-    width = max(len(row[0]) for row in rows)
-    for label, value, bar in rows:
-        print(f"{label:<{width}}  {value:>18}  {'(bar ' + bar + ')' if bar else ''}".rstrip())
+    print_table(rows)
     return 0
 
 
