@@ -16,8 +16,6 @@ use crate::files::Place;
 use crate::format;
 use crate::format::Merged;
 use crate::format::Side;
-use crate::index::Ask;
-use crate::index::Request;
 use crate::model::Change;
 use crate::model::Filter;
 use crate::model::Link;
@@ -100,33 +98,26 @@ impl Engine {
             visibility: Visibility::Everything,
             ..Filter::default()
         };
-        let request = Request {
-            ask: Ask::Everything,
-            filter: &filter,
-            now: self.clock.now(),
-            limit: usize::MAX / 2,
-            offset: 0,
-        };
         let snapshot = self.snapshot()?;
-        let hits = snapshot.search(&request, &|_| None)?.hits;
+        let hits = self.names_of(snapshot.as_ref(), &filter)?;
         if hits.is_empty() {
             return Ok(Vec::new());
         }
         let names = Names::of(snapshot.files().map(|(name, _)| name));
         let mut read = HashMap::new();
         let mut pairs: Vec<[String; 2]> = Vec::new();
-        for hit in hits {
-            let Some(contender) = self.contender(&hit.name)? else {
+        for name in hits {
+            let Some(contender) = self.contender(&name)? else {
                 continue; // Gone since it was found.
             };
             for link in conflict_links(&contender.memory) {
-                if let Some(other) = names.called(&link.to).filter(|other| *other != hit.name) {
-                    let mut pair = [hit.name.clone(), other.to_owned()];
+                if let Some(other) = names.called(&link.to).filter(|other| *other != name) {
+                    let mut pair = [name.clone(), other.to_owned()];
                     pair.sort_unstable();
                     pairs.push(pair);
                 }
             }
-            read.insert(hit.name, contender);
+            read.insert(name, contender);
         }
         pairs.sort_unstable();
         pairs.dedup();
@@ -275,12 +266,8 @@ impl Engine {
                     aside,
                     aside_stem,
                 } => {
-                    let aside_name = format!("{aside_stem}.md");
-                    match self.store.add(Place::Files, &aside_name, &aside) {
-                        Err(FilesError::Taken { .. }) => {} // By a run that was killed.
-                        other => other?,
-                    }
-                    self.changed_with("resolve", &aside_name);
+                    self.leave_word("resolve", &format!("{aside_stem}.md"));
+                    self.put_aside(Place::Files, &aside_stem, &aside)?;
                     (kept, Some(aside_stem))
                 }
             };
@@ -289,6 +276,22 @@ impl Engine {
             }
         }
         Err(changes_too_fast(id))
+    }
+
+    /// Writes the text that contradicts another one as a memory of its own.
+    pub(super) fn put_aside(
+        &self,
+        place: Place,
+        stem: &Stem,
+        text: &[u8],
+    ) -> Result<(), EngineError> {
+        let name = format!("{stem}.md");
+        match self.store.add(place, &name, text) {
+            Err(FilesError::Taken { .. }) => {} // By a run that was killed.
+            other => other?,
+        }
+        self.changed_by_us(&name);
+        Ok(())
     }
 
     /// Takes the links of a conflict from the memory `stem` to `other`.

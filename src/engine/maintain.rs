@@ -17,8 +17,6 @@ use crate::files::Version;
 use crate::format::FileNameKind;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::format::classify;
-use crate::index::Ask;
-use crate::index::Request;
 use crate::index::Snapshot;
 use crate::model::Filter;
 use crate::model::Layout;
@@ -162,15 +160,7 @@ impl Engine {
             visibility: Visibility::Everything,
             ..Filter::default()
         };
-        let request = Request {
-            ask: Ask::Everything,
-            filter: &filter,
-            now: self.clock.now(),
-            limit: usize::MAX / 2,
-            offset: 0,
-        };
-        let hits = snapshot.search(&request, &|_| None)?.hits;
-        Ok(hits.into_iter().map(|hit| hit.name).collect())
+        self.names_of(snapshot, &filter)
     }
 
     fn skipped_findings(&self) -> Vec<Finding> {

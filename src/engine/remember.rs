@@ -10,8 +10,6 @@ use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::format;
-use crate::index::Ask;
-use crate::index::Request;
 use crate::model::Filter;
 use crate::model::Handle;
 use crate::model::MetaValue;
@@ -163,14 +161,7 @@ impl Engine {
             visibility: Visibility::Everything,
             ..Filter::default()
         };
-        let request = Request {
-            ask: Ask::Everything,
-            filter: &filter,
-            now: self.clock.now(),
-            limit: usize::MAX / 2,
-            offset: 0,
-        };
-        let found = self.mending(|| Ok(self.snapshot()?.search(&request, &|_| None)?))?;
+        let found = self.mending(|| self.names_of(self.snapshot()?.as_ref(), &filter))?;
         // The index folds case and cuts long values; what is written decides.
         let is_it = |name: &str| {
             let version = self.store.reader(Place::Files).read(name, u64::MAX);
@@ -180,7 +171,7 @@ impl Engine {
                 memory.user == user && memory.metadata.iter().any(|(k, v)| k == KEY && *v == value)
             })
         };
-        let mut names = found.hits.into_iter().map(|hit| hit.name);
+        let mut names = found.into_iter();
         Ok(names.find(|name| is_it(name)).map(|name| stem_of(&name)))
     }
 }

@@ -15,6 +15,7 @@ use crate::index::Document;
 use crate::index::Indexed;
 use crate::index::Request;
 use crate::index::Scan;
+use crate::index::Snapshot;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::ranking::keyword::Keyword;
@@ -102,6 +103,24 @@ impl Answer {
 }
 
 impl Engine {
+    /// The files, below `files/`, of all memories of a snapshot that pass the filter, as they are
+    /// indexed.
+    pub(super) fn names_of(
+        &self,
+        snapshot: &dyn Snapshot,
+        filter: &Filter,
+    ) -> Result<Vec<String>, EngineError> {
+        let request = Request {
+            ask: Ask::Everything,
+            filter,
+            now: self.clock.now(),
+            limit: usize::MAX / 2,
+            offset: 0,
+        };
+        let hits = snapshot.search(&request, &|_| None)?.hits;
+        Ok(hits.into_iter().map(|hit| hit.name).collect())
+    }
+
     /// Searches; every hit exists and has the text it is returned with.
     ///
     /// # Errors

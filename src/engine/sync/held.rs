@@ -290,12 +290,7 @@ impl Engine {
                 aside,
                 aside_stem,
             } => {
-                let aside_name = format!("{aside_stem}.md");
-                match self.store.add(place, &aside_name, &aside) {
-                    Err(FilesError::Taken { .. }) => {} // By a run that was killed.
-                    other => other?,
-                }
-                self.changed_by_us(&aside_name);
+                self.put_aside(place, &aside_stem, &aside)?;
                 kept
             }
         };

@@ -125,6 +125,13 @@ impl Engine {
         let known = found
             .as_ref()
             .and_then(|repository| repository.remote("origin"));
+        if let (None, None, Some(theirs)) = (setup.address, &known, &found)
+            && theirs.owner() != Owner::Store
+        {
+            // Without a remote, this is about commits alone.
+            choose_branch(theirs, &checked_out(theirs, true)?, true)?;
+            return self.exchange(Accept::default(), stop);
+        }
         let address = address(setup, known.as_deref())?;
         let before = known.filter(|known| *known != address.for_git());
         let is_theirs = found

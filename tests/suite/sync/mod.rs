@@ -15,6 +15,7 @@ mod repository;
 mod resolving;
 mod secrets;
 mod settings;
+#[cfg(unix)]
 mod setup;
 mod undoing;
 

@@ -387,3 +387,27 @@ fn a_branch_that_was_renamed_is_no_damage() {
             .contains("One.")
     );
 }
+
+#[test]
+fn a_repository_without_a_remote_may_ask_for_commits() {
+    let home = Home::new();
+    let git = Git::at(&home, home.root());
+    git.says(&["init", "-q", "-b", "trunk"]);
+    git.says(&["commit", "-q", "--allow-empty", "-m", "Theirs"]);
+    home.remember(&["Before."]);
+    assert_eq!(git.subjects(), ["Theirs"]);
+    let said = home.run(&["sync", "--setup"]).done();
+    assert!(said.contains("there is no remote"), "{said}");
+    let id = home.remember(&["After."]);
+    assert!(git.subjects()[0].contains(&id), "{:?}", git.subjects());
+    assert_eq!(git.subjects().len(), 3);
+    // A store of its own needs no consent.
+    let own = Home::new();
+    own.remember(&["One."]);
+    let refused = own.run(&["sync", "--setup"]);
+    assert!(
+        refused.stderr.contains("name its address"),
+        "{}",
+        refused.stderr
+    );
+}
