@@ -10,6 +10,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod dialect;
+pub mod embed;
 pub mod engine;
 pub mod files;
 pub mod format;

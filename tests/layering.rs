@@ -17,6 +17,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("clock", &[]),
     ("words", &[]),
     ("secrets", &[]),
+    ("fetch", &[]),
+    ("embed", &["fetch"]),
     ("format", &["model"]),
     ("ranking", &["model", "words"]),
     ("files", &["model", "format"]),
@@ -27,8 +29,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "engine",
         &[
-            "model", "clock", "words", "secrets", "format", "ranking", "files", "index", "git",
-            "watch", "import",
+            "model", "clock", "words", "secrets", "embed", "format", "ranking", "files", "index",
+            "git", "watch", "import",
         ],
     ),
     ("dialect", &["model", "engine"]),
@@ -37,8 +39,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "model", "clock", "words", "secrets", "format", "ranking", "files", "git", "import",
-            "index", "engine", "dialect", "mcp", "config",
+            "model", "clock", "words", "secrets", "fetch", "embed", "format", "ranking", "files",
+            "git", "import", "index", "engine", "dialect", "mcp", "config",
         ],
     ),
 ];
@@ -51,7 +53,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("tempfile::", &["files", "git"]),
     ("tantivy::", &["index"]),
     ("git2::", &["git"]),
-    ("ureq::", &["git"]),
+    ("ureq::", &["git", "fetch"]),
+    ("ort::", &["embed"]),
+    ("ort_tract::", &["embed"]),
+    ("tokenizers::", &["embed"]),
     ("notify::", &["watch"]),
     ("rmcp::", &["mcp"]),
     ("tokio::", &["mcp"]),

@@ -1,0 +1,60 @@
+//! Texts to vectors: what a model makes of their meaning.
+//!
+//! Knows nothing of memories. Promises: the same text and model give the same vectors; equal ids
+//! mean equal models; nothing is loaded, and no other host is spoken to, before the first text is
+//! embedded; a model that cannot be used is an error that says what to do, never wrong vectors.
+//! What is kept of vectors, and what they are compared with, is left to others.
+
+mod local;
+mod onnx;
+
+pub use local::Local;
+pub use local::LocalSettings;
+
+/// Why a text could not be embedded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EmbedError {
+    /// The model cannot be used as it is; trying again does not help.
+    #[error("{0}")]
+    Unusable(String),
+    /// It may be better later: a host did not answer, memory was short.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// The vector of one text, or of one piece of it: of length 1, so that the scalar product of two
+/// is their cosine.
+pub type Vector = Vec<f32>;
+
+/// A model, from texts to vectors. Shared between threads.
+pub trait Embedder: Send + Sync {
+    /// Names the model and everything else that its vectors depend on: equal for equal vectors
+    /// only. Letters, digits, `-`, `_` and `.`, as for a folder's name.
+    fn id(&self) -> &str;
+
+    /// How many numbers a vector has.
+    fn dimensions(&self) -> usize;
+
+    /// The vector of what is asked. Of a text that is too long for the model, the beginning
+    /// counts.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the model cannot be loaded or asked.
+    fn query(&self, text: &str) -> Result<Vector, EmbedError>;
+
+    /// For each of `texts`, in their order, the vectors of its pieces: one for a text that the
+    /// model takes whole, none for a text without words.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the model cannot be loaded or asked; then none of them is embedded.
+    fn passages(&self, texts: &[&str]) -> Result<Vec<Vec<Vector>>, EmbedError>;
+
+    /// Lets go of what was loaded, if nothing was asked for `idle`; it is loaded again when it is
+    /// needed.
+    fn rest(&self, idle: std::time::Duration);
+
+    /// How texts become vectors at the moment, for people: the backend and where it comes from.
+    fn describe(&self) -> String;
+}
