@@ -1,0 +1,19 @@
+//! Vectors on disk: kept by key, found by nearness.
+//!
+//! A folder of immutable files, each with a sorted table of keys, every vector in eight bits a
+//! number for scanning, and in sixteen for exact comparison. Promises: a file is put in place whole
+//! and never changed, so that readers need no lock and a killed writer leaves nothing wrong behind;
+//! what is damaged is left out, never compared; the same key in two files is the same vector, so
+//! that files can be joined at any time. One process at a time adds and tidies; what the keys stand
+//! for, and when a vector is missing, is left to the caller.
+
+mod dot;
+mod segment;
+mod store;
+
+pub use store::Place;
+pub use store::VectorStore;
+pub use store::View;
+
+/// What a vector is kept under: a hash of whatever it was made of.
+pub type Key = u128;

@@ -1,0 +1,260 @@
+//! One file of vectors.
+//!
+//! Little endian: a head of 64 bytes; the keys in ascending order; where the vectors of each entry
+//! begin, and where the last end; the scale of each vector; all vectors in eight bits a number, then
+//! in sixteen. Head, keys, starts and scales have one checksum, each kind of vectors its own.
+
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::BufWriter;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use half::f16;
+use memmap2::Mmap;
+
+use super::Key;
+use super::dot::Small;
+use super::dot::dot_exact;
+use super::dot::dot_small;
+
+const MAGIC: &[u8; 8] = b"memdirv1";
+const HEAD: usize = 64;
+const KEY: usize = 16;
+
+/// A file of vectors, mapped into memory.
+pub(super) struct Segment {
+    pub path: PathBuf,
+    map: Mmap,
+    pub dimensions: usize,
+    /// How many keys there are.
+    pub entries: usize,
+    vectors: usize,
+    small_sum: u32,
+    exact_sum: u32,
+    /// Whether the vectors are as they were written, once somebody looked.
+    is_sound: OnceLock<bool>,
+}
+
+/// A key with the vectors of its pieces.
+pub(super) struct Entry {
+    pub key: Key,
+    pub pieces: Vec<Vec<f32>>,
+}
+
+/// Writes `entries`, which have ascending keys and vectors of one length, to a new file below
+/// `folder`; its path.
+pub(super) fn write(folder: &Path, dimensions: usize, entries: &[Entry]) -> io::Result<PathBuf> {
+    let vectors: usize = entries.iter().map(|entry| entry.pieces.len()).sum();
+    let pieces = || entries.iter().flat_map(|entry| &entry.pieces);
+    let mut tables = Vec::with_capacity(entries.len() * (KEY + 4) + 4 + vectors * 4);
+    for entry in entries {
+        tables.extend(entry.key.to_le_bytes());
+    }
+    let mut start = 0_u32;
+    tables.extend(start.to_le_bytes());
+    for entry in entries {
+        start += entry.pieces.len() as u32;
+        tables.extend(start.to_le_bytes());
+    }
+    let small: Vec<Small> = pieces().map(|piece| Small::of(piece)).collect();
+    for piece in &small {
+        tables.extend(piece.scale.to_le_bytes());
+    }
+    let mut small_sum = crc32fast::Hasher::new();
+    let small_bytes =
+        |piece: &Small| -> Vec<u8> { piece.numbers.iter().map(|number| *number as u8).collect() };
+    small
+        .iter()
+        .for_each(|piece| small_sum.update(&small_bytes(piece)));
+    let exact_bytes = |piece: &Vec<f32>| -> Vec<u8> {
+        let numbers = piece.iter();
+        numbers
+            .flat_map(|number| f16::from_f32(*number).to_le_bytes())
+            .collect()
+    };
+    let mut exact_sum = crc32fast::Hasher::new();
+    pieces().for_each(|piece| exact_sum.update(&exact_bytes(piece)));
+    let mut head = Vec::with_capacity(HEAD);
+    head.extend(MAGIC);
+    for number in [
+        dimensions as u32,
+        entries.len() as u32,
+        vectors as u32,
+        small_sum.finalize(),
+        exact_sum.finalize(),
+    ] {
+        head.extend(number.to_le_bytes());
+    }
+    let mut table_sum = crc32fast::Hasher::new();
+    table_sum.update(&head);
+    table_sum.update(&tables);
+    head.extend(table_sum.finalize().to_le_bytes());
+    head.resize(HEAD, 0);
+
+    let name = blake3::hash(&[head.as_slice(), &tables].concat()).to_hex();
+    let path = folder.join(format!("{}.vec", &name[..16]));
+    let temporary = folder.join(format!("{}.part", &name[..16]));
+    let mut file = BufWriter::new(File::create(&temporary)?);
+    let written = (|| {
+        file.write_all(&head)?;
+        file.write_all(&tables)?;
+        for piece in &small {
+            file.write_all(&small_bytes(piece))?;
+        }
+        for piece in pieces() {
+            file.write_all(&exact_bytes(piece))?;
+        }
+        file.flush()?;
+        file.get_ref().sync_data()?;
+        fs::rename(&temporary, &path)
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written.map(|()| path)
+}
+
+impl Segment {
+    /// Opens a file; fails with `InvalidData` if it is not whole.
+    pub fn open(path: &Path) -> io::Result<Segment> {
+        let file = File::open(path)?;
+        // SAFETY: the file was put in place whole and nobody ever writes to it again: a new one
+        // gets another name, and an old one is only removed, which leaves the map as it is.
+        #[allow(unsafe_code, reason = "mapping a file cannot be said safely")]
+        let map = unsafe { Mmap::map(&file)? };
+        let damaged = || io::Error::new(io::ErrorKind::InvalidData, "it is damaged");
+        let head: &[u8] = map.get(..HEAD).ok_or_else(damaged)?;
+        let number = |at: usize| {
+            let bytes = &head[8 + 4 * at..12 + 4 * at];
+            u32::from_le_bytes(bytes.try_into().expect("these are four bytes"))
+        };
+        let [dimensions, entries, vectors] = [0, 1, 2].map(|at| number(at) as usize);
+        let tables = HEAD + entries * KEY + (entries + 1) * 4 + vectors * 4;
+        let size = tables + vectors * dimensions * 3;
+        let mut sum = crc32fast::Hasher::new();
+        if &head[..8] != MAGIC || map.len() != size {
+            return Err(damaged());
+        }
+        sum.update(&head[..28]);
+        sum.update(&map[HEAD..tables]);
+        if sum.finalize() != number(5) {
+            return Err(damaged());
+        }
+        Ok(Segment {
+            path: path.to_owned(),
+            small_sum: number(3),
+            exact_sum: number(4),
+            map,
+            dimensions,
+            entries,
+            vectors,
+            is_sound: OnceLock::new(),
+        })
+    }
+
+    pub fn key(&self, entry: usize) -> Key {
+        let at = HEAD + entry * KEY;
+        Key::from_le_bytes(self.map[at..at + KEY].try_into().expect("a key's bytes"))
+    }
+
+    /// The entry with `key`. Keys are hashes, evenly spread, so that where one stands can be
+    /// guessed from its value.
+    pub fn find(&self, key: Key) -> Option<usize> {
+        let (mut low, mut high) = (0, self.entries);
+        let mut tries = 0;
+        while low < high {
+            let (first, last) = (self.key(low), self.key(high - 1));
+            if key < first || key > last {
+                return None;
+            }
+            let guess = if tries < 8 && last > first {
+                let share = (key - first) as f64 / (last - first) as f64;
+                low + (share * (high - 1 - low) as f64) as usize
+            } else {
+                low + (high - low) / 2
+            };
+            tries += 1;
+            match self.key(guess).cmp(&key) {
+                std::cmp::Ordering::Equal => return Some(guess),
+                std::cmp::Ordering::Less => low = guess + 1,
+                std::cmp::Ordering::Greater => high = guess,
+            }
+        }
+        None
+    }
+
+    fn word(&self, at: usize) -> u32 {
+        u32::from_le_bytes(self.map[at..at + 4].try_into().expect("four bytes"))
+    }
+
+    /// Which vectors are those of an entry's pieces.
+    fn pieces(&self, entry: usize) -> std::ops::Range<usize> {
+        let starts = HEAD + self.entries * KEY;
+        let start = |entry: usize| self.word(starts + entry * 4) as usize;
+        start(entry)..start(entry + 1)
+    }
+
+    fn scale(&self, vector: usize) -> f32 {
+        let scales = HEAD + self.entries * KEY + (self.entries + 1) * 4;
+        f32::from_bits(self.word(scales + vector * 4))
+    }
+
+    fn small_block(&self) -> &[u8] {
+        let start = HEAD + self.entries * KEY + (self.entries + 1) * 4 + self.vectors * 4;
+        &self.map[start..start + self.vectors * self.dimensions]
+    }
+
+    fn exact_block(&self) -> &[u8] {
+        &self.map[self.map.len() - self.vectors * self.dimensions * 2..]
+    }
+
+    /// About the scalar product of the best of an entry's pieces with the query.
+    pub fn near(&self, entry: usize, query: &Small) -> f32 {
+        let block = self.small_block();
+        self.pieces(entry)
+            .map(|vector| {
+                let bytes = &block[vector * self.dimensions..(vector + 1) * self.dimensions];
+                dot_small(bytes, &query.numbers) as f32 * query.scale * self.scale(vector)
+            })
+            .fold(f32::NAN, f32::max)
+    }
+
+    /// The scalar product of the best of an entry's pieces with the query.
+    pub fn exact(&self, entry: usize, query: &[f32]) -> f32 {
+        let (block, size) = (self.exact_block(), self.dimensions * 2);
+        self.pieces(entry)
+            .map(|vector| dot_exact(&block[vector * size..(vector + 1) * size], query))
+            .fold(f32::NAN, f32::max)
+    }
+
+    /// An entry, to be written elsewhere.
+    pub fn entry(&self, entry: usize) -> Entry {
+        let (block, size) = (self.exact_block(), self.dimensions * 2);
+        let vector = |vector: usize| {
+            let bytes = block[vector * size..(vector + 1) * size].chunks_exact(2);
+            bytes
+                .map(|bytes| f16::from_le_bytes([bytes[0], bytes[1]]).to_f32())
+                .collect()
+        };
+        Entry {
+            key: self.key(entry),
+            pieces: self.pieces(entry).map(vector).collect(),
+        }
+    }
+
+    /// Whether the vectors are as they were written; all of them are read for it, once.
+    pub fn is_sound(&self) -> bool {
+        *self.is_sound.get_or_init(|| {
+            crc32fast::hash(self.small_block()) == self.small_sum
+                && crc32fast::hash(self.exact_block()) == self.exact_sum
+        })
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.map.len()
+    }
+}
