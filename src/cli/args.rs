@@ -7,6 +7,7 @@ use clap::Parser;
 use clap::Subcommand;
 
 use super::output::Color;
+use crate::engine::Method;
 use crate::model::Layout;
 
 /// The memory of AI agents as a folder of markdown files.
@@ -174,6 +175,15 @@ Everything after `git` goes to git as it is. Exit code: git's")]
     Git(Git),
     /// Bring the index up to date with the files
     Reindex(Reindex),
+    /// Measure how well questions find the memories that answer them
+    #[command(after_help = "Examples:
+  memdir eval questions/locomo-turn             recall, MRR and NDCG by type of question
+  memdir eval --ranking bm25 SET                the same with plain BM25
+  memdir eval --set window=0 SET                without one part of the ranking
+  memdir eval --run-dir out --explain SET       keep the answers, with what each score is made of
+
+A store is made of each set in a temporary folder; your own store is left alone.")]
+    Eval(Eval),
     /// Show what state the store is in
     Status,
     /// Commit what waits, and bring this machine and the others into step
@@ -492,6 +502,43 @@ pub(super) struct Rearrange {
     /// flat or by-month
     #[arg(value_parser = clap::value_parser!(Layout))]
     pub layout: Option<Layout>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Eval {
+    /// Folders with corpus.jsonl {id, timestamp, user, text, scope} and queries.jsonl {qid, query,
+    /// relevant_ids, type, scope}
+    #[arg(required = true, value_name = "DATASET")]
+    pub datasets: Vec<PathBuf>,
+    /// The ranking that is measured: fused, words, rrf or bm25
+    #[arg(long, value_name = "RANKING", default_value = "fused", value_parser = method)]
+    pub ranking: Method,
+    /// Give a constant of the ranking another value; 0 switches a part off
+    #[arg(long, value_name = "NAME=NUMBER")]
+    pub set: Vec<String>,
+    /// Ask only the whole store
+    #[arg(long, conflicts_with = "scoped")]
+    pub pooled: bool,
+    /// Ask only in the namespace of each question
+    #[arg(long)]
+    pub scoped: bool,
+    /// How many answers are asked for, at least 25
+    #[arg(long, default_value_t = 25, value_name = "N")]
+    pub limit: usize,
+    /// Write the answers to DATASET.MODE.jsonl in this folder, as {qid, ranked}
+    #[arg(long, value_name = "DIR")]
+    pub run_dir: Option<PathBuf>,
+    /// Write with them what each score is made of
+    #[arg(long, requires = "run_dir")]
+    pub explain: bool,
+    /// Keep the stores in this folder, so that the next run need not make them anew
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+}
+
+fn method(name: &str) -> Result<Method, String> {
+    let names = || Method::ALL.map(|(name, _)| name).join(", ");
+    Method::named(name).ok_or_else(|| format!("it is one of {}", names()))
 }
 
 #[derive(Debug, ClapArgs)]

@@ -2,6 +2,7 @@
 
 use crate::config::ConfigError;
 use crate::engine::EngineError;
+use crate::eval::DatasetError;
 use crate::import::ImportError;
 
 /// An error on its way to the terminal.
@@ -64,6 +65,12 @@ impl From<ConfigError> for Failure {
 
 impl From<ImportError> for Failure {
     fn from(error: ImportError) -> Failure {
+        Failure::of(&error)
+    }
+}
+
+impl From<DatasetError> for Failure {
+    fn from(error: DatasetError) -> Failure {
         Failure::of(&error)
     }
 }

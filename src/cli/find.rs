@@ -22,6 +22,7 @@ use crate::dialect::core;
 use crate::dialect::preview;
 use crate::engine::Engine;
 use crate::engine::Hit;
+use crate::engine::Ranking;
 use crate::engine::Recalled;
 use crate::engine::Search;
 use crate::engine::Wanted;
@@ -51,6 +52,7 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
     let search = Search {
         wanted,
         filter,
+        ranking: Ranking::default(),
         limit,
         offset: 0,
     };
@@ -303,6 +305,7 @@ pub(super) fn list(context: &mut Context, command: &List) -> Result<Outcome, Fai
     let search = Search {
         wanted: Wanted::Everything,
         filter: command.filters.filter(context, &engine)?,
+        ranking: Ranking::default(),
         limit: command.limit,
         offset: command.offset,
     };

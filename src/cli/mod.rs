@@ -6,6 +6,7 @@
 
 mod args;
 mod edit;
+mod eval;
 mod exchange;
 mod fail;
 mod fields;
@@ -167,6 +168,7 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Layout(command) => layout::layout(&mut context, &command),
         Command::Purge(command) => purge::purge(&mut context, &command),
         Command::Resolve(command) => resolve::resolve(&mut context, &command),
+        Command::Eval(command) => eval::eval(&mut context, &command),
         Command::Reindex(command) => maintain::reindex(&mut context, &command),
         Command::Status => maintain::status(&mut context),
         Command::Allow(command) => secrets::allow(&mut context, &command),
@@ -253,8 +255,13 @@ impl Context {
     }
 
     fn open_at(&self, root: &std::path::Path) -> Result<Engine, Failure> {
+        Ok(Engine::open(self.options(root), Box::new(SystemClock))?)
+    }
+
+    /// How the store at `root` is opened.
+    fn options(&self, root: &std::path::Path) -> Options {
         let config = &self.config;
-        let options = Options {
+        Options {
             root: root.to_owned(),
             state: config.index_dir.value.clone(),
             cache: config.cache.clone(),
@@ -269,8 +276,19 @@ impl Context {
                 remote: config.remote.value.clone(),
             }),
             secrets: config.secrets.value,
-        };
-        Ok(Engine::open(options, Box::new(SystemClock))?)
+            embedder: self.embedder(),
+        }
+    }
+
+    fn embedder(&self) -> Option<std::sync::Arc<dyn crate::embed::Embedder>> {
+        let folder = self.environment.variables.get("MEMDIR_MODEL_DIR")?;
+        let library = self.environment.variables.get("ORT_DYLIB_PATH");
+        let local = crate::embed::Local::new(crate::embed::LocalSettings {
+            folder: folder.into(),
+            threads: 2,
+            libraries: library.map(Into::into).into_iter().collect(),
+        });
+        local.ok().map(|local| std::sync::Arc::new(local) as _)
     }
 
     fn now(&self) -> chrono::DateTime<chrono::Utc> {

@@ -20,6 +20,7 @@ use super::shape;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Hit;
+use crate::engine::Ranking;
 use crate::engine::Recalled;
 use crate::engine::Remembered;
 use crate::engine::Search;
@@ -388,6 +389,7 @@ fn think_from(engine: &Engine, arguments: JsonObject) -> Result<(Search, Budget)
     let search = Search {
         wanted,
         filter,
+        ranking: Ranking::default(),
         limit,
         offset: 0,
     };

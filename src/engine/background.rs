@@ -14,6 +14,7 @@ use super::Engine;
 use super::EngineError;
 use super::leader::BEAT;
 use super::leader::Lead;
+use super::meaning::Embedding;
 use super::sync::Committer;
 
 /// Everything that can wake the loop.
@@ -84,6 +85,8 @@ struct Loop {
     events: mpsc::Sender<Event>,
     /// Commits beside this loop, where the store is committed.
     committer: Option<Committer>,
+    /// Makes vectors beside this loop, where there is a model.
+    embedding: Option<Embedding>,
     /// Held while this process leads.
     lead: Option<Lead>,
     /// When the first and the last change came that were not settled yet.
@@ -103,10 +106,12 @@ impl Loop {
                 .inspect_err(|error| tracing::warn!("nothing is committed: {error}"))
                 .ok()
         });
+        let embedding = Embedding::start(&engine);
         Loop {
             engine,
             events,
             committer,
+            embedding,
             lead: None,
             changed: None,
             next_beat: Instant::now(),
@@ -133,6 +138,9 @@ impl Loop {
                     self.engine.beat(false);
                     if let Some(committer) = &self.committer {
                         committer.lead(true);
+                    }
+                    if let Some(embedding) = &self.embedding {
+                        embedding.lead(true);
                     }
                     // What the last leader left undone is this one's.
                     self.bring_up_to_date();
@@ -213,6 +221,9 @@ impl Loop {
             }
         }
         self.next_beat = Instant::now();
+        if let Some(embedding) = &self.embedding {
+            embedding.changed();
+        }
     }
 
     fn try_to_bring_up_to_date(&mut self) -> Result<(), EngineError> {
@@ -260,6 +271,9 @@ impl Loop {
             self.lead = None;
             if let Some(committer) = &self.committer {
                 committer.lead(false);
+            }
+            if let Some(embedding) = &self.embedding {
+                embedding.lead(false);
             }
             self.wait_to_lead();
             return;

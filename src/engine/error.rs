@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::screen::FoundSecret;
 use super::sync::Leak;
 use super::sync::PastError;
+use crate::embed::EmbedError;
 use crate::files::FilesError;
 use crate::format::FormatError;
 use crate::git::GitError;
@@ -20,6 +21,8 @@ pub enum EngineError {
     Format(FormatError),
     #[error(transparent)]
     Index(#[from] IndexError),
+    #[error(transparent)]
+    Embed(EmbedError),
     #[error(transparent)]
     Git(#[from] GitError),
     #[error(transparent)]
@@ -91,6 +94,9 @@ impl EngineError {
                 "What was sent cannot be called back. `memdir allow ID` says that they may be sent. `memdir redact ID` takes them out of a memory, but not out of the history: make such credentials invalid, and begin a new history by moving the store's `.git` away.".into(),
             ),
             EngineError::Past(error) => error.hint(),
+            EngineError::Embed(_) => {
+                Some("Words are searched all the same. `memdir model status` says which model is used.".into())
+            }
             EngineError::Index(_) => Some("`memdir reindex --full` makes the index anew.".into()),
             _ => None,
         }

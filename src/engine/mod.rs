@@ -15,6 +15,7 @@ mod indexing;
 mod leader;
 mod looking;
 mod maintain;
+mod meaning;
 mod mend;
 mod open;
 mod reading;
@@ -79,3 +80,6 @@ pub use sync::UndoneFile;
 pub use sync::Versions;
 pub use update::Edited;
 pub use verify::Proof;
+
+pub use crate::ranking::Method;
+pub use crate::ranking::Ranking;

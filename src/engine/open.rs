@@ -9,6 +9,7 @@ use std::sync::MutexGuard;
 use std::sync::OnceLock;
 use std::sync::PoisonError;
 use std::sync::TryLockError;
+use std::sync::atomic::AtomicBool;
 
 use super::EngineError;
 use super::freshness::Freshness;
@@ -17,6 +18,7 @@ use super::sync::HeldBack;
 use super::sync::Pending;
 use super::watching::Watching;
 use crate::clock::Clock;
+use crate::embed::Embedder;
 use crate::files::Lock;
 use crate::files::Medium;
 use crate::files::Store;
@@ -30,7 +32,7 @@ use crate::secrets::Policy;
 use crate::words::Language;
 
 /// How to open a store.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Options {
     /// The folder that holds `files/`.
     pub root: PathBuf,
@@ -53,6 +55,8 @@ pub struct Options {
     pub git: Option<GitOptions>,
     /// What becomes of credentials in what is written and committed.
     pub secrets: Policy,
+    /// What finds memories by their meaning; `None`: words alone.
+    pub embedder: Option<Arc<dyn Embedder>>,
 }
 
 /// A store with everything that can be done to it. Shared between threads.
@@ -84,6 +88,10 @@ pub struct Engine {
     /// Memories that are not committed because of what they hold, as the last commit found them.
     pub(super) held: Mutex<BTreeSet<HeldBack>>,
     client: Mutex<String>,
+    pub(super) embedder: Option<Arc<dyn Embedder>>,
+    pub(super) warned_of_model: AtomicBool,
+    /// Wakes the thread that embeds, in a process that has one.
+    pub(super) wake_embedding: OnceLock<std::sync::mpsc::Sender<()>>,
 }
 
 impl Engine {
@@ -139,6 +147,9 @@ impl Engine {
             committed_to: Mutex::default(),
             held: Mutex::default(),
             client: Mutex::default(),
+            embedder: options.embedder,
+            warned_of_model: AtomicBool::new(false),
+            wake_embedding: OnceLock::new(),
         })
     }
 

@@ -16,8 +16,11 @@ use crate::index::Indexed;
 use crate::index::Request;
 use crate::index::Scan;
 use crate::index::Snapshot;
+use crate::index::Sought;
 use crate::model::Filter;
 use crate::model::Memory;
+use crate::ranking::Parts;
+use crate::ranking::Ranking;
 use crate::ranking::keyword::Keyword;
 
 /// What is looked for.
@@ -36,6 +39,8 @@ pub enum Wanted {
 pub struct Search {
     pub wanted: Wanted,
     pub filter: Filter,
+    /// How a text is ranked.
+    pub ranking: Ranking,
     pub limit: usize,
     pub offset: usize,
 }
@@ -52,6 +57,8 @@ pub struct Hit {
     pub score: f64,
     /// The keywords that matched, in lower case, in the order asked, without doubles.
     pub matched: Vec<String>,
+    /// What the score of a ranked text is made of.
+    pub parts: Option<Parts>,
 }
 
 /// What a search found.
@@ -179,12 +186,17 @@ impl Engine {
             .iter()
             .map(|(_, word)| word.as_str().to_owned())
             .collect();
+        let embed = |text: &str| self.embed_query(text);
         let ask = match &search.wanted {
             Wanted::Keywords(_) => Ask::Keywords(&lower),
             Wanted::Text(text) if text.trim().is_empty() => {
                 return Err(EngineError::Invalid("the query is empty".to_owned()));
             }
-            Wanted::Text(text) => Ask::Text(text),
+            Wanted::Text(text) => Ask::Text(Sought {
+                text,
+                ranking: &search.ranking,
+                embed: Some(&embed),
+            }),
             Wanted::Everything => Ask::Everything,
         };
         let request = Request {
@@ -225,6 +237,7 @@ impl Engine {
             let hit = Hit {
                 score: hit.score,
                 matched: matched.collect(),
+                parts: hit.parts,
                 name: hit.name,
                 memory,
             };

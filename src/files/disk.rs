@@ -182,6 +182,15 @@ pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     create_directory(folder)
 }
 
+/// An empty folder among the system's temporary ones, the user's alone; gone when it is dropped.
+///
+/// # Errors
+///
+/// Fails as the system says.
+pub fn scratch_folder() -> io::Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix("memdir-").tempdir()
+}
+
 /// Writes a small file that can be made again at any time: whole, but not synced.
 ///
 /// # Errors

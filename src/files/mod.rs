@@ -17,6 +17,7 @@ mod store;
 mod swap;
 
 pub use disk::create_private_folder;
+pub use disk::scratch_folder;
 pub use disk::write_derived;
 pub use draft::Draft;
 pub use list::Entry;

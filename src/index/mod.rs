@@ -10,6 +10,7 @@
 pub mod embedded;
 mod facts;
 mod filter;
+pub mod passage;
 mod scan;
 mod text;
 
@@ -25,6 +26,11 @@ use chrono::Utc;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stamp;
+use crate::ranking::Method;
+use crate::ranking::Parts;
+use crate::ranking::Ranking;
+use crate::ranking::Weights;
+use crate::vectors::Key;
 
 /// What could not be done with the index.
 #[derive(Debug, thiserror::Error)]
@@ -69,18 +75,73 @@ pub struct Overlay {
 pub type Texts<'a> = dyn Fn(&str) -> Option<Memory> + 'a;
 
 /// What is searched for.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 pub enum Ask<'a> {
     /// Every memory that passes the filter, newest first.
     Everything,
     /// Substring counts of keywords, lower case and distinct.
     Keywords(&'a [String]),
     /// A sentence or words, ranked.
-    Text(&'a str),
+    Text(Sought<'a>),
+}
+
+/// A text to rank memories for.
+#[derive(Clone, Copy)]
+pub struct Sought<'a> {
+    pub text: &'a str,
+    pub ranking: &'a Ranking,
+    /// Gives the vector of a text; `None` where there is no model.
+    pub embed: Option<&'a EmbedQuery<'a>>,
+}
+
+impl<'a> Sought<'a> {
+    /// Ranked as everything is, by words alone.
+    pub fn words(text: &'a str) -> Sought<'a> {
+        const WORDS: Ranking = Ranking {
+            method: Method::Words,
+            weights: Weights::DEFAULT,
+        };
+        Sought {
+            text,
+            ranking: &WORDS,
+            embed: None,
+        }
+    }
+}
+
+/// Gives the vector of what is asked; `None` if that cannot be had now.
+pub type EmbedQuery<'a> = dyn Fn(&str) -> Option<Embedded> + 'a;
+
+/// A vector with the model that made it: only vectors of one model can be compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedded {
+    pub model: String,
+    pub vector: Vec<f32>,
+}
+
+/// A passage that a model has made no vector of yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unembedded {
+    /// What the vector is to be kept under.
+    pub key: Key,
+    /// The file.
+    pub name: String,
+    /// The file before it, of which the passage holds the text as well.
+    pub previous: Option<String>,
+}
+
+/// How far the memories of a snapshot have vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Coverage {
+    /// How many memories have all vectors that they want.
+    pub complete: usize,
+    pub memories: usize,
+    /// On disk, in bytes.
+    pub bytes: usize,
 }
 
 /// One search.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Request<'a> {
     pub ask: Ask<'a>,
     pub filter: &'a Filter,
@@ -98,6 +159,8 @@ pub struct Hit {
     pub score: f64,
     /// Which keywords matched, as positions in the asked list.
     pub matched: Vec<usize>,
+    /// What the score of a ranked text is made of.
+    pub parts: Option<Parts>,
     pub indexed: Indexed,
 }
 
@@ -167,6 +230,21 @@ pub trait Snapshot: Send + Sync {
     /// As for [`Snapshot::search`].
     fn with_problems(&self) -> Result<Vec<String>, IndexError>;
 
+    /// The first `limit` passages that `model` has made no vector of yet, in an order that brings
+    /// neighbours together.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Snapshot::search`].
+    fn unembedded(&self, model: &str, limit: usize) -> Result<Vec<Unembedded>, IndexError>;
+
+    /// How far the memories have vectors of `model`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Snapshot::search`].
+    fn coverage(&self, model: &str) -> Result<Coverage, IndexError>;
+
     /// Until when racy files are known to be as indexed, in nanoseconds since 1970.
     fn verified(&self) -> i64;
 }
@@ -216,7 +294,32 @@ pub trait Index: Send + Sync {
     /// Fails if the index cannot be written.
     fn batch(&self, expected: usize) -> Result<Box<dyn Batch + '_>, IndexError>;
 
-    /// Throws everything away and begins anew, empty. The caller holds the writer lock.
+    /// Keeps vectors that `model` made of passages, each key with those of its pieces. They are
+    /// found by every snapshot from now on. The caller holds the writer lock.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they cannot be written; then none of them is kept.
+    fn keep_vectors(
+        &self,
+        model: &str,
+        vectors: Vec<(Key, Vec<Vec<f32>>)>,
+    ) -> Result<(), IndexError>;
+
+    /// Puts the vectors of `model` in order: what no memory of the committed state wants goes
+    /// where that is much, and so do the vectors of all models that are not among `models`. The
+    /// caller holds the writer lock.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they cannot be written.
+    fn tidy_vectors(&self, models: &[&str]) -> Result<(), IndexError>;
+
+    /// The models that there are vectors of.
+    fn models(&self) -> Vec<String>;
+
+    /// Throws everything but the vectors away and begins anew, empty. The caller holds the writer
+    /// lock.
     ///
     /// # Errors
     ///

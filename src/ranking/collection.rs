@@ -74,6 +74,14 @@ impl Collection {
         self.lengths.is_empty()
     }
 
+    /// The row before this one in its context, if what was said there belongs to this one's
+    /// meaning: not to that of a long text.
+    pub fn previous(&self, row: u32) -> Option<u32> {
+        let episode = &self.episodes[self.episode_of[row as usize] as usize];
+        let follows = episode.is_context && row > episode.start;
+        (follows && !self.traits[row as usize].is_long()).then(|| row - 1)
+    }
+
     /// Microseconds since 1970.
     pub fn timestamp(&self, row: u32) -> i64 {
         self.timestamps[row as usize]

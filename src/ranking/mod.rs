@@ -1,18 +1,23 @@
 //! Scores for search hits, as functions of what is known about memories. No state, no files.
 //!
 //! Two rankings: [`keyword`] counts substrings, exactly as the three-tool specification has it;
-//! [`context`] ranks by words in their context. `docs/RETRIEVAL.md` holds the formulas, what each
-//! part is worth, and the figures.
+//! [`fused`] ranks by words in their context, people, times and meaning. `docs/RETRIEVAL.md` holds
+//! the formulas, what each part is worth, and the figures.
 
 mod collection;
-pub mod context;
 mod dates;
+pub mod fused;
 pub mod keyword;
+mod lexical;
+mod parts;
 mod question;
 mod traits;
+mod weights;
 
 pub use collection::Collection;
 pub use dates::date_terms;
+pub use lexical::Postings;
+pub use parts::Parts;
 pub use question::Names;
 pub use question::Question;
 pub use traits::SKETCH_PARTS;
@@ -20,3 +25,6 @@ pub use traits::Sketch;
 pub use traits::TextPart;
 pub use traits::Traits;
 pub use traits::TraitsBuilder;
+pub use weights::Method;
+pub use weights::Ranking;
+pub use weights::Weights;

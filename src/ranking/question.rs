@@ -57,6 +57,48 @@ impl Names {
         names
     }
 
+    /// Whether the user field `field` holds a name, and not only a role.
+    pub fn are_in(field: &str) -> bool {
+        let names = Names::of(&[field.to_owned()], &HashSet::new());
+        !names.users_by_name.is_empty()
+    }
+
+    /// `text` without the names, and without their possessives.
+    pub fn strip(&self, text: &str) -> String {
+        self.take_out(text, |_, _| {})
+    }
+
+    /// As [`Names::strip`]; calls `each` with every name, in lower-case words, and the user fields
+    /// that it takes part in.
+    fn take_out(&self, text: &str, mut each: impl FnMut(&[String], &[u32])) -> String {
+        let found: Vec<(usize, &str)> = words(text).collect();
+        let lower: Vec<String> = found.iter().map(|(_, word)| word.to_lowercase()).collect();
+        let mut left = String::new();
+        let (mut at, mut copied) = (0, 0);
+        while at < found.len() {
+            let longest = MAX_NAME_WORDS.min(found.len() - at);
+            let name = (1..=longest).rev().find_map(|count| {
+                let name = &lower[at..at + count];
+                self.users_by_name.get(name).map(|users| (name, users))
+            });
+            let Some((name, of)) = name else {
+                at += 1;
+                continue;
+            };
+            each(name, of);
+            left.push_str(&text[copied..found[at].0]);
+            let (start, last) = found[at + name.len() - 1];
+            copied = start + last.len();
+            copied += possessive(&text[copied..]);
+            at += name.len();
+            while at < found.len() && found[at].0 < copied {
+                at += 1;
+            }
+        }
+        left.push_str(&text[copied..]);
+        left
+    }
+
     fn add(&mut self, words: Vec<String>, user: u32) {
         let users = self.users_by_name.entry(words).or_default();
         if users.last() != Some(&user) {
@@ -141,42 +183,32 @@ const OPENINGS: [&str; 33] = [
 ];
 
 impl Question {
+    /// The query as nothing but words.
+    pub fn plain(query: &str) -> Question {
+        Question {
+            text: query.to_owned(),
+            users: HashMap::new(),
+            asks: true,
+            asks_when: false,
+            dates: Vec::new(),
+        }
+    }
+
     pub fn read(query: &str, names: &Names) -> Question {
-        let found: Vec<(usize, &str)> = words(query).collect();
-        let lower: Vec<String> = found.iter().map(|(_, word)| word.to_lowercase()).collect();
-        let mut text = String::new();
         let mut users: HashMap<u32, u32> = HashMap::new();
         let mut named: HashSet<Vec<String>> = HashSet::new();
-        let (mut at, mut copied) = (0, 0);
-        while at < found.len() {
-            let longest = MAX_NAME_WORDS.min(found.len() - at);
-            let name = (1..=longest).rev().find_map(|count| {
-                names
-                    .users_by_name
-                    .get(&lower[at..at + count])
-                    .map(|users| (count, users))
-            });
-            let Some((count, of)) = name else {
-                at += 1;
-                continue;
-            };
-            if named.insert(lower[at..at + count].to_vec()) {
+        let text = names.take_out(query, |name, of| {
+            if named.insert(name.to_vec()) {
                 for &user in of {
                     *users.entry(user).or_default() += 1;
                 }
             }
-            text.push_str(&query[copied..found[at].0]);
-            let (start, last) = found[at + count - 1];
-            copied = start + last.len();
-            copied += possessive(&query[copied..]);
-            at += count;
-            while at < found.len() && found[at].0 < copied {
-                at += 1;
-            }
-        }
-        text.push_str(&query[copied..]);
-        let asks = query.contains(['?', '？'])
-            || (lower.len() > 2 && OPENINGS.contains(&lower[0].as_str()));
+        });
+        let mut words = words(query).map(|(_, word)| word.to_lowercase());
+        let opens = words
+            .next()
+            .is_some_and(|first| OPENINGS.contains(&first.as_str()));
+        let asks = query.contains(['?', '？']) || (opens && words.count() >= 2);
         Question {
             text,
             users,

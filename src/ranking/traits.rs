@@ -158,7 +158,15 @@ impl TraitsBuilder {
     }
 }
 
+/// Memories with more words are embedded in pieces: few models take more at once.
+const LONG_WORDS: u16 = 200;
+
 impl Traits {
+    /// Whether the memory's meaning is that of its pieces, each by itself.
+    pub fn is_long(&self) -> bool {
+        self.words > LONG_WORDS
+    }
+
     /// Everything but the sketch, as one number.
     pub fn pack(&self) -> u64 {
         u64::from(self.words)

@@ -32,6 +32,7 @@ fn memories(engine: &Engine) -> BTreeMap<String, Memory> {
     let search = Search {
         wanted: Wanted::Everything,
         filter: Filter::default(),
+        ranking: memdir::engine::Ranking::default(),
         limit: 10_000,
         offset: 0,
     };

@@ -172,6 +172,7 @@ fn answers(engine: &Engine, questions: &[Search]) -> Answers {
     let all = Search {
         wanted: Wanted::Everything,
         filter: Filter::default(),
+        ranking: memdir::engine::Ranking::default(),
         limit: 100_000,
         offset: 0,
     };

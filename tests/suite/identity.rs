@@ -23,6 +23,7 @@ fn everything() -> Search {
     Search {
         wanted: Wanted::Everything,
         filter: Filter::default(),
+        ranking: memdir::engine::Ranking::default(),
         limit: 10_000,
         offset: 0,
     }

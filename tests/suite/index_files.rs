@@ -15,6 +15,7 @@ use memdir::index::IndexError;
 use memdir::index::Indexed;
 use memdir::index::Overlay;
 use memdir::index::Request;
+use memdir::index::Sought;
 use memdir::index::embedded::EmbeddedIndex;
 use memdir::model::Filter;
 use memdir::model::Stamp;
@@ -64,7 +65,7 @@ fn commit(index: &EmbeddedIndex, documents: Vec<Document>) -> Result<(), IndexEr
 fn found(index: &EmbeddedIndex, word: &str) -> Result<Vec<String>, IndexError> {
     let filter = Filter::default();
     let request = Request {
-        ask: Ask::Text(word),
+        ask: Ask::Text(Sought::words(word)),
         filter: &filter,
         now: noon(),
         limit: 100,

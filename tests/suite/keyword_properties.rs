@@ -347,6 +347,7 @@ impl Question {
                 stems: stems.map(|stems| stems.iter().map(stem).collect()),
                 ..self.filter.clone()
             },
+            ranking: memdir::engine::Ranking::default(),
             limit: self.limit,
             offset: self.offset,
         }

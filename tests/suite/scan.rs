@@ -15,6 +15,7 @@ use memdir::index::Overlay;
 use memdir::index::Request;
 use memdir::index::Scan;
 use memdir::index::Snapshot;
+use memdir::index::Sought;
 use memdir::index::embedded::EmbeddedIndex;
 use memdir::model::Filter;
 use memdir::model::Kind;
@@ -289,7 +290,7 @@ impl Question {
             ask: match &self.asked {
                 Asked::Everything => Ask::Everything,
                 Asked::Keywords(keywords) => Ask::Keywords(keywords),
-                Asked::Text(text) => Ask::Text(text),
+                Asked::Text(text) => Ask::Text(Sought::words(text)),
             },
             filter: &self.filter,
             now: noon(),

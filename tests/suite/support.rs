@@ -95,6 +95,7 @@ impl TestStore {
             read_only: false,
             git: None,
             secrets: memdir::secrets::Policy::Off,
+            embedder: None,
         }
     }
 
@@ -204,6 +205,7 @@ fn search(wanted: Wanted) -> Search {
     Search {
         wanted,
         filter: Filter::default(),
+        ranking: memdir::engine::Ranking::default(),
         limit: 1000,
         offset: 0,
     }

@@ -10,16 +10,20 @@ use super::snapshot::EmbeddedSnapshot;
 use super::trouble::guarded;
 use super::trouble::unusable;
 use crate::index::Ask;
+use crate::index::Coverage;
 use crate::index::Found;
 use crate::index::Hit;
 use crate::index::IndexError;
 use crate::index::Indexed;
 use crate::index::Request;
 use crate::index::Snapshot;
+use crate::index::Sought;
 use crate::index::Texts;
+use crate::index::Unembedded;
 use crate::index::facts;
-use crate::ranking::context;
-use crate::ranking::context::Weights;
+use crate::ranking::Postings;
+use crate::ranking::fused;
+use crate::ranking::fused::Scored;
 use crate::ranking::keyword::Keyword;
 
 impl EmbeddedSnapshot {
@@ -29,6 +33,7 @@ impl EmbeddedSnapshot {
             name,
             score,
             matched,
+            parts: None,
             indexed: self.table.indexed(row),
         }
     }
@@ -74,16 +79,19 @@ impl EmbeddedSnapshot {
                     .collect();
                 (total, hits)
             }
-            Ask::Text(text) => {
-                let mut scored = self.search_text(text, &passing)?;
+            Ask::Text(sought) => {
+                let mut scored = self.search_text(sought, &passing)?;
                 scored.sort_unstable_by(|a, b| {
-                    b.1.total_cmp(&a.1).then_with(|| self.newer(a.0, b.0))
+                    b.score
+                        .total_cmp(&a.score)
+                        .then_with(|| self.newer(a.row, b.row))
                 });
                 let range = wanted(scored.len());
-                let hits = scored[range]
-                    .iter()
-                    .map(|&(row, score)| self.hit(row, f64::from(score), Vec::new()))
-                    .collect();
+                let hit = |scored: &Scored| Hit {
+                    parts: Some(scored.parts),
+                    ..self.hit(scored.row, f64::from(scored.score), Vec::new())
+                };
+                let hits = scored[range].iter().map(hit).collect();
                 (scored.len(), hits)
             }
         };
@@ -92,16 +100,20 @@ impl EmbeddedSnapshot {
 
     fn search_text(
         &self,
-        text: &str,
+        sought: Sought<'_>,
         passing: &filter::Rows,
-    ) -> Result<Vec<(u32, f32)>, IndexError> {
+    ) -> Result<Vec<Scored>, IndexError> {
         let names = self.names()?;
         let passes = |row| passing.contains(row);
+        let meaning = |text: &str| self.cosines(sought.embed?(text)?);
+        let query = fused::Query {
+            text: sought.text,
+            ranking: sought.ranking,
+            meaning: &meaning,
+        };
         let collection = &self.table.collection;
-        let weights = Weights::default();
-        self.analyzers.lend(|analyzer| {
-            context::score(text, collection, names, analyzer, self, passes, &weights)
-        })
+        self.analyzers
+            .lend(|analyzer| fused::score(&query, collection, names, analyzer, self, passes))
     }
 
     fn facet_now(&self, key: &str) -> Result<Vec<(String, usize)>, IndexError> {
@@ -137,7 +149,7 @@ impl EmbeddedSnapshot {
     }
 }
 
-impl context::Postings for EmbeddedSnapshot {
+impl Postings for EmbeddedSnapshot {
     type Error = IndexError;
 
     fn text(&self, term: &str) -> Result<Vec<(u32, u32)>, IndexError> {
@@ -236,6 +248,32 @@ impl Snapshot for EmbeddedSnapshot {
         names.sort_unstable();
         names.dedup();
         Ok(names)
+    }
+
+    fn unembedded(&self, model: &str, limit: usize) -> Result<Vec<Unembedded>, IndexError> {
+        guarded(|| {
+            let Some(places) = self.places(model)? else {
+                return Ok(Vec::new());
+            };
+            Ok(self.keys()?.missing(self, &places).take(limit).collect())
+        })
+    }
+
+    fn coverage(&self, model: &str) -> Result<Coverage, IndexError> {
+        guarded(|| {
+            let memories = self.table.len();
+            Ok(match self.places(model)? {
+                None => Coverage {
+                    memories,
+                    ..Coverage::default()
+                },
+                Some(places) => Coverage {
+                    complete: places.complete(self.keys()?),
+                    memories,
+                    bytes: places.bytes(),
+                },
+            })
+        })
     }
 
     fn verified(&self) -> i64 {

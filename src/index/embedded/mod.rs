@@ -11,6 +11,8 @@ mod directory;
 mod filter;
 mod keywords;
 mod lexicon;
+mod meaning;
+mod models;
 mod opened;
 mod others;
 mod schema;
@@ -38,6 +40,7 @@ use tantivy::schema::Schema;
 
 use self::checks::Checks;
 use self::directory::Unlocked;
+use self::models::Models;
 use self::opened::Committed;
 use self::opened::Opened;
 use self::schema::Fields;
@@ -50,6 +53,7 @@ use super::Index;
 use super::IndexError;
 use super::Overlay;
 use super::Snapshot;
+use crate::vectors::Key;
 use crate::words::Analyzer;
 use crate::words::Language;
 
@@ -65,6 +69,7 @@ pub struct EmbeddedIndex {
     /// The view of the last committed state that was looked at.
     newest: Mutex<Option<Arc<EmbeddedSnapshot>>>,
     analyzers: Arc<Analyzers>,
+    vectors: Arc<Models>,
 }
 
 /// Analyzers that nobody uses at the moment: what they remember of words is worth keeping.
@@ -86,15 +91,15 @@ impl EmbeddedIndex {
     pub fn new(state: &Path, languages: &[Language]) -> EmbeddedIndex {
         let names: Vec<&str> = languages.iter().map(|language| language.name()).collect();
         let name = format!("index-v{}-{}", schema::VERSION, names.join("-"));
-        EmbeddedIndex::at(Some(state.join(name)), languages)
+        EmbeddedIndex::at(Some(state), Some(state.join(name)), languages)
     }
 
     /// An index that lives as long as the process: for stores beside which nothing can be kept.
     pub fn in_memory(languages: &[Language]) -> EmbeddedIndex {
-        EmbeddedIndex::at(None, languages)
+        EmbeddedIndex::at(None, None, languages)
     }
 
-    fn at(folder: Option<PathBuf>, languages: &[Language]) -> EmbeddedIndex {
+    fn at(state: Option<&Path>, folder: Option<PathBuf>, languages: &[Language]) -> EmbeddedIndex {
         let (schema, fields) = schema::schema();
         EmbeddedIndex {
             folder,
@@ -107,6 +112,7 @@ impl EmbeddedIndex {
                 languages: languages.to_vec(),
                 idle: Mutex::new(Vec::new()),
             }),
+            vectors: Arc::new(Models::new(state.map(Path::to_owned))),
         }
     }
 
@@ -268,6 +274,29 @@ impl Index for EmbeddedIndex {
             }
         }
         guarded(|| self.with_open(|_| Ok(())))
+    }
+
+    fn keep_vectors(
+        &self,
+        model: &str,
+        vectors: Vec<(Key, Vec<Vec<f32>>)>,
+    ) -> Result<(), IndexError> {
+        let kept = self.vectors.keep(model, vectors);
+        kept.map_err(|error| failed("write vectors beside", error))
+    }
+
+    fn tidy_vectors(&self, models: &[&str]) -> Result<(), IndexError> {
+        let wanted = guarded(|| {
+            let committed = self.committed()?;
+            let snapshot = EmbeddedSnapshot::of(self, &committed, &Overlay::default())?;
+            Ok(snapshot.keys()?.all())
+        })?;
+        let tidied = self.vectors.tidy(models, &wanted);
+        tidied.map_err(|error| failed("put in order the vectors beside", error))
+    }
+
+    fn models(&self) -> Vec<String> {
+        self.vectors.names()
     }
 
     fn damaged_parts(&self) -> Result<Vec<String>, IndexError> {

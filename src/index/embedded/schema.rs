@@ -19,13 +19,14 @@ use super::tokenize::Trigrams;
 use crate::index::Document;
 use crate::index::facts::each_fact;
 use crate::index::facts::fact;
+use crate::index::passage;
 use crate::index::text::look;
 use crate::ranking::SKETCH_PARTS;
 use crate::ranking::TextPart;
 use crate::words::Analyzer;
 
 /// Raised whenever the same file would be indexed in another way.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// What is kept of every document, by field.
 #[derive(Debug, Clone, Copy)]
@@ -65,10 +66,16 @@ pub(super) struct Fields {
     pub inode: Field,
     pub hash_high: Field,
     pub hash_low: Field,
+    /// What the vectors of the memory's own passage are kept under.
+    pub key_high: Field,
+    pub key_low: Field,
 }
 
 /// The columns of a [`Sketch`](crate::ranking::Sketch).
 pub(super) const SKETCH_NAMES: [&str; SKETCH_PARTS] = ["sketch0", "sketch1", "sketch2", "sketch3"];
+
+/// The columns of a [`Key`](crate::vectors::Key).
+pub(super) const KEY_NAMES: [&str; 2] = ["key_high", "key_low"];
 
 /// Bits of the `flags` column.
 pub(super) mod flag {
@@ -114,6 +121,8 @@ pub(super) fn schema() -> (Schema, Fields) {
         inode: builder.add_u64_field("inode", FAST),
         hash_high: builder.add_u64_field("hash_high", FAST),
         hash_low: builder.add_u64_field("hash_low", FAST),
+        key_high: builder.add_u64_field(KEY_NAMES[0], FAST),
+        key_low: builder.add_u64_field(KEY_NAMES[1], FAST),
     };
     (builder.build(), fields)
 }
@@ -184,6 +193,9 @@ pub(super) fn fill(
     filled.add_u64(fields.inode, stamp.inode);
     filled.add_u64(fields.hash_high, (document.indexed.hash >> 64) as u64);
     filled.add_u64(fields.hash_low, document.indexed.hash as u64);
+    let key = passage::own_key(&passage::own(memory));
+    filled.add_u64(fields.key_high, (key >> 64) as u64);
+    filled.add_u64(fields.key_low, key as u64);
     filled
 }
 

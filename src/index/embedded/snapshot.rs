@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::Mutex;
 use std::sync::OnceLock;
 
 use tantivy::DocSet;
@@ -17,6 +18,10 @@ use tantivy::schema::IndexRecordOption;
 
 use super::Analyzers;
 use super::EmbeddedIndex;
+use super::locked;
+use super::meaning::Keys;
+use super::meaning::Places;
+use super::models::Models;
 use super::opened::Committed;
 use super::opened::Part;
 use super::schema;
@@ -24,12 +29,15 @@ use super::schema::Fields;
 use super::table::NO_ROW;
 use super::table::Table;
 use super::tokenize;
+use super::trouble::failed;
 use super::trouble::unusable;
+use crate::index::Embedded;
 use crate::index::IndexError;
 use crate::index::Overlay;
 use crate::index::Snapshot as _;
 use crate::index::facts;
 use crate::ranking::Names;
+use crate::ranking::fused::Cosines;
 use crate::ranking::keyword::Count;
 use crate::ranking::keyword::Keyword;
 
@@ -40,6 +48,10 @@ pub(super) struct EmbeddedSnapshot {
     committed: Arc<Committed>,
     pub(super) analyzers: Arc<Analyzers>,
     names: OnceLock<Names>,
+    vectors: Arc<Models>,
+    keys: OnceLock<Arc<Keys>>,
+    /// As they were found last.
+    places: Mutex<Option<Arc<Places>>>,
 }
 
 /// A segment as this view sees it.
@@ -74,6 +86,9 @@ impl EmbeddedSnapshot {
             committed: Arc::clone(committed),
             analyzers: Arc::clone(&index.analyzers),
             names: OnceLock::new(),
+            vectors: Arc::clone(&index.vectors),
+            keys: OnceLock::new(),
+            places: Mutex::default(),
         })
     }
 
@@ -224,6 +239,39 @@ impl EmbeddedSnapshot {
             });
         }
         Ok(common)
+    }
+
+    /// Each segment with the row of each of its documents.
+    pub(super) fn documents(&self) -> impl Iterator<Item = (&SegmentReader, &[u32])> {
+        let segments = self.segments.iter();
+        segments.map(|segment| (&segment.part.reader, segment.rows.as_slice()))
+    }
+
+    pub(super) fn keys(&self) -> Result<&Arc<Keys>, IndexError> {
+        if self.keys.get().is_none() {
+            let _ = self.keys.set(Arc::new(Keys::of(self)?));
+        }
+        Ok(self.keys.get().expect("it was just set"))
+    }
+
+    /// Where the vectors of `model` lie now; `None` if there are none.
+    pub(super) fn places(&self, model: &str) -> Result<Option<Arc<Places>>, IndexError> {
+        let Some(vectors) = self.vectors.of(model) else {
+            return Ok(None);
+        };
+        let view = vectors.view().map_err(|error| failed("read", error))?;
+        let mut known = locked(&self.places);
+        if let Some(places) = known.as_ref().filter(|places| places.are_in(model, &view)) {
+            return Ok(Some(Arc::clone(places)));
+        }
+        let places = Arc::new(Places::of(self.keys()?, model, view));
+        Ok(Some(Arc::clone(known.insert(places))))
+    }
+
+    /// How near a vector is to each row's; `None` where no vectors of its model are kept.
+    pub(super) fn cosines(&self, embedded: Embedded) -> Option<Cosines> {
+        let places = self.places(&embedded.model).ok()??;
+        Some(places.cosines(self.keys().ok()?, embedded.vector))
     }
 
     pub(super) fn names(&self) -> Result<&Names, IndexError> {

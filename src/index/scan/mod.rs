@@ -15,6 +15,7 @@ use chrono::DateTime;
 use rayon::prelude::*;
 
 use super::Ask;
+use super::Coverage;
 use super::Document;
 use super::Found;
 use super::Hit;
@@ -23,6 +24,7 @@ use super::Indexed;
 use super::Request;
 use super::Snapshot;
 use super::Texts;
+use super::Unembedded;
 use super::facts;
 use super::filter::Conditions;
 use super::filter::Values;
@@ -30,6 +32,7 @@ use super::text::Lowered;
 use crate::model::Memory;
 use crate::model::Stamp;
 use crate::model::Stem;
+use crate::ranking::Parts;
 use crate::ranking::keyword::Keyword;
 use crate::words::Language;
 
@@ -58,6 +61,7 @@ struct Row {
     indexed: Indexed,
     score: f64,
     matched: Vec<usize>,
+    parts: Option<Parts>,
 }
 
 /// What one file's memory says about which memories are superseded.
@@ -159,6 +163,7 @@ impl Scan {
                     indexed: document.indexed,
                     score: 0.0,
                     matched: Vec::new(),
+                    parts: None,
                 });
                 let row = match (row, &keywords) {
                     (Some(row), Some(keywords)) => {
@@ -280,7 +285,7 @@ impl Snapshot for Scan {
         let mut rows = match request.ask {
             Ask::Everything => self.counted(&conditions, None),
             Ask::Keywords(keywords) => self.counted(&conditions, Some(keywords)),
-            Ask::Text(text) => self.ranked(&conditions, text),
+            Ask::Text(sought) => self.ranked(&conditions, sought),
         };
         // Among equals the newest first, then by name, which is the order of the files.
         rows.sort_unstable_by(|a, b| {
@@ -296,6 +301,7 @@ impl Snapshot for Scan {
                 name: self.name(row.file).to_owned(),
                 score: row.score,
                 matched: row.matched,
+                parts: row.parts,
                 indexed: row.indexed,
             })
             .collect();
@@ -372,6 +378,18 @@ impl Snapshot for Scan {
             .into_iter()
             .map(|file| self.name(file).to_owned())
             .collect())
+    }
+
+    /// Vectors are kept beside an index, and there is none.
+    fn unembedded(&self, _: &str, _: usize) -> Result<Vec<Unembedded>, IndexError> {
+        Ok(Vec::new())
+    }
+
+    fn coverage(&self, _: &str) -> Result<Coverage, IndexError> {
+        Ok(Coverage {
+            memories: self.files.len(),
+            ..Coverage::default()
+        })
     }
 
     /// Nothing is remembered, so nothing is verified.

@@ -9,18 +9,20 @@ use super::Row;
 use super::Scan;
 use super::passes;
 use crate::index::Indexed;
+use crate::index::Sought;
 use crate::index::facts;
 use crate::index::filter::Conditions;
 use crate::index::text::look;
 use crate::model::Memory;
+use crate::ranking;
 use crate::ranking::Collection;
 use crate::ranking::Names;
 use crate::ranking::Question;
 use crate::ranking::TextPart;
 use crate::ranking::Traits;
-use crate::ranking::context;
-use crate::ranking::context::Weights;
 use crate::ranking::date_terms;
+use crate::ranking::fused;
+use crate::ranking::fused::Scored;
 use crate::words::Analyzer;
 
 /// What ranking needs of one file.
@@ -59,7 +61,8 @@ struct Postings {
 }
 
 impl Scan {
-    pub(super) fn ranked(&self, conditions: &Conditions<'_>, query: &str) -> Vec<Row> {
+    pub(super) fn ranked(&self, conditions: &Conditions<'_>, sought: Sought<'_>) -> Vec<Row> {
+        let query = sought.text;
         let mut analyzer = Analyzer::new(&self.languages);
         let mut wanted = Wanted::default();
         wanted.add(&mut analyzer, query);
@@ -89,24 +92,29 @@ impl Scan {
             let line = &lines[row as usize];
             line.passes && !superseded.contains(&line.file)
         };
-        let weights = Weights::default();
-        let scored = context::score(
-            query,
+        // Vectors are kept beside an index, and there is none.
+        let query = fused::Query {
+            text: query,
+            ranking: sought.ranking,
+            meaning: &|_| None,
+        };
+        let scored = fused::score(
+            &query,
             &collection,
             &names,
             &mut analyzer,
             &postings,
             passes,
-            &weights,
         );
-        let row = |(row, score): (u32, f32)| {
-            let line = &lines[row as usize];
+        let row = |scored: Scored| {
+            let line = &lines[scored.row as usize];
             Row {
                 file: line.file,
                 timestamp: line.timestamp,
                 indexed: line.indexed,
-                score: f64::from(score),
+                score: f64::from(scored.score),
                 matched: Vec::new(),
+                parts: Some(scored.parts),
             }
         };
         match scored {
@@ -240,7 +248,7 @@ impl Postings {
     }
 }
 
-impl context::Postings for Postings {
+impl ranking::Postings for Postings {
     type Error = Infallible;
 
     fn text(&self, term: &str) -> Result<Vec<(u32, u32)>, Infallible> {

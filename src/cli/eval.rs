@@ -1,0 +1,263 @@
+//! The command that measures how well questions find their answers.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::Context;
+use super::Outcome;
+use super::args::Eval;
+use super::fail::Failure;
+use super::maintain::progress_bar;
+use crate::engine;
+use crate::engine::Engine;
+use crate::engine::Hit;
+use crate::engine::Imported;
+use crate::engine::Ranking;
+use crate::engine::Search;
+use crate::engine::Wanted;
+use crate::eval::Dataset;
+use crate::eval::Measures;
+use crate::eval::Question;
+use crate::eval::Tally;
+use crate::import;
+use crate::import::Defaults;
+use crate::model::Filter;
+
+/// A store made of one data set.
+struct Corpus {
+    engine: Engine,
+    /// What each memory is called in the data set, by the file's stem.
+    ids: HashMap<String, String>,
+}
+
+pub(super) fn eval(context: &mut Context, command: &Eval) -> Result<Outcome, Failure> {
+    let ranking = ranking(command)?;
+    let folder = crate::files::scratch_folder()
+        .map_err(|error| Failure::new("cannot make a store to measure in").because(error))?;
+    let mut all = Vec::new();
+    for path in &command.datasets {
+        let dataset = Dataset::read(path)?;
+        let root = command.keep.as_deref().unwrap_or(folder.path());
+        let corpus = corpus(context, &dataset, &root.join(&dataset.name))?;
+        let modes = [("pooled", command.scoped), ("scoped", command.pooled)];
+        for (mode, is_left_out) in modes {
+            if is_left_out {
+                continue;
+            }
+            let tally = ask(&corpus, &dataset, mode, &ranking, command)?;
+            all.push(report(context, &dataset, mode, &tally, command)?);
+        }
+    }
+    if context.output.json {
+        context.output.json(&Value::Array(all))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn ranking(command: &Eval) -> Result<Ranking, Failure> {
+    let mut ranking = Ranking {
+        method: command.ranking,
+        ..Ranking::default()
+    };
+    for setting in &command.set {
+        let parsed = setting
+            .split_once('=')
+            .and_then(|(name, value)| Some((name, value.parse::<f32>().ok()?)));
+        let is_set = parsed.is_some_and(|(name, value)| ranking.weights.set(name, value));
+        if !is_set {
+            let names: Vec<&str> = ranking.weights.list().iter().map(|(n, _)| *n).collect();
+            return Err(
+                Failure::new(format!("`--set {setting}` sets no constant")).hint(format!(
+                    "Write NAME=NUMBER; the names are {}.",
+                    names.join(", ")
+                )),
+            );
+        }
+    }
+    Ok(ranking)
+}
+
+/// Makes the store of a data set, or completes the one that was kept.
+fn corpus(context: &Context, dataset: &Dataset, root: &Path) -> Result<Corpus, Failure> {
+    crate::files::create_private_folder(&root.join("files")).map_err(|error| {
+        Failure::new(format!("cannot make the store {}", root.display())).because(error)
+    })?;
+    let options = engine::Options {
+        state: None,
+        git: None,
+        namespace: None,
+        read_only: false,
+        ..context.options(root)
+    };
+    let engine = Engine::open(options, Box::new(crate::clock::SystemClock))?;
+    let defaults = Defaults {
+        agent: "eval".to_owned(),
+        user: "unknown".to_owned(),
+        namespace: None,
+    };
+    let mut ids = HashMap::new();
+    let mut failed = None;
+    let bar = progress_bar("importing");
+    engine.import(
+        import::jsonl(&dataset.corpus, &defaults)?,
+        engine::Import { dry_run: false },
+        &mut |imported| {
+            bar.inc(1);
+            match imported {
+                Imported::Added {
+                    source_id, stem, ..
+                }
+                | Imported::Known { source_id, stem } => {
+                    let pair = stem.zip(source_id);
+                    ids.extend(pair.map(|(stem, id)| (stem.as_str().to_owned(), id)));
+                }
+                Imported::Failed { source, reason } => {
+                    failed.get_or_insert((source, reason));
+                }
+            }
+        },
+    )?;
+    bar.finish_and_clear();
+    if let Some((source, reason)) = failed {
+        return Err(Failure::new(format!("{source} is no memory: {reason}")));
+    }
+    engine.reindex(false, &mut |_| {})?;
+    let bar = progress_bar("embedding");
+    engine.embed_all(&mut |progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_position(progress.done as u64);
+    })?;
+    bar.finish_and_clear();
+    Ok(Corpus { engine, ids })
+}
+
+/// Asks every question, and writes the answers down where that was asked for.
+fn ask(
+    corpus: &Corpus,
+    dataset: &Dataset,
+    mode: &str,
+    ranking: &Ranking,
+    command: &Eval,
+) -> Result<Tally, Failure> {
+    let mut tally = Tally::default();
+    let mut lines = String::new();
+    let bar = progress_bar("asking");
+    bar.set_length(dataset.questions.len() as u64);
+    for question in &dataset.questions {
+        let search = Search {
+            wanted: Wanted::Text(question.query.clone()),
+            filter: Filter {
+                namespaces: match (mode, &question.scope) {
+                    ("scoped", Some(scope)) => vec![scope.clone()],
+                    _ => Vec::new(),
+                },
+                ..Filter::default()
+            },
+            ranking: *ranking,
+            limit: command.limit.max(25),
+            offset: 0,
+        };
+        let hits = corpus.engine.search(&search)?.hits;
+        let found: Vec<&str> = hits.iter().map(|hit| corpus.id(hit)).collect();
+        let relevant: Vec<bool> = found
+            .iter()
+            .map(|id| question.relevant_ids.iter().any(|known| known == id))
+            .collect();
+        let measures = Measures::of(&relevant, question.relevant_ids.len());
+        tally.add(&question.kind, &measures);
+        if command.run_dir.is_some() {
+            let _ = writeln!(lines, "{}", line(question, &found, &hits, ranking, command));
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if let Some(folder) = &command.run_dir {
+        crate::files::create_private_folder(folder).map_err(|error| {
+            Failure::new(format!("cannot make the folder {}", folder.display())).because(error)
+        })?;
+        let file = folder.join(format!("{}.{mode}.jsonl", dataset.name));
+        write(&file, &lines)?;
+    }
+    Ok(tally)
+}
+
+impl Corpus {
+    /// What the data set calls a hit.
+    fn id<'a>(&'a self, hit: &'a Hit) -> &'a str {
+        let stem = hit.memory.stem.as_str();
+        self.ids.get(stem).map_or(stem, String::as_str)
+    }
+}
+
+fn line(
+    question: &Question,
+    found: &[&str],
+    hits: &[Hit],
+    ranking: &Ranking,
+    command: &Eval,
+) -> Value {
+    let mut line = json!({"qid": question.qid, "ranked": found});
+    if command.explain {
+        let parts = hits.iter().map(|hit| {
+            let parts = hit.parts.unwrap_or_default().weighed(&ranking.weights);
+            parts
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), json!(value)))
+                .collect()
+        });
+        line["parts"] = parts.map(Value::Object).collect();
+    }
+    line
+}
+
+fn write(file: &PathBuf, text: &str) -> Result<(), Failure> {
+    crate::files::write_derived(file, text.as_bytes())
+        .map_err(|error| Failure::new(format!("cannot write {}", file.display())).because(error))
+}
+
+/// Shows one table; returns it for scripts.
+fn report(
+    context: &mut Context,
+    dataset: &Dataset,
+    mode: &str,
+    tally: &Tally,
+    command: &Eval,
+) -> Result<Value, Failure> {
+    let rows = tally.rows();
+    let method = command.ranking.name();
+    if context.output.json {
+        let types: serde_json::Map<String, Value> = rows
+            .iter()
+            .map(|(kind, count, values)| {
+                let mut row = json!({"questions": count});
+                for (name, value) in Measures::NAMES.into_iter().zip(values) {
+                    row[name] = json!(value);
+                }
+                ((*kind).to_owned(), row)
+            })
+            .collect();
+        return Ok(json!({
+            "dataset": dataset.name, "mode": mode, "ranking": method, "types": types,
+        }));
+    }
+    let mut table = format!(
+        "{} · {mode} · {method}\n{:<20} {:>5}",
+        dataset.name, "type", "n"
+    );
+    for name in Measures::NAMES {
+        let _ = write!(table, " {name:>7}");
+    }
+    for (kind, count, values) in rows {
+        let _ = write!(table, "\n{kind:<20} {count:>5}");
+        for value in values {
+            let _ = write!(table, " {:>7.1}", 100.0 * value);
+        }
+    }
+    context.output.line(table + "\n")?;
+    Ok(Value::Null)
+}

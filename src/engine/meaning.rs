@@ -1,0 +1,294 @@
+//! Vectors of what is asked and of what is kept.
+//!
+//! A model is asked without any lock being held; only keeping what it made takes the index's
+//! writer lock. A memory without a vector is found by its words.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use super::Engine;
+use super::EngineError;
+use super::indexing::Progress;
+use super::reading::parse;
+use crate::embed::Embedder;
+use crate::files::Place;
+use crate::format::MAX_INDEXED_BYTES;
+use crate::index::Embedded;
+use crate::index::Unembedded;
+use crate::index::passage;
+use crate::model::Memory;
+use crate::vectors::Key;
+
+/// So many passages are embedded, and kept, at a time: a few seconds of work at most are lost when
+/// a process ends.
+const BATCH: usize = 64;
+/// The same in the background, where a question may be waiting for the model.
+const FEW: usize = 16;
+/// A model that nobody asks for so long is let go of.
+const IDLE: Duration = Duration::from_secs(300);
+/// After a failure nothing is embedded for so long.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// Makes vectors beside the background loop, which must not wait for a model.
+pub(super) struct Embedding {
+    wake: mpsc::Sender<()>,
+    leads: Arc<AtomicBool>,
+    is_ending: Arc<AtomicBool>,
+}
+
+impl Embedding {
+    /// Starts the thread; `None` without a model.
+    pub fn start(engine: &Arc<Engine>) -> Option<Embedding> {
+        let embedder = engine.embedder.clone()?;
+        let (wake, inbox) = mpsc::channel();
+        let (leads, is_ending) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+        let worker = Worker {
+            engine: Arc::clone(engine),
+            embedder,
+            leads: Arc::clone(&leads),
+            is_ending: Arc::clone(&is_ending),
+        };
+        engine.set_wake_embedding(wake.clone());
+        std::thread::Builder::new()
+            .name("embedding".to_owned())
+            .spawn(move || worker.run(&inbox))
+            .inspect_err(|error| tracing::warn!("searches are by words only: {error}"))
+            .ok()?;
+        Some(Embedding {
+            wake,
+            leads,
+            is_ending,
+        })
+    }
+
+    /// Says whether this process is the one that makes vectors.
+    pub fn lead(&self, leads: bool) {
+        self.leads.store(leads, Ordering::Relaxed);
+        self.changed();
+    }
+
+    /// Says that there may be something to embed.
+    pub fn changed(&self) {
+        let _ = self.wake.send(()); // Nobody listens when the process ends.
+    }
+}
+
+impl Drop for Embedding {
+    fn drop(&mut self) {
+        // Nobody waits for the batch that is under way; the next process makes it.
+        self.is_ending.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Worker {
+    engine: Arc<Engine>,
+    embedder: Arc<dyn Embedder>,
+    leads: Arc<AtomicBool>,
+    is_ending: Arc<AtomicBool>,
+}
+
+impl Worker {
+    fn run(&self, inbox: &mpsc::Receiver<()>) {
+        // While there is nothing to do, and nothing loaded, nothing wakes it.
+        let mut wait: Option<Duration> = None;
+        let mut tries_again = false;
+        loop {
+            let woken = match wait {
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(wait) => inbox.recv_timeout(wait),
+            };
+            match woken {
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) if !tries_again => {
+                    self.embedder.rest(IDLE);
+                    wait = None;
+                    continue;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(()) => {}
+            }
+            while inbox.try_recv().is_ok() {}
+            (wait, tries_again) = (Some(IDLE + Duration::from_secs(1)), false);
+            if !self.leads.load(Ordering::Relaxed) {
+                continue;
+            }
+            match self.embed() {
+                Ok(()) => {}
+                Err(_) if self.is_ending.load(Ordering::Relaxed) => return,
+                Err(error) => {
+                    self.engine.warn_of_model(&error);
+                    (wait, tries_again) = (Some(PAUSE), true);
+                }
+            }
+        }
+    }
+
+    /// Embeds until nothing is missing.
+    fn embed(&self) -> Result<(), EngineError> {
+        let mut given_up = HashSet::new();
+        while !self.is_ending.load(Ordering::Relaxed) {
+            if !self
+                .engine
+                .embed_some(self.embedder.as_ref(), &mut given_up)?
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Engine {
+    fn set_wake_embedding(&self, wake: mpsc::Sender<()>) {
+        let _ = self.wake_embedding.set(wake); // A second loop wakes the first one's.
+    }
+
+    /// The vector of what is asked; `None` without a model, or if it cannot be used now: words
+    /// are searched all the same.
+    pub(super) fn embed_query(&self, text: &str) -> Option<Embedded> {
+        let embedder = self.embedder.as_ref()?;
+        // It is let go of again after a while.
+        if let Some(wake) = self.wake_embedding.get() {
+            let _ = wake.send(());
+        }
+        match embedder.query(text) {
+            Ok(vector) => Some(Embedded {
+                model: embedder.id().to_owned(),
+                vector,
+            }),
+            Err(error) => {
+                self.warn_of_model(&error);
+                None
+            }
+        }
+    }
+
+    /// Says once that the model is of no use.
+    fn warn_of_model(&self, error: &dyn std::fmt::Display) {
+        if !self.warned_of_model.swap(true, Ordering::Relaxed) {
+            tracing::warn!("searches are by words only: {error}");
+        }
+    }
+
+    /// Makes the vectors that memories lack, those of this moment; returns how many were made.
+    /// Does nothing without a model. What is made is kept a batch at a time, so that an
+    /// interrupted call is gone on with by the next.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the model cannot be used, or if the vectors cannot be kept.
+    pub fn embed_all(&self, progress: &mut dyn FnMut(Progress)) -> Result<usize, EngineError> {
+        let Some(embedder) = self.embedder.as_deref() else {
+            return Ok(0);
+        };
+        let snapshot = self.snapshot()?;
+        let missing = snapshot.unembedded(embedder.id(), usize::MAX)?;
+        let total = missing.len();
+        let mut made = 0;
+        for (number, batch) in missing.chunks(BATCH).enumerate() {
+            progress(Progress {
+                done: number * BATCH,
+                total,
+            });
+            made += self.embed_batch(embedder, batch)?;
+        }
+        if made > 0 {
+            let _lock = self.lock_index()?;
+            self.index.tidy_vectors(&[embedder.id()])?;
+        }
+        Ok(made)
+    }
+
+    /// Makes the next vectors that memories lack, but for those in `given_up`; false once there are
+    /// none left.
+    fn embed_some(
+        &self,
+        embedder: &dyn Embedder,
+        given_up: &mut HashSet<Key>,
+    ) -> Result<bool, EngineError> {
+        let snapshot = self.snapshot()?;
+        let missing = snapshot.unembedded(embedder.id(), FEW + given_up.len())?;
+        let fresh = missing
+            .into_iter()
+            .filter(|one| !given_up.contains(&one.key));
+        let few: Vec<Unembedded> = fresh.take(FEW).collect();
+        if few.is_empty() {
+            return Ok(false);
+        }
+        self.embed_batch(embedder, &few)?;
+        // What could not be made now is looked for again after the next change.
+        given_up.extend(few.iter().map(|one| one.key));
+        Ok(true)
+    }
+
+    /// Embeds some passages and keeps their vectors; how many there were of which the files still
+    /// hold the text.
+    fn embed_batch(
+        &self,
+        embedder: &dyn Embedder,
+        missing: &[Unembedded],
+    ) -> Result<usize, EngineError> {
+        let passages = self.passages(missing);
+        let pieces: Vec<Vec<&str>> = passages
+            .iter()
+            .map(|(_, text)| passage::pieces(text))
+            .collect();
+        let texts: Vec<&str> = pieces.iter().flatten().copied().collect();
+        let vectors = embedder.passages(&texts).map_err(EngineError::Embed)?;
+        let mut vectors = vectors.into_iter();
+        let made: Vec<_> = passages
+            .iter()
+            .zip(&pieces)
+            .map(|((key, _), pieces)| {
+                let of_pieces = vectors.by_ref().take(pieces.len());
+                (*key, of_pieces.flatten().collect())
+            })
+            .collect();
+        let count = made.len();
+        let _lock = self.lock_index()?;
+        self.index.keep_vectors(embedder.id(), made)?;
+        Ok(count)
+    }
+
+    /// The texts to be embedded, by what their vectors are kept under. What was changed since is
+    /// left out; it has another key.
+    fn passages(&self, missing: &[Unembedded]) -> Vec<(Key, String)> {
+        let reader = self.store.reader(Place::Files);
+        let mut memories: HashMap<&str, Option<(Memory, Key)>> = HashMap::new();
+        let names = missing
+            .iter()
+            .flat_map(|one| one.previous.iter().chain([&one.name]));
+        for name in names {
+            memories.entry(name.as_str()).or_insert_with(|| {
+                let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
+                let memory = parse(&version.entry, &version.bytes);
+                let key = passage::own_key(&passage::own(&memory));
+                Some((memory, key))
+            });
+        }
+        let mut known = HashSet::new();
+        let text = |one: &Unembedded| {
+            let (memory, own) = memories[one.name.as_str()].as_ref()?;
+            let (key, text) = match &one.previous {
+                None => (*own, passage::own(memory)),
+                Some(previous) => {
+                    let (previous, before) = memories[previous.as_str()].as_ref()?;
+                    let key = passage::window_key(*before, *own);
+                    (key, passage::window(previous, memory))
+                }
+            };
+            (key == one.key).then_some((key, text))
+        };
+        missing
+            .iter()
+            .filter_map(text)
+            .filter(|(key, _)| known.insert(*key))
+            .collect()
+    }
+}

@@ -1,0 +1,157 @@
+//! The vectors of a view's rows.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::schema::KEY_NAMES;
+use super::snapshot::EmbeddedSnapshot;
+use super::table::NO_ROW;
+use super::trouble::unusable;
+use crate::index::IndexError;
+use crate::index::Unembedded;
+use crate::index::passage;
+use crate::ranking::fused::Cosines;
+use crate::vectors::Key;
+use crate::vectors::Place;
+use crate::vectors::View;
+
+/// What the vectors of each row are kept under.
+pub(super) struct Keys {
+    own: Vec<Key>,
+    /// `None`: the memory begins its context, or has none, and its window is itself.
+    window: Vec<Option<Key>>,
+}
+
+/// Where the vectors of each row lie among those of one model.
+pub(super) struct Places {
+    model: String,
+    view: Arc<View>,
+    own: Vec<Option<Place>>,
+    window: Vec<Option<Place>>,
+}
+
+impl Keys {
+    /// Reads the keys of all rows.
+    pub fn of(snapshot: &EmbeddedSnapshot) -> Result<Keys, IndexError> {
+        let mut own: Vec<Key> = vec![0; snapshot.table.len()];
+        for (reader, rows) in snapshot.documents() {
+            let fast = reader.fast_fields();
+            let column = |name| fast.u64(name).map_err(|error| unusable(&error));
+            let [high, low] = [column(KEY_NAMES[0])?, column(KEY_NAMES[1])?];
+            for (doc, &row) in (0_u32..).zip(rows).filter(|(_, row)| **row != NO_ROW) {
+                let number = |column: &tantivy::columnar::Column<u64>| {
+                    Key::from(column.first(doc).unwrap_or(0))
+                };
+                own[row as usize] = number(&high) << 64 | number(&low);
+            }
+        }
+        let collection = &snapshot.table.collection;
+        let window = (0..own.len() as u32)
+            .map(|row| {
+                let previous = collection.previous(row)?;
+                Some(passage::window_key(
+                    own[previous as usize],
+                    own[row as usize],
+                ))
+            })
+            .collect();
+        Ok(Keys { own, window })
+    }
+
+    /// Every key that a vector is wanted for.
+    pub fn all(&self) -> HashSet<Key> {
+        let windows = self.window.iter().flatten();
+        self.own.iter().chain(windows).copied().collect()
+    }
+
+    /// The passages that `view` holds no vectors of, in the order of the rows.
+    pub fn missing<'a>(
+        &'a self,
+        snapshot: &'a EmbeddedSnapshot,
+        places: &'a Places,
+    ) -> impl Iterator<Item = Unembedded> + 'a {
+        (0..self.own.len() as u32).flat_map(move |row| {
+            let at = row as usize;
+            let name = |row: u32| snapshot.table.name(row).to_owned();
+            let own = places.own[at].is_none().then(|| Unembedded {
+                key: self.own[at],
+                name: name(row),
+                previous: None,
+            });
+            let window = self.window[at].filter(|_| places.window[at].is_none());
+            let window = window.map(|key| Unembedded {
+                key,
+                name: name(row),
+                previous: snapshot.table.collection.previous(row).map(name),
+            });
+            own.into_iter().chain(window)
+        })
+    }
+}
+
+impl Places {
+    pub fn of(keys: &Keys, model: &str, view: Arc<View>) -> Places {
+        let find = |key: &Key| view.find(*key);
+        Places {
+            model: model.to_owned(),
+            own: keys.own.iter().map(find).collect(),
+            window: keys
+                .window
+                .iter()
+                .map(|key| key.as_ref().and_then(find))
+                .collect(),
+            view,
+        }
+    }
+
+    /// Whether these are the places in `view` of the vectors of `model`.
+    pub fn are_in(&self, model: &str, view: &Arc<View>) -> bool {
+        self.model == model && Arc::ptr_eq(&self.view, view)
+    }
+
+    /// How near the query is to each row.
+    pub fn cosines(self: &Arc<Places>, keys: &Arc<Keys>, query: Vec<f32>) -> Cosines {
+        let near = self.view.near(&query);
+        let at = |place: &Option<Place>| place.map_or(f32::NAN, |place| near.at(place));
+        let own: Vec<f32> = self.own.iter().map(at).collect();
+        let window = (0..own.len())
+            .map(|row| match keys.window[row] {
+                Some(_) => at(&self.window[row]),
+                None => own[row],
+            })
+            .collect();
+        let (places, keys) = (Arc::clone(self), Arc::clone(keys));
+        let exact = move |row: u32| {
+            let row = row as usize;
+            let at = |place: Option<Place>| {
+                place.map_or(f32::NAN, |place| places.view.exact(place, &query))
+            };
+            let own = at(places.own[row]);
+            let window = match keys.window[row] {
+                Some(_) => at(places.window[row]),
+                None => own,
+            };
+            [own, window]
+        };
+        Cosines {
+            own,
+            window,
+            exact: Box::new(exact),
+        }
+    }
+
+    /// Of all vectors, on disk.
+    pub fn bytes(&self) -> usize {
+        self.view.bytes()
+    }
+
+    /// How many of the rows have the vectors that they want.
+    pub fn complete(&self, keys: &Keys) -> usize {
+        (0..self.own.len())
+            .filter(|&row| {
+                let has_window = keys.window[row].is_none() || self.window[row].is_some();
+                self.own[row].is_some() && has_window
+            })
+            .count()
+    }
+}

@@ -1,0 +1,97 @@
+//! The vectors of each model, in folders beside the index.
+//!
+//! A folder is called after the model, so that vectors of two models are never mixed; it outlives
+//! the index, which may be made anew at any time.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use super::create_private;
+use super::locked;
+use crate::vectors::Key;
+use crate::vectors::VectorStore;
+
+/// Raised whenever vectors are kept in another way.
+const VERSION: u32 = 1;
+
+pub(super) struct Models {
+    /// Where the folders lie; `None`: no vectors are kept.
+    state: Option<PathBuf>,
+    open: Mutex<HashMap<String, Arc<VectorStore>>>,
+}
+
+impl Models {
+    pub fn new(state: Option<PathBuf>) -> Models {
+        Models {
+            state,
+            open: Mutex::default(),
+        }
+    }
+
+    fn prefix() -> String {
+        format!("vectors-v{VERSION}-")
+    }
+
+    fn folder(&self, model: &str) -> Option<PathBuf> {
+        let state = self.state.as_ref()?;
+        Some(state.join(format!("{}{model}", Models::prefix())))
+    }
+
+    /// The vectors of a model; `None` where none can be kept.
+    pub fn of(&self, model: &str) -> Option<Arc<VectorStore>> {
+        let folder = self.folder(model)?;
+        let mut open = locked(&self.open);
+        let store = open
+            .entry(model.to_owned())
+            .or_insert_with(|| Arc::new(VectorStore::new(&folder)));
+        Some(Arc::clone(store))
+    }
+
+    /// The models that there are folders of.
+    pub fn names(&self) -> Vec<String> {
+        let Some(entries) = self
+            .state
+            .as_ref()
+            .and_then(|state| fs::read_dir(state).ok())
+        else {
+            return Vec::new();
+        };
+        let name = |entry: io::Result<fs::DirEntry>| {
+            let name = entry.ok()?.file_name().into_string().ok()?;
+            name.strip_prefix(&Models::prefix()).map(str::to_owned)
+        };
+        let mut names: Vec<String> = entries.filter_map(name).collect();
+        names.sort_unstable();
+        names
+    }
+
+    pub fn keep(&self, model: &str, vectors: Vec<(Key, Vec<Vec<f32>>)>) -> io::Result<()> {
+        let (Some(folder), Some(store)) = (self.folder(model), self.of(model)) else {
+            return Ok(());
+        };
+        create_private(&folder)?;
+        store.add(vectors)?;
+        store.tidy(None)
+    }
+
+    /// Leaves out what nobody wants, and all other models.
+    pub fn tidy(&self, models: &[&str], wanted: &HashSet<Key>) -> io::Result<()> {
+        for name in self.names() {
+            match (models.contains(&name.as_str()), self.of(&name)) {
+                (true, Some(store)) => store.tidy(Some(wanted))?,
+                _ => {
+                    locked(&self.open).remove(&name);
+                    if let Some(folder) = self.folder(&name) {
+                        fs::remove_dir_all(folder)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! What is embedded of a memory, and what its vectors are kept under.
+//!
+//! Two passages a memory: its *own* text, and the *window* of it together with the memory before
+//! it in its context. The keys follow from the texts alone, so that a memory that was moved,
+//! renamed or given other topics keeps its vectors, and a rebuild finds them again.
+
+use std::collections::HashSet;
+
+use crate::model::Memory;
+use crate::ranking::Names;
+use crate::vectors::Key;
+
+/// Passages with more words are embedded in pieces.
+const LONG_WORDS: usize = 200;
+const PIECE_WORDS: usize = 40;
+const MAX_PIECES: usize = 500;
+
+/// The memory's own passage: who says it, its title, and the text.
+pub fn own(memory: &Memory) -> String {
+    let title = memory.title.as_deref().unwrap_or("");
+    let mut passage = String::with_capacity(memory.content.len() + title.len() + 32);
+    if Names::are_in(&memory.user) {
+        passage += &memory.user;
+        passage += ": ";
+    }
+    if !title.is_empty() {
+        passage += title;
+        passage += ". ";
+    }
+    passage + &memory.content
+}
+
+/// A passage in the pieces that are embedded one by one: itself, unless it is long. Then pieces of
+/// whole lines, or sentences of long lines, of about forty words: what answers a question is mostly
+/// one of them, and would be lost in the mean of all.
+pub fn pieces(passage: &str) -> Vec<&str> {
+    let count = |text: &str| text.split_whitespace().count();
+    if count(passage) <= LONG_WORDS {
+        return vec![passage];
+    }
+    let mut pieces = Vec::new();
+    let (mut start, mut words, mut end) = (0, 0, 0);
+    for part in passage.split_inclusive('\n').flat_map(sentences) {
+        let more = count(part);
+        if words > 0 && words + more > PIECE_WORDS {
+            pieces.push(&passage[start..end]);
+            (start, words) = (end, 0);
+        }
+        words += more;
+        end += part.len();
+    }
+    pieces.push(&passage[start..end]);
+    pieces.retain(|piece| !piece.trim().is_empty());
+    // Of a book the beginning is searched by meaning, all of it by words.
+    pieces.truncate(MAX_PIECES);
+    pieces
+}
+
+/// A line, or its sentences if it is longer than a piece.
+fn sentences(line: &str) -> Vec<&str> {
+    if line.split_whitespace().count() <= PIECE_WORDS {
+        return vec![line];
+    }
+    let mut parts = Vec::new();
+    let mut rest = line;
+    while let Some(at) = rest.find(['.', '!', '?', '。', '！', '？', ';']) {
+        let mark = rest[at..].chars().next().map_or(1, char::len_utf8);
+        let (part, after) = rest.split_at(at + mark);
+        parts.push(part);
+        rest = after;
+    }
+    parts.push(rest);
+    parts
+}
+
+/// The passage of a memory and the one before it, without the names of who wrote them: they would
+/// stand in every one of a conversation.
+pub fn window(previous: &Memory, memory: &Memory) -> String {
+    let users = [previous.user.clone(), memory.user.clone()];
+    let names = Names::of(&users, &HashSet::new());
+    let text = format!("{}\n{}", previous.content, memory.content);
+    names.strip(&text)
+}
+
+/// What the vectors of the own passage `passage` are kept under.
+pub fn own_key(passage: &str) -> Key {
+    key(b"own", &[passage.as_bytes()])
+}
+
+/// What the vectors of a window are kept under, by the keys of its two memories.
+pub fn window_key(previous: Key, own: Key) -> Key {
+    key(b"window", &[&previous.to_le_bytes(), &own.to_le_bytes()])
+}
+
+fn key(kind: &[u8], parts: &[&[u8]]) -> Key {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(kind);
+    for part in parts {
+        hasher.update(&[0]);
+        hasher.update(part);
+    }
+    let bytes = hasher.finalize();
+    Key::from_le_bytes(bytes.as_bytes()[..16].try_into().expect("sixteen bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_passage_is_cut_at_lines_and_loses_nothing() {
+        let short = "word ".repeat(200);
+        assert_eq!(pieces(&short), [short.as_str()]);
+        let lines = "one line of seven words or so\n".repeat(60);
+        let cut = pieces(&lines);
+        assert_eq!(cut.concat(), lines);
+        assert!(
+            cut.iter()
+                .all(|piece| piece.split_whitespace().count() <= PIECE_WORDS)
+        );
+        assert!(cut.iter().all(|piece| piece.ends_with('\n')));
+        let sentences = "A sentence of five words. ".repeat(60);
+        assert_eq!(pieces(&sentences).concat(), sentences);
+        assert_eq!(pieces(&sentences).len(), 8);
+        assert_eq!(
+            pieces(&"long ".repeat(1000)).len(),
+            1,
+            "it has no end to be cut at"
+        );
+    }
+}

@@ -1,0 +1,370 @@
+//! The ranking: words in their context, people, times and meaning, each weighed.
+//!
+//! `score = words/max + coverage + title + date/max + own·cos + window·cos + people + priors`; a
+//! candidate is what holds a word of the query, stands next to one that does, has a date that it
+//! names, or is among the nearest in meaning. [`Weights`] holds every constant,
+//! `docs/RETRIEVAL.md` what each part is worth.
+
+use std::cmp::Ordering;
+
+use super::collection::Collection;
+use super::lexical::Postings;
+use super::lexical::Scorer;
+use super::lexical::Words;
+use super::lexical::idf;
+use super::lexical::query_terms;
+use super::parts::Parts;
+use super::question::Names;
+use super::question::Question;
+use super::weights::Method;
+use super::weights::Ranking;
+use super::weights::Weights;
+use crate::words::Analyzer;
+
+/// How near the query is to each memory, by row; NaN where that is not known.
+pub struct Cosines {
+    /// To the memory itself, nearly.
+    pub own: Vec<f32>,
+    /// To the memory together with the one before it, nearly.
+    pub window: Vec<f32>,
+    /// Both of one row, exactly.
+    pub exact: Box<dyn Fn(u32) -> [f32; 2]>,
+}
+
+/// Gives the cosines with a text, if there is a model and there are vectors.
+pub type Meaning<'a> = dyn Fn(&str) -> Option<Cosines> + 'a;
+
+/// So many of the best are compared exactly: more than anybody reads.
+const EXACT: usize = 200;
+
+/// One memory, scored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scored {
+    pub row: u32,
+    pub score: f32,
+    pub parts: Parts,
+}
+
+/// What is ranked, and by what.
+pub struct Query<'a> {
+    pub text: &'a str,
+    pub ranking: &'a Ranking,
+    pub meaning: &'a Meaning<'a>,
+}
+
+/// Scores every memory that has something to do with `query` and passes `passes`.
+///
+/// Returns rows with their scores, in the order of rows; scores of different queries cannot be
+/// compared. An empty query finds nothing.
+///
+/// # Errors
+///
+/// Fails if the postings do.
+pub fn score<P: Postings>(
+    query: &Query<'_>,
+    collection: &Collection,
+    names: &Names,
+    analyzer: &mut Analyzer,
+    postings: &P,
+    passes: impl Fn(u32) -> bool,
+) -> Result<Vec<Scored>, P::Error> {
+    let Query { text, ranking, .. } = *query;
+    let is_plain = matches!(ranking.method, Method::Bm25 | Method::ReciprocalRank);
+    let weights = match is_plain {
+        true => ranking.weights.plain(),
+        false => ranking.weights,
+    };
+    let question = match is_plain {
+        true => Question::plain(text),
+        false => Question::read(text, names),
+    };
+    let terms = query_terms(text, &question.text, analyzer, postings, &weights)?;
+    let scorer = Scorer {
+        collection,
+        weights: &weights,
+        question: &question,
+    };
+    let words = scorer.words(&terms);
+    let cosines = match ranking.method.uses_meaning() {
+        true => (query.meaning)(asked(&question, text)),
+        false => None,
+    };
+    let mut scoring = Scoring {
+        collection,
+        weights,
+        question: &question,
+        titles: scorer.titles(&terms, postings)?,
+        dates: Vec::new(),
+        covering: terms.iter().filter(|term| term.is_content).count(),
+        words,
+        cosines,
+        with_named: with_named(collection, &question),
+        best_words: 0.0,
+        best_date: 0.0,
+    };
+    scoring.add_dates(&question.dates, postings)?;
+    scoring.add_nearest(&passes);
+    let candidates: Vec<u32> = (0..collection.len() as u32)
+        .filter(|&row| scoring.words.is_candidate[row as usize] && passes(row))
+        .collect();
+    scoring.find_best(&candidates);
+    Ok(match ranking.method {
+        Method::Fused | Method::Words => scoring.all(candidates),
+        Method::Bm25 => scoring.by_words(&candidates),
+        Method::ReciprocalRank => scoring.by_ranks(&candidates),
+    })
+}
+
+/// What is embedded of a query: it without the names, unless nothing is left.
+fn asked<'a>(question: &'a Question, text: &'a str) -> &'a str {
+    let left = question.text.trim();
+    match left.contains(char::is_alphanumeric) {
+        true => left,
+        false => text,
+    }
+}
+
+struct Scoring<'a> {
+    collection: &'a Collection,
+    weights: Weights,
+    question: &'a Question,
+    words: Words,
+    /// Empty if no title holds a word.
+    titles: Vec<f32>,
+    /// Empty if no date is named.
+    dates: Vec<f32>,
+    cosines: Option<Cosines>,
+    /// How many content words the query has.
+    covering: usize,
+    /// By episode: a named person takes part. Empty if nobody is named.
+    with_named: Vec<bool>,
+    best_words: f32,
+    best_date: f32,
+}
+
+impl Scoring<'_> {
+    fn add_dates<P: Postings>(&mut self, dates: &[String], postings: &P) -> Result<(), P::Error> {
+        for term in dates {
+            let rows = postings.date(term)?;
+            let idf = idf(self.collection.len(), rows.len());
+            self.dates.resize(self.collection.len(), 0.0);
+            for row in rows {
+                self.dates[row as usize] += idf;
+                self.words.is_candidate[row as usize] = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the nearest in meaning candidates, of those that pass.
+    fn add_nearest(&mut self, passes: &impl Fn(u32) -> bool) {
+        let Some(cosines) = &mut self.cosines else {
+            return;
+        };
+        let count = self.weights.nearest as usize;
+        for near in [&mut cosines.own, &mut cosines.window] {
+            let mut known: Vec<u32> = (0..near.len() as u32)
+                .filter(|&row| !near[row as usize].is_nan() && passes(row))
+                .collect();
+            let mean = known.iter().map(|&row| near[row as usize]).sum::<f32>()
+                / known.len().max(1) as f32;
+            if known.len() > count {
+                known.select_nth_unstable_by(count, |&a, &b| {
+                    near[b as usize].total_cmp(&near[a as usize])
+                });
+                known.truncate(count);
+            }
+            for row in known {
+                self.words.is_candidate[row as usize] = true;
+            }
+            // Of what has no vector yet nothing is known: neither good nor bad.
+            for value in near.iter_mut().filter(|value| value.is_nan()) {
+                *value = mean;
+            }
+        }
+    }
+
+    fn find_best(&mut self, candidates: &[u32]) {
+        let best = |scores: &[f32]| {
+            candidates
+                .iter()
+                .filter_map(|&row| scores.get(row as usize))
+                .copied()
+                .fold(0.0, f32::max)
+        };
+        (self.best_words, self.best_date) = (best(&self.words.scores), best(&self.dates));
+    }
+
+    /// Scores all candidates; those that come first exactly.
+    fn all(&mut self, candidates: Vec<u32>) -> Vec<Scored> {
+        let scored = candidates.into_iter().map(|row| self.scored(row));
+        let mut scored: Vec<Scored> = scored.collect();
+        let Some(cosines) = &mut self.cosines else {
+            return scored;
+        };
+        let mut best: Vec<usize> = (0..scored.len()).collect();
+        if best.len() > EXACT {
+            best.select_nth_unstable_by(EXACT, |&a, &b| {
+                scored[b].score.total_cmp(&scored[a].score)
+            });
+            best.truncate(EXACT);
+        }
+        for &place in &best {
+            let row = scored[place].row;
+            let [own, window] = (cosines.exact)(row);
+            for (near, exact) in [(&mut cosines.own, own), (&mut cosines.window, window)] {
+                if !exact.is_nan() {
+                    near[row as usize] = exact;
+                }
+            }
+        }
+        for place in best {
+            scored[place] = self.scored(scored[place].row);
+        }
+        scored
+    }
+
+    fn scored(&self, row: u32) -> Scored {
+        let parts = self.parts(row);
+        Scored {
+            row,
+            score: parts.total(&self.weights),
+            parts,
+        }
+    }
+
+    fn parts(&self, row: u32) -> Parts {
+        let at = row as usize;
+        let share = |score: f32, best: f32| if best > 0.0 { score / best } else { 0.0 };
+        let date = self.dates.get(at).copied().unwrap_or(0.0);
+        let mut parts = Parts {
+            words: share(self.words.scores[at], self.best_words),
+            coverage: self.coverage(row),
+            title: self.titles.get(at).copied().unwrap_or(0.0),
+            date: share(date, self.best_date),
+            ..Parts::default()
+        };
+        self.meaning(row, &mut parts);
+        self.people(row, &mut parts);
+        self.priors(row, &mut parts);
+        parts
+    }
+
+    fn coverage(&self, row: u32) -> f32 {
+        if self.covering < 2 {
+            return 0.0;
+        }
+        let from = self.weights.coverage_from;
+        ((self.words.coverage[row as usize] - from) / (1.0 - from)).clamp(0.0, 1.0)
+    }
+
+    fn meaning(&self, row: u32, parts: &mut Parts) {
+        let Some(cosines) = &self.cosines else {
+            return;
+        };
+        let mut factor = match self.question.asks {
+            true => 1.0,
+            false => self.weights.keyword_meaning,
+        };
+        if self.collection.traits[row as usize].is_long() {
+            factor *= self.weights.long_meaning;
+        }
+        parts.own = factor * cosines.own[row as usize];
+        parts.window = factor * cosines.window[row as usize];
+    }
+
+    fn people(&self, row: u32, parts: &mut Parts) {
+        if self.with_named.is_empty() {
+            return;
+        }
+        let number = self.collection.episode_of[row as usize] as usize;
+        let users = &self.question.users;
+        let author = users.get(&self.collection.users[row as usize]).copied();
+        let author = author.unwrap_or(0);
+        let takes_part = if self.collection.episodes[number].is_context {
+            self.with_named[number]
+        } else {
+            author > 0
+        };
+        parts.author = author as f32;
+        parts.participant = flag(takes_part);
+    }
+
+    fn priors(&self, row: u32, parts: &mut Parts) {
+        let traits = &self.collection.traits[row as usize];
+        let episode = &self.collection.episodes[self.collection.episode_of[row as usize] as usize];
+        if !self.question.asks
+            || !episode.is_context
+            || f32::from(traits.words) > self.weights.prior_words
+        {
+            return;
+        }
+        parts.asks = flag(traits.asks);
+        parts.answers = flag(row > episode.start && self.collection.traits[row as usize - 1].asks);
+        parts.names = flag(traits.names);
+        parts.tells_time = flag(self.question.asks_when && traits.tells_time);
+    }
+
+    /// By words alone.
+    fn by_words(&self, candidates: &[u32]) -> Vec<Scored> {
+        let with_words = |row: &&u32| self.words.scores[**row as usize] > 0.0;
+        candidates
+            .iter()
+            .filter(with_words)
+            .map(|&row| Scored {
+                row,
+                score: self.words.scores[row as usize],
+                parts: self.parts(row),
+            })
+            .collect()
+    }
+
+    /// By the places that words and meaning give.
+    fn by_ranks(&self, candidates: &[u32]) -> Vec<Scored> {
+        let mut scores = vec![0.0_f32; candidates.len()];
+        let own = self.cosines.as_ref().map(|cosines| &cosines.own);
+        for arm in [Some(&self.words.scores), own].into_iter().flatten() {
+            let value = |place: &usize| arm[candidates[*place] as usize];
+            let mut places: Vec<usize> = (0..candidates.len())
+                .filter(|place| value(place) > 0.0)
+                .collect();
+            places.sort_by(|a, b| match value(b).total_cmp(&value(a)) {
+                Ordering::Equal => self.newer(candidates[*a], candidates[*b]),
+                other => other,
+            });
+            for (rank, place) in (1_u32..).zip(places) {
+                scores[place] += 1.0 / (self.weights.rrf_k + rank as f32);
+            }
+        }
+        candidates
+            .iter()
+            .zip(scores)
+            .filter(|(_, score)| *score > 0.0)
+            .map(|(&row, score)| Scored {
+                row,
+                score,
+                parts: self.parts(row),
+            })
+            .collect()
+    }
+
+    fn newer(&self, a: u32, b: u32) -> Ordering {
+        let time = |row| self.collection.timestamp(row);
+        time(b).cmp(&time(a)).then(a.cmp(&b))
+    }
+}
+
+fn with_named(collection: &Collection, question: &Question) -> Vec<bool> {
+    let mut with_named = Vec::new();
+    if !question.users.is_empty() {
+        with_named.resize(collection.episodes.len(), false);
+        for (user, &episode) in collection.users.iter().zip(&collection.episode_of) {
+            with_named[episode as usize] |= question.users.contains_key(user);
+        }
+    }
+    with_named
+}
+
+fn flag(condition: bool) -> f32 {
+    if condition { 1.0 } else { 0.0 }
+}
