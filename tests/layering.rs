@@ -55,7 +55,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("git2::", &["git"]),
     ("ureq::", &["git", "fetch"]),
     ("ort::", &["embed"]),
-    ("ort_tract::", &["embed"]),
+    ("tract_onnx::", &["embed"]),
     ("tokenizers::", &["embed"]),
     ("notify::", &["watch"]),
     ("rmcp::", &["mcp"]),

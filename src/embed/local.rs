@@ -1,234 +1,244 @@
 //! A model on this machine.
+//!
+//! Loaded when the first text comes, and let go when it was idle. Promises: at most the given
+//! number of threads compute; a question waits for one piece of a text at most, not for a batch;
+//! a backend that panics costs the call.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
-
-use tokenizers::Encoding;
-use tokenizers::Tokenizer;
-use tokenizers::TruncationParams;
 
 use super::EmbedError;
 use super::Embedder;
 use super::Vector;
-use super::onnx::Batch;
+use super::folder::Folder;
 use super::onnx::Onnx;
-use super::onnx::runtime_name;
+use super::pieces::Cutter;
+use super::pieces::MAX_PIECES;
+use super::pieces::Piece;
+use super::turns::For;
+use super::turns::Turns;
 
-/// Where a model lies and how it is to be used.
-#[derive(Debug, Clone, PartialEq)]
+/// Where a model lies and how it is to be used. What is `None` is read from what
+/// sentence-transformers puts in the folder; `docs/MODELS.md` says from where, and what counts if
+/// nothing is there.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct LocalSettings {
     /// Holds the model in ONNX and `tokenizer.json`.
     pub folder: PathBuf,
-    /// At most so many threads compute.
+    /// At most so many threads compute; at least one.
     pub threads: usize,
-    /// ONNX Runtime libraries to try, in this order.
+    /// ONNX Runtime libraries to try, in this order: [`super::runtime_libraries`].
     pub libraries: Vec<PathBuf>,
+    /// The model's file, from the folder on.
+    pub model_file: Option<String>,
+    /// What is put before a question, such as `query: `.
+    pub query_prefix: Option<String>,
+    /// What is put before each piece of a text, such as `passage: `.
+    pub passage_prefix: Option<String>,
+    /// How many numbers a vector has: the first ones, if the model gives more.
+    pub dimensions: Option<usize>,
+    /// How many tokens a piece of a text has at most, from 16 on.
+    pub max_tokens: Option<usize>,
+    /// How the model's states become one vector.
+    pub pooling: Option<Pooling>,
 }
 
-/// A BERT-like model in ONNX with its tokenizer; mean pooling, unit length.
+/// How a model's states, one for each token, become the vector of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pooling {
+    /// Their mean: `mean`.
+    Mean,
+    /// The first one, which stands for the text: `cls`.
+    First,
+    /// Not at all: the model has an output of this name that is the vector.
+    Output(String),
+}
+
+impl From<&str> for Pooling {
+    /// `mean`, `cls`, or the name of an output.
+    fn from(text: &str) -> Pooling {
+        match text {
+            "mean" => Pooling::Mean,
+            "cls" => Pooling::First,
+            name => Pooling::Output(name.to_owned()),
+        }
+    }
+}
+
+/// A BERT-like model in ONNX with its tokenizer.
 pub struct Local {
     settings: LocalSettings,
-    model: PathBuf,
-    id: String,
-    dimensions: usize,
-    loaded: Mutex<Option<Loaded>>,
+    folder: Folder,
+    // Held while loading, so that two threads do not load it twice; never while computing.
+    loaded: Mutex<Option<Arc<Loaded>>>,
 }
 
 struct Loaded {
-    tokenizer: Tokenizer,
+    cutter: Cutter,
     onnx: Onnx,
-    used: Instant,
+    turns: Turns,
+    used: Mutex<Instant>,
 }
 
-/// Names under which a folder may hold the model, the smaller ones first.
-const MODEL_FILES: [&str; 4] = [
-    "model_quantized.onnx",
-    "model.onnx",
-    "onnx/model_quantized.onnx",
-    "onnx/model.onnx",
-];
-const MAX_TOKENS: usize = 256;
-/// Pieces of one text have so many tokens in common.
-const OVERLAP: usize = 32;
-/// How many pieces go through the model at once.
-const BATCH: usize = 16;
-
 impl Local {
-    /// The model in a folder; loads nothing yet.
+    /// The model in a folder; loads nothing yet, but reads its files once for the id.
     ///
     /// # Errors
     ///
-    /// Fails if the folder holds no model or no tokenizer.
+    /// Fails if the folder holds no model or no tokenizer, or if they cannot be used as they are;
+    /// the error says what is to be done.
     pub fn new(settings: LocalSettings) -> Result<Local, EmbedError> {
-        let folder = &settings.folder;
-        let missing = |what: &str| {
-            EmbedError::Unusable(format!("the folder {} holds no {what}", folder.display()))
-        };
-        let model = MODEL_FILES
-            .iter()
-            .map(|name| folder.join(name))
-            .find(|file| file.is_file())
-            .ok_or_else(|| missing("model (model.onnx or model_quantized.onnx)"))?;
-        let tokenizer = folder.join("tokenizer.json");
-        let mut hasher = blake3::Hasher::new();
-        for file in [&model, &tokenizer] {
-            let bytes = std::fs::read(file)
-                .map_err(|error| EmbedError::Unusable(format!("{}: {error}", file.display())))?;
-            hasher.update(&bytes);
-        }
-        let name = folder.file_name().map_or_else(String::new, |name| {
-            let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_.".contains(*c);
-            name.to_string_lossy().chars().filter(is_plain).collect()
-        });
-        let id = format!("{name}-{}", &hasher.finalize().to_hex()[..12]);
         Ok(Local {
+            folder: Folder::look(&settings)?,
             settings,
-            model,
-            id,
-            dimensions: 384,
             loaded: Mutex::new(None),
         })
     }
 
-    fn loaded(&self) -> Result<MutexGuard<'_, Option<Loaded>>, EmbedError> {
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if loaded.is_none() {
-            *loaded = Some(self.load()?);
+    fn slot(&self) -> MutexGuard<'_, Option<Arc<Loaded>>> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn loaded(&self) -> Result<Arc<Loaded>, EmbedError> {
+        let mut slot = self.slot();
+        if let Some(loaded) = &*slot {
+            return Ok(Arc::clone(loaded));
         }
+        let folder = &self.folder;
+        let prefixes = [&*folder.query_prefix, &*folder.passage_prefix];
+        let cutter = Cutter::load(&folder.tokenizer, folder.max_tokens, prefixes)?;
+        let threads = self.settings.threads.max(1);
+        let onnx = Onnx::load(folder, threads, &self.settings.libraries)?;
+        let loaded = Arc::new(Loaded {
+            cutter,
+            turns: Turns::new(onnx.at_once),
+            onnx,
+            used: Mutex::new(Instant::now()),
+        });
+        *slot = Some(Arc::clone(&loaded));
         Ok(loaded)
     }
+}
 
-    fn load(&self) -> Result<Loaded, EmbedError> {
-        let file = self.settings.folder.join("tokenizer.json");
-        let mut tokenizer = Tokenizer::from_file(&file)
-            .map_err(|error| EmbedError::Unusable(format!("{}: {error}", file.display())))?;
-        tokenizer.with_padding(None);
-        let truncation = TruncationParams {
-            max_length: MAX_TOKENS,
-            stride: OVERLAP,
-            ..TruncationParams::default()
-        };
-        tokenizer
-            .with_truncation(Some(truncation))
-            .map_err(|error| EmbedError::Unusable(format!("{}: {error}", file.display())))?;
-        Ok(Loaded {
-            tokenizer,
-            onnx: Onnx::load(&self.model, self.settings.threads, &self.settings.libraries)?,
-            used: Instant::now(),
-        })
-    }
-
-    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<Vector>>, EmbedError> {
-        let mut guard = self.loaded()?;
-        let loaded = guard.as_mut().expect("it was just loaded");
-        let mut pieces: Vec<(usize, Encoding)> = Vec::new();
-        for (at, text) in texts.iter().enumerate() {
-            let mut encoding = loaded
-                .tokenizer
-                .encode_fast(*text, true)
-                .map_err(|error| EmbedError::Failed(format!("a text cannot be cut: {error}")))?;
-            let more = encoding.take_overflowing();
-            pieces.push((at, encoding));
-            pieces.extend(more.into_iter().map(|piece| (at, piece)));
-        }
-        // Texts of one length need no padding.
+impl Loaded {
+    /// The vectors of `pieces`, in their order.
+    fn vectors(&self, pieces: &[Piece]) -> Result<Vec<Vector>, EmbedError> {
+        let threads = self.onnx.at_once.min(pieces.len());
+        // Long pieces first: whoever ends last then has little left to do.
         let mut order: Vec<usize> = (0..pieces.len()).collect();
-        order.sort_by_key(|&piece| pieces[piece].1.len());
-        let mut vectors: Vec<Vector> = vec![Vec::new(); pieces.len()];
-        for chunk in order.chunks(BATCH) {
-            let encodings: Vec<&Encoding> = chunk.iter().map(|&piece| &pieces[piece].1).collect();
-            let (batch, masks) = batch(&encodings);
-            let (states, width) = loaded.onnx.run(batch)?;
-            for (at, &piece) in chunk.iter().enumerate() {
-                let tokens = masks.1;
-                let rows = &states[at * tokens * width..(at + 1) * tokens * width];
-                vectors[piece] = pooled(rows, &masks.0[at * tokens..(at + 1) * tokens], width);
+        order.sort_by_key(|&at| std::cmp::Reverse(pieces[at].len()));
+        let next = AtomicUsize::new(0);
+        let failed = AtomicBool::new(false);
+        let work = || -> Result<Vec<(usize, Vector)>, EmbedError> {
+            let mut done = Vec::new();
+            while !failed.load(Ordering::Relaxed) {
+                let Some(&at) = order.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                    break;
+                };
+                let _turn = self.turns.take(For::Text);
+                let vector = self.onnx.vector(&pieces[at]).inspect_err(|_| {
+                    failed.store(true, Ordering::Relaxed);
+                })?;
+                done.push((at, vector));
+            }
+            Ok(done)
+        };
+        let parts: Vec<_> = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            let joined = others
+                .into_iter()
+                .map(|thread| thread.join().expect("what may panic is guarded"));
+            std::iter::once(own)
+                .chain(joined.collect::<Vec<_>>())
+                .collect()
+        });
+        let mut vectors = vec![Vector::new(); pieces.len()];
+        for part in parts {
+            for (at, vector) in part? {
+                vectors[at] = vector;
             }
         }
-        loaded.used = Instant::now();
-        let mut found: Vec<Vec<Vector>> = vec![Vec::new(); texts.len()];
-        for ((at, _), vector) in pieces.iter().zip(vectors) {
-            found[*at].push(vector);
-        }
-        Ok(found)
+        Ok(vectors)
     }
-}
 
-fn batch(encodings: &[&Encoding]) -> (Batch, (Vec<i64>, usize)) {
-    let tokens = encodings.iter().map(|e| e.len()).max().unwrap_or(0);
-    let padded = |values: fn(&Encoding) -> &[u32]| -> Vec<i64> {
-        let mut all = Vec::with_capacity(encodings.len() * tokens);
-        for encoding in encodings {
-            let values = values(encoding);
-            all.extend(values.iter().map(|&value| i64::from(value)));
-            all.extend(std::iter::repeat_n(0, tokens - values.len()));
-        }
-        all
-    };
-    let mask = padded(|e| e.get_attention_mask());
-    let batch = Batch {
-        ids: padded(|e| e.get_ids()),
-        mask: mask.clone(),
-        types: padded(|e| e.get_type_ids()),
-        rows: encodings.len(),
-        tokens,
-    };
-    (batch, (mask, tokens))
-}
-
-/// The mean of the states that the mask admits, at length 1.
-fn pooled(states: &[f32], mask: &[i64], width: usize) -> Vector {
-    let mut sum = vec![0.0_f32; width];
-    for (state, _) in states
-        .chunks(width)
-        .zip(mask)
-        .filter(|(_, mask)| **mask == 1)
-    {
-        sum.iter_mut()
-            .zip(state)
-            .for_each(|(sum, value)| *sum += value);
+    fn touch(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
-    let length = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
-    sum.iter_mut()
-        .for_each(|value| *value /= length.max(f32::MIN_POSITIVE));
-    sum
+
+    fn idle(&self) -> Duration {
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.elapsed()
+    }
 }
 
 impl Embedder for Local {
     fn id(&self) -> &str {
-        &self.id
+        &self.folder.id
     }
 
     fn dimensions(&self) -> usize {
-        self.dimensions
+        self.folder.dimensions
     }
 
     fn query(&self, text: &str) -> Result<Vector, EmbedError> {
-        let mut found = self.embed(&[text])?;
-        Ok(found.swap_remove(0).swap_remove(0))
+        let loaded = self.loaded()?;
+        let pieces = loaded.cutter.cut(&self.folder.query_prefix, text, 1)?;
+        let piece = pieces.first().ok_or(EmbedError::NoWords)?;
+        let vector = {
+            let _turn = loaded.turns.take(For::Question);
+            loaded.onnx.vector(piece)
+        };
+        loaded.touch();
+        vector
     }
 
     fn passages(&self, texts: &[&str]) -> Result<Vec<Vec<Vector>>, EmbedError> {
-        self.embed(texts)
+        let loaded = self.loaded()?;
+        let prefix = &self.folder.passage_prefix;
+        let mut pieces = Vec::new();
+        let mut counts = Vec::new();
+        for text in texts {
+            let of_text = loaded.cutter.cut(prefix, text, MAX_PIECES)?;
+            counts.push(of_text.len());
+            pieces.extend(of_text);
+        }
+        let mut vectors = loaded.vectors(&pieces)?.into_iter();
+        loaded.touch();
+        let per_text = counts
+            .iter()
+            .map(|&count| vectors.by_ref().take(count).collect());
+        Ok(per_text.collect())
     }
 
     fn rest(&self, idle: Duration) {
-        // Whoever is using it has not been idle.
-        if let Ok(mut loaded) = self.loaded.try_lock()
-            && loaded
-                .as_ref()
-                .is_some_and(|loaded| loaded.used.elapsed() >= idle)
-        {
-            *loaded = None;
+        // Whoever holds the slot is loading, and so not idle.
+        let Ok(mut slot) = self.loaded.try_lock() else {
+            return;
+        };
+        // A second owner is computing.
+        let is_idle =
+            |loaded: &Arc<Loaded>| Arc::strong_count(loaded) == 1 && loaded.idle() >= idle;
+        if slot.as_ref().is_some_and(is_idle) {
+            *slot = None;
         }
     }
 
     fn describe(&self) -> String {
-        let runtime = runtime_name().unwrap_or_else(|| "not loaded".to_owned());
-        format!("{} ({runtime})", self.model.display())
+        let runtime = match self.loaded.try_lock() {
+            Ok(slot) => slot.as_ref().map_or("not loaded".to_owned(), |loaded| {
+                loaded.onnx.runtime.clone()
+            }),
+            Err(_) => "being loaded".to_owned(),
+        };
+        format!("{} ({runtime})", self.folder.model.display())
     }
 }

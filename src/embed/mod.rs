@@ -5,11 +5,21 @@
 //! embedded; a model that cannot be used is an error that says what to do, never wrong vectors.
 //! What is kept of vectors, and what they are compared with, is left to others.
 
+#[cfg(feature = "tract")]
+mod built_in;
+mod folder;
+mod libraries;
 mod local;
+mod native;
 mod onnx;
+mod onnx_file;
+mod pieces;
+mod turns;
 
+pub use libraries::runtime_libraries;
 pub use local::Local;
 pub use local::LocalSettings;
+pub use local::Pooling;
 
 /// Why a text could not be embedded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +30,9 @@ pub enum EmbedError {
     /// It may be better later: a host did not answer, memory was short.
     #[error("{0}")]
     Failed(String),
+    /// A question without a word that the model knows has no meaning, so it has no vector.
+    #[error("the question holds no word that the model knows")]
+    NoWords,
 }
 
 /// The vector of one text, or of one piece of it: of length 1, so that the scalar product of two
@@ -32,19 +45,22 @@ pub trait Embedder: Send + Sync {
     /// only. Letters, digits, `-`, `_` and `.`, as for a folder's name.
     fn id(&self) -> &str;
 
-    /// How many numbers a vector has.
+    /// How many numbers a vector has. Known before anything is loaded; a model that gives others is
+    /// an error, never another length.
     fn dimensions(&self) -> usize;
 
     /// The vector of what is asked. Of a text that is too long for the model, the beginning
-    /// counts.
+    /// counts. Goes before texts that are being embedded.
     ///
     /// # Errors
     ///
-    /// Fails if the model cannot be loaded or asked.
+    /// Fails if the model cannot be loaded or asked; with [`EmbedError::NoWords`] if nothing is
+    /// asked.
     fn query(&self, text: &str) -> Result<Vector, EmbedError>;
 
     /// For each of `texts`, in their order, the vectors of its pieces: one for a text that the
-    /// model takes whole, none for a text without words.
+    /// model takes whole, none for a text without words. A text has 64 pieces at most; what comes
+    /// after is left out. The vectors of a text do not depend on the other texts.
     ///
     /// # Errors
     ///
@@ -57,4 +73,14 @@ pub trait Embedder: Send + Sync {
 
     /// How texts become vectors at the moment, for people: the backend and where it comes from.
     fn describe(&self) -> String;
+}
+
+/// Runs `what`, which is not ours and may panic: a panic is an error like any other.
+fn guarded<T>(what: impl FnOnce() -> T) -> Result<T, String> {
+    // Whatever it was changing is thrown away with the error.
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(what)).map_err(|panic| {
+        let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
+        format!("it broke off: {}", said.unwrap_or_default())
+    })
 }

@@ -1,133 +1,169 @@
-//! Runs a model in ONNX: with the ONNX Runtime where one is installed, else in pure Rust.
+//! A model in ONNX, loaded on whichever runtime this machine has: pieces to vectors.
+//!
+//! Prefers an ONNX Runtime that is installed; the one built in serves where there is none, and
+//! where that one cannot load the model.
+//!
+//! # One piece a run
+//!
+//! Promises that a piece gives the same vector whatever else is embedded. A quantised model
+//! measures the range of its activations over everything that goes through it at once, so in a
+//! batch the vector of a text would depend on its neighbours, and on their padding. Nothing is
+//! lost by it: batches bring nothing on a processor (the figures are in `docs/MODELS.md`).
 
 use std::path::Path;
 use std::path::PathBuf;
-use std::sync::Mutex;
 
-use ort::environment::Environment;
-use ort::session::Session;
-use ort::session::builder::GraphOptimizationLevel;
-use ort::value::Tensor;
+#[cfg(feature = "tract")]
+use super::built_in::BuiltInModel;
+use super::folder::Folder;
+use super::folder::Pooled;
+use super::native::Native;
+use super::native::NativeModel;
+use super::pieces::Piece;
 
 use super::EmbedError;
+use super::Vector;
 
 /// A model, loaded.
 pub(super) struct Onnx {
-    session: Session,
-    has_token_types: bool,
-    output: String,
+    file: PathBuf,
+    running: Running,
+    pooling: Pooled,
+    width: usize,
+    dimensions: usize,
+    /// What it runs on, for people.
+    pub runtime: String,
+    /// So many calls of [`Onnx::vector`] can compute at once within the given threads.
+    pub at_once: usize,
 }
 
-/// Token ids of several texts, padded to one length.
-pub(super) struct Batch {
-    pub ids: Vec<i64>,
-    pub mask: Vec<i64>,
-    pub types: Vec<i64>,
-    pub rows: usize,
-    pub tokens: usize,
+enum Running {
+    Native(NativeModel),
+    #[cfg(feature = "tract")]
+    BuiltIn(BuiltInModel),
 }
 
-/// What the process runs models with, once it is chosen: the libraries know one at a time.
-static RUNTIME: Mutex<Option<Runtime>> = Mutex::new(None);
-
-#[derive(Clone)]
-struct Runtime {
-    environment: Environment,
-    name: String,
+/// What a model answers: numbers, row after row.
+pub(super) struct Answer {
+    pub shape: Vec<usize>,
+    pub values: Vec<f32>,
 }
 
 impl Onnx {
-    /// Loads the model in `file`, to run on at most `threads` threads.
-    pub fn load(file: &Path, threads: usize, libraries: &[PathBuf]) -> Result<Onnx, EmbedError> {
-        let runtime = runtime(libraries)?;
-        let unusable = |error: &dyn std::fmt::Display| {
+    /// Loads the model of `folder`, to compute on at most `threads` threads.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no runtime can load it.
+    pub fn load(
+        folder: &Folder,
+        threads: usize,
+        libraries: &[PathBuf],
+    ) -> Result<Onnx, EmbedError> {
+        let native = Native::start(libraries).and_then(|native| {
+            let output = &folder.output;
+            let model = native.load(&folder.model, threads, output, folder.has_token_types)?;
+            Ok((Running::Native(model), native.library().to_owned()))
+        });
+        let (running, runtime, at_once) = match native {
+            Ok((running, library)) => (running, library, 1),
+            Err(why) => {
+                let running = built_in(&folder.model, &folder.output, &why)?;
+                (running, "built in".to_owned(), threads)
+            }
+        };
+        Ok(Onnx {
+            file: folder.model.clone(),
+            running,
+            pooling: folder.pooling,
+            width: folder.width,
+            dimensions: folder.dimensions,
+            runtime,
+            at_once,
+        })
+    }
+
+    /// The vector of a piece.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the model cannot be run, or gives what is no vector.
+    pub fn vector(&self, piece: &Piece) -> Result<Vector, EmbedError> {
+        let ran = match &self.running {
+            Running::Native(model) => model.run(piece),
+            #[cfg(feature = "tract")]
+            Running::BuiltIn(model) => model.run(piece),
+        };
+        let unusable = |why: &str| {
             EmbedError::Unusable(format!(
-                "the model {} cannot be loaded: {error}",
-                file.display()
+                "the model {} cannot be used: {why}",
+                self.file.display()
             ))
         };
-        let built = || -> ort::Result<Session> {
-            Session::builder(&runtime.environment)?
-                // Without it the pure-Rust backend runs the graph as it is written, four times
-                // slower, and cannot run all of them.
-                .with_optimization_level(GraphOptimizationLevel::Level3)
-                .unwrap_or_else(|error| error.recover())
-                .with_intra_threads(threads)
-                .unwrap_or_else(|error| error.recover())
-                .commit_from_file(file)
+        let answer = ran.map_err(|why| {
+            EmbedError::Failed(format!(
+                "the model {} cannot be run: {why}",
+                self.file.display()
+            ))
+        })?;
+        let expected = match self.pooling {
+            Pooled::Already => vec![1, self.width],
+            Pooled::Mean | Pooled::First => vec![1, piece.len(), self.width],
         };
-        let session = built().map_err(|error| unusable(&error))?;
-        let has_token_types = session
-            .inputs()
-            .iter()
-            .any(|input| input.name() == "token_type_ids");
-        let output = session
-            .outputs()
-            .iter()
-            .map(|output| output.name().to_owned())
-            .find(|name| name == "last_hidden_state")
-            .or_else(|| {
-                session
-                    .outputs()
-                    .first()
-                    .map(|first| first.name().to_owned())
-            })
-            .ok_or_else(|| unusable(&"it has no output"))?;
-        Ok(Onnx {
-            session,
-            has_token_types,
-            output,
-        })
-    }
-
-    /// The hidden states of each token: rows × tokens × width numbers, and the width.
-    pub fn run(&mut self, batch: Batch) -> Result<(Vec<f32>, usize), EmbedError> {
-        let shape = [batch.rows, batch.tokens];
-        let mut ran = || -> ort::Result<(Vec<f32>, usize)> {
-            let mut inputs = ort::inputs![
-                "input_ids" => Tensor::from_array((shape, batch.ids.clone()))?,
-                "attention_mask" => Tensor::from_array((shape, batch.mask.clone()))?,
-            ];
-            if self.has_token_types {
-                let types = Tensor::from_array((shape, batch.types.clone()))?;
-                inputs.push(("token_type_ids".into(), types.into()));
-            }
-            let outputs = self.session.run(inputs)?;
-            let (shape, values) = outputs[self.output.as_str()].try_extract_tensor::<f32>()?;
-            Ok((values.to_vec(), *shape.last().unwrap_or(&0) as usize))
+        if answer.shape != expected {
+            return Err(unusable(&format!(
+                "it gives numbers in the shape {:?}, and {expected:?} was expected",
+                answer.shape
+            )));
+        }
+        let pooled = match self.pooling {
+            Pooled::Mean => sum(&answer.values, self.width),
+            Pooled::First | Pooled::Already => answer.values[..self.width].to_vec(),
         };
-        ran().map_err(|error| EmbedError::Failed(format!("the model cannot be run: {error}")))
+        unit(&pooled[..self.dimensions]).ok_or_else(|| unusable("it gives no numbers, or zeros"))
     }
 }
 
-/// The first of `libraries` that is an ONNX Runtime, else the backend in the program.
-fn runtime(libraries: &[PathBuf]) -> Result<Runtime, EmbedError> {
-    let mut chosen = RUNTIME
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some(runtime) = chosen.as_ref() {
-        return Ok(runtime.clone());
+#[cfg(feature = "tract")]
+fn built_in(file: &Path, output: &str, native: &str) -> Result<Running, EmbedError> {
+    tracing::info!("models are run by the runtime built in: {native}");
+    match BuiltInModel::load(file, output) {
+        Ok(model) => Ok(Running::BuiltIn(model)),
+        Err(why) => Err(EmbedError::Unusable(format!(
+            "the model {} cannot be loaded: {why} ({native})",
+            file.display()
+        ))),
     }
-    let (builder, name) = libraries
-        .iter()
-        .find_map(|library| {
-            let builder = ort::init_from(library).ok()?;
-            Some((builder, library.display().to_string()))
-        })
-        .unwrap_or_else(|| {
-            ort::set_api(ort_tract::api());
-            (ort::init(), "built in".to_owned())
-        });
-    let environment = builder
-        .build()
-        .map_err(|error| EmbedError::Unusable(format!("no model can be run: {error}")))?;
-    Ok(chosen.insert(Runtime { environment, name }).clone())
 }
 
-/// What models are run with, if one was loaded.
-pub(super) fn runtime_name() -> Option<String> {
-    let chosen = RUNTIME
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    chosen.as_ref().map(|runtime| runtime.name.clone())
+#[cfg(not(feature = "tract"))]
+fn built_in(file: &Path, _: &str, native: &str) -> Result<Running, EmbedError> {
+    Err(EmbedError::Unusable(format!(
+        "the model {} cannot be run: {native}. This program was built without a runtime of its \
+         own. Install an ONNX Runtime, version 1.17 or newer, or name its library in \
+         ORT_DYLIB_PATH",
+        file.display()
+    )))
+}
+
+/// The sum of rows of `width` numbers: their mean at another length, which does not count.
+fn sum(rows: &[f32], width: usize) -> Vector {
+    let mut sum = vec![0.0; width];
+    for row in rows.chunks_exact(width) {
+        for (sum, value) in sum.iter_mut().zip(row) {
+            *sum += value;
+        }
+    }
+    sum
+}
+
+/// The vector of length 1 in the same direction, if it has one.
+fn unit(vector: &[f32]) -> Option<Vector> {
+    let squares: f64 = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+    let length = squares.sqrt();
+    let is_direction = length.is_finite() && length > f64::from(f32::MIN_POSITIVE);
+    is_direction.then(|| {
+        let scaled = vector.iter().map(|&x| (f64::from(x) / length) as f32);
+        scaled.collect()
+    })
 }

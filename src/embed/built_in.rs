@@ -1,0 +1,90 @@
+//! Models on the runtime that is part of this program, in Rust: tract.
+//!
+//! It is used directly and not through its bridge to `ort`: behind the bridge, whose functions are
+//! C's, a panic ends the process (a wrong name in a model's graph is enough), one process can have
+//! only one of the two runtimes, and a model computes on one core.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tract_onnx::prelude::Framework;
+use tract_onnx::prelude::InferenceModelExt;
+use tract_onnx::prelude::IntoTValue;
+use tract_onnx::prelude::TValue;
+use tract_onnx::prelude::Tensor;
+use tract_onnx::prelude::TractError;
+use tract_onnx::prelude::TractResult;
+use tract_onnx::prelude::TypedRunnableModel;
+use tract_onnx::tract_core::model::IntoRunnable;
+
+use super::onnx::Answer;
+use super::pieces::Piece;
+
+/// A model, loaded. Computes on the caller's thread; several may call at once.
+pub(super) struct BuiltInModel {
+    plan: Arc<TypedRunnableModel>,
+    /// In the order in which the graph takes its inputs.
+    inputs: Vec<Input>,
+}
+
+#[derive(Clone, Copy)]
+enum Input {
+    Ids,
+    Mask,
+    Types,
+}
+
+impl BuiltInModel {
+    /// Loads the model in `file` for one of its outputs.
+    pub fn load(file: &Path, output: &str) -> Result<BuiltInModel, String> {
+        let load = || -> TractResult<BuiltInModel> {
+            let mut model = tract_onnx::onnx().model_for_path(file)?;
+            // What leads only to other outputs is not computed.
+            model.select_outputs_by_name([output])?;
+            let outlets = model.input_outlets()?;
+            let names = outlets.iter().map(|outlet| &*model.node(outlet.node).name);
+            let inputs = names
+                .map(|name| match name {
+                    "input_ids" => Input::Ids,
+                    "attention_mask" => Input::Mask,
+                    _ => Input::Types,
+                })
+                .collect();
+            let plan = model.into_optimized()?.into_runnable()?;
+            Ok(BuiltInModel { plan, inputs })
+        };
+        super::guarded(load)?.map_err(|error| brief(&error))
+    }
+
+    /// The output for one piece.
+    pub fn run(&self, piece: &Piece) -> Result<Answer, String> {
+        let shape = [1, piece.len()];
+        let run = || -> TractResult<Answer> {
+            let mut inputs: Vec<TValue> = Vec::new();
+            for input in &self.inputs {
+                let tensor = match input {
+                    Input::Ids => Tensor::from_shape(&shape, &piece.ids)?,
+                    Input::Mask => Tensor::from_shape(&shape, &vec![1_i64; piece.len()])?,
+                    Input::Types => Tensor::from_shape(&shape, &piece.types)?,
+                };
+                inputs.push(tensor.into_tvalue());
+            }
+            let outputs = self.plan.run(inputs.into())?;
+            let output = outputs[0].to_plain_array_view::<f32>()?;
+            Ok(Answer {
+                shape: output.shape().to_vec(),
+                values: output.iter().copied().collect(),
+            })
+        };
+        super::guarded(run)?.map_err(|error| brief(&error))
+    }
+}
+
+/// The error with its causes, which may show whole tensors.
+fn brief(error: &TractError) -> String {
+    let text = format!("{error:#}");
+    match text.char_indices().nth(300) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

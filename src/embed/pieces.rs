@@ -1,0 +1,171 @@
+//! Texts to pieces of tokens that a model takes whole.
+//!
+//! Promises: a piece has at most so many tokens, with the prefix and the special tokens; pieces
+//! begin and end between words where they can, and overlap, so that a sentence at a border is whole
+//! in one of them; a piece is what its own text would give alone. Of an endless text only the
+//! beginning is read.
+
+use std::path::Path;
+
+use tokenizers::Encoding;
+use tokenizers::Tokenizer;
+
+use super::EmbedError;
+
+/// Cuts texts for one model.
+pub(super) struct Cutter {
+    tokenizer: Tokenizer,
+    max_tokens: usize,
+    unknown: Option<u32>,
+}
+
+/// The tokens of one piece, as a model takes them.
+#[derive(Debug, PartialEq, Clone)]
+pub(super) struct Piece {
+    pub ids: Vec<i64>,
+    pub types: Vec<i64>,
+}
+
+/// A text has at most so many pieces, which is some forty pages; what comes after is not looked at.
+pub(super) const MAX_PIECES: usize = 64;
+/// Tokens are shorter on average, in every language, so no piece is lost to it: English has 4 to 5
+/// bytes a token.
+const BYTES_A_TOKEN: usize = 16;
+/// An eighth of a piece stands in the next one, too: a sentence or two.
+const OVERLAP: usize = 8;
+
+impl Cutter {
+    /// Reads a `tokenizer.json`. Padding and truncation that it asks for do not count.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read, or is no tokenizer, or leaves no room beside a prefix.
+    pub fn load(file: &Path, max_tokens: usize, prefixes: [&str; 2]) -> Result<Cutter, EmbedError> {
+        let unusable = |why: String| {
+            EmbedError::Unusable(format!(
+                "the tokenizer {} cannot be used: {why}",
+                file.display()
+            ))
+        };
+        let mut tokenizer = super::guarded(|| Tokenizer::from_file(file))
+            .and_then(|read| read.map_err(|error| error.to_string()))
+            .map_err(unusable)?;
+        tokenizer.with_padding(None);
+        tokenizer
+            .with_truncation(None)
+            .map_err(|error| unusable(error.to_string()))?;
+        let names = ["[UNK]", "<unk>", "<UNK>", "[unk]"];
+        let unknown = names.iter().find_map(|name| tokenizer.token_to_id(name));
+        let cutter = Cutter {
+            tokenizer,
+            max_tokens,
+            unknown,
+        };
+        for prefix in prefixes {
+            let taken = cutter.encode(prefix, true)?.len();
+            if taken + max_tokens / 2 > max_tokens {
+                return Err(unusable(format!(
+                    "the prefix {prefix:?} takes {taken} of a piece's {max_tokens} tokens"
+                )));
+            }
+        }
+        Ok(cutter)
+    }
+
+    /// The first `limit` pieces of `text`, each after `prefix`; none if the tokenizer knows no word
+    /// of it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the tokenizer does.
+    pub fn cut(&self, prefix: &str, text: &str, limit: usize) -> Result<Vec<Piece>, EmbedError> {
+        let limit = limit.min(MAX_PIECES);
+        let text = beginning(text, limit * self.max_tokens * BYTES_A_TOKEN);
+        let whole = self.encode(&format!("{prefix}{text}"), true)?;
+        // The prefix is made of words, too.
+        let has_words = match prefix.is_empty() {
+            true => self.has_words(&whole),
+            false => self.has_words(&self.encode(text, false)?),
+        };
+        if !has_words {
+            return Ok(Vec::new());
+        }
+        if whole.len() <= self.max_tokens {
+            return Ok(vec![Piece::of(&whole)]);
+        }
+        let tokens = self.encode(text, false)?;
+        let room = self.max_tokens - self.encode(prefix, true)?.len();
+        let mut pieces = Vec::new();
+        let mut start = 0;
+        while start < tokens.len() && pieces.len() < limit {
+            let mut end =
+                between_words(&tokens, (start + room).min(tokens.len()), start + room / 2);
+            let piece = loop {
+                let [from, to] = [
+                    tokens.get_offsets()[start].0,
+                    tokens.get_offsets()[end - 1].1,
+                ];
+                let inside = text.get(from..to).unwrap_or_default();
+                let piece = self.encode(&format!("{prefix}{inside}"), true)?;
+                let over = piece.len().saturating_sub(self.max_tokens);
+                // A word that was cut may be more tokens than its parts were.
+                if over == 0 || end - start <= over {
+                    break piece;
+                }
+                end -= over;
+            };
+            if piece.len() <= self.max_tokens && self.has_words(&piece) {
+                pieces.push(Piece::of(&piece));
+            }
+            if end == tokens.len() {
+                break;
+            }
+            let next = end.saturating_sub(room / OVERLAP).max(start + 1);
+            start = between_words(&tokens, next, start + 1);
+        }
+        Ok(pieces)
+    }
+
+    fn encode(&self, text: &str, with_special: bool) -> Result<Encoding, EmbedError> {
+        super::guarded(|| self.tokenizer.encode(text, with_special))
+            .and_then(|encoded| encoded.map_err(|error| error.to_string()))
+            .map_err(|why| EmbedError::Unusable(format!("the tokenizer cannot cut a text: {why}")))
+    }
+
+    fn has_words(&self, encoding: &Encoding) -> bool {
+        let special = encoding.get_special_tokens_mask();
+        let mut tokens = encoding.get_ids().iter().zip(special);
+        tokens.any(|(id, special)| *special == 0 && Some(*id) != self.unknown)
+    }
+}
+
+impl Piece {
+    fn of(encoding: &Encoding) -> Piece {
+        let wide = |numbers: &[u32]| numbers.iter().map(|&number| i64::from(number)).collect();
+        Piece {
+            ids: wide(encoding.get_ids()),
+            types: wide(encoding.get_type_ids()),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+}
+
+/// The last place up to `at`, but not before `least`, where no word is cut; else `at`.
+fn between_words(tokens: &Encoding, at: usize, least: usize) -> usize {
+    let words = tokens.get_word_ids();
+    let is_between = |at: usize| {
+        at == 0 || at >= words.len() || words[at].is_none() || words[at] != words[at - 1]
+    };
+    (least..=at).rev().find(|&at| is_between(at)).unwrap_or(at)
+}
+
+fn beginning(text: &str, max_bytes: usize) -> &str {
+    let mut end = max_bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
