@@ -169,3 +169,102 @@ fn beginning(text: &str, max_bytes: usize) -> &str {
     }
     &text[..end]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cutter(max_tokens: usize, prefix: &str) -> Cutter {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/models/tiny");
+        Cutter::load(&folder.join("tokenizer.json"), max_tokens, ["", prefix]).unwrap()
+    }
+
+    /// What a piece says, in words.
+    fn words(cutter: &Cutter, piece: &Piece) -> String {
+        let ids: Vec<u32> = piece
+            .ids
+            .iter()
+            .map(|&id| u32::try_from(id).unwrap())
+            .collect();
+        cutter.tokenizer.decode(&ids, true).unwrap()
+    }
+
+    #[test]
+    fn a_text_that_fits_is_one_piece_with_its_special_tokens() {
+        let cutter = cutter(16, "");
+        let pieces = cutter.cut("", "the cat", MAX_PIECES).unwrap();
+        assert_eq!(pieces.len(), 1);
+        assert_eq!(pieces[0].len(), 4);
+        let fourteen = "cat ".repeat(14);
+        assert_eq!(cutter.cut("", &fourteen, MAX_PIECES).unwrap().len(), 1);
+        let fifteen = "cat ".repeat(15);
+        assert_eq!(cutter.cut("", &fifteen, MAX_PIECES).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn pieces_overlap_and_hold_every_word_after_the_prefix() {
+        let cutter = cutter(24, "query: ");
+        let names = ["city", "milk", "rain", "tree", "door", "song", "road"];
+        let text: Vec<String> = (0..90)
+            .map(|n| names[(n * n + n / 7) % names.len()].to_owned())
+            .collect();
+        let pieces = cutter.cut("query: ", &text.join(" "), MAX_PIECES).unwrap();
+        let mut rebuilt: Vec<String> = Vec::new();
+        for piece in &pieces {
+            assert!(piece.len() <= 24);
+            let said = words(&cutter, piece);
+            let said = said
+                .strip_prefix("query : ")
+                .or_else(|| said.strip_prefix("query: "));
+            let said: Vec<String> = said.unwrap().split(' ').map(str::to_owned).collect();
+            let overlap = if rebuilt.is_empty() { 0 } else { 2 };
+            assert_eq!(rebuilt[rebuilt.len() - overlap..], said[..overlap]);
+            rebuilt.extend_from_slice(&said[overlap..]);
+        }
+        assert_eq!(rebuilt, text);
+    }
+
+    #[test]
+    fn words_are_not_cut_where_pieces_end() {
+        let cutter = cutter(16, "");
+        // Four tokens each.
+        let text = "zxqv ".repeat(30);
+        for piece in cutter.cut("", &text, MAX_PIECES).unwrap() {
+            let said = words(&cutter, &piece);
+            assert!(said.split(' ').all(|word| word == "zxqv"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_piece_is_what_its_own_text_gives() {
+        let cutter = cutter(16, "");
+        let text = "the agent has zxqv question about the index of postgres ".repeat(5);
+        for piece in cutter.cut("", &text, MAX_PIECES).unwrap() {
+            let own = cutter.cut("", &words(&cutter, &piece), MAX_PIECES).unwrap();
+            assert_eq!(own, [piece]);
+        }
+    }
+
+    #[test]
+    fn words_longer_than_a_piece_are_cut() {
+        let cutter = cutter(16, "");
+        let pieces = cutter.cut("", &"q1z".repeat(33), MAX_PIECES).unwrap();
+        assert!(pieces.len() > 5, "{}", pieces.len());
+        assert!(pieces.iter().all(|piece| piece.len() <= 16));
+    }
+
+    #[test]
+    fn no_more_pieces_than_asked_for() {
+        let cutter = cutter(16, "");
+        let text = "cat ".repeat(1000);
+        assert_eq!(cutter.cut("", &text, 1).unwrap().len(), 1);
+        assert_eq!(cutter.cut("", &text, 1000).unwrap().len(), MAX_PIECES);
+    }
+
+    #[test]
+    fn the_beginning_ends_between_characters() {
+        assert_eq!(beginning("aé", 2), "a");
+        assert_eq!(beginning("aé", 3), "aé");
+        assert_eq!(beginning("", 5), "");
+    }
+}
