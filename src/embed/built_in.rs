@@ -17,6 +17,7 @@ use tract_onnx::prelude::TractResult;
 use tract_onnx::prelude::TypedRunnableModel;
 use tract_onnx::tract_core::model::IntoRunnable;
 
+use super::guard::guarded;
 use super::onnx::Answer;
 use super::pieces::Piece;
 
@@ -53,7 +54,7 @@ impl BuiltInModel {
             let plan = model.into_optimized()?.into_runnable()?;
             Ok(BuiltInModel { plan, inputs })
         };
-        super::guarded(load)?.map_err(|error| brief(&error))
+        guarded(load)?.map_err(|error| brief(&error))
     }
 
     /// The output for one piece.
@@ -76,7 +77,7 @@ impl BuiltInModel {
                 values: output.iter().copied().collect(),
             })
         };
-        super::guarded(run)?.map_err(|error| brief(&error))
+        guarded(run)?.map_err(|error| brief(&error))
     }
 }
 

@@ -8,6 +8,7 @@
 #[cfg(feature = "tract")]
 mod built_in;
 mod folder;
+mod guard;
 mod libraries;
 mod local;
 mod native;
@@ -73,14 +74,4 @@ pub trait Embedder: Send + Sync {
 
     /// How texts become vectors at the moment, for people: the backend and where it comes from.
     fn describe(&self) -> String;
-}
-
-/// Runs `what`, which is not ours and may panic: a panic is an error like any other.
-fn guarded<T>(what: impl FnOnce() -> T) -> Result<T, String> {
-    // Whatever it was changing is thrown away with the error.
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(what)).map_err(|panic| {
-        let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
-        format!("it broke off: {}", said.unwrap_or_default())
-    })
 }

@@ -16,6 +16,7 @@ use ort::session::Session;
 use ort::session::builder::GraphOptimizationLevel;
 use ort::value::Tensor;
 
+use super::guard::guarded;
 use super::onnx::Answer;
 use super::pieces::Piece;
 
@@ -60,7 +61,7 @@ impl Native {
                 tracing::warn!(library = %library.display(), "there is no ONNX Runtime library");
                 continue;
             }
-            let begun = super::guarded(|| ort::init_from(library))
+            let begun = guarded(|| ort::init_from(library))
                 .and_then(|begun| begun.map_err(|error| error.to_string()));
             let builder = match begun {
                 Ok(builder) => builder,
@@ -74,9 +75,8 @@ impl Native {
                     continue;
                 }
             };
-            let built =
-                super::guarded(|| builder.with_name("memdir").with_telemetry(false).build())
-                    .and_then(|built| built.map_err(|error| error.to_string()));
+            let built = guarded(|| builder.with_name("memdir").with_telemetry(false).build())
+                .and_then(|built| built.map_err(|error| error.to_string()));
             let library = library.display().to_string();
             return match built {
                 Ok(environment) => {
@@ -123,7 +123,7 @@ impl Native {
                 .with_memory_pattern(false)?
                 .commit_from_file(file)
         };
-        let session = super::guarded(build)?.map_err(|error| error.to_string())?;
+        let session = guarded(build)?.map_err(|error| error.to_string())?;
         Ok(NativeModel {
             session: Mutex::new(session),
             output: output.to_owned(),
@@ -160,6 +160,6 @@ impl NativeModel {
                 values: values.to_vec(),
             })
         };
-        super::guarded(&mut run)?.map_err(|error| error.to_string())
+        guarded(&mut run)?.map_err(|error| error.to_string())
     }
 }

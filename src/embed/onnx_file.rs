@@ -255,3 +255,95 @@ impl Wire {
 fn damaged(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn message(number: u8, inside: &[u8]) -> Vec<u8> {
+        let length = u8::try_from(inside.len()).unwrap();
+        assert!(length < 128);
+        [&[number << 3 | 2, length], inside].concat()
+    }
+
+    fn number(number: u8, value: u8) -> Vec<u8> {
+        vec![number << 3, value]
+    }
+
+    /// An input or output: its name, and a shape in which 0 stands for a size that differs.
+    fn value(name: &str, shape: &[u8]) -> Vec<u8> {
+        let dimension = |size: &u8| match size {
+            0 => message(1, &message(2, b"n")),
+            size => message(1, &number(1, *size)),
+        };
+        let shape: Vec<u8> = shape.iter().flat_map(dimension).collect();
+        let tensor = [number(1, 7), message(2, &shape)].concat();
+        [
+            message(1, name.as_bytes()),
+            message(2, &message(1, &tensor)),
+        ]
+        .concat()
+    }
+
+    fn read(bytes: &[u8]) -> Result<Signature, String> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        signature(file.path())
+    }
+
+    #[test]
+    fn inputs_and_outputs_are_read_and_weights_passed_over() {
+        let weight = [message(9, b"some bytes"), message(8, b"table")].concat();
+        let graph = [
+            message(1, b"a node"),
+            message(11, &value("input_ids", &[0, 0])),
+            message(11, &value("table", &[2, 3])),
+            message(5, &weight),
+            message(12, &value("states", &[0, 0, 32])),
+        ];
+        let model = [number(1, 8), message(7, &graph.concat()), message(14, b"?")].concat();
+        let port = |name: &str, shape: &[Option<usize>]| Port {
+            name: name.to_owned(),
+            element: INT64,
+            shape: Some(shape.to_vec()),
+        };
+        let expected = Signature {
+            inputs: vec![port("input_ids", &[None, None])],
+            outputs: vec![port("states", &[None, None, Some(32)])],
+        };
+        assert_eq!(read(&model), Ok(expected));
+    }
+
+    #[test]
+    fn a_length_beyond_the_end_is_damage() {
+        check(
+            &[0x3a, 0xff, 0xff, 0xff, 0xff, 0x0f],
+            "ends before what it announces",
+        );
+        let far = [
+            0x3a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01,
+        ];
+        check(&far, "ends before what it announces");
+        check(&message(7, &[0x5a, 0x7f]), "ends before what it announces");
+        check(&[0x3a], "failed to fill whole buffer");
+    }
+
+    #[test]
+    fn what_is_something_else_is_told() {
+        check(b"", "it holds no graph");
+        check(b"{\"a\": 1}", "it is written in another way");
+        check(&[0xff; 12], "it is written in another way");
+        check(
+            &message(7, &message(11, &message(1, &[0xff]))),
+            "a name in it is no text",
+        );
+    }
+
+    #[track_caller]
+    fn check(bytes: &[u8], expected: &str) {
+        let why = read(bytes).unwrap_err();
+        assert!(why.contains(expected), "{why}");
+    }
+}

@@ -11,6 +11,7 @@ use tokenizers::Encoding;
 use tokenizers::Tokenizer;
 
 use super::EmbedError;
+use super::guard::guarded;
 
 /// Cuts texts for one model.
 pub(super) struct Cutter {
@@ -47,7 +48,7 @@ impl Cutter {
                 file.display()
             ))
         };
-        let mut tokenizer = super::guarded(|| Tokenizer::from_file(file))
+        let mut tokenizer = guarded(|| Tokenizer::from_file(file))
             .and_then(|read| read.map_err(|error| error.to_string()))
             .map_err(unusable)?;
         tokenizer.with_padding(None);
@@ -127,7 +128,7 @@ impl Cutter {
     }
 
     fn encode(&self, text: &str, with_special: bool) -> Result<Encoding, EmbedError> {
-        super::guarded(|| self.tokenizer.encode(text, with_special))
+        guarded(|| self.tokenizer.encode(text, with_special))
             .and_then(|encoded| encoded.map_err(|error| error.to_string()))
             .map_err(|why| EmbedError::Unusable(format!("the tokenizer cannot cut a text: {why}")))
     }
