@@ -400,6 +400,63 @@ fn what_cannot_be_done_rightly_is_refused() {
     assert!(why.contains("takes 42 of a piece's 64 tokens"), "{why}");
 }
 
+/// The tokenizer, and a model without token types that pools by itself.
+fn bag() -> TempDir {
+    let folder = bare();
+    fs::copy(tiny().join("bag.onnx"), folder.path().join("model.onnx")).unwrap();
+    folder
+}
+
+#[test]
+fn a_model_that_pools_by_itself_and_takes_no_token_types_works() {
+    let folder = bag();
+    let own = Local::new(settings(folder.path())).unwrap();
+    assert_eq!(own.dimensions(), 8);
+    let named = LocalSettings {
+        pooling: Some(Pooling::from("sentence_embedding")),
+        ..settings(folder.path())
+    };
+    let named = Local::new(named).unwrap();
+    let mean = LocalSettings {
+        pooling: Some(Pooling::Mean),
+        dimensions: Some(8),
+        ..settings(folder.path())
+    };
+    let mean = Local::new(mean).unwrap();
+    let found = own.query("the cat drinks milk").unwrap();
+    assert_eq!(found.len(), 8);
+    assert_eq!(named.query("the cat drinks milk").unwrap(), found);
+    let pooled_here = mean.query("the cat drinks milk").unwrap();
+    assert!(difference(&pooled_here, &found) < 1e-5);
+    // A pooling that this program does not know is then no trouble.
+    write(
+        &folder,
+        "1_Pooling/config.json",
+        &json!({"pooling_mode_max_tokens": true}),
+    );
+    let noted = Local::new(settings(folder.path())).unwrap();
+    assert_eq!(noted.query("the cat drinks milk").unwrap(), found);
+}
+
+#[test]
+fn dimensions_that_the_model_leaves_open_come_from_its_notes() {
+    let folder = bag();
+    let mean = LocalSettings {
+        pooling: Some(Pooling::Mean),
+        ..settings(folder.path())
+    };
+    assert!(refused(mean.clone()).contains("Set the dimensions"));
+    write(&folder, "config.json", &json!({"hidden_size": 8}));
+    assert_eq!(Local::new(mean.clone()).unwrap().dimensions(), 8);
+    write(&folder, "config.json", &json!({"hidden_size": 9}));
+    let wrong = Local::new(mean).unwrap();
+    let why = wrong.query("a cat").unwrap_err().to_string();
+    assert!(
+        why.contains("[1, 4, 8], and [1, 4, 9] was expected"),
+        "{why}"
+    );
+}
+
 // Files that are missing, damaged or of another kind.
 
 #[test]
