@@ -13,6 +13,7 @@ pub mod dialect;
 pub mod embed;
 pub mod engine;
 pub mod eval;
+pub mod fetch;
 pub mod files;
 pub mod format;
 pub mod git;

@@ -54,6 +54,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("tantivy::", &["index"]),
     ("git2::", &["git"]),
     ("ureq::", &["git", "fetch"]),
+    ("sha2::", &["fetch"]),
     ("ort::", &["embed"]),
     ("tract_onnx::", &["embed"]),
     ("tokenizers::", &["embed"]),
@@ -75,19 +76,19 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("unsafe", &["git"]),
     ("super::super::", &[]),
     // Whatever changes a disk. `index` does so only inside its own folder below `.memdir/`, which
-    // it sets aside and removes when it is of no use, and `git` inside `.git`; memory files are the
-    // business of `files`.
+    // it sets aside and removes when it is of no use, and `git` inside `.git`; `fetch` has the file
+    // that it downloads, and its `.part`; memory files are the business of `files`.
     ("fs::write", &["files", "git"]),
     ("fs::copy", &["files"]),
     ("fs::hard_link", &["files", "git"]),
     ("fs::create_dir", &["files"]),
     ("fs::create_dir_all", &["files", "git"]),
-    ("fs::rename", &["files", "git", "index"]),
-    ("fs::remove_file", &["files", "git"]),
+    ("fs::rename", &["files", "git", "index", "fetch"]),
+    ("fs::remove_file", &["files", "git", "fetch"]),
     ("fs::remove_dir", &["files"]),
     ("fs::remove_dir_all", &["files", "index"]),
     ("DirBuilder", &["files", "index"]),
-    ("OpenOptions", &["files"]),
+    ("OpenOptions", &["files", "fetch"]),
     ("File::create", &["files", "git"]),
     ("File::create_new", &["files", "git"]),
 ];

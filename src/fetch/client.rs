@@ -1,0 +1,228 @@
+//! Connections, and one exchange over them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use ureq::Agent;
+use ureq::Body;
+use ureq::Proxy;
+use ureq::http::HeaderValue;
+use ureq::http::Response;
+use ureq::tls::PemItem;
+use ureq::tls::RootCerts;
+use ureq::tls::TlsConfig;
+use ureq::tls::parse_pem;
+
+use super::FetchError;
+use super::Why;
+use super::address::Address;
+use super::proxy::Proxies;
+use super::retry::Trouble;
+use super::retry::is_passing;
+use super::retry::retry_after;
+
+/// How long is waited for what, and how often something is tried.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// To find a host and to be connected.
+    pub connect: Duration,
+    /// For the next bytes.
+    pub silence: Duration,
+    /// At least so many bytes have to come in each such time, or nothing is coming.
+    pub least: u64,
+    /// How often something is tried without getting anywhere.
+    pub tries: u32,
+    /// Before the second try; it doubles with each.
+    pub pause: Duration,
+    /// Who wants to be left alone for longer is not asked again.
+    pub longest_wait: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connect: Duration::from_secs(20),
+            // Longer than a mobile connection hangs; a tenth of the slowest modem.
+            silence: Duration::from_secs(30),
+            least: 16 << 10,
+            tries: 5,
+            pause: Duration::from_millis(500),
+            longest_wait: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Speaks to hosts. Shared between threads; connections are kept for the next request.
+pub struct Client {
+    pub(super) limits: Limits,
+    proxies: Proxies,
+    authorities: Option<PathBuf>,
+    /// One for each proxy.
+    agents: Mutex<HashMap<Option<String>, Agent>>,
+}
+
+/// Redirects of one request. The hubs of models need two.
+const MAX_REDIRECTS: usize = 6;
+
+impl Client {
+    /// A client with the proxies and authorities that `variables` name; connects to nothing yet.
+    pub fn new(variables: &HashMap<String, String>, limits: Limits) -> Client {
+        let authorities = variables
+            .get("SSL_CERT_FILE")
+            .filter(|path| !path.is_empty());
+        Client {
+            limits,
+            proxies: Proxies::new(variables),
+            authorities: authorities.map(PathBuf::from),
+            agents: Mutex::default(),
+        }
+    }
+
+    /// Asks for what lies at `address`, and follows it where it is sent on. Answers that tell of
+    /// no success are answers, too.
+    pub(super) fn get(
+        &self,
+        address: &Address,
+        headers: &[(&str, String)],
+    ) -> Result<Response<Body>, Trouble> {
+        let mut at = address.clone();
+        for _ in 0..=MAX_REDIRECTS {
+            let mut request = self.agent(&at)?.get(at.uri());
+            for (name, value) in headers {
+                request = request.header(*name, value);
+            }
+            let response = request.call().map_err(|error| trouble(&error, address))?;
+            if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+                return Ok(response);
+            }
+            let location = response.headers().get("location");
+            let location = location.and_then(|value| value.to_str().ok());
+            at = at.follow(location.unwrap_or_default())?;
+        }
+        Err(Trouble::Final(FetchError::Distrusted {
+            address: address.to_string(),
+            source: Why("it sends from one address to the next".to_owned()),
+        }))
+    }
+
+    /// Sends JSON to `address` and nowhere else, and waits for the answer.
+    pub(super) fn post(
+        &self,
+        address: &Address,
+        authorization: Option<HeaderValue>,
+        body: &str,
+        deadline: Duration,
+    ) -> Result<Response<Body>, Trouble> {
+        let request = self.agent(address)?.post(address.uri());
+        let mut request = request.header("Content-Type", "application/json");
+        if let Some(value) = authorization {
+            request = request.header("Authorization", value);
+        }
+        let request = request.config().timeout_global(Some(deadline)).build();
+        request.send(body).map_err(|error| trouble(&error, address))
+    }
+
+    fn agent(&self, address: &Address) -> Result<Agent, FetchError> {
+        let proxy = self.proxies.to(address);
+        let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(agent) = agents.get(&proxy.map(str::to_owned)) {
+            return Ok(agent.clone());
+        }
+        let agent = self.new_agent(address, proxy)?;
+        agents.insert(proxy.map(str::to_owned), agent.clone());
+        Ok(agent)
+    }
+
+    fn new_agent(&self, address: &Address, proxy: Option<&str>) -> Result<Agent, FetchError> {
+        let mut tls = TlsConfig::builder();
+        if let Some(path) = &self.authorities {
+            let pem = fs::read(path).map_err(|source| FetchError::File {
+                action: "read the certificates in",
+                path: path.clone(),
+                source,
+            })?;
+            let certificates = parse_pem(&pem).filter_map(|item| match item {
+                Ok(PemItem::Certificate(certificate)) => Some(certificate),
+                _ => None,
+            });
+            tls = tls.root_certs(RootCerts::Specific(Arc::new(certificates.collect())));
+        }
+        let proxy = proxy.map(Proxy::new).transpose().map_err(|_| {
+            // It may hold a password.
+            let why = "the address of the proxy is not valid: see HTTPS_PROXY and ALL_PROXY";
+            FetchError::Distrusted {
+                address: address.to_string(),
+                source: Why(why.to_owned()),
+            }
+        })?;
+        let limits = &self.limits;
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            // They are followed here, so that each is looked at.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .tls_config(tls.build())
+            .proxy(proxy)
+            .user_agent(concat!("memdir/", env!("CARGO_PKG_VERSION")))
+            .timeout_resolve(Some(limits.connect))
+            .timeout_connect(Some(limits.connect))
+            .timeout_per_read(Some(limits.silence))
+            .timeout_per_write(Some(limits.silence))
+            .build();
+        Ok(config.new_agent())
+    }
+}
+
+/// What an answer that tells of no success means.
+pub(super) fn refusal(address: &Address, response: &Response<Body>, said: String) -> Trouble {
+    let status = response.status();
+    let error = FetchError::Refused {
+        address: address.to_string(),
+        status: status.as_u16(),
+        source: Why(match said.is_empty() {
+            true => status.canonical_reason().unwrap_or("no reason").to_owned(),
+            false => said,
+        }),
+    };
+    match is_passing(status.as_u16()) {
+        true => Trouble::Passing {
+            error,
+            wait: retry_after(response.headers()),
+        },
+        false => Trouble::Final(error),
+    }
+}
+
+/// A connection that broke off, or never was.
+pub(super) fn broken(address: &Address, why: impl Into<String>) -> Trouble {
+    Trouble::Passing {
+        error: FetchError::Broken {
+            address: address.to_string(),
+            source: Why(why.into()),
+        },
+        wait: None,
+    }
+}
+
+fn trouble(error: &ureq::Error, address: &Address) -> Trouble {
+    let why = error.to_string();
+    // A refused certificate may come wrapped.
+    let is_about_trust = matches!(error, ureq::Error::Rustls(_) | ureq::Error::Tls(_))
+        || (matches!(error, ureq::Error::Io(_)) && why.contains("certificate"));
+    match error {
+        _ if is_about_trust => Trouble::Final(FetchError::Distrusted {
+            address: address.to_string(),
+            source: Why(why),
+        }),
+        ureq::Error::HostNotFound => broken(address, "there is no such host, or no connection"),
+        ureq::Error::Timeout(_) => broken(address, "it does not answer in time"),
+        ureq::Error::ConnectProxyFailed(_) => broken(address, "the proxy refuses"),
+        ureq::Error::Io(error) => broken(address, error.to_string()),
+        _ => broken(address, why),
+    }
+}

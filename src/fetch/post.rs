@@ -1,0 +1,172 @@
+//! Asks a host in JSON.
+
+use std::fmt;
+use std::time::Duration;
+use std::time::Instant;
+
+use serde_json::Value;
+use ureq::Body;
+use ureq::http::HeaderValue;
+use ureq::http::Response;
+
+use super::FetchError;
+use super::Why;
+use super::address::Address;
+use super::client::Client;
+use super::client::broken;
+use super::client::refusal;
+use super::retry::Tries;
+use super::retry::Trouble;
+
+/// A secret that a host knows somebody by. It is never shown.
+#[derive(Clone)]
+pub struct Key(String);
+
+impl Key {
+    pub fn new(text: impl Into<String>) -> Key {
+        Key(text.into().trim().to_owned())
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(…)")
+    }
+}
+
+/// A question to a host.
+#[derive(Debug)]
+pub struct Post<'a> {
+    pub address: &'a Address,
+    pub key: Option<&'a Key>,
+    pub body: &'a Value,
+    /// For all tries together.
+    pub deadline: Duration,
+    /// A longer answer is none.
+    pub max_answer_bytes: u64,
+}
+
+/// Of what a host says about a refusal.
+const MAX_SAID: usize = 300;
+
+impl Client {
+    /// The answer to a question, asked again where that may help. It is sent to its address only:
+    /// a host that sends on is refused.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the host cannot be reached in time or refuses, or answers with anything but JSON.
+    pub fn ask(&self, post: &Post<'_>) -> Result<Value, FetchError> {
+        let end = Instant::now() + post.deadline;
+        let authorization = post.key.map(|key| bearer(key, post.address)).transpose()?;
+        let body = post.body.to_string();
+        let mut tries = Tries::new(&self.limits);
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let asked = self
+                .post(post.address, authorization.clone(), &body, left)
+                .and_then(|response| answer(post, response));
+            let trouble = match asked {
+                Ok(answer) => return Ok(answer),
+                Err(trouble) => trouble,
+            };
+            let last = match &trouble {
+                Trouble::Passing { error, .. } => error.in_one_line(),
+                Trouble::Final(_) => String::new(),
+            };
+            let pause = tries.next(trouble)?;
+            if Instant::now() + pause >= end {
+                return Err(FetchError::Broken {
+                    address: post.address.to_string(),
+                    source: Why(format!("there was no time for another try after {last}")),
+                });
+            }
+            std::thread::sleep(pause);
+        }
+    }
+}
+
+fn bearer(key: &Key, address: &Address) -> Result<HeaderValue, FetchError> {
+    let value = HeaderValue::try_from(format!("Bearer {}", key.0));
+    let mut value = value.map_err(|_| FetchError::Distrusted {
+        address: address.to_string(),
+        source: Why("the key holds what no key may hold".to_owned()),
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn answer(post: &Post<'_>, mut response: Response<Body>) -> Result<Value, Trouble> {
+    let body = response.body_mut().with_config();
+    let text = body.limit(post.max_answer_bytes).read_to_vec();
+    match response.status().as_u16() {
+        200..=299 => {}
+        301..=308 => {
+            return Err(Trouble::Final(FetchError::Distrusted {
+                address: post.address.to_string(),
+                source: Why("it sends on to another address".to_owned()),
+            }));
+        }
+        // Such an answer may repeat a part of the key.
+        401 | 403 => return Err(refusal(post.address, &response, String::new())),
+        _ => {
+            let said = text.map_or_else(|_| String::new(), |text| said(&text, post.key));
+            return Err(refusal(post.address, &response, said));
+        }
+    }
+    let text = match text {
+        Ok(text) => text,
+        Err(ureq::Error::BodyExceedsLimit(limit)) => {
+            return Err(Trouble::Final(FetchError::WrongBytes {
+                address: post.address.to_string(),
+                source: Why(format!("more than {limit} bytes")),
+            }));
+        }
+        Err(error) => return Err(broken(post.address, format!("it broke off: {error}"))),
+    };
+    // An answer that broke off is no JSON either.
+    serde_json::from_slice(&text).map_err(|error| {
+        let what = format!("it does not answer in JSON, or broke off: {error}");
+        broken(post.address, what)
+    })
+}
+
+/// What a host says about a refusal, in one line without the key.
+fn said(text: &[u8], key: Option<&Key>) -> String {
+    let Ok(value) = serde_json::from_slice::<Value>(text) else {
+        return String::new();
+    };
+    let places = ["/error/message", "/detail", "/message", "/error"];
+    let said = places
+        .iter()
+        .find_map(|place| value.pointer(place)?.as_str());
+    let said: String = said
+        .unwrap_or_default()
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let said = match key {
+        Some(key) if !key.0.is_empty() => said.replace(&key.0, "[the key]"),
+        _ => said,
+    };
+    said.chars().take(MAX_SAID).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_never_shown() {
+        let key = Key::new(" abc-secret\n");
+        assert_eq!(format!("{key:?}"), "Key(…)");
+        let text = br#"{"error": {"message": "no\nsuch abc-secret"}}"#;
+        assert_eq!(said(text, Some(&key)), "no such [the key]");
+        let address = Address::parse("https://api.example/").unwrap();
+        let value = bearer(&key, &address).unwrap();
+        assert_eq!(value.to_str().unwrap(), "Bearer abc-secret");
+        assert!(!format!("{value:?}").contains("abc"));
+        let bad = bearer(&Key::new("abc\u{7f}secret"), &address).unwrap_err();
+        assert!(!bad.in_one_line().contains("abc"));
+    }
+}
