@@ -10,6 +10,7 @@ mod built_in;
 mod folder;
 mod guard;
 mod libraries;
+pub mod catalog;
 mod local;
 mod native;
 mod onnx;

@@ -24,6 +24,7 @@ mod index_files;
 mod keyword_properties;
 mod mcp;
 mod merging;
+mod models;
 mod program;
 mod running;
 mod scan;
