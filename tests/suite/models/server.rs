@@ -16,6 +16,8 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::thread::JoinHandle;
 
+use serde_json::Value;
+
 /// What somebody asked.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -73,6 +75,10 @@ impl Request {
         let range = self.headers.get("range")?.strip_prefix("bytes=")?;
         range.strip_suffix('-')?.parse().ok()
     }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
 }
 
 impl Reply {
@@ -102,6 +108,10 @@ impl Reply {
                 format!("bytes {start}-{}/{}", bytes.len() - 1, bytes.len()),
             ),
         }
+    }
+
+    pub fn json(value: &Value) -> Reply {
+        Reply::new(200, value.to_string()).with("Content-Type", "application/json")
     }
 
     pub fn redirect(to: impl Into<String>) -> Reply {
