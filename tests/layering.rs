@@ -55,6 +55,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("git2::", &["git"]),
     ("ureq::", &["git", "fetch"]),
     ("sha2::", &["fetch"]),
+    ("toml_edit::", &["config"]),
     ("ort::", &["embed"]),
     ("tract_onnx::", &["embed"]),
     ("tokenizers::", &["embed"]),

@@ -3,15 +3,22 @@
 //! Order: flags, `MEMDIR_*` (and, where one exists, the three-tool program's) environment
 //! variables, the store's `memdir.toml`, the user's `config.toml`, defaults. What travels with a
 //! store may only say how its texts are read: a command, an endpoint or a path in its
-//! `memdir.toml` is ignored with a warning, because somebody else may have written it.
+//! `memdir.toml` is ignored with a warning, because somebody else may have written it. The same
+//! holds for the whole table `[embedding]`, which is the user's: it decides who gets to read.
 
 mod discover;
+mod edit;
+mod embedding;
 mod settings;
 mod sources;
 mod values;
 
 pub use discover::StoreOrigin;
 pub use discover::is_store;
+pub use edit::with_embedding;
+pub use embedding::Embedding;
+pub use embedding::ModelName;
+pub use embedding::Provider;
 pub use settings::Config;
 pub use settings::ConfigError;
 pub use settings::Environment;

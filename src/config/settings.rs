@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::discover;
 use super::discover::StoreOrigin;
+use super::embedding::Embedding;
 use super::sources::Layer;
 use super::sources::Sources;
 use super::values::git_setting;
@@ -121,6 +122,8 @@ pub struct Config {
     pub remote: Setting<Option<String>>,
     /// What becomes of credentials in what is written.
     pub secrets: Setting<Policy>,
+    /// How texts become vectors, if at all.
+    pub embedding: Embedding,
     /// What is logged to standard error.
     pub log: Setting<String>,
     pub read_only: bool,
@@ -128,7 +131,7 @@ pub struct Config {
     pub warnings: Vec<String>,
 }
 
-pub(super) const KEYS: [&str; 11] = [
+pub(super) const KEYS: [&str; 12] = [
     "store",
     "index_dir",
     "agent",
@@ -140,6 +143,7 @@ pub(super) const KEYS: [&str; 11] = [
     "git",
     "sync_interval",
     "secrets",
+    "embedding",
 ];
 /// Keys that a store may bring along.
 const STORE_KEYS: [&str; 8] = [
@@ -245,6 +249,8 @@ impl Config {
             }
             _ => secrets,
         };
+        let embedding =
+            Embedding::read(environment, &user_layer, &mut warnings).map_err(of_others)?;
         let editor = sources
             .text("editor", &["MEMDIR_EDITOR", "VISUAL", "EDITOR"])
             .map_err(blame)?;
@@ -270,6 +276,7 @@ impl Config {
             sync_interval: sync_interval(&sources).map_err(blame)?,
             remote: remote(&sources),
             secrets,
+            embedding,
             log: log(environment),
             read_only: flags.read_only,
             store,
@@ -290,7 +297,7 @@ impl Config {
             .iter()
             .map(|language| language.name())
             .collect();
-        vec![
+        let mut settings = vec![
             (
                 "store",
                 self.store.value.display().to_string(),
@@ -340,7 +347,9 @@ impl Config {
                 &self.secrets.origin,
             ),
             ("log", self.log.value.clone(), &self.log.origin),
-        ]
+        ];
+        settings.extend(self.embedding.list());
+        settings
     }
 }
 
@@ -409,7 +418,7 @@ fn find_store(
     ))
 }
 
-fn expand_home(path: &str, environment: &Environment) -> PathBuf {
+pub(super) fn expand_home(path: &str, environment: &Environment) -> PathBuf {
     match (path.strip_prefix("~/"), environment.variables.get("HOME")) {
         (Some(rest), Some(home)) => Path::new(home).join(rest),
         _ => PathBuf::from(path),

@@ -43,11 +43,7 @@ impl Layer {
                 });
             }
         };
-        let mut values: toml::Table =
-            toml::from_str(&text).map_err(|error| ConfigError::NotToml {
-                path: path.to_owned(),
-                what: error.message().to_owned(),
-            })?;
+        let Layer { mut values, .. } = Layer::of_text(path, &text)?;
         values.retain(|key, _| {
             let is_known = known.contains(&key);
             if !is_known {
@@ -64,6 +60,51 @@ impl Layer {
             path: path.to_owned(),
             values,
         })
+    }
+
+    /// What a file with this text says.
+    pub fn of_text(path: &Path, text: &str) -> Result<Layer, ConfigError> {
+        let values = toml::from_str(text).map_err(|error| ConfigError::NotToml {
+            path: path.to_owned(),
+            what: error.message().to_owned(),
+        })?;
+        Ok(Layer {
+            path: path.to_owned(),
+            values,
+        })
+    }
+
+    /// The table `name` as a layer of its own; empty if there is none. Its unknown keys are
+    /// warned of and left out.
+    pub fn table(
+        &self,
+        name: &'static str,
+        known: &[&str],
+        warnings: &mut Vec<String>,
+    ) -> Result<Layer, ConfigError> {
+        let path = self.path.clone();
+        let mut values = match self.values.get(name) {
+            None => toml::Table::new(),
+            Some(toml::Value::Table(table)) => table.clone(),
+            Some(_) => {
+                return Err(ConfigError::BadValue {
+                    origin: self.origin(),
+                    key: name,
+                    what: format!("must be a table: [{name}]"),
+                });
+            }
+        };
+        values.retain(|key, _| {
+            let is_known = known.contains(&key);
+            if !is_known {
+                warnings.push(format!(
+                    "{}: `{name}.{key}` is unknown and is ignored",
+                    path.display()
+                ));
+            }
+            is_known
+        });
+        Ok(Layer { path, values })
     }
 
     fn origin(&self) -> Origin {

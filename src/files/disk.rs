@@ -189,6 +189,20 @@ pub fn create_private_folder(folder: &Path) -> io::Result<()> {
 /// Fails as the system says.
 pub fn scratch_folder() -> io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix("memdir-").tempdir()
+/// Writes a file of the user's, new or in place of the one that is there: whole and synced, and
+/// readable by whom the old one was.
+///
+/// # Errors
+///
+/// Fails as the system says; then what was there is there.
+pub fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let temp = write_temp(folder, bytes)?;
+    if let Ok(old) = fs::metadata(path) {
+        temp.as_file().set_permissions(old.permissions())?;
+    }
+    temp.persist(path)?;
+    sync_directory(folder)
 }
 
 /// Writes a small file that can be made again at any time: whole, but not synced.

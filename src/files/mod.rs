@@ -19,6 +19,7 @@ mod swap;
 pub use disk::create_private_folder;
 pub use disk::scratch_folder;
 pub use disk::write_derived;
+pub use disk::write_synced;
 pub use draft::Draft;
 pub use list::Entry;
 pub use list::Listing;
