@@ -57,6 +57,7 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
     let status = engine.status()?;
     let git = engine.git_status();
     let now = context.now();
+    let (meaning, meaning_json) = super::model::brief(context);
     let output = &mut context.output;
     if output.json {
         output.json(&json!({
@@ -79,6 +80,7 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
             "languages": status.languages,
             "conflicts": status.conflicts,
             "layout": status.layout.as_str(),
+            "meaning": meaning_json,
             "git": git_json(&git),
             "problems": findings(&status.findings),
         }))?;
@@ -108,6 +110,7 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
         ("archived", status.archived.to_string()),
         ("index", status.state.display().to_string()),
         ("languages", status.languages.join(", ")),
+        ("meaning", meaning),
     ];
     rows.retain(|(name, _)| *name != "waiting" || status.waiting > 0);
     if let Some(leader) = &status.leader {

@@ -7,6 +7,7 @@
 mod args;
 mod edit;
 mod eval;
+mod embedding;
 mod exchange;
 mod fail;
 mod fields;
@@ -14,6 +15,7 @@ mod find;
 mod history;
 mod layout;
 mod maintain;
+mod model;
 mod output;
 mod purge;
 mod resolve;
@@ -178,6 +180,7 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Undo(command) => history::undo(&mut context, &command),
         Command::Git(command) => history::git(&mut context, &command),
         Command::Sync(command) => sync::sync(&mut context, &command),
+        Command::Model(command) => model::model(&mut context, &command),
         Command::Verify => maintain::verify(&mut context),
         Command::Import(command) => exchange::import(&mut context, &command),
         Command::Export(command) => exchange::export(&mut context, &command),

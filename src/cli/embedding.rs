@@ -1,0 +1,248 @@
+//! From settings to an embedder, and what is said about it.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::fail::Failure;
+use crate::config::Config;
+use crate::config::Environment;
+use crate::config::ModelName;
+use crate::config::Provider;
+use crate::embed::Embedder;
+use crate::embed::HOSTED_MAX_TOKENS;
+use crate::embed::Hosted;
+use crate::embed::HostedSettings;
+use crate::embed::Local;
+use crate::embed::LocalSettings;
+use crate::embed::Protocol;
+use crate::embed::catalog;
+use crate::fetch::Address;
+use crate::fetch::Client;
+use crate::fetch::Key;
+use crate::fetch::Limits;
+
+/// What the settings come to.
+pub(super) enum Chosen {
+    /// Searches are by words, and nothing is wrong with that.
+    Nothing,
+    Local {
+        embedder: Box<Local>,
+        folder: PathBuf,
+    },
+    Hosted(Box<Hosted>),
+    /// A model is wanted and cannot be used; searches are by words until then.
+    Unusable(Failure),
+}
+
+/// What makes vectors of texts, by the settings; nothing if they want none. Nothing is loaded or
+/// asked yet.
+///
+/// A model that is wanted and cannot be used costs a warning, not the search: searches go on by
+/// words.
+#[allow(dead_code, reason = "the searches that ask it come with the vectors")]
+pub(super) fn embedder(config: &Config, environment: &Environment) -> Option<Arc<dyn Embedder>> {
+    match chosen(config, environment) {
+        Chosen::Nothing => None,
+        Chosen::Local { embedder, .. } => Some(Arc::new(*embedder)),
+        Chosen::Hosted(embedder) => Some(Arc::new(*embedder)),
+        Chosen::Unusable(failure) => {
+            tracing::warn!(
+                "{}; searches are by words until then",
+                in_one_line(&failure)
+            );
+            None
+        }
+    }
+}
+
+/// As [`embedder`], with what kind it is.
+pub(super) fn chosen(config: &Config, environment: &Environment) -> Chosen {
+    let settings = &config.embedding;
+    let made = match settings.provider.value {
+        Provider::Off => return Chosen::Nothing,
+        Provider::Local => local(config, environment),
+        Provider::Voyage => hosted(config, environment, Protocol::Voyage),
+        Provider::OpenAi => hosted(config, environment, Protocol::OpenAi),
+    };
+    made.unwrap_or_else(Chosen::Unusable)
+}
+
+fn local(config: &Config, environment: &Environment) -> Result<Chosen, Failure> {
+    let settings = &config.embedding;
+    let Some(model) = &settings.model.value else {
+        return Err(Failure::new("a local model is wanted, but none is named")
+            .hint("memdir model download gets one."));
+    };
+    let folder = folder_of(model, environment)?;
+    if !folder.is_dir() {
+        let said = match model {
+            ModelName::Name(name) if catalog::named(name).is_some() => {
+                format!("memdir model download {name} gets it.")
+            }
+            _ => format!(
+                "Copy the model there, or name another one: memdir model use DIR. {} says where.",
+                settings.model.origin
+            ),
+        };
+        let what = format!("the model {model} is not in {}", folder.display());
+        return Err(Failure::new(what).hint(said));
+    }
+    let embedder = Box::new(open(config, &folder)?);
+    Ok(Chosen::Local { embedder, folder })
+}
+
+/// The model in a folder, used as the settings say.
+pub(super) fn open(config: &Config, folder: &Path) -> Result<Local, Failure> {
+    let settings = &config.embedding;
+    let library = settings.library.value.iter().cloned();
+    let beside = [
+        "libonnxruntime.so",
+        "libonnxruntime.dylib",
+        "onnxruntime.dll",
+    ];
+    let beside = beside.iter().map(|name| folder.join(name));
+    let local = LocalSettings {
+        folder: folder.to_owned(),
+        threads: settings.threads.value.unwrap_or_else(usual_threads),
+        libraries: library
+            .chain(beside.filter(|path| path.is_file()))
+            .collect(),
+    };
+    Local::new(local).map_err(|error| {
+        let what = format!("the model in {} cannot be used", folder.display());
+        Failure::new(what)
+            .because(error)
+            .hint("memdir model download gets one that can; memdir model status shows what is set.")
+    })
+}
+
+/// Half of what the machine has: whoever works on it is to notice nothing.
+fn usual_threads() -> usize {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    threads.div_ceil(2).min(4)
+}
+
+/// Where the model lies that is meant.
+pub(super) fn folder_of(model: &ModelName, environment: &Environment) -> Result<PathBuf, Failure> {
+    match model {
+        ModelName::Folder(folder) => Ok(folder.clone()),
+        ModelName::Name(name) => {
+            // As the catalog writes it, so that a name means one folder.
+            let name = catalog::named(name).map_or(name.as_str(), |model| model.name);
+            Ok(models_folder(environment)?.join(name))
+        }
+    }
+}
+
+/// The folder of all models that were downloaded.
+pub(super) fn models_folder(environment: &Environment) -> Result<PathBuf, Failure> {
+    let cache = environment.cache_folder.as_ref().ok_or_else(|| {
+        Failure::new("there is no home folder to keep models in")
+            .hint("Name a folder with MEMDIR_MODEL_DIR.")
+    })?;
+    Ok(cache.join("models"))
+}
+
+fn hosted(
+    config: &Config,
+    environment: &Environment,
+    protocol: Protocol,
+) -> Result<Chosen, Failure> {
+    let settings = &config.embedding;
+    let provider = settings.provider.value;
+    let Some(model) = &settings.model.value else {
+        let example = match protocol {
+            Protocol::Voyage => "voyage-3.5",
+            Protocol::OpenAi => "text-embedding-3-small",
+        };
+        return Err(
+            Failure::new(format!("no model of {provider} is named")).hint(format!(
+                "Set `model` in [embedding], such as \"{example}\"."
+            )),
+        );
+    };
+    let endpoint = settings.endpoint.value.as_deref().map(Address::parse);
+    let endpoint = endpoint.transpose().map_err(|error| {
+        let what = format!(
+            "{}: `embedding.endpoint` is wrong",
+            settings.endpoint.origin
+        );
+        Failure::new(what).because(error)
+    })?;
+    let key = settings.key(&environment.variables);
+    if let (None, Some(name)) = (&key, &settings.api_key_env.value) {
+        return Err(Failure::new(format!(
+            "{provider} wants a key, and the variable {name} is not set"
+        ))
+        .hint(format!(
+            "Set {name}, or name another variable: `api_key_env` in [embedding]."
+        )));
+    }
+    let prefix = |setting: &Option<String>| setting.clone().unwrap_or_default();
+    let hosted = HostedSettings {
+        protocol,
+        endpoint,
+        model: model.to_string(),
+        dimensions: settings.dimensions.value,
+        query_prefix: prefix(&settings.query_prefix.value),
+        passage_prefix: prefix(&settings.passage_prefix.value),
+        max_tokens: settings.max_tokens.value.unwrap_or(HOSTED_MAX_TOKENS),
+        key: key.map(Key::new),
+    };
+    // A host without a graphics card thinks long about a batch.
+    let limits = Limits {
+        silence: Duration::from_secs(100),
+        ..Limits::default()
+    };
+    let client = Client::new(&environment.variables, limits);
+    let embedder = Hosted::new(hosted, client)
+        .map_err(|error| Failure::new(format!("{provider} cannot be used")).because(error))?;
+    Ok(Chosen::Hosted(Box::new(embedder)))
+}
+
+/// How searches find what they find, in one line.
+pub(super) fn line(config: &Config, environment: &Environment, chosen: &Chosen) -> String {
+    match chosen {
+        Chosen::Nothing => {
+            let said = match &config.embedding.provider.origin {
+                crate::config::Origin::Default => "memdir model download".to_owned(),
+                origin => format!("{origin} says so"),
+            };
+            format!("searches are by words only ({said})")
+        }
+        Chosen::Local { folder, .. } => {
+            let models = models_folder(environment).ok();
+            let is_ours = models.is_some_and(|models| folder.parent() == Some(&models));
+            let name = folder.file_name().filter(|_| is_ours);
+            let name = name.map_or_else(
+                || folder.display().to_string(),
+                |name| name.to_string_lossy().into_owned(),
+            );
+            format!("searches are by words and meaning, by {name} on this machine")
+        }
+        Chosen::Hosted(hosted) => format!(
+            "searches are by words and meaning, by {}; {}",
+            hosted.describe(),
+            hosted.notice()
+        ),
+        Chosen::Unusable(failure) => {
+            format!("searches are by words only: {}", in_one_line(failure))
+        }
+    }
+}
+
+/// An error with its causes and what to do.
+pub(super) fn in_one_line(failure: &Failure) -> String {
+    let mut text = failure.what.clone();
+    for cause in &failure.causes {
+        text.push_str(": ");
+        text.push_str(cause);
+    }
+    if let Some(hint) = &failure.hint {
+        text.push_str(". ");
+        text.push_str(hint.trim_end_matches('.'));
+    }
+    text
+}
