@@ -16,8 +16,10 @@ use crate::embed::Hosted;
 use crate::embed::HostedSettings;
 use crate::embed::Local;
 use crate::embed::LocalSettings;
+use crate::embed::Pooling;
 use crate::embed::Protocol;
 use crate::embed::catalog;
+use crate::embed::runtime_libraries;
 use crate::fetch::Address;
 use crate::fetch::Client;
 use crate::fetch::Key;
@@ -96,19 +98,30 @@ fn local(config: &Config, environment: &Environment) -> Result<Chosen, Failure> 
 /// The model in a folder, used as the settings say.
 pub(super) fn open(config: &Config, folder: &Path) -> Result<Local, Failure> {
     let settings = &config.embedding;
-    let library = settings.library.value.iter().cloned();
-    let beside = [
-        "libonnxruntime.so",
-        "libonnxruntime.dylib",
-        "onnxruntime.dll",
-    ];
-    let beside = beside.iter().map(|name| folder.join(name));
+    let library = settings.library.value.as_deref();
+    // A copy by hand lacks the notes that a download has; a name says how it is to be used.
+    let named = match &settings.model.value {
+        Some(ModelName::Name(name)) if !folder.join("1_Pooling").is_dir() => catalog::named(name),
+        _ => None,
+    };
+    let or_named = |set: &Option<String>, get: fn(&catalog::Model) -> &'static str| {
+        set.clone()
+            .or_else(|| named.map(|model| get(model).to_owned()))
+    };
+    let pooling = or_named(&settings.pooling.value, |model| model.pooling);
     let local = LocalSettings {
         folder: folder.to_owned(),
         threads: settings.threads.value.unwrap_or_else(usual_threads),
-        libraries: library
-            .chain(beside.filter(|path| path.is_file()))
-            .collect(),
+        libraries: runtime_libraries(library, folder),
+        model_file: None,
+        query_prefix: or_named(&settings.query_prefix.value, |model| model.query_prefix),
+        passage_prefix: or_named(&settings.passage_prefix.value, |model| model.passage_prefix),
+        dimensions: settings.dimensions.value,
+        max_tokens: settings
+            .max_tokens
+            .value
+            .or(named.map(|model| model.max_tokens)),
+        pooling: pooling.as_deref().map(Pooling::from),
     };
     Local::new(local).map_err(|error| {
         let what = format!("the model in {} cannot be used", folder.display());

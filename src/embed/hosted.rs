@@ -273,8 +273,7 @@ impl Embedder for Hosted {
         let prefix = &self.settings.query_prefix;
         let pieces = pieces(text, self.piece_length(prefix));
         let Some(first) = pieces.first() else {
-            let what = "there are no words in the question".to_owned();
-            return Err(EmbedError::Failed(what));
+            return Err(EmbedError::NoWords);
         };
         let texts = [format!("{prefix}{first}")];
         let mut found = self.vectors(&texts, "query", QUERY_DEADLINE)?;

@@ -198,6 +198,26 @@ fn none_goes_back_to_words() {
     assert!(status.contains("config.toml says so"), "{status}");
 }
 
+#[test]
+fn the_settings_reach_the_model() {
+    let home = Home::new();
+    let folder = copied(&home, "tiny");
+    let id = |line: &str| {
+        let text = format!("[embedding]\nmodel = \"{}\"\n{line}\n", folder.display());
+        home.write("config/memdir/config.toml", text);
+        let ran = run(&mut model(&home, &["status", "--json"]));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.json()["id"].as_str().unwrap().to_owned()
+    };
+    let plain = id("");
+    assert_eq!(id("threads = 1"), plain);
+    assert_ne!(id("query_prefix = \"q: \""), plain);
+    assert_ne!(id("passage_prefix = \"p: \""), plain);
+    assert_ne!(id("pooling = \"cls\""), plain);
+    assert_ne!(id("max_tokens = 20"), plain);
+    assert_ne!(id("dimensions = 8"), plain);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_settings_file_elsewhere_stays_there_as_it_is() {

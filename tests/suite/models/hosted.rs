@@ -144,7 +144,7 @@ fn nothing_is_sent_without_words() {
         hosted.passages(&["", " - "]).unwrap(),
         [Vec::<Vec<f32>>::new(), vec![]]
     );
-    assert!(hosted.query("?!").is_err());
+    assert_eq!(hosted.query("?!"), Err(EmbedError::NoWords));
     assert!(server.asked().is_empty());
 }
 
