@@ -398,6 +398,14 @@ pub(super) struct Think {
     /// The estimated size of the answer in tokens
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<usize>,
+    /// How words are ranked: fused (by words, people, times and meaning), words (without meaning),
+    /// rrf (reciprocal rank fusion of BM25 and meaning) or bm25
+    #[arg(long, value_name = "RANKING", default_value = "fused", value_parser = method)]
+    #[arg(conflicts_with = "keywords", hide_default_value = true)]
+    pub ranking: Method,
+    /// Show what each score is made of
+    #[arg(long, conflicts_with = "keywords")]
+    pub explain: bool,
     #[command(flatten)]
     pub filters: Filters,
 }

@@ -43,7 +43,6 @@ pub(super) enum Chosen {
 ///
 /// A model that is wanted and cannot be used costs a warning, not the search: searches go on by
 /// words.
-#[allow(dead_code, reason = "the searches that ask it come with the vectors")]
 pub(super) fn embedder(config: &Config, environment: &Environment) -> Option<Arc<dyn Embedder>> {
     match chosen(config, environment) {
         Chosen::Nothing => None,

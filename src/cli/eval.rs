@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::path::PathBuf;
 
 use serde_json::Value;
 use serde_json::json;
@@ -215,7 +214,7 @@ fn line(
     line
 }
 
-fn write(file: &PathBuf, text: &str) -> Result<(), Failure> {
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
     crate::files::write_derived(file, text.as_bytes())
         .map_err(|error| Failure::new(format!("cannot write {}", file.display())).because(error))
 }

@@ -52,10 +52,16 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
     let search = Search {
         wanted,
         filter,
-        ranking: Ranking::default(),
+        ranking: Ranking {
+            method: command.ranking,
+            ..Ranking::default()
+        },
         limit,
         offset: 0,
     };
+    if matches!(search.wanted, Wanted::Text(_)) && command.ranking.uses_meaning() {
+        super::embed_few(&engine);
+    }
     let thought = engine.search(&search)?;
     let found = !thought.hits.is_empty();
     let output = &mut context.output;
@@ -64,8 +70,20 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
             limit,
             max_tokens: command.max_tokens,
         };
-        let reply = core::think_reply(&engine, &search, thought, budget);
-        output.json(&reply.structured["results"])?;
+        let parts: Vec<Value> = thought
+            .hits
+            .iter()
+            .map(|hit| explained(hit, &search))
+            .collect();
+        let mut reply = core::think_reply(&engine, &search, thought, budget);
+        let results = &mut reply.structured["results"];
+        if command.explain {
+            let shown = results.as_array_mut().into_iter().flatten();
+            shown
+                .zip(parts)
+                .for_each(|(hit, parts)| hit["score_parts"] = parts);
+        }
+        output.json(results)?;
     } else if found {
         let lower: Vec<String> = match &search.wanted {
             Wanted::Keywords(words) => words.iter().map(|word| word.to_lowercase()).collect(),
@@ -78,7 +96,10 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
         };
         let mut tokens = command.max_tokens.unwrap_or(usize::MAX);
         for (number, hit) in thought.hits.iter().enumerate() {
-            let text = described(&engine, output, hit, &lower);
+            let mut text = described(&engine, output, hit, &lower);
+            if command.explain {
+                text.push_str(&explanation(hit, &search));
+            }
             let cost = crate::model::estimated_tokens(&text);
             // One hit is better than none.
             if cost > tokens && number > 0 {
@@ -183,6 +204,35 @@ fn described(engine: &Engine, output: &Output, hit: &Hit, words: &[String]) -> S
         text.push_str(&format!("\n    {}", output.shown(&flat)));
     }
     text
+}
+
+/// What each part adds to a hit's score.
+fn explained(hit: &Hit, search: &Search) -> Value {
+    let parts = hit
+        .parts
+        .unwrap_or_default()
+        .weighed(&search.ranking.weights);
+    let parts = parts.into_iter().filter(|(_, value)| *value != 0.0);
+    let rounded = |value: f32| json!((f64::from(value) * 1000.0).round() / 1000.0);
+    Value::Object(
+        parts
+            .map(|(name, value)| (name.to_owned(), rounded(value)))
+            .collect(),
+    )
+}
+
+/// The same as a line below a hit.
+fn explanation(hit: &Hit, search: &Search) -> String {
+    let parts = hit
+        .parts
+        .unwrap_or_default()
+        .weighed(&search.ranking.weights);
+    let shown: Vec<String> = parts
+        .into_iter()
+        .filter(|(_, value)| *value != 0.0)
+        .map(|(name, value)| format!("{name} {value:+.2}"))
+        .collect();
+    format!("\n    {DIM}{:.3} = {}{DIM:#}", hit.score, shown.join(" "))
 }
 
 /// The line that stands for a memory in lists.

@@ -14,6 +14,7 @@ use super::args::Reindex;
 use super::fail::Failure;
 use super::output::BOLD;
 use super::output::Output;
+use crate::engine::Coverage;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Finding;
@@ -39,23 +40,55 @@ pub(super) fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcom
     });
     bar.finish_and_clear();
     let read = read?;
+    let bar = progress_bar("embedding");
+    let embedded = engine.embed_all(&mut |progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_position(progress.done as u64);
+    });
+    bar.finish_and_clear();
+    let embedded = embedded?;
     let status = engine.status()?;
     let output = &mut context.output;
     if output.json {
-        output.json(&json!({"read": read, "files": status.files, "indexed": status.indexed}))?;
+        output.json(&json!({
+            "read": read,
+            "embedded": embedded,
+            "files": status.files,
+            "indexed": status.indexed,
+        }))?;
     } else {
+        let made = match embedded {
+            0 => String::new(),
+            _ => format!("; {embedded} passages were embedded"),
+        };
         output.line(format!(
-            "read {read} files; {} of {} are indexed",
+            "read {read} files; {} of {} are indexed{made}",
             status.indexed, status.files
         ))?;
     }
     Ok(Outcome::Done)
 }
 
+/// How far memories are found by their meaning.
+fn embedded_line(embedded: Option<&(String, Coverage)>) -> String {
+    let Some((_, coverage)) = embedded else {
+        return String::new();
+    };
+    let Coverage {
+        complete, memories, ..
+    } = coverage;
+    let left = match complete < memories {
+        true => "; a server embeds the rest, or memdir reindex",
+        false => "",
+    };
+    format!("{complete} of {memories}{left}")
+}
+
 pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let status = engine.status()?;
     let git = engine.git_status();
+    let embedded = engine.coverage()?;
     let now = context.now();
     let (meaning, meaning_json) = super::model::brief(context);
     let output = &mut context.output;
@@ -82,6 +115,12 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
             "layout": status.layout.as_str(),
             "meaning": meaning_json,
             "git": git_json(&git),
+            "embedded": embedded.as_ref().map(|(model, coverage)| json!({
+                "model": model,
+                "complete": coverage.complete,
+                "memories": coverage.memories,
+                "bytes": coverage.bytes,
+            })),
             "problems": findings(&status.findings),
         }))?;
         output.flush()?;
@@ -111,8 +150,11 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
         ("index", status.state.display().to_string()),
         ("languages", status.languages.join(", ")),
         ("meaning", meaning),
+        ("embedded", embedded_line(embedded.as_ref())),
     ];
-    rows.retain(|(name, _)| *name != "waiting" || status.waiting > 0);
+    rows.retain(|(name, value)| {
+        (*name != "waiting" || status.waiting > 0) && (*name != "embedded" || !value.is_empty())
+    });
     if let Some(leader) = &status.leader {
         let silent = if leader.is_alive {
             ""

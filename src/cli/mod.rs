@@ -6,8 +6,8 @@
 
 mod args;
 mod edit;
-mod eval;
 mod embedding;
+mod eval;
 mod exchange;
 mod fail;
 mod fields;
@@ -27,6 +27,7 @@ mod write;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
 
@@ -39,10 +40,12 @@ use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::config::Environment;
 use crate::config::Flags;
+use crate::config::Provider;
 use crate::config::StoreOrigin;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::GitOptions;
+use crate::engine::OpenEmbedder;
 use crate::engine::Options;
 
 /// How a command ended.
@@ -213,6 +216,18 @@ fn start_log(config: &Config) {
         .try_init(); // A second one is a test's; the first stays.
 }
 
+/// Gives the memories that lack a vector theirs, before a question, if they are few and nobody else
+/// does it. A failure costs meaning, no answer.
+fn embed_few(engine: &Engine) {
+    match engine.embed_few() {
+        Ok(0) => {}
+        Ok(left) => tracing::warn!(
+            "{left} memories are found by their words only: `memdir reindex` embeds them"
+        ),
+        Err(error) => tracing::warn!("some memories are found by their words only: {error}"),
+    }
+}
+
 /// Indexes what waits, after the answer. A failure costs the next search some time, nothing else.
 fn settle(engine: &Engine) {
     if let Err(error) = engine.settle(false) {
@@ -283,15 +298,13 @@ impl Context {
         }
     }
 
-    fn embedder(&self) -> Option<std::sync::Arc<dyn crate::embed::Embedder>> {
-        let folder = self.environment.variables.get("MEMDIR_MODEL_DIR")?;
-        let library = self.environment.variables.get("ORT_DYLIB_PATH");
-        let local = crate::embed::Local::new(crate::embed::LocalSettings {
-            folder: folder.into(),
-            threads: 2,
-            libraries: library.map(Into::into).into_iter().collect(),
-        });
-        local.ok().map(|local| std::sync::Arc::new(local) as _)
+    /// What opens the model, once somebody asks for meaning; nothing without one.
+    fn embedder(&self) -> Option<OpenEmbedder> {
+        if self.config.embedding.provider.value == Provider::Off {
+            return None;
+        }
+        let (config, environment) = (self.config.clone(), self.environment.clone());
+        Some(Arc::new(move || embedding::embedder(&config, &environment)))
     }
 
     fn now(&self) -> chrono::DateTime<chrono::Utc> {

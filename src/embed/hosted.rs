@@ -304,6 +304,10 @@ impl Embedder for Hosted {
 
     fn rest(&self, _: Duration) {}
 
+    fn host(&self) -> Option<String> {
+        Some(self.host())
+    }
+
     fn describe(&self) -> String {
         format!("{} at {}", self.settings.model, self.address.host())
     }

@@ -232,6 +232,10 @@ impl Embedder for Local {
         }
     }
 
+    fn host(&self) -> Option<String> {
+        None
+    }
+
     fn describe(&self) -> String {
         let runtime = match self.loaded.try_lock() {
             Ok(slot) => slot.as_ref().map_or("not loaded".to_owned(), |loaded| {

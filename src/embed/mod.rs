@@ -7,12 +7,12 @@
 
 #[cfg(feature = "tract")]
 mod built_in;
-mod folder;
-mod guard;
-mod libraries;
 pub mod catalog;
 mod cut;
+mod folder;
+mod guard;
 mod hosted;
+mod libraries;
 mod local;
 mod native;
 mod onnx;
@@ -20,11 +20,11 @@ mod onnx_file;
 mod pieces;
 mod turns;
 
-pub use libraries::runtime_libraries;
 pub use hosted::HOSTED_MAX_TOKENS;
 pub use hosted::Hosted;
 pub use hosted::HostedSettings;
 pub use hosted::Protocol;
+pub use libraries::runtime_libraries;
 pub use local::Local;
 pub use local::LocalSettings;
 pub use local::Pooling;
@@ -78,6 +78,9 @@ pub trait Embedder: Send + Sync {
     /// Lets go of what was loaded, if nothing was asked for `idle`; it is loaded again when it is
     /// needed.
     fn rest(&self, idle: std::time::Duration);
+
+    /// The host that texts are sent to, if they leave this machine.
+    fn host(&self) -> Option<String>;
 
     /// How texts become vectors at the moment, for people: the backend and where it comes from.
     fn describe(&self) -> String;

@@ -16,19 +16,24 @@ use super::Engine;
 use super::EngineError;
 use super::indexing::Progress;
 use super::reading::parse;
+use crate::embed::EmbedError;
 use crate::embed::Embedder;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
+use crate::index::Coverage;
 use crate::index::Embedded;
 use crate::index::Unembedded;
 use crate::index::passage;
 use crate::model::Memory;
+use crate::secrets;
 use crate::vectors::Key;
 
 /// So many passages are embedded, and kept, at a time: a few seconds of work at most are lost when
 /// a process ends.
 const BATCH: usize = 64;
-/// The same in the background, where a question may be waiting for the model.
+/// A command embeds so many before it answers.
+const MOST_AT_ONCE: usize = 32;
+/// As [`BATCH`] in the background, where a question may be waiting for the model.
 const FEW: usize = 16;
 /// A model that nobody asks for so long is let go of.
 const IDLE: Duration = Duration::from_secs(300);
@@ -45,12 +50,11 @@ pub(super) struct Embedding {
 impl Embedding {
     /// Starts the thread; `None` without a model.
     pub fn start(engine: &Arc<Engine>) -> Option<Embedding> {
-        let embedder = engine.embedder.clone()?;
+        engine.open_embedder.as_ref()?;
         let (wake, inbox) = mpsc::channel();
         let (leads, is_ending) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
         let worker = Worker {
             engine: Arc::clone(engine),
-            embedder,
             leads: Arc::clone(&leads),
             is_ending: Arc::clone(&is_ending),
         };
@@ -88,7 +92,6 @@ impl Drop for Embedding {
 
 struct Worker {
     engine: Arc<Engine>,
-    embedder: Arc<dyn Embedder>,
     leads: Arc<AtomicBool>,
     is_ending: Arc<AtomicBool>,
 }
@@ -106,7 +109,9 @@ impl Worker {
             match woken {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) if !tries_again => {
-                    self.embedder.rest(IDLE);
+                    if let Some(embedder) = self.engine.embedder() {
+                        embedder.rest(IDLE);
+                    }
                     wait = None;
                     continue;
                 }
@@ -131,12 +136,12 @@ impl Worker {
 
     /// Embeds until nothing is missing.
     fn embed(&self) -> Result<(), EngineError> {
+        let Some(embedder) = self.engine.embedder() else {
+            return Ok(());
+        };
         let mut given_up = HashSet::new();
         while !self.is_ending.load(Ordering::Relaxed) {
-            if !self
-                .engine
-                .embed_some(self.embedder.as_ref(), &mut given_up)?
-            {
+            if !self.engine.embed_some(embedder, &mut given_up)? {
                 break;
             }
         }
@@ -149,10 +154,16 @@ impl Engine {
         let _ = self.wake_embedding.set(wake); // A second loop wakes the first one's.
     }
 
+    /// The model; `None` if there is none that can be used.
+    pub(super) fn embedder(&self) -> Option<&dyn Embedder> {
+        let open = self.open_embedder.as_ref()?;
+        self.embedder.get_or_init(|| open()).as_deref()
+    }
+
     /// The vector of what is asked; `None` without a model, or if it cannot be used now: words
     /// are searched all the same.
     pub(super) fn embed_query(&self, text: &str) -> Option<Embedded> {
-        let embedder = self.embedder.as_ref()?;
+        let embedder = self.embedder()?;
         // It is let go of again after a while.
         if let Some(wake) = self.wake_embedding.get() {
             let _ = wake.send(());
@@ -162,6 +173,8 @@ impl Engine {
                 model: embedder.id().to_owned(),
                 vector,
             }),
+            // What has no word has no meaning either.
+            Err(EmbedError::NoWords) => None,
             Err(error) => {
                 self.warn_of_model(&error);
                 None
@@ -184,7 +197,7 @@ impl Engine {
     ///
     /// Fails if the model cannot be used, or if the vectors cannot be kept.
     pub fn embed_all(&self, progress: &mut dyn FnMut(Progress)) -> Result<usize, EngineError> {
-        let Some(embedder) = self.embedder.as_deref() else {
+        let Some(embedder) = self.embedder() else {
             return Ok(0);
         };
         let snapshot = self.snapshot()?;
@@ -199,10 +212,47 @@ impl Engine {
             made += self.embed_batch(embedder, batch)?;
         }
         if made > 0 {
+            let wanted = snapshot.vector_keys()?;
             let _lock = self.lock_index()?;
-            self.index.tidy_vectors(&[embedder.id()])?;
+            self.index.tidy_vectors(&[embedder.id()], &wanted)?;
         }
         Ok(made)
+    }
+
+    /// As [`Engine::embed_all`] if few are missing and no server makes them; how many memories
+    /// still lack theirs.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::embed_all`].
+    pub fn embed_few(&self) -> Result<usize, EngineError> {
+        let Some(embedder) = self.embedder() else {
+            return Ok(0);
+        };
+        if self.is_led() || self.is_read_only() {
+            return Ok(0);
+        }
+        let snapshot = self.snapshot()?;
+        let missing = snapshot.unembedded(embedder.id(), MOST_AT_ONCE + 1)?;
+        if missing.len() <= MOST_AT_ONCE {
+            self.embed_batch(embedder, &missing)?;
+            return Ok(0);
+        }
+        let coverage = snapshot.coverage(embedder.id())?;
+        Ok(coverage.memories - coverage.complete)
+    }
+
+    /// How far the memories have vectors of the model, and what it is called; `None` without one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the index cannot be read.
+    pub fn coverage(&self) -> Result<Option<(String, Coverage)>, EngineError> {
+        let Some(embedder) = self.embedder() else {
+            return Ok(None);
+        };
+        let coverage = self.snapshot()?.coverage(embedder.id())?;
+        Ok(Some((embedder.id().to_owned(), coverage)))
     }
 
     /// Makes the next vectors that memories lack, but for those in `given_up`; false once there are
@@ -234,7 +284,16 @@ impl Engine {
         embedder: &dyn Embedder,
         missing: &[Unembedded],
     ) -> Result<usize, EngineError> {
-        let passages = self.passages(missing);
+        if missing.is_empty() {
+            return Ok(0);
+        }
+        let mut passages = self.passages(missing);
+        if embedder.host().is_some() {
+            // What would not be committed is not sent elsewhere, either.
+            for (_, text) in &mut passages {
+                *text = secrets::redact(text);
+            }
+        }
         let pieces: Vec<Vec<&str>> = passages
             .iter()
             .map(|(_, text)| passage::pieces(text))

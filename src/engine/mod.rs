@@ -45,6 +45,7 @@ pub use leader::Leader;
 pub use maintain::Finding;
 pub use maintain::Status;
 pub use open::Engine;
+pub use open::OpenEmbedder;
 pub use open::Options;
 pub use recall::Recalled;
 pub use remember::Remembered;
@@ -81,5 +82,6 @@ pub use sync::Versions;
 pub use update::Edited;
 pub use verify::Proof;
 
+pub use crate::index::Coverage;
 pub use crate::ranking::Method;
 pub use crate::ranking::Ranking;

@@ -31,6 +31,10 @@ use crate::model::Stem;
 use crate::secrets::Policy;
 use crate::words::Language;
 
+/// Opens the model that vectors are made with, when it is needed for the first time; says itself
+/// why there is none.
+pub type OpenEmbedder = Arc<dyn Fn() -> Option<Arc<dyn Embedder>> + Send + Sync>;
+
 /// How to open a store.
 #[derive(Clone)]
 pub struct Options {
@@ -56,7 +60,7 @@ pub struct Options {
     /// What becomes of credentials in what is written and committed.
     pub secrets: Policy,
     /// What finds memories by their meaning; `None`: words alone.
-    pub embedder: Option<Arc<dyn Embedder>>,
+    pub embedder: Option<OpenEmbedder>,
 }
 
 /// A store with everything that can be done to it. Shared between threads.
@@ -88,7 +92,9 @@ pub struct Engine {
     /// Memories that are not committed because of what they hold, as the last commit found them.
     pub(super) held: Mutex<BTreeSet<HeldBack>>,
     client: Mutex<String>,
-    pub(super) embedder: Option<Arc<dyn Embedder>>,
+    pub(super) open_embedder: Option<OpenEmbedder>,
+    /// What that opened, once it was asked for.
+    pub(super) embedder: OnceLock<Option<Arc<dyn Embedder>>>,
     pub(super) warned_of_model: AtomicBool,
     /// Wakes the thread that embeds, in a process that has one.
     pub(super) wake_embedding: OnceLock<std::sync::mpsc::Sender<()>>,
@@ -147,7 +153,8 @@ impl Engine {
             committed_to: Mutex::default(),
             held: Mutex::default(),
             client: Mutex::default(),
-            embedder: options.embedder,
+            open_embedder: options.embedder,
+            embedder: OnceLock::new(),
             warned_of_model: AtomicBool::new(false),
             wake_embedding: OnceLock::new(),
         })

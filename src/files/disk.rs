@@ -189,6 +189,8 @@ pub fn create_private_folder(folder: &Path) -> io::Result<()> {
 /// Fails as the system says.
 pub fn scratch_folder() -> io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix("memdir-").tempdir()
+}
+
 /// Writes a file of the user's, new or in place of the one that is there: whole and synced, and
 /// readable by whom the old one was.
 ///

@@ -17,6 +17,7 @@ mod text;
 pub use scan::Scan;
 
 use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -238,6 +239,13 @@ pub trait Snapshot: Send + Sync {
     /// As for [`Snapshot::search`].
     fn unembedded(&self, model: &str, limit: usize) -> Result<Vec<Unembedded>, IndexError>;
 
+    /// Every key that a vector is wanted for.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Snapshot::search`].
+    fn vector_keys(&self) -> Result<HashSet<Key>, IndexError>;
+
     /// How far the memories have vectors of `model`.
     ///
     /// # Errors
@@ -306,14 +314,14 @@ pub trait Index: Send + Sync {
         vectors: Vec<(Key, Vec<Vec<f32>>)>,
     ) -> Result<(), IndexError>;
 
-    /// Puts the vectors of `model` in order: what no memory of the committed state wants goes
-    /// where that is much, and so do the vectors of all models that are not among `models`. The
-    /// caller holds the writer lock.
+    /// Puts the vectors in order: what is kept under none of the keys in `wanted` goes where that is
+    /// much, and so do the vectors of all models that are not among `models`. The caller holds the
+    /// writer lock.
     ///
     /// # Errors
     ///
     /// Fails if they cannot be written.
-    fn tidy_vectors(&self, models: &[&str]) -> Result<(), IndexError>;
+    fn tidy_vectors(&self, models: &[&str], wanted: &HashSet<Key>) -> Result<(), IndexError>;
 
     /// The models that there are vectors of.
     fn models(&self) -> Vec<String>;

@@ -7,12 +7,11 @@
 use std::collections::HashSet;
 
 use crate::model::Memory;
+use crate::ranking::LONG_WORDS;
 use crate::ranking::Names;
+use crate::ranking::PIECE_WORDS;
 use crate::vectors::Key;
 
-/// Passages with more words are embedded in pieces.
-const LONG_WORDS: usize = 200;
-const PIECE_WORDS: usize = 40;
 const MAX_PIECES: usize = 500;
 
 /// The memory's own passage: who says it, its title, and the text.
@@ -35,14 +34,14 @@ pub fn own(memory: &Memory) -> String {
 /// one of them, and would be lost in the mean of all.
 pub fn pieces(passage: &str) -> Vec<&str> {
     let count = |text: &str| text.split_whitespace().count();
-    if count(passage) <= LONG_WORDS {
+    if count(passage) <= usize::from(LONG_WORDS) {
         return vec![passage];
     }
     let mut pieces = Vec::new();
     let (mut start, mut words, mut end) = (0, 0, 0);
     for part in passage.split_inclusive('\n').flat_map(sentences) {
         let more = count(part);
-        if words > 0 && words + more > PIECE_WORDS {
+        if words > 0 && words + more > PIECE_WORDS as usize {
             pieces.push(&passage[start..end]);
             (start, words) = (end, 0);
         }
@@ -58,7 +57,7 @@ pub fn pieces(passage: &str) -> Vec<&str> {
 
 /// A line, or its sentences if it is longer than a piece.
 fn sentences(line: &str) -> Vec<&str> {
-    if line.split_whitespace().count() <= PIECE_WORDS {
+    if line.split_whitespace().count() <= PIECE_WORDS as usize {
         return vec![line];
     }
     let mut parts = Vec::new();
@@ -116,7 +115,7 @@ mod tests {
         assert_eq!(cut.concat(), lines);
         assert!(
             cut.iter()
-                .all(|piece| piece.split_whitespace().count() <= PIECE_WORDS)
+                .all(|piece| piece.split_whitespace().count() <= PIECE_WORDS as usize)
         );
         assert!(cut.iter().all(|piece| piece.ends_with('\n')));
         let sentences = "A sentence of five words. ".repeat(60);

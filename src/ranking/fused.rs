@@ -86,7 +86,7 @@ pub fn score<P: Postings>(
     };
     let words = scorer.words(&terms);
     let cosines = match ranking.method.uses_meaning() {
-        true => (query.meaning)(asked(&question, text)),
+        true => asked(&question, text).and_then(query.meaning),
         false => None,
     };
     let mut scoring = Scoring {
@@ -115,13 +115,12 @@ pub fn score<P: Postings>(
     })
 }
 
-/// What is embedded of a query: it without the names, unless nothing is left.
-fn asked<'a>(question: &'a Question, text: &'a str) -> &'a str {
-    let left = question.text.trim();
-    match left.contains(char::is_alphanumeric) {
-        true => left,
-        false => text,
-    }
+/// What is embedded of a query: it without the names, unless nothing is left. What has no word has
+/// no meaning.
+fn asked<'a>(question: &'a Question, text: &'a str) -> Option<&'a str> {
+    [question.text.trim(), text]
+        .into_iter()
+        .find(|text| text.contains(char::is_alphanumeric))
 }
 
 struct Scoring<'a> {
@@ -262,15 +261,14 @@ impl Scoring<'_> {
         let Some(cosines) = &self.cosines else {
             return;
         };
-        let mut factor = match self.question.asks {
+        let factor = match self.question.asks {
             true => 1.0,
             false => self.weights.keyword_meaning,
         };
-        if self.collection.traits[row as usize].is_long() {
-            factor *= self.weights.long_meaning;
-        }
-        parts.own = factor * cosines.own[row as usize];
-        parts.window = factor * cosines.window[row as usize];
+        let doublings = self.collection.traits[row as usize].pieces().log2();
+        let of_chance = self.weights.pieces * doublings;
+        parts.own = factor * (cosines.own[row as usize] - of_chance);
+        parts.window = factor * (cosines.window[row as usize] - of_chance);
     }
 
     fn people(&self, row: u32, parts: &mut Parts) {

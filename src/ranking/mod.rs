@@ -20,6 +20,8 @@ pub use lexical::Postings;
 pub use parts::Parts;
 pub use question::Names;
 pub use question::Question;
+pub use traits::LONG_WORDS;
+pub use traits::PIECE_WORDS;
 pub use traits::SKETCH_PARTS;
 pub use traits::Sketch;
 pub use traits::TextPart;

@@ -159,12 +159,22 @@ impl TraitsBuilder {
 }
 
 /// Memories with more words are embedded in pieces: few models take more at once.
-const LONG_WORDS: u16 = 200;
+pub const LONG_WORDS: u16 = 200;
+/// How many words a piece has, about.
+pub const PIECE_WORDS: f32 = 40.0;
 
 impl Traits {
     /// Whether the memory's meaning is that of its pieces, each by itself.
     pub fn is_long(&self) -> bool {
         self.words > LONG_WORDS
+    }
+
+    /// About how many pieces that are.
+    pub fn pieces(&self) -> f32 {
+        match self.is_long() {
+            true => f32::from(self.words) / PIECE_WORDS,
+            false => 1.0,
+        }
     }
 
     /// Everything but the sketch, as one number.

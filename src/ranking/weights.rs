@@ -108,8 +108,9 @@ weights! {
     keyword_context = 0.5,
     /// Factor on meaning if the query is a list of words.
     keyword_meaning = 0.4,
-    /// Factor on meaning for memories that are embedded in pieces.
-    long_meaning = 1.4,
+    /// What is taken off the cosine of a long memory for each doubling of its pieces: the best of
+    /// many is near by chance.
+    pieces = 0.03,
     /// The date is one that the query names.
     date = 1.3,
     /// A named person takes part in the episode.

@@ -95,9 +95,10 @@ pub(super) fn write(folder: &Path, dimensions: usize, entries: &[Entry]) -> io::
     head.extend(table_sum.finalize().to_le_bytes());
     head.resize(HEAD, 0);
 
-    let name = blake3::hash(&[head.as_slice(), &tables].concat()).to_hex();
-    let path = folder.join(format!("{}.vec", &name[..16]));
-    let temporary = folder.join(format!("{}.part", &name[..16]));
+    // No name is used twice, also where the same vectors are written in place of damaged ones.
+    let name = uuid::Uuid::new_v4().simple().to_string();
+    let path = folder.join(format!("{name}.vec"));
+    let temporary = folder.join(format!("{name}.part"));
     let mut file = BufWriter::new(File::create(&temporary)?);
     let written = (|| {
         file.write_all(&head)?;

@@ -64,7 +64,7 @@ impl VectorStore {
     /// Fails if the folder cannot be read; a file that cannot is left out.
     pub fn view(&self) -> io::Result<Arc<View>> {
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        let paths = self.files()?;
+        let paths = self.files("vec")?;
         if newest.paths == paths {
             return Ok(Arc::clone(&newest));
         }
@@ -83,8 +83,8 @@ impl VectorStore {
         Ok(Arc::clone(&newest))
     }
 
-    /// In the order of their names.
-    fn files(&self) -> io::Result<Vec<PathBuf>> {
+    /// The files with an extension, in the order of their names.
+    fn files(&self, extension: &str) -> io::Result<Vec<PathBuf>> {
         let names = match fs::read_dir(&self.folder) {
             Ok(names) => names,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -93,7 +93,7 @@ impl VectorStore {
         let mut paths = Vec::new();
         for name in names {
             let path = name?.path();
-            if path.extension().is_some_and(|extension| extension == "vec") {
+            if path.extension().is_some_and(|found| found == extension) {
                 paths.push(path);
             }
         }
@@ -130,8 +130,9 @@ impl VectorStore {
     /// Fails if a file cannot be written; the vectors are then as before.
     pub fn tidy(&self, wanted: Option<&HashSet<Key>>) -> io::Result<()> {
         let view = self.view()?;
-        for path in &view.damaged {
-            let _ = fs::remove_file(path); // It is made anew; seen as damaged until it is gone.
+        // Whoever adds is alone: what is half written was left by one that was killed.
+        for path in view.damaged.iter().chain(&self.files("part")?) {
+            let _ = fs::remove_file(path); // It is left out as long as it is there.
         }
         let is_wanted = |key: Key| wanted.is_none_or(|wanted| wanted.contains(&key));
         let is_waste = |segment: &&Arc<Segment>| {
@@ -162,11 +163,10 @@ impl VectorStore {
                 .collect();
             entries.sort_unstable_by_key(|entry| entry.key);
             entries.dedup_by_key(|entry| entry.key);
-            let kept = match entries.is_empty() {
-                true => None,
-                false => Some(segment::write(&self.folder, dimensions, &entries)?),
-            };
-            for segment in joined.iter().filter(|s| kept.as_ref() != Some(&s.path)) {
+            if !entries.is_empty() {
+                segment::write(&self.folder, dimensions, &entries)?;
+            }
+            for segment in joined {
                 fs::remove_file(&segment.path)?;
             }
         }
@@ -240,5 +240,143 @@ pub struct Near(Vec<Vec<f32>>);
 impl Near {
     pub fn at(&self, place: Place) -> f32 {
         self.0[place.segment as usize][place.entry as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    /// A vector of length 1 that points mostly in one direction.
+    fn vector(direction: usize) -> Vec<f32> {
+        let mut vector = vec![0.1_f32; 8];
+        vector[direction % 8] = 1.0;
+        let length = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
+        vector.iter().map(|v| v / length).collect()
+    }
+
+    /// Spread over the whole range, as hashes are.
+    fn key(number: u64) -> Key {
+        let hash = blake3::hash(&number.to_le_bytes());
+        Key::from_le_bytes(hash.as_bytes()[..16].try_into().unwrap())
+    }
+
+    fn files(store: &VectorStore) -> usize {
+        store.files("vec").unwrap().len()
+    }
+
+    #[test]
+    fn what_was_added_is_found_by_any_store_of_the_folder() {
+        let folder = folder();
+        let store = VectorStore::new(folder.path());
+        assert!(store.view().unwrap().is_empty());
+        let many: Vec<_> = (0..200)
+            .map(|n| (key(n), vec![vector(n as usize)]))
+            .collect();
+        store.add(many).unwrap();
+        store
+            .add(vec![
+                (key(500), vec![vector(1), vector(2)]),
+                (key(501), vec![]),
+            ])
+            .unwrap();
+        let view = VectorStore::new(folder.path()).view().unwrap();
+        assert_eq!(view.len(), 202);
+        let query = vector(2);
+        let near = view.near(&query);
+        for number in 0..200 {
+            let place = view.find(key(number)).unwrap();
+            let cosine: f32 = query
+                .iter()
+                .zip(vector(number as usize))
+                .map(|(a, b)| a * b)
+                .sum();
+            assert!((near.at(place) - cosine).abs() < 0.02);
+            assert!((view.exact(place, &query) - cosine).abs() < 0.001);
+        }
+        // The best piece counts; what has none is near to nothing.
+        assert!((view.exact(view.find(key(500)).unwrap(), &query) - 1.0).abs() < 0.001);
+        assert!(view.exact(view.find(key(501)).unwrap(), &query).is_nan());
+        assert_eq!(view.find(key(999)), None);
+        assert!(view.near(&[1.0; 3]).at(view.find(key(1)).unwrap()).is_nan());
+    }
+
+    #[test]
+    fn many_small_files_become_one() {
+        let folder = folder();
+        let store = VectorStore::new(folder.path());
+        for number in 0..50 {
+            store
+                .add(vec![(key(number), vec![vector(number as usize)])])
+                .unwrap();
+            store.tidy(None).unwrap();
+        }
+        assert!(files(&store) < JOINED * 2, "{}", files(&store));
+        let view = store.view().unwrap();
+        assert!((0..50).all(|number| view.find(key(number)).is_some()));
+    }
+
+    #[test]
+    fn what_nobody_wants_goes_once_it_is_much() {
+        let folder = folder();
+        let store = VectorStore::new(folder.path());
+        store
+            .add((0..10).map(|n| (key(n), vec![vector(0)])).collect())
+            .unwrap();
+        let wanted: HashSet<Key> = (0..6).map(key).collect();
+        store.tidy(Some(&wanted)).unwrap();
+        assert_eq!(store.view().unwrap().len(), 10, "four of ten may stay");
+        let wanted: HashSet<Key> = (0..4).map(key).collect();
+        store.tidy(Some(&wanted)).unwrap();
+        let view = store.view().unwrap();
+        assert_eq!(view.len(), 4);
+        assert!((0..4).all(|number| view.find(key(number)).is_some()));
+        store.tidy(Some(&HashSet::new())).unwrap();
+        assert_eq!(files(&store), 0);
+    }
+
+    #[test]
+    fn a_view_keeps_what_others_join_and_remove() {
+        let folder = folder();
+        let store = VectorStore::new(folder.path());
+        store.add(vec![(key(1), vec![vector(1)])]).unwrap();
+        let before = store.view().unwrap();
+        let other = VectorStore::new(folder.path());
+        other.tidy(Some(&HashSet::new())).unwrap();
+        assert!(store.view().unwrap().is_empty());
+        let place = before.find(key(1)).unwrap();
+        assert!(before.exact(place, &vector(1)) > 0.99);
+    }
+
+    #[test]
+    fn a_damaged_file_is_left_out_and_removed() {
+        let folder = folder();
+        let store = VectorStore::new(folder.path());
+        let three = (0..3).map(|n| (key(n), vec![vector(n as usize)])).collect();
+        store.add(three).unwrap();
+        let whole = fs::read(&store.files("vec").unwrap()[0]).unwrap();
+        let path = store.files("vec").unwrap()[0].clone();
+        for cut in [0, 10, 63, 64, 100, whole.len() - 1] {
+            fs::write(&path, &whole[..cut]).unwrap();
+            assert!(
+                VectorStore::new(folder.path()).view().unwrap().is_empty(),
+                "{cut}"
+            );
+        }
+        for at in (0..whole.len()).filter(|at| !(32..64).contains(at)) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x40;
+            fs::write(&path, &bytes).unwrap();
+            let view = VectorStore::new(folder.path()).view().unwrap();
+            assert!(view.is_empty() || view.unsound() == [path.clone()], "{at}");
+        }
+        fs::write(&path, &whole[..100]).unwrap();
+        let store = VectorStore::new(folder.path());
+        store.tidy(None).unwrap();
+        assert_eq!(files(&store), 0);
     }
 }

@@ -23,6 +23,8 @@ mod identity;
 mod index_files;
 mod keyword_properties;
 mod mcp;
+#[cfg(feature = "tract")]
+mod meaning;
 mod merging;
 mod models;
 mod program;

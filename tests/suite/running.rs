@@ -43,7 +43,7 @@ fn store_of_one() -> TestStore {
 
 /// Waits for something that no event tells, longer than it takes on the busiest machine.
 #[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
         assert!(started.elapsed() < Duration::from_secs(30), "never: {what}");

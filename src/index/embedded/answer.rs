@@ -1,6 +1,7 @@
 //! What a view answers.
 
 use std::collections::HashMap;
+use std::collections::HashSet;
 
 use tantivy::schema::IndexRecordOption;
 
@@ -25,6 +26,7 @@ use crate::ranking::Postings;
 use crate::ranking::fused;
 use crate::ranking::fused::Scored;
 use crate::ranking::keyword::Keyword;
+use crate::vectors::Key;
 
 impl EmbeddedSnapshot {
     fn hit(&self, row: u32, score: f64, matched: Vec<usize>) -> Hit {
@@ -257,6 +259,10 @@ impl Snapshot for EmbeddedSnapshot {
             };
             Ok(self.keys()?.missing(self, &places).take(limit).collect())
         })
+    }
+
+    fn vector_keys(&self) -> Result<HashSet<Key>, IndexError> {
+        guarded(|| Ok(self.keys()?.all()))
     }
 
     fn coverage(&self, model: &str) -> Result<Coverage, IndexError> {

@@ -21,6 +21,7 @@ mod table;
 mod tokenize;
 mod trouble;
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
@@ -285,13 +286,8 @@ impl Index for EmbeddedIndex {
         kept.map_err(|error| failed("write vectors beside", error))
     }
 
-    fn tidy_vectors(&self, models: &[&str]) -> Result<(), IndexError> {
-        let wanted = guarded(|| {
-            let committed = self.committed()?;
-            let snapshot = EmbeddedSnapshot::of(self, &committed, &Overlay::default())?;
-            Ok(snapshot.keys()?.all())
-        })?;
-        let tidied = self.vectors.tidy(models, &wanted);
+    fn tidy_vectors(&self, models: &[&str], wanted: &HashSet<Key>) -> Result<(), IndexError> {
+        let tidied = self.vectors.tidy(models, wanted);
         tidied.map_err(|error| failed("put in order the vectors beside", error))
     }
 

@@ -34,6 +34,7 @@ use crate::model::Stamp;
 use crate::model::Stem;
 use crate::ranking::Parts;
 use crate::ranking::keyword::Keyword;
+use crate::vectors::Key;
 use crate::words::Language;
 
 /// Reads one file, from any thread; `None` if it is gone or no memory.
@@ -383,6 +384,10 @@ impl Snapshot for Scan {
     /// Vectors are kept beside an index, and there is none.
     fn unembedded(&self, _: &str, _: usize) -> Result<Vec<Unembedded>, IndexError> {
         Ok(Vec::new())
+    }
+
+    fn vector_keys(&self) -> Result<HashSet<Key>, IndexError> {
+        Ok(HashSet::new())
     }
 
     fn coverage(&self, _: &str) -> Result<Coverage, IndexError> {

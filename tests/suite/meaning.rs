@@ -1,0 +1,433 @@
+//! Meaning in whole stores, with the tiny model: what is found by it, and when vectors are made.
+//!
+//! The tiny model takes words apart: `breadous` is near to `bread`, which stemming does not see.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use memdir::clock::SystemClock;
+use memdir::embed::EmbedError;
+use memdir::embed::Embedder;
+use memdir::embed::Local;
+use memdir::embed::LocalSettings;
+use memdir::embed::Vector;
+use memdir::engine::Background;
+use memdir::engine::Engine;
+use memdir::engine::Method;
+use memdir::engine::Options;
+use memdir::engine::Ranking;
+use memdir::engine::Search;
+use memdir::model::Filter;
+use serde_json::Value;
+
+use crate::program::Home;
+use crate::running::until;
+use crate::support::TestStore;
+use crate::support::clock;
+use crate::support::fixture;
+use crate::support::memory_text;
+use crate::support::new_memory;
+use crate::support::noon;
+use crate::support::query;
+
+const BREAD: &str = "20260101_000000_aaaaaaaa.md";
+const RIVER: &str = "20260102_000000_bbbbbbbb.md";
+
+/// The tiny model, counting how many texts it embeds and questions it is asked.
+struct Counting {
+    model: Local,
+    id: String,
+    passages: Arc<AtomicUsize>,
+}
+
+impl Embedder for Counting {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn dimensions(&self) -> usize {
+        self.model.dimensions()
+    }
+
+    fn query(&self, text: &str) -> Result<Vector, EmbedError> {
+        self.model.query(text)
+    }
+
+    fn passages(&self, texts: &[&str]) -> Result<Vec<Vec<Vector>>, EmbedError> {
+        self.passages.fetch_add(texts.len(), Ordering::SeqCst);
+        self.model.passages(texts)
+    }
+
+    fn rest(&self, idle: Duration) {
+        self.model.rest(idle);
+    }
+
+    fn host(&self) -> Option<String> {
+        None
+    }
+
+    fn describe(&self) -> String {
+        self.model.describe()
+    }
+}
+
+fn tiny() -> PathBuf {
+    fixture("models/tiny")
+}
+
+fn local(folder: &Path) -> Local {
+    let settings = LocalSettings {
+        folder: folder.to_owned(),
+        threads: 1,
+        ..LocalSettings::default()
+    };
+    Local::new(settings).unwrap()
+}
+
+/// How `store` is opened with the tiny model, by the name of `id`; and its count.
+fn options(store: &TestStore, id: &str) -> (Options, Arc<AtomicUsize>) {
+    let passages = Arc::<AtomicUsize>::default();
+    let (id, count) = (id.to_owned(), Arc::clone(&passages));
+    let open = move || {
+        let counting = Counting {
+            model: local(&tiny()),
+            id: id.clone(),
+            passages: Arc::clone(&count),
+        };
+        Some(Arc::new(counting) as Arc<dyn Embedder>)
+    };
+    let options = Options {
+        embedder: Some(Arc::new(open)),
+        ..store.options()
+    };
+    (options, passages)
+}
+
+fn engine(store: &TestStore) -> (Engine, Arc<AtomicUsize>) {
+    let (options, passages) = options(store, "tiny");
+    (Engine::open(options, clock(noon())).unwrap(), passages)
+}
+
+fn embed(engine: &Engine) -> usize {
+    engine.embed_all(&mut |_| {}).unwrap()
+}
+
+fn found(engine: &Engine, text: &str) -> Vec<String> {
+    let hits = engine.search(&query(text)).unwrap().hits;
+    hits.into_iter().map(|hit| hit.name).collect()
+}
+
+fn store_of_two() -> TestStore {
+    let store = TestStore::new();
+    let at = "2026-01-01T00:00:00Z";
+    store.put(BREAD, memory_text("aaaaaaaa", at, "bread book\n"));
+    let at = "2026-01-02T00:00:00Z";
+    store.put(RIVER, memory_text("bbbbbbbb", at, "the river was cold\n"));
+    store
+}
+
+#[test]
+fn what_no_word_finds_is_found_by_its_meaning() {
+    let store = store_of_two();
+    let (engine, _) = engine(&store);
+    assert_eq!(found(&engine, "breadous bookous"), Vec::<String>::new());
+    assert_eq!(embed(&engine), 2);
+    assert_eq!(found(&engine, "breadous bookous")[0], BREAD);
+    let hits = engine.search(&query("breadous bookous")).unwrap().hits;
+    let own: Vec<f32> = hits.iter().map(|hit| hit.parts.unwrap().own).collect();
+    assert!(own[0] > 0.2 && own[0] > own[1] + 0.01, "{own:?}");
+    let words = Search {
+        ranking: Ranking {
+            method: Method::Words,
+            ..Ranking::default()
+        },
+        ..query("breadous bookous")
+    };
+    assert!(engine.search(&words).unwrap().hits.is_empty());
+}
+
+#[test]
+fn a_filter_holds_for_what_is_found_by_meaning() {
+    let store = store_of_two();
+    let (engine, _) = engine(&store);
+    embed(&engine);
+    let only = Search {
+        filter: Filter {
+            users: vec!["nobody".to_owned()],
+            ..Filter::default()
+        },
+        ..query("breadous bookous")
+    };
+    assert!(engine.search(&only).unwrap().hits.is_empty());
+}
+
+#[test]
+fn vectors_outlive_names_topics_and_the_index() {
+    let store = store_of_two();
+    let (engine, passages) = engine(&store);
+    assert_eq!((embed(&engine), embed(&engine)), (2, 0));
+    // Renamed, moved, given other topics, indexed anew: nothing is embedded again.
+    let text = String::from_utf8(store.read(BREAD)).unwrap();
+    fs::remove_file(store.files().join(BREAD)).unwrap();
+    store.put(
+        "below/20260301_000000_cccccccc.md",
+        text.replace("[test]", "[other, topics]"),
+    );
+    assert_eq!(embed(&engine), 0);
+    engine.reindex(true, &mut |_| {}).unwrap();
+    assert_eq!(embed(&engine), 0);
+    assert_eq!(
+        found(&engine, "breadous bookous")[0],
+        "below/20260301_000000_cccccccc.md"
+    );
+    assert_eq!(passages.load(Ordering::SeqCst), 2);
+    // Another text is.
+    store.put(
+        RIVER,
+        memory_text("bbbbbbbb", "2026-01-02T00:00:00Z", "a bread river\n"),
+    );
+    assert_eq!(embed(&engine), 1);
+}
+
+#[test]
+fn a_window_is_made_anew_when_what_goes_before_changes() {
+    let store = TestStore::new();
+    let names: Vec<String> = (0..3)
+        .map(|number| format!("20260101_00000{number}_aaaaaaa{number}.md"))
+        .collect();
+    let put = |number: usize, content: &str| {
+        let at = format!("2026-01-01T00:0{number}:00Z");
+        let user = ["ana", "ben"][number % 2];
+        let text = memory_text(&names[number][16..24], &at, content);
+        store.put(
+            &names[number],
+            text.replace("user: mira", &format!("user: {user}")),
+        );
+    };
+    put(0, "the dog likes bread\n");
+    put(1, "which dog is it\n");
+    put(2, "the old one of the family\n");
+    let (engine, _) = engine(&store);
+    // Each memory, and two of them together with the one before.
+    assert_eq!(embed(&engine), 5);
+    put(0, "the cat likes bread\n");
+    assert_eq!(embed(&engine), 2);
+    put(1, "the cat is here\n");
+    assert_eq!(embed(&engine), 3);
+}
+
+#[test]
+fn vectors_of_two_models_are_not_mixed() {
+    let store = store_of_two();
+    let (first, _) = options(&store, "one");
+    let engine = Engine::open(first, clock(noon())).unwrap();
+    assert_eq!(embed(&engine), 2);
+    let (second, _) = options(&store, "two");
+    let other = Engine::open(second, clock(noon())).unwrap();
+    assert!(
+        found(&other, "breadous bookous").is_empty(),
+        "the vectors are the first model's"
+    );
+    assert_eq!(embed(&other), 2);
+    assert_eq!(found(&other, "breadous bookous")[0], BREAD);
+    let folders = fs::read_dir(store.state()).unwrap();
+    let of_vectors = folders
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("vectors-"));
+    assert_eq!(of_vectors.collect::<Vec<_>>(), ["vectors-v1-two"]);
+}
+
+#[test]
+fn damaged_vectors_cost_nothing_but_making_them_again() {
+    let store = store_of_two();
+    let (engine, passages) = engine(&store);
+    embed(&engine);
+    let folder = store.state().join("vectors-v1-tiny");
+    let file = fs::read_dir(&folder)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let bytes = fs::read(&file).unwrap();
+    fs::remove_file(&file).unwrap();
+    fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+    let (engine, _) = self::engine(&store);
+    assert!(found(&engine, "breadous bookous").is_empty());
+    assert_eq!(embed(&engine), 2);
+    assert_eq!(found(&engine, "breadous bookous")[0], BREAD);
+    assert_eq!(passages.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_long_memory_is_found_by_one_of_its_lines() {
+    let store = store_of_two();
+    let mut lines: Vec<String> = (0..60)
+        .map(|n| format!("cold river number {n} again"))
+        .collect();
+    lines[40] = "bread book".to_owned();
+    let text = memory_text("bbbbbbbb", "2026-01-02T00:00:00Z", &lines.join("\n"));
+    store.put(RIVER, text);
+    let (engine, passages) = engine(&store);
+    assert_eq!(embed(&engine), 2);
+    assert!(passages.load(Ordering::SeqCst) > 5, "it is cut into pieces");
+    let hits = engine.search(&query("breadous bookous")).unwrap().hits;
+    let long = hits.iter().find(|hit| hit.name == RIVER).unwrap();
+    assert!(long.parts.unwrap().own > 0.1, "{:?}", long.parts);
+}
+
+#[test]
+fn a_server_embeds_what_is_written_while_it_runs() {
+    let store = store_of_two();
+    let (options, _) = options(&store, "tiny");
+    let engine = Arc::new(Engine::open(options, Box::new(SystemClock)).unwrap());
+    let _background = Background::start(&engine).unwrap();
+    until("what was there is embedded", || {
+        found(&engine, "breadous bookous")
+            .first()
+            .is_some_and(|name| name == BREAD)
+    });
+    let new = new_memory("a family with a dog");
+    let stem = engine.remember(new, None).unwrap().stem;
+    let name = format!("{stem}.md");
+    until("what is new is embedded", || {
+        found(&engine, "familyous dogous").first() == Some(&name)
+    });
+    let (_, coverage) = engine.coverage().unwrap().unwrap();
+    assert_eq!((coverage.complete, coverage.memories), (3, 3));
+}
+
+#[test]
+fn without_words_or_without_a_model_nothing_goes_wrong() {
+    let store = store_of_two();
+    let (engine, _) = engine(&store);
+    embed(&engine);
+    assert!(found(&engine, "?!").is_empty());
+    assert_eq!(store.engine().embed_all(&mut |_| {}).unwrap(), 0);
+    assert_eq!(store.engine().coverage().unwrap(), None);
+    assert!(found(&store.engine(), "breadous bookous").is_empty());
+}
+
+#[test]
+fn every_ranking_answers_and_says_what_its_scores_are_made_of() {
+    let store = store_of_two();
+    let (engine, _) = engine(&store);
+    embed(&engine);
+    for (name, method) in Method::ALL {
+        let ranking = Ranking {
+            method,
+            ..Ranking::default()
+        };
+        let search = Search {
+            ranking,
+            ..query("was the river cold?")
+        };
+        let hits = engine.search(&search).unwrap().hits;
+        assert_eq!(hits[0].name, RIVER, "{name}");
+        let parts = hits[0].parts.unwrap();
+        assert!(
+            parts.words > 0.99 && parts.coverage > 0.99,
+            "{name}: {parts:?}"
+        );
+        if matches!(method, Method::Fused | Method::Words) {
+            let total = f64::from(parts.total(&ranking.weights));
+            assert!((hits[0].score - total).abs() < 1e-6, "{name}");
+        }
+    }
+}
+
+#[test]
+fn commands_embed_explain_and_count() {
+    let home = Home::new();
+    let run = |arguments: &[&str]| {
+        let mut command = home.command(arguments);
+        command.env("MEMDIR_MODEL_DIR", tiny());
+        let output = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (text(output.stdout), text(output.stderr))
+    };
+    run(&["remember", "--topics", "home", "bread book"]);
+    // A few are embedded by whoever asks.
+    let (shown, _) = run(&["think", "--explain", "breadous bookous"]);
+    assert!(
+        shown.contains("bread book") && shown.contains("own +"),
+        "{shown}"
+    );
+    let (shown, _) = run(&["--json", "think", "--explain", "breadous bookous"]);
+    let hits: Value = serde_json::from_str(&shown).unwrap();
+    assert!(
+        hits[0]["score_parts"]["own"].as_f64().unwrap() > 0.1,
+        "{shown}"
+    );
+    let (shown, said) = run(&["think", "--ranking", "words", "breadous bookous"]);
+    assert_eq!((shown.as_str(), said.contains("nothing found")), ("", true));
+    for number in 0..40 {
+        run(&[
+            "remember",
+            "--topics",
+            "home",
+            &format!("river number {number}"),
+        ]);
+    }
+    let (_, said) = run(&["think", "breadous bookous"]);
+    assert!(said.contains("reindex"), "{said}");
+    let (said, _) = run(&["reindex"]);
+    assert!(said.contains("passages were embedded"), "{said}");
+    let (_, said) = run(&["think", "breadous bookous"]);
+    assert!(!said.contains("reindex"), "{said}");
+    let (said, _) = run(&["--json", "status"]);
+    let status: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(status["embedded"]["complete"], 41, "{said}");
+}
+
+#[test]
+fn questions_with_known_answers_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = folder.path().join("a set");
+    fs::create_dir(&set).unwrap();
+    let corpus = [
+        r#"{"id":"1","timestamp":"2026-01-01T00:00:00Z","user":"ana","text":"The river was cold.","scope":"a"}"#,
+        r#"{"id":"2","timestamp":"2026-01-02T00:00:00Z","user":"ana","text":"Bread and a book.","scope":"b"}"#,
+    ];
+    fs::write(set.join("corpus.jsonl"), corpus.join("\n")).unwrap();
+    let questions = [
+        r#"{"qid":"q1","query":"was the river cold?","relevant_ids":["1"],"type":"easy","scope":"a"}"#,
+        r#"{"qid":"q2","query":"was the river cold?","relevant_ids":["2"],"type":"wrong","scope":"b"}"#,
+    ];
+    fs::write(set.join("queries.jsonl"), questions.join("\n")).unwrap();
+    let home = Home::new();
+    let runs = folder.path().join("runs");
+    let mut command = home.command(&["--json", "eval", "--ranking", "words", "--pooled"]);
+    let output = command
+        .arg("--run-dir")
+        .arg(&runs)
+        .arg(&set)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let tables: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let types = &tables[0]["types"];
+    assert_eq!(
+        (&types["easy"]["R@1"], &types["wrong"]["R@1"]),
+        (&1.0.into(), &0.0.into())
+    );
+    assert_eq!(types["all"]["questions"], 2);
+    let run = fs::read_to_string(runs.join("a set.pooled.jsonl")).unwrap();
+    let first: Value = serde_json::from_str(run.lines().next().unwrap()).unwrap();
+    assert_eq!(first["ranked"][0], "1");
+    assert!(!home.store().join("files").join("1").exists());
+    // What is no data set, or no constant, is an error that says so.
+    let bad = home.command(&["eval"]).arg(folder.path()).output().unwrap();
+    assert!(String::from_utf8_lossy(&bad.stderr).contains("corpus.jsonl"));
+    let bad = home
+        .command(&["eval", "--set", "nothing=1"])
+        .arg(&set)
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&bad.stderr).contains("NAME=NUMBER"));
+}
