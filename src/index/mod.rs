@@ -326,7 +326,7 @@ pub trait Index: Send + Sync {
     /// The models that there are vectors of.
     fn models(&self) -> Vec<String>;
 
-    /// Throws everything but the vectors away and begins anew, empty. The caller holds the writer
+    /// Throws everything but sound vectors away and begins anew, empty. The caller holds the writer
     /// lock.
     ///
     /// # Errors

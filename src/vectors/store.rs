@@ -122,6 +122,20 @@ impl VectorStore {
         segment::write(&self.folder, dimensions, &entries).map(drop)
     }
 
+    /// Reads everything, and removes the files that are not as they were written; how many. To be
+    /// called by whoever adds.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder cannot be read, or such a file not be removed.
+    pub fn remove_unsound(&self) -> io::Result<usize> {
+        let unsound = self.view()?.unsound();
+        for path in &unsound {
+            fs::remove_file(path)?;
+        }
+        Ok(unsound.len())
+    }
+
     /// Joins files of about one size where there are many, and leaves out what nobody wants any
     /// more once that is half of a file. Removes what is damaged. To be called by whoever adds.
     ///
@@ -253,7 +267,7 @@ mod tests {
 
     /// A vector of length 1 that points mostly in one direction.
     fn vector(direction: usize) -> Vec<f32> {
-        let mut vector = vec![0.1_f32; 8];
+        let mut vector = [0.1_f32; 8];
         vector[direction % 8] = 1.0;
         let length = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
         vector.iter().map(|v| v / length).collect()

@@ -265,6 +265,27 @@ fn damaged_vectors_cost_nothing_but_making_them_again() {
 }
 
 #[test]
+fn verify_names_damaged_vectors_and_reindex_makes_them_anew() {
+    let store = store_of_two();
+    let (engine, _) = engine(&store);
+    embed(&engine);
+    engine.settle(true).unwrap();
+    let folder = store.state().join("vectors-v1-tiny");
+    let entry = fs::read_dir(&folder).unwrap().next().unwrap().unwrap();
+    let mut bytes = fs::read(entry.path()).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(entry.path(), bytes).unwrap();
+    let (engine, _) = self::engine(&store);
+    let faults = engine.verify().unwrap().index_faults;
+    let name = entry.file_name().into_string().unwrap();
+    assert_eq!(faults, [format!("vectors-v1-tiny/{name} is damaged")]);
+    engine.reindex(true, &mut |_| {}).unwrap();
+    assert_eq!(embed(&engine), 2);
+    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+}
+
+#[test]
 fn a_long_memory_is_found_by_one_of_its_lines() {
     let store = store_of_two();
     let mut lines: Vec<String> = (0..60)

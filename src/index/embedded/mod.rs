@@ -274,6 +274,8 @@ impl Index for EmbeddedIndex {
                 Err(error) => return Err(failed("remove", error)),
             }
         }
+        let removed = self.vectors.remove_unsound();
+        removed.map_err(|error| failed("remove damaged vectors beside", error))?;
         guarded(|| self.with_open(|_| Ok(())))
     }
 
@@ -297,10 +299,13 @@ impl Index for EmbeddedIndex {
 
     fn damaged_parts(&self) -> Result<Vec<String>, IndexError> {
         let committed = self.opened()?;
-        match &self.folder {
-            None => Ok(Vec::new()),
-            Some(folder) => checks::damaged_files(folder, &committed.files()),
-        }
+        let Some(folder) = &self.folder else {
+            return Ok(Vec::new());
+        };
+        let mut damaged = checks::damaged_files(folder, &committed.files())?;
+        let vectors = self.vectors.unsound();
+        damaged.extend(vectors.map_err(|error| failed("read vectors beside", error))?);
+        Ok(damaged)
     }
 
     fn check_some(&self, budget: Duration, moment: DateTime<Utc>) -> Result<bool, IndexError> {

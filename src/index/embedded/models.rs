@@ -70,6 +70,32 @@ impl Models {
         names
     }
 
+    /// The files of all models that are not as they were written, below the folder of all.
+    pub fn unsound(&self) -> io::Result<Vec<String>> {
+        let mut found = Vec::new();
+        for store in self.names().iter().filter_map(|name| self.of(name)) {
+            let shown = |path: &PathBuf| {
+                let parts = path.iter().rev().take(2).collect::<Vec<_>>();
+                let parts: Vec<_> = parts
+                    .iter()
+                    .rev()
+                    .map(|part| part.to_string_lossy())
+                    .collect();
+                parts.join("/")
+            };
+            found.extend(store.view()?.unsound().iter().map(shown));
+        }
+        Ok(found)
+    }
+
+    /// Removes those files; what they held is embedded again.
+    pub fn remove_unsound(&self) -> io::Result<()> {
+        for store in self.names().iter().filter_map(|name| self.of(name)) {
+            store.remove_unsound()?;
+        }
+        Ok(())
+    }
+
     pub fn keep(&self, model: &str, vectors: Vec<(Key, Vec<Vec<f32>>)>) -> io::Result<()> {
         let (Some(folder), Some(store)) = (self.folder(model), self.of(model)) else {
             return Ok(());
