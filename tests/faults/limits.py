@@ -271,7 +271,7 @@ def stopped_holders(setting, tally):
     if not shutil.which("strace"):
         tally.skip("limits: stopped processes that hold locks", "strace is not installed")
         return
-    for call, touching in (("write", "writer.lock"), ("write", "index-v1-")):
+    for call, touching in (("write", "writer.lock"), ("write", "index-v")):
         store = made(setting, 100)
         store.run("reindex")
         with harness.stopped(store, ["reindex", "--full"], call, touching) as holder:
