@@ -181,6 +181,7 @@ Everything after `git` goes to git as it is. Exit code: git's")]
   memdir eval --ranking bm25 SET                the same with plain BM25
   memdir eval --set window=0 SET                without one part of the ranking
   memdir eval --run-dir out --explain SET       keep the answers, with what each score is made of
+  memdir eval --from longmemeval --scoped longmemeval_s.json
 
 A store is made of each set in a temporary folder; your own store is left alone.")]
     Eval(Eval),
@@ -528,9 +529,12 @@ pub(super) struct Rearrange {
 #[derive(Debug, ClapArgs)]
 pub(super) struct Eval {
     /// Folders with corpus.jsonl {id, timestamp, user, text, scope} and queries.jsonl {qid, query,
-    /// relevant_ids, type, scope}
+    /// relevant_ids, type, scope}; with `--from`, files as they are published
     #[arg(required = true, value_name = "DATASET")]
     pub datasets: Vec<PathBuf>,
+    /// The form of the data sets
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    pub from: Form,
     /// The ranking that is measured: fused, words, rrf or bm25
     #[arg(long, value_name = "RANKING", default_value = "fused", value_parser = method)]
     pub ranking: Method,
@@ -555,6 +559,18 @@ pub(super) struct Eval {
     /// Keep the stores in this folder, so that the next run need not make them anew
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(super) enum Form {
+    /// A folder with corpus.jsonl and queries.jsonl
+    #[default]
+    Folder,
+    /// locomo10.json: every turn a memory
+    Locomo,
+    /// longmemeval_s.json and its like: every session a memory, asked for in the haystack of its
+    /// question
+    Longmemeval,
 }
 
 fn method(name: &str) -> Result<Method, String> {

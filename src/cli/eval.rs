@@ -10,6 +10,7 @@ use serde_json::json;
 use super::Context;
 use super::Outcome;
 use super::args::Eval;
+use super::args::Form;
 use super::fail::Failure;
 use super::maintain::progress_bar;
 use crate::engine;
@@ -19,6 +20,7 @@ use crate::engine::Imported;
 use crate::engine::Ranking;
 use crate::engine::Search;
 use crate::engine::Wanted;
+use crate::eval;
 use crate::eval::Dataset;
 use crate::eval::Measures;
 use crate::eval::Question;
@@ -40,7 +42,7 @@ pub(super) fn eval(context: &mut Context, command: &Eval) -> Result<Outcome, Fai
         .map_err(|error| Failure::new("cannot make a store to measure in").because(error))?;
     let mut all = Vec::new();
     for path in &command.datasets {
-        let dataset = Dataset::read(path)?;
+        let dataset = dataset(path, command.from, folder.path())?;
         let root = command.keep.as_deref().unwrap_or(folder.path());
         let corpus = corpus(context, &dataset, &root.join(&dataset.name))?;
         let modes = [("pooled", command.scoped), ("scoped", command.pooled)];
@@ -56,6 +58,32 @@ pub(super) fn eval(context: &mut Context, command: &Eval) -> Result<Outcome, Fai
         context.output.json(&Value::Array(all))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Reads a data set; one in a published form is brought into ours below `scratch`.
+fn dataset(path: &Path, form: Form, scratch: &Path) -> Result<Dataset, Failure> {
+    let load = match form {
+        Form::Folder => return Ok(Dataset::read(path)?),
+        Form::Locomo => eval::locomo,
+        Form::Longmemeval => eval::longmemeval,
+    };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(format!("cannot read {}", path.display())).because(error))?;
+    let loaded = load(&text).map_err(|reason| {
+        Failure::new(format!("{} is not of that form: {reason}", path.display()))
+    })?;
+    let name = path
+        .file_stem()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned();
+    let corpus = scratch.join(format!("{name}.corpus.jsonl"));
+    write(&corpus, &loaded.corpus)?;
+    Ok(Dataset {
+        name,
+        corpus,
+        questions: loaded.questions,
+    })
 }
 
 fn ranking(command: &Eval) -> Result<Ranking, Failure> {

@@ -6,10 +6,34 @@
 //! counts as one. How a store is made and asked is left to the caller.
 
 mod dataset;
+mod locomo;
+mod longmemeval;
 mod measures;
 
 pub use dataset::Dataset;
 pub use dataset::DatasetError;
 pub use dataset::Question;
+pub use locomo::locomo;
+pub use longmemeval::longmemeval;
 pub use measures::Measures;
 pub use measures::Tally;
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// A published set in the form of a [`Dataset`]: the corpus as lines of JSON, and the questions.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Loaded {
+    pub corpus: String,
+    pub questions: Vec<Question>,
+    ids: HashSet<String>,
+}
+
+impl Loaded {
+    fn add(&mut self, id: &str, memory: &Value) {
+        self.ids.insert(id.to_owned());
+        let _ = writeln!(self.corpus, "{memory}");
+    }
+}
