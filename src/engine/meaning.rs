@@ -183,7 +183,7 @@ impl Engine {
     }
 
     /// Says once that the model is of no use.
-    fn warn_of_model(&self, error: &dyn std::fmt::Display) {
+    pub(super) fn warn_of_model(&self, error: &dyn std::fmt::Display) {
         if !self.warned_of_model.swap(true, Ordering::Relaxed) {
             tracing::warn!("searches are by words only: {error}");
         }
@@ -287,13 +287,11 @@ impl Engine {
         if missing.is_empty() {
             return Ok(0);
         }
-        let mut passages = self.passages(missing);
-        if embedder.host().is_some() {
-            // What would not be committed is not sent elsewhere, either.
-            for (_, text) in &mut passages {
-                *text = secrets::redact(text);
-            }
-        }
+        let passages: Vec<(Key, String)> = self
+            .passages(missing)
+            .into_iter()
+            .map(|(key, text)| (key, self.sent(embedder, text)))
+            .collect();
         let pieces: Vec<Vec<&str>> = passages
             .iter()
             .map(|(_, text)| passage::pieces(text))
@@ -313,6 +311,14 @@ impl Engine {
         let _lock = self.lock_index()?;
         self.index.keep_vectors(embedder.id(), made)?;
         Ok(count)
+    }
+
+    /// What is embedded of a text: what would not be committed is not sent to a host, either.
+    pub(super) fn sent(&self, embedder: &dyn Embedder, text: String) -> String {
+        match embedder.host() {
+            Some(_) => secrets::redact(&text),
+            None => text,
+        }
     }
 
     /// The texts to be embedded, by what their vectors are kept under. What was changed since is

@@ -128,6 +128,13 @@ impl Engine {
         Ok(hits.into_iter().map(|hit| hit.name).collect())
     }
 
+    /// The memory in the file `name`, as it is now; `None` if it is gone.
+    pub(super) fn read_memory(&self, name: &str) -> Option<Memory> {
+        let reader = self.store.reader(Place::Files);
+        let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
+        Some(parse(&version.entry, &version.bytes))
+    }
+
     /// Searches; every hit exists and has the text it is returned with.
     ///
     /// # Errors
@@ -207,10 +214,7 @@ impl Engine {
             offset: search.offset,
         };
         let reader = self.store.reader(Place::Files);
-        let texts = |name: &str| {
-            let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
-            Some(parse(&version.entry, &version.bytes))
-        };
+        let texts = |name: &str| self.read_memory(name);
         let found = snapshot.search(&request, &texts)?;
         let mut thought = Thought {
             hits: Vec::with_capacity(found.hits.len()),

@@ -183,6 +183,22 @@ pub trait Snapshot: Send + Sync {
     /// [`IndexError::Unusable`] if a part of the index cannot be read.
     fn search(&self, request: &Request<'_>, texts: &Texts<'_>) -> Result<Found, IndexError>;
 
+    /// The files that pass the filter and whose own passages are nearest to the passage whose pieces
+    /// are `embedded`, nearest first, each with the mean, over these pieces, of the cosine with its
+    /// nearest piece. Empty where no vectors of that model are kept.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Snapshot::search`].
+    fn nearest(
+        &self,
+        embedded: &[Embedded],
+        filter: &Filter,
+        now: DateTime<Utc>,
+        limit: usize,
+        texts: &Texts<'_>,
+    ) -> Result<Vec<(String, f32)>, IndexError>;
+
     /// The names of the files that may hold all of `fragments` in the order of the names, each
     /// fragment a lower-case text; `None` if the index cannot narrow it down.
     ///

@@ -55,6 +55,12 @@ pub fn pieces(passage: &str) -> Vec<&str> {
     pieces
 }
 
+/// The text of a memory in pieces, as words are looked for in them.
+pub(super) fn texts_of(memory: &Memory) -> Vec<String> {
+    let pieces = pieces(&memory.content).into_iter();
+    pieces.map(str::to_owned).collect()
+}
+
 /// A line, or its sentences if it is longer than a piece.
 fn sentences(line: &str) -> Vec<&str> {
     if line.split_whitespace().count() <= PIECE_WORDS as usize {

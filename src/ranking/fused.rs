@@ -1,11 +1,12 @@
 //! The ranking: words in their context, people, times and meaning, each weighed.
 //!
-//! `score = words/max + coverage + title + date/max + own·cos + window·cos + people + priors`; a
+//! `score = words/max + coverage + passage + title + date/max + own·cos + window·cos + people + priors`; a
 //! candidate is what holds a word of the query, stands next to one that does, has a date that it
 //! names, or is among the nearest in meaning. [`Weights`] holds every constant,
 //! `docs/RETRIEVAL.md` what each part is worth.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use super::collection::Collection;
 use super::lexical::Postings;
@@ -36,6 +37,8 @@ pub type Meaning<'a> = dyn Fn(&str) -> Option<Cosines> + 'a;
 
 /// So many of the best are compared exactly: more than anybody reads.
 const EXACT: usize = 200;
+/// So many of the best are looked at piece by piece, if they are very long.
+const LOOKED_AT: usize = 50;
 
 /// One memory, scored.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,6 +53,8 @@ pub struct Query<'a> {
     pub text: &'a str,
     pub ranking: &'a Ranking,
     pub meaning: &'a Meaning<'a>,
+    /// The text of a row in pieces; none if it cannot be had.
+    pub pieces: &'a dyn Fn(u32) -> Vec<String>,
 }
 
 /// Scores every memory that has something to do with `query` and passes `passes`.
@@ -95,7 +100,8 @@ pub fn score<P: Postings>(
         question: &question,
         titles: scorer.titles(&terms, postings)?,
         dates: Vec::new(),
-        covering: terms.iter().filter(|term| term.is_content).count(),
+        content: scorer.content(&terms),
+        passages: HashMap::new(),
         words,
         cosines,
         with_named: with_named(collection, &question),
@@ -109,7 +115,7 @@ pub fn score<P: Postings>(
         .collect();
     scoring.find_best(&candidates);
     Ok(match ranking.method {
-        Method::Fused | Method::Words => scoring.all(candidates),
+        Method::Fused | Method::Words => scoring.all(candidates, query.pieces, analyzer),
         Method::Bm25 => scoring.by_words(&candidates),
         Method::ReciprocalRank => scoring.by_ranks(&candidates),
     })
@@ -133,8 +139,10 @@ struct Scoring<'a> {
     /// Empty if no date is named.
     dates: Vec<f32>,
     cosines: Option<Cosines>,
-    /// How many content words the query has.
-    covering: usize,
+    /// The query's content words with their idf.
+    content: Vec<(String, f32)>,
+    /// What was seen in the pieces of very long memories, by row.
+    passages: HashMap<u32, f32>,
     /// By episode: a named person takes part. Empty if nobody is named.
     with_named: Vec<bool>,
     best_words: f32,
@@ -195,32 +203,67 @@ impl Scoring<'_> {
     }
 
     /// Scores all candidates; those that come first exactly.
-    fn all(&mut self, candidates: Vec<u32>) -> Vec<Scored> {
+    fn all(
+        &mut self,
+        candidates: Vec<u32>,
+        pieces: &dyn Fn(u32) -> Vec<String>,
+        analyzer: &mut Analyzer,
+    ) -> Vec<Scored> {
         let scored = candidates.into_iter().map(|row| self.scored(row));
         let mut scored: Vec<Scored> = scored.collect();
-        let Some(cosines) = &mut self.cosines else {
-            return scored;
-        };
-        let mut best: Vec<usize> = (0..scored.len()).collect();
-        if best.len() > EXACT {
-            best.select_nth_unstable_by(EXACT, |&a, &b| {
-                scored[b].score.total_cmp(&scored[a].score)
-            });
-            best.truncate(EXACT);
-        }
-        for &place in &best {
+        for place in best(&scored, EXACT) {
             let row = scored[place].row;
-            let [own, window] = (cosines.exact)(row);
-            for (near, exact) in [(&mut cosines.own, own), (&mut cosines.window, window)] {
-                if !exact.is_nan() {
-                    near[row as usize] = exact;
-                }
+            self.compare_exactly(row);
+            scored[place] = self.scored(row);
+        }
+        for place in best(&scored, LOOKED_AT) {
+            let row = scored[place].row;
+            if self.look_at_pieces(row, pieces, analyzer) {
+                scored[place] = self.scored(row);
             }
         }
-        for place in best {
-            scored[place] = self.scored(scored[place].row);
-        }
         scored
+    }
+
+    fn compare_exactly(&mut self, row: u32) {
+        let Some(cosines) = &mut self.cosines else {
+            return;
+        };
+        let [own, window] = (cosines.exact)(row);
+        for (near, exact) in [(&mut cosines.own, own), (&mut cosines.window, window)] {
+            if !exact.is_nan() {
+                near[row as usize] = exact;
+            }
+        }
+    }
+
+    /// Looks how much of the query one piece of a very long memory holds; false if it is none.
+    fn look_at_pieces(
+        &mut self,
+        row: u32,
+        pieces: &dyn Fn(u32) -> Vec<String>,
+        analyzer: &mut Analyzer,
+    ) -> bool {
+        let words = f32::from(self.collection.traits[row as usize].words);
+        if words <= self.weights.passage_words || self.weights.passage == 0.0 {
+            return false;
+        }
+        let all: f32 = self.content.iter().map(|(_, idf)| idf).sum();
+        let mut most = 0.0_f32;
+        for piece in pieces(row) {
+            let mut holds = vec![false; self.content.len()];
+            analyzer.terms(&piece, |term, _, _| {
+                if let Some(at) = self.content.iter().position(|(known, _)| known == term) {
+                    holds[at] = true;
+                }
+            });
+            let held = self.content.iter().zip(holds).filter(|(_, holds)| *holds);
+            most = most.max(held.map(|((_, idf), _)| idf).sum());
+        }
+        if all > 0.0 {
+            self.passages.insert(row, most / all);
+        }
+        true
     }
 
     fn scored(&self, row: u32) -> Scored {
@@ -239,6 +282,7 @@ impl Scoring<'_> {
         let mut parts = Parts {
             words: share(self.words.scores[at], self.best_words),
             coverage: self.coverage(row),
+            passage: self.passages.get(&row).copied().unwrap_or(0.0),
             title: self.titles.get(at).copied().unwrap_or(0.0),
             date: share(date, self.best_date),
             ..Parts::default()
@@ -250,7 +294,7 @@ impl Scoring<'_> {
     }
 
     fn coverage(&self, row: u32) -> f32 {
-        if self.covering < 2 {
+        if self.content.len() < 2 {
             return 0.0;
         }
         let from = self.weights.coverage_from;
@@ -350,6 +394,19 @@ impl Scoring<'_> {
         let time = |row| self.collection.timestamp(row);
         time(b).cmp(&time(a)).then(a.cmp(&b))
     }
+}
+
+/// The places of the `count` best.
+fn best(scored: &[Scored], count: usize) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..scored.len()).collect();
+    if places.len() > count {
+        // Among equals the first rows, so that equal stores are looked at alike.
+        places.select_nth_unstable_by(count, |&a, &b| {
+            scored[b].score.total_cmp(&scored[a].score).then(a.cmp(&b))
+        });
+        places.truncate(count);
+    }
+    places
 }
 
 fn with_named(collection: &Collection, question: &Question) -> Vec<bool> {

@@ -245,6 +245,13 @@ impl Scorer<'_> {
         }
     }
 
+    /// The content words with their idf.
+    pub fn content(&self, terms: &[Term]) -> Vec<(String, f32)> {
+        let content = terms.iter().filter(|term| term.is_content);
+        let texts = content.map(|term| term.text.clone());
+        texts.zip(self.content_idf(terms)).collect()
+    }
+
     /// The idf of each content word, those that stand nowhere included.
     fn content_idf(&self, terms: &[Term]) -> impl Iterator<Item = f32> {
         let count = self.collection.len();

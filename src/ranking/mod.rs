@@ -11,6 +11,7 @@ pub mod keyword;
 mod lexical;
 mod parts;
 mod question;
+mod shingles;
 mod traits;
 mod weights;
 
@@ -20,6 +21,7 @@ pub use lexical::Postings;
 pub use parts::Parts;
 pub use question::Names;
 pub use question::Question;
+pub use shingles::resemblance;
 pub use traits::LONG_WORDS;
 pub use traits::PIECE_WORDS;
 pub use traits::SKETCH_PARTS;

@@ -9,6 +9,8 @@ pub struct Parts {
     pub words: f32,
     /// How far the query's words stand in the memory itself.
     pub coverage: f32,
+    /// Of a very long one: the share of the query's words, by idf, that its best piece holds.
+    pub passage: f32,
     pub title: f32,
     /// Of the most that a candidate has.
     pub date: f32,
@@ -28,10 +30,11 @@ pub struct Parts {
 
 impl Parts {
     /// Each part with its name and what it adds to the score, in the order of the documentation.
-    pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 12] {
+    pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 13] {
         [
             ("words", self.words),
             ("coverage", weights.coverage * self.coverage),
+            ("passage", weights.passage * self.passage),
             ("title", weights.title * self.title),
             ("date", weights.date * self.date),
             ("own", weights.own * self.own),

@@ -123,6 +123,10 @@ weights! {
     coverage = 0.2,
     /// From which share of the query's words on that counts.
     coverage_from = 0.8,
+    /// Of a very long memory, one piece holds the query's words.
+    passage = 0.3,
+    /// Memories of more words than this are very long.
+    passage_words = 400.0,
     /// The memory's own meaning.
     own = 0.6,
     /// Its meaning together with what was said before.

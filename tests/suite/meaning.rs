@@ -18,6 +18,7 @@ use memdir::embed::LocalSettings;
 use memdir::embed::Vector;
 use memdir::engine::Background;
 use memdir::engine::Engine;
+use memdir::engine::Likeness;
 use memdir::engine::Method;
 use memdir::engine::Options;
 use memdir::engine::Ranking;
@@ -451,4 +452,106 @@ fn questions_with_known_answers_are_counted() {
         .output()
         .unwrap();
     assert!(String::from_utf8_lossy(&bad.stderr).contains("NAME=NUMBER"));
+}
+
+#[test]
+fn what_says_nearly_the_same_is_found_with_and_without_a_model() {
+    let store = store_of_two();
+    let at = "2026-01-03T00:00:00Z";
+    let third = "20260103_000000_cccccccc.md";
+    store.put(
+        third,
+        memory_text("cccccccc", at, "The river was very cold today.\n"),
+    );
+    let read = |engine: &Engine, name: &str| {
+        let hits = engine.search(&query("river cold")).unwrap().hits;
+        hits.into_iter()
+            .find(|hit| hit.name == name)
+            .unwrap()
+            .memory
+    };
+    // Without a model, by runs of words; what shares none is not like it.
+    let plain = store.engine();
+    let similar = plain
+        .similar(&read(&plain, RIVER), &Filter::default(), 5)
+        .unwrap();
+    let [only] = similar.as_slice() else {
+        panic!("{similar:?}");
+    };
+    assert_eq!(
+        (only.hit.name.as_str(), only.by),
+        (third, Likeness::Shingles)
+    );
+    assert!(only.similarity > 0.1 && only.similarity < 0.9);
+    // With one, by vectors; the memory itself is no answer.
+    let (engine, _) = engine(&store);
+    embed(&engine);
+    let similar = engine
+        .similar(&read(&engine, RIVER), &Filter::default(), 5)
+        .unwrap();
+    let names: Vec<&str> = similar.iter().map(|one| one.hit.name.as_str()).collect();
+    assert_eq!(names, [third, BREAD]);
+    assert!(similar.iter().all(|one| one.by == Likeness::Meaning));
+    assert!(similar[0].similarity > 0.9 && similar[0].similarity <= 1.001);
+    let nobody = Filter {
+        users: vec!["nobody".to_owned()],
+        ..Filter::default()
+    };
+    assert!(
+        engine
+            .similar(&read(&engine, RIVER), &nobody, 5)
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_very_long_memory_is_better_where_one_place_answers() {
+    let store = TestStore::new();
+    let filler: Vec<String> = (0..120)
+        .map(|n| format!("line {n} of the book about a dog"))
+        .collect();
+    let mut together = filler.clone();
+    together[60] = "the purple falcon sings".to_owned();
+    let mut apart = filler;
+    (apart[10], apart[60], apart[110]) = (
+        "a purple line".to_owned(),
+        "a falcon line".to_owned(),
+        "it sings".to_owned(),
+    );
+    let at = "2026-01-01T00:00:00Z";
+    store.put(BREAD, memory_text("aaaaaaaa", at, &apart.join("\n")));
+    store.put(RIVER, memory_text("bbbbbbbb", at, &together.join("\n")));
+    let hits = store
+        .engine()
+        .search(&query("purple falcon sings"))
+        .unwrap()
+        .hits;
+    assert_eq!(hits[0].name, RIVER);
+    let passages: Vec<f32> = hits.iter().map(|hit| hit.parts.unwrap().passage).collect();
+    assert!(passages[0] > 0.99 && passages[1] < 0.7, "{passages:?}");
+}
+
+#[test]
+fn published_sets_are_read_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("talks.json");
+    let text = r#"[{"sample_id":"c1","conversation":{"session_1_date_time":"1:56 pm on 8 May, 2023",
+        "session_1":[{"speaker":"Ana","dia_id":"D1:1","text":"The river was cold."},
+                     {"speaker":"Ben","dia_id":"D1:2","text":"I read a book."}]},
+        "qa":[{"question":"What did Ben read?","evidence":["D1:2"],"category":4}]}]"#;
+    fs::write(&file, text).unwrap();
+    let home = Home::new();
+    let arguments = ["--json", "eval", "--pooled", "--from", "locomo"];
+    let output = home.command(&arguments).arg(&file).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let tables: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(tables[0]["types"]["single-hop"]["R@1"], 1.0);
+    let output = home
+        .command(&["eval", "--from", "longmemeval"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("talks.json is not of that form"), "{said}");
 }

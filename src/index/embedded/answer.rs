@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::collections::HashSet;
 
+use chrono::DateTime;
+use chrono::Utc;
 use tantivy::schema::IndexRecordOption;
 
 use super::filter;
@@ -12,6 +14,7 @@ use super::trouble::guarded;
 use super::trouble::unusable;
 use crate::index::Ask;
 use crate::index::Coverage;
+use crate::index::Embedded;
 use crate::index::Found;
 use crate::index::Hit;
 use crate::index::IndexError;
@@ -22,6 +25,8 @@ use crate::index::Sought;
 use crate::index::Texts;
 use crate::index::Unembedded;
 use crate::index::facts;
+use crate::index::passage;
+use crate::model::Filter;
 use crate::ranking::Postings;
 use crate::ranking::fused;
 use crate::ranking::fused::Scored;
@@ -82,7 +87,7 @@ impl EmbeddedSnapshot {
                 (total, hits)
             }
             Ask::Text(sought) => {
-                let mut scored = self.search_text(sought, &passing)?;
+                let mut scored = self.search_text(sought, &passing, texts)?;
                 scored.sort_unstable_by(|a, b| {
                     b.score
                         .total_cmp(&a.score)
@@ -104,18 +109,56 @@ impl EmbeddedSnapshot {
         &self,
         sought: Sought<'_>,
         passing: &filter::Rows,
+        texts: &Texts<'_>,
     ) -> Result<Vec<Scored>, IndexError> {
         let names = self.names()?;
         let passes = |row| passing.contains(row);
         let meaning = |text: &str| self.cosines(sought.embed?(text)?);
+        let pieces = |row| {
+            let memory = texts(self.table.name(row));
+            memory.map_or_else(Vec::new, |memory| passage::texts_of(&memory))
+        };
         let query = fused::Query {
             text: sought.text,
             ranking: sought.ranking,
             meaning: &meaning,
+            pieces: &pieces,
         };
         let collection = &self.table.collection;
         self.analyzers
             .lend(|analyzer| fused::score(&query, collection, names, analyzer, self, passes))
+    }
+
+    fn nearest_now(
+        &self,
+        embedded: &[Embedded],
+        passing: &filter::Rows,
+        limit: usize,
+    ) -> Option<Vec<(String, f32)>> {
+        let mut sums = vec![0.0_f32; self.table.len()];
+        let mut exact = Vec::new();
+        for piece in embedded {
+            let cosines = self.cosines(piece.clone())?;
+            sums.iter_mut()
+                .zip(&cosines.own)
+                .for_each(|(sum, near)| *sum += near);
+            exact.push(cosines.exact);
+        }
+        // What has no vector is near to nothing.
+        let mut rows: Vec<u32> = (0..self.table.len() as u32)
+            .filter(|&row| passing.contains(row) && !sums[row as usize].is_nan())
+            .collect();
+        rows.sort_unstable_by(|&a, &b| sums[b as usize].total_cmp(&sums[a as usize]));
+        rows.truncate(limit.saturating_mul(4));
+        let count = embedded.len().max(1) as f32;
+        let mean = |row: u32| exact.iter().map(|exact| exact(row)[0]).sum::<f32>() / count;
+        let mut near: Vec<(u32, f32)> = rows.into_iter().map(|row| (row, mean(row))).collect();
+        near.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| self.newer(a.0, b.0)));
+        near.truncate(limit);
+        let named = near
+            .into_iter()
+            .map(|(row, near)| (self.table.name(row).to_owned(), near));
+        Some(named.collect())
     }
 
     fn facet_now(&self, key: &str) -> Result<Vec<(String, usize)>, IndexError> {
@@ -193,6 +236,21 @@ impl Postings for EmbeddedSnapshot {
 impl Snapshot for EmbeddedSnapshot {
     fn search(&self, request: &Request<'_>, texts: &Texts<'_>) -> Result<Found, IndexError> {
         guarded(|| self.answer(request, texts))
+    }
+
+    fn nearest(
+        &self,
+        embedded: &[Embedded],
+        filter: &Filter,
+        now: DateTime<Utc>,
+        limit: usize,
+        texts: &Texts<'_>,
+    ) -> Result<Vec<(String, f32)>, IndexError> {
+        guarded(|| {
+            let passing = filter::passing(self, filter, now.timestamp_micros(), texts)?;
+            let near = self.nearest_now(embedded, &passing, limit);
+            Ok(near.filter(|_| !embedded.is_empty()).unwrap_or_default())
+        })
     }
 
     fn containing(&self, fragments: &[Vec<String>]) -> Result<Option<Vec<String>>, IndexError> {

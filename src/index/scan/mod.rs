@@ -12,11 +12,13 @@ use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use chrono::DateTime;
+use chrono::Utc;
 use rayon::prelude::*;
 
 use super::Ask;
 use super::Coverage;
 use super::Document;
+use super::Embedded;
 use super::Found;
 use super::Hit;
 use super::IndexError;
@@ -29,6 +31,7 @@ use super::facts;
 use super::filter::Conditions;
 use super::filter::Values;
 use super::text::Lowered;
+use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stamp;
 use crate::model::Stem;
@@ -307,6 +310,18 @@ impl Snapshot for Scan {
             })
             .collect();
         Ok(Found { hits, total })
+    }
+
+    /// Vectors are kept beside an index, and there is none.
+    fn nearest(
+        &self,
+        _: &[Embedded],
+        _: &Filter,
+        _: DateTime<Utc>,
+        _: usize,
+        _: &Texts<'_>,
+    ) -> Result<Vec<(String, f32)>, IndexError> {
+        Ok(Vec::new())
     }
 
     fn containing(&self, _: &[Vec<String>]) -> Result<Option<Vec<String>>, IndexError> {

@@ -12,6 +12,7 @@ use crate::index::Indexed;
 use crate::index::Sought;
 use crate::index::facts;
 use crate::index::filter::Conditions;
+use crate::index::passage;
 use crate::index::text::look;
 use crate::model::Memory;
 use crate::ranking;
@@ -92,11 +93,16 @@ impl Scan {
             let line = &lines[row as usize];
             line.passes && !superseded.contains(&line.file)
         };
+        let pieces = |row: u32| {
+            let document = (self.read)(self.name(lines[row as usize].file));
+            document.map_or_else(Vec::new, |document| passage::texts_of(&document.memory))
+        };
         // Vectors are kept beside an index, and there is none.
         let query = fused::Query {
             text: query,
             ranking: sought.ranking,
             meaning: &|_| None,
+            pieces: &pieces,
         };
         let scored = fused::score(
             &query,
