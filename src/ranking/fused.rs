@@ -100,7 +100,11 @@ pub fn score<P: Postings>(
         question: &question,
         titles: scorer.titles(&terms, postings)?,
         dates: Vec::new(),
-        content: scorer.content(&terms),
+        content: terms
+            .iter()
+            .filter(|term| term.is_content)
+            .map(|term| term.text.clone())
+            .collect(),
         passages: HashMap::new(),
         words,
         cosines,
@@ -139,8 +143,8 @@ struct Scoring<'a> {
     /// Empty if no date is named.
     dates: Vec<f32>,
     cosines: Option<Cosines>,
-    /// The query's content words with their idf.
-    content: Vec<(String, f32)>,
+    /// The query's content words.
+    content: Vec<String>,
     /// What was seen in the pieces of very long memories, by row.
     passages: HashMap<u32, f32>,
     /// By episode: a named person takes part. Empty if nobody is named.
@@ -216,11 +220,11 @@ impl Scoring<'_> {
             self.compare_exactly(row);
             scored[place] = self.scored(row);
         }
-        for place in best(&scored, LOOKED_AT) {
-            let row = scored[place].row;
-            if self.look_at_pieces(row, pieces, analyzer) {
-                scored[place] = self.scored(row);
-            }
+        let looked_at = best(&scored, LOOKED_AT);
+        let rows: Vec<u32> = looked_at.iter().map(|&place| scored[place].row).collect();
+        self.look_at_pieces(&rows, pieces, analyzer);
+        for place in looked_at {
+            scored[place] = self.scored(scored[place].row);
         }
         scored
     }
@@ -237,33 +241,48 @@ impl Scoring<'_> {
         }
     }
 
-    /// Looks how much of the query one piece of a very long memory holds; false if it is none.
+    /// Looks how much of the query one piece of each very long memory among `rows` holds. How
+    /// rare a word is follows from these pieces: nearly every long text holds it.
     fn look_at_pieces(
         &mut self,
-        row: u32,
+        rows: &[u32],
         pieces: &dyn Fn(u32) -> Vec<String>,
         analyzer: &mut Analyzer,
-    ) -> bool {
-        let words = f32::from(self.collection.traits[row as usize].words);
-        if words <= self.weights.passage_words || self.weights.passage == 0.0 {
-            return false;
+    ) {
+        if self.weights.passage == 0.0 || self.content.is_empty() {
+            return;
         }
-        let all: f32 = self.content.iter().map(|(_, idf)| idf).sum();
-        let mut most = 0.0_f32;
-        for piece in pieces(row) {
-            let mut holds = vec![false; self.content.len()];
-            analyzer.terms(&piece, |term, _, _| {
-                if let Some(at) = self.content.iter().position(|(known, _)| known == term) {
-                    holds[at] = true;
+        let mut looked: Vec<(u32, Vec<Vec<bool>>)> = Vec::new();
+        let mut frequencies = vec![0_usize; self.content.len()];
+        for &row in rows.iter().filter(|row| self.is_very_long(**row)) {
+            let held = pieces(row).into_iter().map(|piece| {
+                let mut holds = vec![false; self.content.len()];
+                analyzer.terms(&piece, |term, _, _| {
+                    if let Some(at) = self.content.iter().position(|known| known == term) {
+                        holds[at] = true;
+                    }
+                });
+                for (frequency, holds) in frequencies.iter_mut().zip(&holds) {
+                    *frequency += usize::from(*holds);
                 }
+                holds
             });
-            let held = self.content.iter().zip(holds).filter(|(_, holds)| *holds);
-            most = most.max(held.map(|((_, idf), _)| idf).sum());
+            looked.push((row, held.collect()));
         }
-        if all > 0.0 {
-            self.passages.insert(row, most / all);
+        let count = looked.iter().map(|(_, pieces)| pieces.len()).sum();
+        let idf: Vec<f32> = frequencies
+            .iter()
+            .map(|&frequency| idf(count, frequency))
+            .collect();
+        let all: f32 = idf.iter().sum();
+        for (row, pieces) in looked {
+            let share = |holds: &Vec<bool>| {
+                let held = idf.iter().zip(holds).filter(|(_, holds)| **holds);
+                held.map(|(idf, _)| idf).sum::<f32>() / all
+            };
+            let most = pieces.iter().map(share).fold(0.0, f32::max);
+            self.passages.insert(row, most);
         }
-        true
     }
 
     fn scored(&self, row: u32) -> Scored {
@@ -299,6 +318,10 @@ impl Scoring<'_> {
         }
         let from = self.weights.coverage_from;
         ((self.words.coverage[row as usize] - from) / (1.0 - from)).clamp(0.0, 1.0)
+    }
+
+    fn is_very_long(&self, row: u32) -> bool {
+        f32::from(self.collection.traits[row as usize].words) > self.weights.passage_words
     }
 
     fn meaning(&self, row: u32, parts: &mut Parts) {

@@ -40,7 +40,7 @@ pub trait Postings {
 
 /// A term of the query.
 pub(super) struct Term {
-    text: String,
+    pub text: String,
     weight: f32,
     pub is_content: bool,
     /// The longest memory list of the query lives here once, for all its uses.
@@ -243,13 +243,6 @@ impl Scorer<'_> {
             let length = episode.length / self.collection.mean_episode_length;
             episodes[number as usize] += term.weight * idf * self.saturation(frequency, length);
         }
-    }
-
-    /// The content words with their idf.
-    pub fn content(&self, terms: &[Term]) -> Vec<(String, f32)> {
-        let content = terms.iter().filter(|term| term.is_content);
-        let texts = content.map(|term| term.text.clone());
-        texts.zip(self.content_idf(terms)).collect()
     }
 
     /// The idf of each content word, those that stand nowhere included.

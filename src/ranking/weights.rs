@@ -110,7 +110,7 @@ weights! {
     keyword_meaning = 0.4,
     /// What is taken off the cosine of a long memory for each doubling of its pieces: the best of
     /// many is near by chance.
-    pieces = 0.03,
+    pieces = 0.015,
     /// The date is one that the query names.
     date = 1.3,
     /// A named person takes part in the episode.
@@ -124,13 +124,13 @@ weights! {
     /// From which share of the query's words on that counts.
     coverage_from = 0.8,
     /// Of a very long memory, one piece holds the query's words.
-    passage = 0.3,
+    passage = 0.4,
     /// Memories of more words than this are very long.
     passage_words = 400.0,
     /// The memory's own meaning.
-    own = 0.6,
+    own = 0.7,
     /// Its meaning together with what was said before.
-    window = 0.8,
+    window = 0.9,
     /// For questions only: the memory asks, itself.
     asks = -0.2,
     /// For questions only: the memory follows one that asks.
