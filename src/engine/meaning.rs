@@ -40,9 +40,17 @@ const IDLE: Duration = Duration::from_secs(300);
 /// After a failure nothing is embedded for so long.
 const PAUSE: Duration = Duration::from_secs(60);
 
+/// What wakes the thread that embeds.
+pub(super) enum Wake {
+    /// There may be something to embed.
+    Changed,
+    /// A question was embedded: the model is loaded, and to be let go of after a while.
+    Used,
+}
+
 /// Makes vectors beside the background loop, which must not wait for a model.
 pub(super) struct Embedding {
-    wake: mpsc::Sender<()>,
+    wake: mpsc::Sender<Wake>,
     leads: Arc<AtomicBool>,
     is_ending: Arc<AtomicBool>,
 }
@@ -79,7 +87,7 @@ impl Embedding {
 
     /// Says that there may be something to embed.
     pub fn changed(&self) {
-        let _ = self.wake.send(()); // Nobody listens when the process ends.
+        let _ = self.wake.send(Wake::Changed); // Nobody listens when the process ends.
     }
 }
 
@@ -97,7 +105,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(&self, inbox: &mpsc::Receiver<()>) {
+    fn run(&self, inbox: &mpsc::Receiver<Wake>) {
         // While there is nothing to do, and nothing loaded, nothing wakes it.
         let mut wait: Option<Duration> = None;
         let mut tries_again = false;
@@ -115,8 +123,12 @@ impl Worker {
                     wait = None;
                     continue;
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) => {}
+                // What is to be tried again needs no other reason.
+                Ok(Wake::Used) if !tries_again => {
+                    wait = Some(IDLE + Duration::from_secs(1));
+                    continue;
+                }
+                Err(RecvTimeoutError::Timeout) | Ok(_) => {}
             }
             while inbox.try_recv().is_ok() {}
             (wait, tries_again) = (Some(IDLE + Duration::from_secs(1)), false);
@@ -150,7 +162,7 @@ impl Worker {
 }
 
 impl Engine {
-    fn set_wake_embedding(&self, wake: mpsc::Sender<()>) {
+    fn set_wake_embedding(&self, wake: mpsc::Sender<Wake>) {
         let _ = self.wake_embedding.set(wake); // A second loop wakes the first one's.
     }
 
@@ -166,9 +178,9 @@ impl Engine {
         let embedder = self.embedder()?;
         // It is let go of again after a while.
         if let Some(wake) = self.wake_embedding.get() {
-            let _ = wake.send(());
+            let _ = wake.send(Wake::Used);
         }
-        match embedder.query(text) {
+        match embedder.query(&self.sent(embedder, text.to_owned())) {
             Ok(vector) => Some(Embedded {
                 model: embedder.id().to_owned(),
                 vector,

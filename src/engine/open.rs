@@ -97,7 +97,7 @@ pub struct Engine {
     pub(super) embedder: OnceLock<Option<Arc<dyn Embedder>>>,
     pub(super) warned_of_model: AtomicBool,
     /// Wakes the thread that embeds, in a process that has one.
-    pub(super) wake_embedding: OnceLock<std::sync::mpsc::Sender<()>>,
+    pub(super) wake_embedding: OnceLock<std::sync::mpsc::Sender<super::meaning::Wake>>,
 }
 
 impl Engine {

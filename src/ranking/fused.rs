@@ -1,8 +1,8 @@
 //! The ranking: words in their context, people, times and meaning, each weighed.
 //!
-//! `score = words/max + coverage + passage + title + date/max + own·cos + window·cos + people + priors`; a
-//! candidate is what holds a word of the query, stands next to one that does, has a date that it
-//! names, or is among the nearest in meaning. [`Weights`] holds every constant,
+//! `score = words/max + coverage + passage + title + date/max + own·cos + window·cos + people +
+//! priors`; a candidate is what holds a word of the query, stands next to one that does, has a date
+//! that it names, or is among the nearest in meaning. [`Weights`] holds every constant,
 //! `docs/RETRIEVAL.md` what each part is worth.
 
 use std::cmp::Ordering;
