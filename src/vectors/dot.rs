@@ -25,8 +25,25 @@ impl Small {
     }
 }
 
-/// The scalar product of two vectors of eight-bit numbers, given as bytes.
-pub(super) fn dot_small(bytes: &[u8], query: &[i8]) -> i32 {
+/// What vectors in eight bits are compared with: the same, a number in two bytes, so that it need
+/// not be widened for each of them.
+pub(super) struct Wide {
+    pub numbers: Vec<i16>,
+    pub scale: f32,
+}
+
+impl Wide {
+    pub fn of(vector: &[f32]) -> Wide {
+        let small = Small::of(vector);
+        Wide {
+            numbers: small.numbers.iter().copied().map(i16::from).collect(),
+            scale: small.scale,
+        }
+    }
+}
+
+/// The scalar product of two vectors of numbers that have eight bits, the first given as bytes.
+pub(super) fn dot_small(bytes: &[u8], query: &[i16]) -> i32 {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2, as was just asked; the function needs nothing else.
@@ -38,27 +55,27 @@ pub(super) fn dot_small(bytes: &[u8], query: &[i8]) -> i32 {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn dot_small_avx2(bytes: &[u8], query: &[i8]) -> i32 {
+fn dot_small_avx2(bytes: &[u8], query: &[i16]) -> i32 {
     dot_small_plain(bytes, query)
 }
 
-/// The compiler makes wide instructions of this, as wide as it may.
+/// Written so that the compiler makes wide instructions of it: one sum a lane, and sums that wrap,
+/// which may be added in any order. None does wrap: a product takes fourteen bits, and a vector
+/// has far fewer than 2¹⁷ numbers.
 #[inline(always)]
-fn dot_small_plain(bytes: &[u8], query: &[i8]) -> i32 {
+fn dot_small_plain(bytes: &[u8], query: &[i16]) -> i32 {
     const LANES: usize = 32;
+    let product = |a: u8, b: i16| i32::from(a as i8).wrapping_mul(i32::from(b));
     let (here, there) = (bytes.chunks_exact(LANES), query.chunks_exact(LANES));
-    let product = |(a, b): (&u8, &i8)| i32::from(i16::from(*a as i8) * i16::from(*b));
-    let rest: i32 = here
-        .remainder()
-        .iter()
-        .zip(there.remainder())
-        .map(product)
-        .sum();
-    let whole: i32 = here
-        .zip(there)
-        .map(|(a, b)| a.iter().zip(b).map(product).sum::<i32>())
-        .sum();
-    whole + rest
+    let rest = here.remainder().iter().zip(there.remainder());
+    let rest = rest.fold(0, |sum: i32, (a, b)| sum.wrapping_add(product(*a, *b)));
+    let mut sums = [0_i32; LANES];
+    for (a, b) in here.zip(there) {
+        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+            *sum = sum.wrapping_add(product(*a, *b));
+        }
+    }
+    sums.iter().fold(rest, |sum, lane| sum.wrapping_add(*lane))
 }
 
 /// The scalar product of a vector of sixteen-bit numbers, given as bytes, and another.
@@ -91,11 +108,11 @@ mod tests {
         for length in [1, 31, 32, 33, 384, 1024] {
             let (a, b) = (vector(1, length), vector(2, length));
             let exact: f32 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
-            let (small_a, small_b) = (Small::of(&a), Small::of(&b));
+            let (small_a, wide_b) = (Small::of(&a), Wide::of(&b));
             let bytes: Vec<u8> = small_a.numbers.iter().map(|n| *n as u8).collect();
-            let product = dot_small(&bytes, &small_b.numbers);
-            assert_eq!(product, dot_small_plain(&bytes, &small_b.numbers));
-            let near = product as f32 * small_a.scale * small_b.scale;
+            let product = dot_small(&bytes, &wide_b.numbers);
+            assert_eq!(product, dot_small_plain(&bytes, &wide_b.numbers));
+            let near = product as f32 * small_a.scale * wide_b.scale;
             assert!((near - exact).abs() < 0.006, "{length}: {near} for {exact}");
         }
         assert_eq!(Small::of(&[0.0; 4]).numbers, [0; 4]);

@@ -18,6 +18,7 @@ use memmap2::Mmap;
 
 use super::Key;
 use super::dot::Small;
+use super::dot::Wide;
 use super::dot::dot_exact;
 use super::dot::dot_small;
 
@@ -214,7 +215,7 @@ impl Segment {
     }
 
     /// About the scalar product of the best of an entry's pieces with the query.
-    pub fn near(&self, entry: usize, query: &Small) -> f32 {
+    pub fn near(&self, entry: usize, query: &Wide) -> f32 {
         let block = self.small_block();
         self.pieces(entry)
             .map(|vector| {

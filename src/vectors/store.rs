@@ -13,7 +13,7 @@ use std::sync::PoisonError;
 use rayon::prelude::*;
 
 use super::Key;
-use super::dot::Small;
+use super::dot::Wide;
 use super::segment;
 use super::segment::Entry;
 use super::segment::Segment;
@@ -213,18 +213,18 @@ impl View {
 
     /// About how near the query is to everything: by [`Place`], the cosine of the best piece.
     pub fn near(&self, query: &[f32]) -> Near {
-        let small = Small::of(query);
+        let wide = Wide::of(query);
         let of_segment = |segment: &Arc<Segment>| -> Vec<f32> {
             if segment.dimensions != query.len() {
                 return vec![f32::NAN; segment.entries];
             }
             let entries = 0..segment.entries;
             match self.len() < MANY {
-                true => entries.map(|entry| segment.near(entry, &small)).collect(),
+                true => entries.map(|entry| segment.near(entry, &wide)).collect(),
                 false => entries
                     .into_par_iter()
                     .with_min_len(MANY / 4)
-                    .map(|entry| segment.near(entry, &small))
+                    .map(|entry| segment.near(entry, &wide))
                     .collect(),
             }
         };
