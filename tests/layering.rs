@@ -76,8 +76,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("Local::now", &["clock"]),
     ("SystemTime::now", &["clock"]),
     // One call of git2, which registers a transport; mapping a file of vectors into memory, and
-    // comparing vectors with wider instructions.
-    ("unsafe", &["git", "vectors"]),
+    // comparing vectors with wider instructions; giving back the memory of a model.
+    ("unsafe", &["git", "vectors", "embed"]),
     ("super::super::", &[]),
     // Whatever changes a disk. `index` does so only inside its own folder below `.memdir/`, which
     // it sets aside and removes when it is of no use, and `git` inside `.git`; `fetch` has the file

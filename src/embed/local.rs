@@ -73,6 +73,17 @@ impl From<&str> for Pooling {
     }
 }
 
+impl Pooling {
+    /// What [`Pooling::from`] makes this of.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Pooling::Mean => "mean",
+            Pooling::First => "cls",
+            Pooling::Output(name) => name,
+        }
+    }
+}
+
 /// A BERT-like model in ONNX with its tokenizer.
 pub struct Local {
     settings: LocalSettings,
@@ -101,6 +112,11 @@ impl Local {
             settings,
             loaded: Mutex::new(None),
         })
+    }
+
+    /// As it was opened.
+    pub fn settings(&self) -> &LocalSettings {
+        &self.settings
     }
 
     fn slot(&self) -> MutexGuard<'_, Option<Arc<Loaded>>> {
@@ -229,6 +245,7 @@ impl Embedder for Local {
             |loaded: &Arc<Loaded>| Arc::strong_count(loaded) == 1 && loaded.idle() >= idle;
         if slot.as_ref().is_some_and(is_idle) {
             *slot = None;
+            super::memory::give_back();
         }
     }
 

@@ -14,6 +14,7 @@ mod guard;
 mod hosted;
 mod libraries;
 mod local;
+mod memory;
 mod native;
 mod onnx;
 mod onnx_file;
