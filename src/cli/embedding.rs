@@ -20,6 +20,7 @@ use crate::embed::Pooling;
 use crate::embed::Protocol;
 use crate::embed::catalog;
 use crate::embed::runtime_libraries;
+use crate::engine::Models;
 use crate::fetch::Address;
 use crate::fetch::Client;
 use crate::fetch::Key;
@@ -39,26 +40,46 @@ pub(super) enum Chosen {
 }
 
 /// What makes vectors of texts, by the settings; nothing if they want none. Nothing is loaded or
-/// asked yet.
+/// asked when a model is opened.
 ///
 /// A model that is wanted and cannot be used costs a warning, not the search: searches go on by
 /// words.
-pub(super) fn embedder(config: &Config, environment: &Environment) -> Option<Arc<dyn Embedder>> {
-    match chosen(config, environment) {
-        Chosen::Nothing => None,
-        Chosen::Local { embedder, .. } => Some(Arc::new(*embedder)),
-        Chosen::Hosted(embedder) => Some(Arc::new(*embedder)),
-        Chosen::Unusable(failure) => {
-            tracing::warn!(
-                "{}; searches are by words until then",
-                in_one_line(&failure)
-            );
-            None
+pub(super) struct Configured {
+    pub config: Config,
+    pub environment: Environment,
+}
+
+impl Models for Configured {
+    fn set(&self) -> Option<Arc<dyn Embedder>> {
+        match chosen(&self.config, &self.environment) {
+            Chosen::Nothing => None,
+            Chosen::Local { embedder, .. } => {
+                super::opened::note(&self.environment, &embedder);
+                Some(Arc::new(*embedder))
+            }
+            Chosen::Hosted(embedder) => Some(Arc::new(*embedder)),
+            Chosen::Unusable(failure) => {
+                tracing::warn!(
+                    "{}; searches are by words until then",
+                    in_one_line(&failure)
+                );
+                None
+            }
         }
+    }
+
+    fn earlier(&self, id: &str) -> Option<Arc<dyn Embedder>> {
+        let settings = &self.config.embedding;
+        let mut noted = super::opened::noted(&self.environment, id)?;
+        noted.threads = settings.threads.value.unwrap_or_else(usual_threads);
+        noted.libraries = runtime_libraries(settings.library.value.as_deref(), &noted.folder);
+        let embedder = Local::new(noted).ok()?;
+        // The folder may hold another model by now.
+        (embedder.id() == id).then(|| Arc::new(embedder) as Arc<dyn Embedder>)
     }
 }
 
-/// As [`embedder`], with what kind it is.
+/// What the settings come to; nothing is loaded or asked.
 pub(super) fn chosen(config: &Config, environment: &Environment) -> Chosen {
     let settings = &config.embedding;
     let made = match settings.provider.value {

@@ -21,6 +21,7 @@ use crate::engine::Finding;
 use crate::engine::GitStatus;
 use crate::engine::HeldBack;
 use crate::engine::Leader;
+use crate::engine::MeaningStatus;
 
 /// A bar on standard error; hidden where nobody looks.
 pub(super) fn progress_bar(what: &'static str) -> ProgressBar {
@@ -70,25 +71,28 @@ pub(super) fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcom
 }
 
 /// How far memories are found by their meaning.
-fn embedded_line(embedded: Option<&(String, Coverage)>) -> String {
-    let Some((_, coverage)) = embedded else {
+fn embedded_line(embedding: Option<&MeaningStatus>) -> String {
+    let Some(embedding) = embedding else {
         return String::new();
     };
     let Coverage {
         complete, memories, ..
-    } = coverage;
-    let left = match complete < memories {
-        true => "; a server embeds the rest, or memdir reindex",
-        false => "",
+    } = embedding.coverage;
+    if complete == memories {
+        return format!("{complete} of {memories}");
+    }
+    let meanwhile = match &embedding.answered_by {
+        Some(model) => format!("; {model} answers until then"),
+        None => String::new(),
     };
-    format!("{complete} of {memories}{left}")
+    format!("{complete} of {memories}; a server embeds the rest, or memdir reindex{meanwhile}")
 }
 
 pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let status = engine.status()?;
     let git = engine.git_status();
-    let embedded = engine.coverage()?;
+    let embedding = engine.meaning_status()?;
     let now = context.now();
     let (meaning, meaning_json) = super::model::brief(context);
     let output = &mut context.output;
@@ -115,11 +119,12 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
             "layout": status.layout.as_str(),
             "meaning": meaning_json,
             "git": git_json(&git),
-            "embedded": embedded.as_ref().map(|(model, coverage)| json!({
-                "model": model,
-                "complete": coverage.complete,
-                "memories": coverage.memories,
-                "bytes": coverage.bytes,
+            "embedded": embedding.as_ref().map(|embedding| json!({
+                "model": embedding.model,
+                "complete": embedding.coverage.complete,
+                "memories": embedding.coverage.memories,
+                "bytes": embedding.coverage.bytes,
+                "answered_by": embedding.answered_by,
             })),
             "problems": findings(&status.findings),
         }))?;
@@ -150,7 +155,7 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
         ("index", status.state.display().to_string()),
         ("languages", status.languages.join(", ")),
         ("meaning", meaning),
-        ("embedded", embedded_line(embedded.as_ref())),
+        ("embedded", embedded_line(embedding.as_ref())),
     ];
     rows.retain(|(name, value)| {
         (*name != "waiting" || status.waiting > 0) && (*name != "embedded" || !value.is_empty())

@@ -16,6 +16,7 @@ mod history;
 mod layout;
 mod maintain;
 mod model;
+mod opened;
 mod output;
 mod purge;
 mod resolve;
@@ -45,7 +46,7 @@ use crate::config::StoreOrigin;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::GitOptions;
-use crate::engine::OpenEmbedder;
+use crate::engine::Models;
 use crate::engine::Options;
 
 /// How a command ended.
@@ -294,17 +295,19 @@ impl Context {
                 remote: config.remote.value.clone(),
             }),
             secrets: config.secrets.value,
-            embedder: self.embedder(),
+            models: self.models(),
         }
     }
 
-    /// What opens the model, once somebody asks for meaning; nothing without one.
-    fn embedder(&self) -> Option<OpenEmbedder> {
+    /// What opens models, once somebody asks for meaning; nothing without one.
+    fn models(&self) -> Option<Arc<dyn Models>> {
         if self.config.embedding.provider.value == Provider::Off {
             return None;
         }
-        let (config, environment) = (self.config.clone(), self.environment.clone());
-        Some(Arc::new(move || embedding::embedder(&config, &environment)))
+        Some(Arc::new(embedding::Configured {
+            config: self.config.clone(),
+            environment: self.environment.clone(),
+        }))
     }
 
     fn now(&self) -> chrono::DateTime<chrono::Utc> {

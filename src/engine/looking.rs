@@ -625,7 +625,7 @@ mod tests {
             read_only: false,
             git: None,
             secrets: crate::secrets::Policy::Off,
-            embedder: None,
+            models: None,
         };
         Engine::open(options, Box::new(SystemClock)).unwrap()
     }

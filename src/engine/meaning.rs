@@ -20,8 +20,8 @@ use crate::embed::EmbedError;
 use crate::embed::Embedder;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
-use crate::index::Coverage;
 use crate::index::Embedded;
+use crate::index::Snapshot;
 use crate::index::Unembedded;
 use crate::index::passage;
 use crate::model::Memory;
@@ -58,7 +58,7 @@ pub(super) struct Embedding {
 impl Embedding {
     /// Starts the thread; `None` without a model.
     pub fn start(engine: &Arc<Engine>) -> Option<Embedding> {
-        engine.open_embedder.as_ref()?;
+        engine.models.as_ref()?;
         let (wake, inbox) = mpsc::channel();
         let (leads, is_ending) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
         let worker = Worker {
@@ -117,9 +117,7 @@ impl Worker {
             match woken {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) if !tries_again => {
-                    if let Some(embedder) = self.engine.embedder() {
-                        embedder.rest(IDLE);
-                    }
+                    self.engine.rest_models(IDLE);
                     wait = None;
                     continue;
                 }
@@ -153,8 +151,8 @@ impl Worker {
         };
         let mut given_up = HashSet::new();
         while !self.is_ending.load(Ordering::Relaxed) {
-            if !self.engine.embed_some(embedder, &mut given_up)? {
-                break;
+            if !self.engine.embed_some(embedder.as_ref(), &mut given_up)? {
+                return self.engine.tidy_vectors();
             }
         }
         Ok(())
@@ -166,21 +164,15 @@ impl Engine {
         let _ = self.wake_embedding.set(wake); // A second loop wakes the first one's.
     }
 
-    /// The model; `None` if there is none that can be used.
-    pub(super) fn embedder(&self) -> Option<&dyn Embedder> {
-        let open = self.open_embedder.as_ref()?;
-        self.embedder.get_or_init(|| open()).as_deref()
-    }
-
-    /// The vector of what is asked; `None` without a model, or if it cannot be used now: words
-    /// are searched all the same.
-    pub(super) fn embed_query(&self, text: &str) -> Option<Embedded> {
-        let embedder = self.embedder()?;
+    /// The vector of what `snapshot` is asked; `None` without a model, or if it cannot be used
+    /// now: words are searched all the same.
+    pub(super) fn embed_query(&self, snapshot: &dyn Snapshot, text: &str) -> Option<Embedded> {
+        let embedder = self.answering(snapshot)?;
         // It is let go of again after a while.
         if let Some(wake) = self.wake_embedding.get() {
             let _ = wake.send(Wake::Used);
         }
-        match embedder.query(&self.sent(embedder, text.to_owned())) {
+        match embedder.query(&self.sent(embedder.as_ref(), text.to_owned())) {
             Ok(vector) => Some(Embedded {
                 model: embedder.id().to_owned(),
                 vector,
@@ -221,13 +213,9 @@ impl Engine {
                 done: number * BATCH,
                 total,
             });
-            made += self.embed_batch(embedder, batch)?;
+            made += self.embed_batch(embedder.as_ref(), batch)?;
         }
-        if made > 0 {
-            let wanted = snapshot.vector_keys()?;
-            let _lock = self.lock_index()?;
-            self.index.tidy_vectors(&[embedder.id()], &wanted)?;
-        }
+        self.tidy_vectors()?;
         Ok(made)
     }
 
@@ -247,24 +235,12 @@ impl Engine {
         let snapshot = self.snapshot()?;
         let missing = snapshot.unembedded(embedder.id(), MOST_AT_ONCE + 1)?;
         if missing.len() <= MOST_AT_ONCE {
-            self.embed_batch(embedder, &missing)?;
+            self.embed_batch(embedder.as_ref(), &missing)?;
+            self.tidy_vectors()?;
             return Ok(0);
         }
         let coverage = snapshot.coverage(embedder.id())?;
         Ok(coverage.memories - coverage.complete)
-    }
-
-    /// How far the memories have vectors of the model, and what it is called; `None` without one.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the index cannot be read.
-    pub fn coverage(&self) -> Result<Option<(String, Coverage)>, EngineError> {
-        let Some(embedder) = self.embedder() else {
-            return Ok(None);
-        };
-        let coverage = self.snapshot()?.coverage(embedder.id())?;
-        Ok(Some((embedder.id().to_owned(), coverage)))
     }
 
     /// Makes the next vectors that memories lack, but for those in `given_up`; false once there are

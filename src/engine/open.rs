@@ -13,12 +13,13 @@ use std::sync::atomic::AtomicBool;
 
 use super::EngineError;
 use super::freshness::Freshness;
+use super::models::Models;
+use super::models::Opened;
 use super::sync::GitOptions;
 use super::sync::HeldBack;
 use super::sync::Pending;
 use super::watching::Watching;
 use crate::clock::Clock;
-use crate::embed::Embedder;
 use crate::files::Lock;
 use crate::files::Medium;
 use crate::files::Store;
@@ -30,10 +31,6 @@ use crate::model::Layout;
 use crate::model::Stem;
 use crate::secrets::Policy;
 use crate::words::Language;
-
-/// Opens the model that vectors are made with, when it is needed for the first time; says itself
-/// why there is none.
-pub type OpenEmbedder = Arc<dyn Fn() -> Option<Arc<dyn Embedder>> + Send + Sync>;
 
 /// How to open a store.
 #[derive(Clone)]
@@ -60,7 +57,7 @@ pub struct Options {
     /// What becomes of credentials in what is written and committed.
     pub secrets: Policy,
     /// What finds memories by their meaning; `None`: words alone.
-    pub embedder: Option<OpenEmbedder>,
+    pub models: Option<Arc<dyn Models>>,
 }
 
 /// A store with everything that can be done to it. Shared between threads.
@@ -92,9 +89,7 @@ pub struct Engine {
     /// Memories that are not committed because of what they hold, as the last commit found them.
     pub(super) held: Mutex<BTreeSet<HeldBack>>,
     client: Mutex<String>,
-    pub(super) open_embedder: Option<OpenEmbedder>,
-    /// What that opened, once it was asked for.
-    pub(super) embedder: OnceLock<Option<Arc<dyn Embedder>>>,
+    pub(super) models: Option<Opened>,
     pub(super) warned_of_model: AtomicBool,
     /// Wakes the thread that embeds, in a process that has one.
     pub(super) wake_embedding: OnceLock<std::sync::mpsc::Sender<super::meaning::Wake>>,
@@ -153,8 +148,7 @@ impl Engine {
             committed_to: Mutex::default(),
             held: Mutex::default(),
             client: Mutex::default(),
-            open_embedder: options.embedder,
-            embedder: OnceLock::new(),
+            models: options.models.map(Opened::new),
             warned_of_model: AtomicBool::new(false),
             wake_embedding: OnceLock::new(),
         })

@@ -193,7 +193,7 @@ impl Engine {
             .iter()
             .map(|(_, word)| word.as_str().to_owned())
             .collect();
-        let embed = |text: &str| self.embed_query(text);
+        let embed = |text: &str| self.embed_query(snapshot, text);
         let ask = match &search.wanted {
             Wanted::Keywords(_) => Ask::Keywords(&lower),
             Wanted::Text(text) if text.trim().is_empty() => {

@@ -63,8 +63,8 @@ impl Engine {
 
     /// The vectors of the memory's own passage, piece by piece; `None` without a model.
     fn embed_memory(&self, memory: &Memory) -> Option<Vec<Embedded>> {
-        let embedder = self.embedder()?;
-        let passage = self.sent(embedder, passage::own(memory));
+        let embedder = self.answering(self.snapshot().ok()?.as_ref())?;
+        let passage = self.sent(embedder.as_ref(), passage::own(memory));
         let vectors = embedder.passages(&passage::pieces(&passage));
         let vectors = vectors
             .inspect_err(|error| self.warn_of_model(error))

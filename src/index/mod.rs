@@ -137,6 +137,10 @@ pub struct Coverage {
     /// How many memories have all vectors that they want.
     pub complete: usize,
     pub memories: usize,
+    /// How many passages want a vector.
+    pub wanted: usize,
+    /// How many have one, and those that nobody wants any more.
+    pub kept: usize,
     /// On disk, in bytes.
     pub bytes: usize,
 }

@@ -46,7 +46,7 @@ fn main() -> ExitCode {
         read_only: false,
         git: None,
         secrets: memdir::secrets::Policy::Off,
-        embedder: None,
+        models: None,
     };
     let engine = Engine::open(options, Box::new(SystemClock)).expect("the store opens");
     match memdir::mcp::serve_stdio(Arc::new(engine), &Probe) {

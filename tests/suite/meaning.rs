@@ -20,6 +20,7 @@ use memdir::engine::Background;
 use memdir::engine::Engine;
 use memdir::engine::Likeness;
 use memdir::engine::Method;
+use memdir::engine::Models;
 use memdir::engine::Options;
 use memdir::engine::Ranking;
 use memdir::engine::Search;
@@ -77,6 +78,34 @@ impl Embedder for Counting {
     }
 }
 
+/// The tiny model under several names.
+struct Named {
+    id: String,
+    passages: Arc<AtomicUsize>,
+    /// What it was called before, where that can still be had.
+    had: Vec<&'static str>,
+}
+
+impl Named {
+    fn called(&self, id: &str) -> Arc<dyn Embedder> {
+        Arc::new(Counting {
+            model: local(&tiny()),
+            id: id.to_owned(),
+            passages: Arc::clone(&self.passages),
+        })
+    }
+}
+
+impl Models for Named {
+    fn set(&self) -> Option<Arc<dyn Embedder>> {
+        Some(self.called(&self.id))
+    }
+
+    fn earlier(&self, id: &str) -> Option<Arc<dyn Embedder>> {
+        self.had.contains(&id).then(|| self.called(id))
+    }
+}
+
 fn tiny() -> PathBuf {
     fixture("models/tiny")
 }
@@ -93,17 +122,13 @@ fn local(folder: &Path) -> Local {
 /// How `store` is opened with the tiny model, by the name of `id`; and its count.
 fn options(store: &TestStore, id: &str) -> (Options, Arc<AtomicUsize>) {
     let passages = Arc::<AtomicUsize>::default();
-    let (id, count) = (id.to_owned(), Arc::clone(&passages));
-    let open = move || {
-        let counting = Counting {
-            model: local(&tiny()),
-            id: id.clone(),
-            passages: Arc::clone(&count),
-        };
-        Some(Arc::new(counting) as Arc<dyn Embedder>)
+    let named = Named {
+        id: id.to_owned(),
+        passages: Arc::clone(&passages),
+        had: Vec::new(),
     };
     let options = Options {
-        embedder: Some(Arc::new(open)),
+        models: Some(Arc::new(named)),
         ..store.options()
     };
     (options, passages)
@@ -236,11 +261,96 @@ fn vectors_of_two_models_are_not_mixed() {
     );
     assert_eq!(embed(&other), 2);
     assert_eq!(found(&other, "breadous bookous")[0], BREAD);
+    assert_eq!(folders_of_vectors(&store), ["vectors-v1-two"]);
+}
+
+fn folders_of_vectors(store: &TestStore) -> Vec<String> {
     let folders = fs::read_dir(store.state()).unwrap();
-    let of_vectors = folders
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.starts_with("vectors-"));
-    assert_eq!(of_vectors.collect::<Vec<_>>(), ["vectors-v1-two"]);
+    let names = folders.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut of_vectors: Vec<String> = names.filter(|name| name.starts_with("vectors-")).collect();
+    of_vectors.sort_unstable();
+    of_vectors
+}
+
+#[test]
+fn the_former_model_answers_until_the_new_one_has_made_its_vectors() {
+    let store = store_of_two();
+    let (first, _) = options(&store, "one");
+    embed(&Engine::open(first, clock(noon())).unwrap());
+    let named = Named {
+        id: "two".to_owned(),
+        passages: Arc::default(),
+        had: vec!["one"],
+    };
+    let models: Arc<dyn Models> = Arc::new(named);
+    let options = Options {
+        models: Some(models),
+        ..store.options()
+    };
+    let engine = Arc::new(Engine::open(options.clone(), clock(noon())).unwrap());
+    assert_eq!(found(&engine, "breadous bookous")[0], BREAD);
+    let bread = engine.search(&query("bread")).unwrap().hits.remove(0);
+    let similar = engine.similar(&bread.memory, &Filter::default(), 5);
+    assert_eq!(similar.unwrap()[0].by, Likeness::Meaning);
+    let status = engine.meaning_status().unwrap().unwrap();
+    assert_eq!(
+        (status.model.as_str(), status.coverage.complete),
+        ("two", 0)
+    );
+    assert_eq!(status.answered_by.as_deref(), Some("one"));
+    // A server makes the new ones, and removes the old ones when it has them all.
+    let server = Arc::new(Engine::open(options, Box::new(SystemClock)).unwrap());
+    let _background = Background::start(&server).unwrap();
+    until("the new vectors are the only ones", || {
+        folders_of_vectors(&store) == ["vectors-v1-two"]
+    });
+    assert_eq!(found(&engine, "breadous bookous")[0], BREAD);
+    let status = engine.meaning_status().unwrap().unwrap();
+    assert_eq!((status.coverage.complete, status.answered_by), (2, None));
+}
+
+#[test]
+fn commands_find_the_former_model_again() {
+    let home = Home::new();
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["first", "second"] {
+        let copy = folder.path().join(name);
+        fs::create_dir(&copy).unwrap();
+        for file in fs::read_dir(tiny()).unwrap() {
+            let file = file.unwrap();
+            if file.file_type().unwrap().is_file() {
+                fs::copy(file.path(), copy.join(file.file_name())).unwrap();
+            }
+        }
+    }
+    let with = |model: &str, arguments: &[&str]| {
+        let mut command = home.command(arguments);
+        command.env("MEMDIR_MODEL_DIR", folder.path().join(model));
+        let output = command.output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    with("first", &["remember", "--topics", "home", "bread book"]);
+    for number in 0..40 {
+        let text = format!("river number {number}");
+        with("first", &["remember", "--topics", "home", &text]);
+    }
+    with("first", &["reindex"]);
+    // More than a command makes at once, so the first model's vectors are all there are.
+    assert!(with("second", &["think", "breadous bookous"]).contains("bread book"));
+    let status = with("second", &["status"]);
+    assert!(
+        status.contains("0 of 41") && status.contains("first-"),
+        "{status}"
+    );
+    with("second", &["reindex"]);
+    let status = with("second", &["status"]);
+    assert!(
+        status.contains("41 of 41") && !status.contains("first-"),
+        "{status}"
+    );
+    // What is not there any more is of no use, and no error.
+    fs::remove_dir_all(folder.path().join("second")).unwrap();
+    assert!(!with("first", &["think", "breadous bookous"]).contains("bread book"));
 }
 
 #[test]
@@ -320,7 +430,7 @@ fn a_server_embeds_what_is_written_while_it_runs() {
     until("what is new is embedded", || {
         found(&engine, "familyous dogous").first() == Some(&name)
     });
-    let (_, coverage) = engine.coverage().unwrap().unwrap();
+    let coverage = engine.meaning_status().unwrap().unwrap().coverage;
     assert_eq!((coverage.complete, coverage.memories), (3, 3));
 }
 
@@ -331,7 +441,7 @@ fn without_words_or_without_a_model_nothing_goes_wrong() {
     embed(&engine);
     assert!(found(&engine, "?!").is_empty());
     assert_eq!(store.engine().embed_all(&mut |_| {}).unwrap(), 0);
-    assert_eq!(store.engine().coverage().unwrap(), None);
+    assert_eq!(store.engine().meaning_status().unwrap(), None);
     assert!(found(&store.engine(), "breadous bookous").is_empty());
 }
 

@@ -95,7 +95,7 @@ impl TestStore {
             read_only: false,
             git: None,
             secrets: memdir::secrets::Policy::Off,
-            embedder: None,
+            models: None,
         }
     }
 

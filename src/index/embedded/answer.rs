@@ -334,6 +334,8 @@ impl Snapshot for EmbeddedSnapshot {
                 Some(places) => Coverage {
                     complete: places.complete(self.keys()?),
                     memories,
+                    wanted: self.keys()?.len(),
+                    kept: places.kept(),
                     bytes: places.bytes(),
                 },
             })

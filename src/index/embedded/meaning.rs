@@ -24,7 +24,6 @@ pub(super) struct Keys {
 
 /// Where the vectors of each row lie among those of one model.
 pub(super) struct Places {
-    model: String,
     view: Arc<View>,
     own: Vec<Option<Place>>,
     window: Vec<Option<Place>>,
@@ -56,6 +55,11 @@ impl Keys {
             })
             .collect();
         Ok(Keys { own, window })
+    }
+
+    /// How many vectors are wanted.
+    pub fn len(&self) -> usize {
+        self.own.len() + self.window.iter().flatten().count()
     }
 
     /// Every key that a vector is wanted for.
@@ -90,10 +94,9 @@ impl Keys {
 }
 
 impl Places {
-    pub fn of(keys: &Keys, model: &str, view: Arc<View>) -> Places {
+    pub fn of(keys: &Keys, view: Arc<View>) -> Places {
         let find = |key: &Key| view.find(*key);
         Places {
-            model: model.to_owned(),
             own: keys.own.iter().map(find).collect(),
             window: keys
                 .window
@@ -104,9 +107,9 @@ impl Places {
         }
     }
 
-    /// Whether these are the places in `view` of the vectors of `model`.
-    pub fn are_in(&self, model: &str, view: &Arc<View>) -> bool {
-        self.model == model && Arc::ptr_eq(&self.view, view)
+    /// Whether these are the places in `view`.
+    pub fn are_in(&self, view: &Arc<View>) -> bool {
+        Arc::ptr_eq(&self.view, view)
     }
 
     /// How near the query is to each row.
@@ -138,6 +141,11 @@ impl Places {
             window,
             exact: Box::new(exact),
         }
+    }
+
+    /// How many keys there are vectors of, wanted or not.
+    pub fn kept(&self) -> usize {
+        self.view.len()
     }
 
     /// Of all vectors, on disk.

@@ -1,5 +1,6 @@
 //! An unchanging view: the committed segments, the overlay's, and one table over both.
 
+use std::collections::HashMap;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -51,7 +52,7 @@ pub(super) struct EmbeddedSnapshot {
     vectors: Arc<Models>,
     keys: OnceLock<Arc<Keys>>,
     /// As they were found last.
-    places: Mutex<Option<Arc<Places>>>,
+    places: Mutex<HashMap<String, Arc<Places>>>,
 }
 
 /// A segment as this view sees it.
@@ -261,11 +262,12 @@ impl EmbeddedSnapshot {
         };
         let view = vectors.view().map_err(|error| failed("read", error))?;
         let mut known = locked(&self.places);
-        if let Some(places) = known.as_ref().filter(|places| places.are_in(model, &view)) {
+        if let Some(places) = known.get(model).filter(|places| places.are_in(&view)) {
             return Ok(Some(Arc::clone(places)));
         }
-        let places = Arc::new(Places::of(self.keys()?, model, view));
-        Ok(Some(Arc::clone(known.insert(places))))
+        let places = Arc::new(Places::of(self.keys()?, view));
+        known.insert(model.to_owned(), Arc::clone(&places));
+        Ok(Some(places))
     }
 
     /// How near a vector is to each row's; `None` where no vectors of its model are kept.

@@ -61,7 +61,7 @@ fn engine() -> &'static Arc<Engine> {
             read_only: false,
             git: None,
             secrets: memdir::secrets::Policy::Off,
-            embedder: None,
+            models: None,
         };
         let now = chrono::DateTime::from_timestamp_nanos(1_800_000_000_000_000_000);
         let engine = Engine::open(options, Box::new(FixedClock(now))).expect("it is a store");
