@@ -39,6 +39,7 @@ pub use markers::has_conflict_markers;
 pub use merge::Merged;
 pub use merge::Side;
 pub use merge::merge;
+pub use merge::unite_journals;
 pub use read::parse;
 pub use render::render;
 pub use settings::are_settings;

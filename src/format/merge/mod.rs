@@ -8,6 +8,7 @@
 
 mod aside;
 mod front;
+mod journal;
 mod keys;
 mod lines;
 mod lists;
@@ -24,6 +25,8 @@ use super::layout::Layout;
 use super::read::parse;
 use crate::model::Problem;
 use crate::model::Stem;
+
+pub use self::journal::unite_journals;
 
 /// One side of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
