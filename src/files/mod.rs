@@ -1,12 +1,14 @@
 //! The memory directory on disk: list, read, put in place whole, exchange, archive, lock.
 //!
 //! Promises: a file appears under its name complete and synced, or not at all; nothing is
-//! overwritten unseen; symbolic links, devices and the like are never followed or opened.
+//! overwritten unseen; symbolic links, devices and the like are never followed or opened. Journals
+//! are the one thing that lines are appended to in place.
 //! Everything that writes memory files is in this module. It knows names and bytes; what the
 //! bytes mean is the business of `format`.
 
 mod disk;
 mod draft;
+mod journals;
 mod list;
 mod lock;
 mod medium;
@@ -21,6 +23,10 @@ pub use disk::scratch_folder;
 pub use disk::write_derived;
 pub use disk::write_synced;
 pub use draft::Draft;
+pub use journals::JOURNALS;
+pub use journals::Journals;
+pub use journals::is_below_journals;
+pub use journals::is_journal;
 pub use list::Entry;
 pub use list::Listing;
 pub use list::Skipped;

@@ -573,7 +573,7 @@ impl Reader {
     }
 
     /// Opens a regular file, following no link and waiting for no pipe.
-    fn open_regular(&self, name: &str) -> Result<File, FilesError> {
+    pub(super) fn open_regular(&self, name: &str) -> Result<File, FilesError> {
         disk::step();
         let path = self.folder.join(name);
         let file = match disk::uninterrupted(|| self.open(name)) {

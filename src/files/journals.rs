@@ -1,0 +1,186 @@
+//! The journals beside the memories, which grow at their ends: listed, and replaced without losing
+//! what is appended meanwhile. What their lines say is the business of others.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fs;
+use std::fs::File;
+use std::fs::OpenOptions;
+use std::io;
+use std::io::Read;
+use std::io::Seek;
+use std::io::SeekFrom;
+use std::io::Write;
+use std::path::Path;
+
+use super::At;
+use super::FilesError;
+use super::store::Replaced;
+use super::store::Store;
+use super::store::Version;
+
+/// The folder that they lie in.
+pub const JOURNALS: &str = "journal";
+
+/// What the folder of the journals holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Journals {
+    /// Their bytes, by path below the store's folder.
+    pub sizes: BTreeMap<String, u64>,
+    /// What has such a path and is no regular file.
+    pub others: BTreeSet<String>,
+}
+
+/// Whether the path, below the store's folder, is in the folder of the journals.
+pub fn is_below_journals(path: &str) -> bool {
+    path.strip_prefix(JOURNALS)
+        .is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Whether the path, below the store's folder, is one that a journal has.
+pub fn is_journal(path: &str) -> bool {
+    let name = path
+        .strip_prefix(JOURNALS)
+        .and_then(|rest| rest.strip_prefix('/'));
+    name.is_some_and(|name| {
+        name.ends_with(".jsonl") && !name.starts_with('.') && !name.contains('/')
+    })
+}
+
+impl Store {
+    /// The journals; `None` if something else than a folder has its name, so that nothing is known
+    /// of them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder exists and cannot be read.
+    pub fn journals(&self) -> Result<Option<Journals>, FilesError> {
+        let folder = self.root().join(JOURNALS);
+        let mut journals = Journals::default();
+        match fs::symlink_metadata(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(journals)),
+            Ok(data) if !data.is_dir() => return Ok(None),
+            other => other.at("list", &folder)?,
+        };
+        for entry in fs::read_dir(&folder).at("list", &folder)? {
+            let entry = entry.at("list", &folder)?;
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            let path = format!("{JOURNALS}/{name}");
+            if !is_journal(&path) {
+                continue;
+            }
+            match fs::symlink_metadata(entry.path()) {
+                Ok(data) if data.is_file() => drop(journals.sizes.insert(path, data.len())),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {} // Gone meanwhile.
+                Ok(_) | Err(_) => drop(journals.others.insert(path)),
+            }
+        }
+        Ok(Some(journals))
+    }
+
+    /// As [`Store::put_beside`], of a file that others append lines to: what they append in the
+    /// same moment stands at the end of the new text.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Store::put_beside`].
+    pub fn put_growing(
+        &self,
+        path: &str,
+        seen: Option<&Version>,
+        bytes: Option<&[u8]>,
+    ) -> Result<Replaced, FilesError> {
+        // Elsewhere a file that is open cannot be replaced, nor one that somebody appends to.
+        let before = match seen {
+            Some(seen) if cfg!(unix) => match self.beside().open_regular(path) {
+                Err(FilesError::Missing { .. }) => return Ok(Replaced::Stale),
+                other => Some((other?, seen.bytes.len() as u64)),
+            },
+            _ => None,
+        };
+        let replaced = self.put_beside(path, seen, bytes)?;
+        if let (Replaced::Done, Some((mut file, known))) = (&replaced, before) {
+            let target = self.root().join(path);
+            let late = read_from(&mut file, known).at("read", &target)?;
+            if !late.is_empty() {
+                let is_ended = bytes.is_none_or(|bytes| bytes.is_empty() || bytes.ends_with(b"\n"));
+                let gap: &[u8] = if is_ended { b"" } else { b"\n" };
+                append(&target, &[gap, &late].concat()).at("write", &target)?;
+            }
+        }
+        Ok(replaced)
+    }
+}
+
+fn read_from(file: &mut File, at: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(at))?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+    }
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_of_that_name_are_journals() {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::new(root.path(), &root.path().join(".memdir"));
+        assert_eq!(store.journals().unwrap(), Some(Journals::default()));
+        let folder = root.path().join(JOURNALS);
+        fs::create_dir_all(folder.join("folder.jsonl")).unwrap();
+        fs::create_dir(folder.join("below")).unwrap();
+        for name in ["a.jsonl", ".b.jsonl", "c.json", "below/d.jsonl"] {
+            fs::write(folder.join(name), "{}\n").unwrap();
+        }
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/etc/hosts", folder.join("link.jsonl")).unwrap();
+        let found = store.journals().unwrap().unwrap();
+        assert_eq!(
+            found.sizes.into_iter().collect::<Vec<_>>(),
+            [("journal/a.jsonl".to_owned(), 3)]
+        );
+        assert!(found.others.contains("journal/folder.jsonl"));
+        assert_eq!(found.others.len(), if cfg!(unix) { 2 } else { 1 });
+        fs::remove_dir_all(&folder).unwrap();
+        fs::write(&folder, "no folder").unwrap();
+        assert_eq!(store.journals().unwrap(), None);
+    }
+
+    #[test]
+    fn a_journal_that_grew_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::new(root.path(), &root.path().join(".memdir"));
+        let path = "journal/a.jsonl";
+        assert_eq!(
+            store.put_growing(path, None, Some(b"a\n")).unwrap(),
+            Replaced::Done
+        );
+        let seen = store.beside().read(path, u64::MAX).unwrap();
+        append(&root.path().join(path), b"b\n").unwrap();
+        let put = store.put_growing(path, Some(&seen), Some(b"z\n")).unwrap();
+        assert_eq!(put, Replaced::Stale);
+        let seen = store.beside().read(path, u64::MAX).unwrap();
+        assert_eq!(seen.bytes, b"a\nb\n");
+        let put = store.put_growing(path, Some(&seen), None).unwrap();
+        assert_eq!(put, Replaced::Done);
+        assert_eq!(store.journals().unwrap(), Some(Journals::default()));
+    }
+}
