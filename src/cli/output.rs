@@ -187,8 +187,16 @@ impl Output {
             );
         }
         let is_credential = |one: &HeldBack| !one.is_unmerged() && !one.is_untaken();
-        if held_back.iter().any(is_credential) {
+        let (beside, memories): (Vec<&HeldBack>, Vec<&HeldBack>) = held_back
+            .iter()
+            .filter(|one| is_credential(one))
+            .partition(|one| one.is_beside());
+        if !memories.is_empty() {
             self.note("`memdir redact ID` takes it out of the memory; `memdir allow ID` says that it may be sent.");
+        }
+        for one in beside {
+            let file = visible(&one.file);
+            self.note(format!("{file} is no memory: take it out of the file."));
         }
     }
 

@@ -81,13 +81,22 @@ pub(super) fn not_allowed(bytes: &[u8]) -> Vec<FoundSecret> {
 pub(super) fn not_allowed_by(bytes: &[u8], besides: &[String]) -> Vec<FoundSecret> {
     let mut allowed = format::allowed_secrets(bytes);
     allowed.extend_from_slice(besides);
+    found_but_in(bytes, &allowed)
+}
+
+/// The credentials in a text that is no memory, and allows none.
+pub(super) fn found_in(bytes: &[u8]) -> Vec<FoundSecret> {
+    found_but_in(bytes, &[])
+}
+
+fn found_but_in(bytes: &[u8], allowed: &[String]) -> Vec<FoundSecret> {
     // What other programs write in two bytes a letter has a NUL beside each of ours.
     let bytes = match memchr::memchr(0, bytes) {
         None => Cow::Borrowed(bytes),
         Some(_) => bytes.iter().copied().filter(|byte| *byte != 0).collect(),
     };
     let text = String::from_utf8_lossy(&bytes);
-    told(&text, &found_but(&text, &allowed))
+    told(&text, &found_but(&text, allowed))
 }
 
 fn found_but(text: &str, known: &[String]) -> Vec<Secret> {

@@ -139,6 +139,29 @@ impl Repository {
         Ok(Some(made.collect()))
     }
 
+    /// When the newest commit was made to which the branch was moved for the reason `why`, in
+    /// seconds since 1970; by the branch's log, or of the newest commit at all where that says
+    /// nothing. `None` if there is no commit.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the branch or a commit cannot be read.
+    pub fn last_made(&self, why: &str) -> Result<Option<i64>, GitError> {
+        let name = format!("refs/heads/{}", self.branch());
+        let newest = self.inner.reflog(&name).ok().and_then(|log| {
+            let is_it =
+                |entry: &git2::ReflogEntry<'_>| entry.message_bytes() == Some(why.as_bytes());
+            log.iter().find(is_it).map(|entry| Id(entry.id_new()))
+        });
+        // One that was made and rewritten may be gone.
+        let moment = newest.and_then(|id| self.moment(id).ok());
+        match (moment, self.head()?) {
+            (Some(moment), _) => Ok(Some(moment.at)),
+            (None, Some(head)) => Ok(Some(self.moment(head)?.at)),
+            (None, None) => Ok(None),
+        }
+    }
+
     /// How the store's files differ between two commits, by path.
     ///
     /// # Errors

@@ -11,7 +11,6 @@ use super::Id;
 use super::Owner;
 use super::Repository;
 use super::To;
-use super::paths::LARGEST_TEXT;
 use super::paths::MOST_DEPTH;
 use super::paths::is_gits_own;
 
@@ -100,7 +99,7 @@ impl Look<'_> {
                         return Ok(Some(format!("`{shown}` is a symbolic link")));
                     }
                     let (size, _) = self.repository.inner.odb()?.read_header(entry.id())?;
-                    if size as u64 > LARGEST_TEXT {
+                    if size as u64 > self.repository.most_bytes(&shown) {
                         return Ok(Some(format!("`{shown}` has {size} bytes")));
                     }
                 }

@@ -4,7 +4,10 @@ use super::Repository;
 
 /// What of a store is in its history, by name below the store's folder. Whatever else lies in the
 /// repository is somebody's own.
-pub const STORE_PARTS: [&str; 4] = ["files", "archive", "memdir.toml", "tombstones"];
+pub const STORE_PARTS: [&str; 5] = ["files", "archive", "memdir.toml", "tombstones", JOURNALS];
+
+/// The one of [`STORE_PARTS`] whose files are united line by line, whatever they hold.
+const JOURNALS: &str = "journal";
 
 /// The one of [`STORE_PARTS`] that is a file.
 const SETTINGS: &str = "memdir.toml";
@@ -14,6 +17,9 @@ const LOCAL: &str = ".memdir";
 
 pub(super) const MOST_DEPTH: usize = 12;
 pub(super) const LARGEST_TEXT: u64 = 10 << 20;
+/// What several copies of a store wrote into one journal, each no more than a text may have, is
+/// still taken when it is united.
+const LARGEST_JOURNAL: u64 = 64 << 20;
 
 /// Why no machine takes a file from another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +61,15 @@ impl Repository {
     pub(super) fn is_store_part(&self, path: &str) -> bool {
         path.strip_prefix(&self.prefix)
             .is_some_and(|below| STORE_PARTS.contains(&below))
+    }
+
+    /// How many bytes the store's file at `path` below the work folder may have to be taken.
+    pub(super) fn most_bytes(&self, path: &str) -> u64 {
+        let below = path.strip_prefix(&self.prefix).unwrap_or(path);
+        match below.split_once('/') {
+            Some((JOURNALS, _)) => LARGEST_JOURNAL,
+            _ => LARGEST_TEXT,
+        }
     }
 
     /// What is wrong with an entry at `path` below the work folder, if it stands where the store has

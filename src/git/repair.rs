@@ -232,6 +232,7 @@ impl Repository {
                     let odb = self.inner.odb().to("look at the repository")?;
                     let mut files = trees.files_below("files")?;
                     files.extend(trees.files_below("archive")?);
+                    files.extend(trees.files_below("journal")?);
                     files.retain(|(_, id)| !odb.exists(id.0));
                     Ok(files)
                 });

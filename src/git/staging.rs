@@ -102,7 +102,7 @@ impl Repository {
         let after = told.after.map(|id| {
             let file = self.work_folder().join(path);
             let mode = match path[self.prefix.len()..].split_once('/') {
-                Some(("files" | "archive" | "tombstones", _)) => REGULAR,
+                Some(("files" | "archive" | "tombstones" | "journal", _)) => REGULAR,
                 _ => self.mode_in(to, path).unwrap_or(REGULAR),
             };
             entry(id, mode, &file, told.stamped.as_ref())

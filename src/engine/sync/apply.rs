@@ -7,6 +7,7 @@ use crate::engine::EngineError;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Replaced;
+use crate::files::is_below_journals;
 use crate::git::Id;
 use crate::git::Repository;
 
@@ -33,6 +34,9 @@ impl Engine {
             let is_done = match file {
                 File::Memory(..) if self.is_held(&step.path) => {
                     self.apply_to_held(repository, step, text.as_deref())?
+                }
+                File::Other(path) if is_below_journals(path) => {
+                    self.apply_to_journal(repository, step, text.as_deref())?
                 }
                 _ => self.apply_to(&file, step.before, text.as_deref())?,
             };

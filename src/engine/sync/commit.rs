@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::SETTINGS;
+use super::journals::are_journals;
 use super::message::Deed;
 use super::message::Doers;
 use super::message::Reason;
@@ -19,9 +20,11 @@ use crate::engine::reading::parse;
 use crate::files::AtWork;
 use crate::files::Entry;
 use crate::files::FilesError;
+use crate::files::JOURNALS;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::files::Version;
+use crate::files::is_journal;
 use crate::files::tombstone_of;
 use crate::format::is_memory_name;
 use crate::git::Id;
@@ -53,6 +56,19 @@ pub(super) struct Difference {
     pub path: String,
     pub before: Option<Id>,
     pub after: Option<Id>,
+    /// The file as it was read, where it is another one soon: this is what is committed.
+    pub read: Option<Version>,
+}
+
+/// What a commit is made for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Why<'a> {
+    /// Something changed.
+    Changed,
+    /// Somebody asked for it.
+    Asked,
+    /// More than the files tell.
+    For(&'a Reason),
 }
 
 /// What the branch's log says of a commit that was made on this machine.
@@ -69,6 +85,10 @@ impl Engine {
     /// Fails if files or repository cannot be read or written. What was to be committed waits for
     /// the next attempt.
     pub fn commit(&self) -> Result<Committed, EngineError> {
+        self.commit_pending(Why::Changed)
+    }
+
+    fn commit_pending(&self, why: Why<'_>) -> Result<Committed, EngineError> {
         let Some(git) = &self.git else {
             return Ok(Committed::Off);
         };
@@ -77,7 +97,7 @@ impl Engine {
             return Ok(Committed::Busy);
         };
         let pending = std::mem::take(&mut *self.pending());
-        let mut done = self.commit_locked(&pending, &git.user, None);
+        let mut done = self.commit_locked(&pending, &git.user, why);
         if let Err(EngineError::Git(error)) = &done
             && !error.is_busy
         {
@@ -86,7 +106,7 @@ impl Engine {
                 true => &Pending::Everything,
                 false => &pending,
             };
-            done = self.commit_locked(pending, &git.user, None);
+            done = self.commit_locked(pending, &git.user, why);
         }
         if !matches!(done, Ok(Committed::Nothing | Committed::Done { .. })) {
             self.pending().add_all(pending);
@@ -120,16 +140,15 @@ impl Engine {
     /// As for [`Engine::commit`].
     pub fn commit_everything(&self) -> Result<Committed, EngineError> {
         self.all_is_to_commit();
-        self.commit()
+        self.commit_pending(Why::Asked)
     }
 
-    /// As [`Engine::commit`], of `pending`, for a caller who holds the lock; the commit says its
-    /// `reason`, or else what its files tell.
+    /// As [`Engine::commit`], of `pending`, for a caller who holds the lock.
     pub(super) fn commit_locked(
         &self,
         pending: &Pending,
         user: &str,
-        reason: Option<&Reason>,
+        why: Why<'_>,
     ) -> Result<Committed, EngineError> {
         let known = *self.committed_to();
         if *pending == Pending::none() && known.is_none() {
@@ -167,7 +186,7 @@ impl Engine {
         }
         match self.begin_git_work(&repository)? {
             Some(_at_work) => {
-                let done = self.commit_in(&repository, pending, user, reason);
+                let done = self.commit_in(&repository, pending, user, why);
                 if matches!(done, Ok(Committed::Nothing)) && self.has_background() {
                     *self.committed_to() = head;
                 }
@@ -216,7 +235,7 @@ impl Engine {
         repository: &Repository,
         pending: &Pending,
         user: &str,
-        reason: Option<&Reason>,
+        why: Why<'_>,
     ) -> Result<Committed, EngineError> {
         let head = repository.head()?;
         let mut trees = repository.trees(head)?;
@@ -229,12 +248,24 @@ impl Engine {
             Pending::Names(names) => Some(names),
         };
         self.compare_settings(repository, &mut trees, &mut differences)?;
+        let is_thorough = names.is_none();
+        self.compare_journals(repository, &mut trees, is_thorough, &mut differences)?;
         if !self.hold_back(repository, names, &mut differences)? {
             return Ok(Committed::Busy); // A file changed meanwhile.
         }
-        if differences.is_empty() {
+        let is_wanted = match why {
+            _ if !are_journals(&differences) => true,
+            Why::Changed => !differences.is_empty() && self.are_journals_due(repository)?,
+            Why::Asked => !differences.is_empty(),
+            Why::For(_) => false,
+        };
+        if !is_wanted {
             return Ok(Committed::Nothing);
         }
+        let reason = match why {
+            Why::For(reason) => Some(reason),
+            Why::Changed | Why::Asked => None,
+        };
         let told = told(&differences);
         let message = message(&told, &self.doers(&differences), reason);
         let author = repository.author(user, self.clock.now().timestamp());
@@ -242,13 +273,21 @@ impl Engine {
             .iter()
             .map(|difference| (difference.path.clone(), difference.after))
             .collect();
+        let read = differences.iter_mut().filter_map(|difference| {
+            let version = difference.read.take()?;
+            Some((difference.path.clone(), version))
+        });
+        let mut read: HashMap<String, Version> = read.collect();
         let mut failed = None;
         let mut stamps = HashMap::new();
         let mut text_of = |path: &str, _: Id| {
-            let version = self.version_at(path).unwrap_or_else(|error| {
-                failed = Some(error);
-                None
-            });
+            let version = match read.remove(path) {
+                Some(version) => Some(version),
+                None => self.version_at(path).unwrap_or_else(|error| {
+                    failed = Some(error);
+                    None
+                }),
+            };
             Ok(version.map(|version| {
                 stamps.insert(path.to_owned(), stamped(path, &version.entry));
                 version.bytes
@@ -318,6 +357,7 @@ impl Engine {
                         path,
                         before,
                         after,
+                        read: None,
                     });
                 }
             }
@@ -366,6 +406,7 @@ impl Engine {
                         path,
                         before,
                         after: Some(after),
+                        read: None,
                     });
                 }
             }
@@ -383,6 +424,7 @@ impl Engine {
                 path,
                 before: Some(before),
                 after: None,
+                read: None,
             }));
         }
         Ok(differences)
@@ -409,6 +451,7 @@ impl Engine {
                     path,
                     before,
                     after,
+                    read: None,
                 });
             }
         }
@@ -437,6 +480,9 @@ impl Engine {
     /// Who wrote what differs, and with what, as far as it can be known.
     fn doers(&self, differences: &[Difference]) -> Doers {
         let mut doers = Doers::default();
+        if are_journals(differences) {
+            return doers; // What is noted of others' doings waits for their commit.
+        }
         for difference in differences.iter().take(READ_FOR_DOERS) {
             let name = difference.path.rsplit('/').next().unwrap_or_default();
             if !is_memory_name(name) {
@@ -461,6 +507,9 @@ impl Engine {
         }
         for difference in differences {
             let path = &difference.path;
+            if is_journal(path) {
+                continue;
+            }
             let name = path.split_once('/').map_or(path.as_str(), |(_, name)| name);
             let tool = tools.get(name).map_or("by hand", String::as_str);
             doers.tools.insert(tool.to_owned());
@@ -491,15 +540,20 @@ fn told(differences: &[Difference]) -> Vec<Told> {
     let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let is_archived = |path: &str| path.starts_with("archive/");
     let is_other = |path: &str| place_of(path).is_none();
+    if are_journals(differences) {
+        let (deed, path) = (Deed::Use, JOURNALS.to_owned());
+        return vec![Told { deed, path }];
+    }
     let mut gone: HashMap<String, &Difference> = differences
         .iter()
-        .filter(|difference| difference.after.is_none())
+        .filter(|difference| difference.after.is_none() && !is_journal(&difference.path))
         .map(|difference| (file_of(&difference.path), difference))
         .collect();
     let mut told = Vec::new();
     for difference in differences {
         let path = &difference.path;
         let deed = match (difference.before, difference.after) {
+            _ if is_journal(path) => continue,
             (None, Some(_)) if is_other(path) => Deed::AddOther,
             _ if is_other(path) => Deed::ChangeOther,
             (_, None) => continue,

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use super::commit::Committed;
 use super::exchanger::Exchanger;
+use super::journals::ALONE_AFTER;
 use crate::engine::Engine;
 
 /// Everything that can wake it.
@@ -97,6 +98,8 @@ struct Work {
     /// When the first and the last change came that were not committed yet.
     changed: Option<(Instant, Instant)>,
     tidy_at: Option<Instant>,
+    /// When the journals are looked at, if nothing else is committed.
+    journals_at: Instant,
     /// How often in a row nothing could be committed.
     failures: u32,
     /// Of what stands in the way.
@@ -111,6 +114,7 @@ impl Work {
             leads: false,
             changed: None,
             tidy_at: None,
+            journals_at: Instant::now() + ALONE_AFTER,
             failures: 0,
             sayer: Sayer::default(),
         }
@@ -142,6 +146,11 @@ impl Work {
                 continue;
             }
             let now = Instant::now();
+            if self.journals_at <= now {
+                self.engine.journals_are_to_commit();
+                self.note_change(now);
+                self.journals_at = now + ALONE_AFTER;
+            }
             if self.commit_at().is_some_and(|at| at <= now) {
                 self.commit();
             } else if self.tidy_at.is_some_and(|at| at <= now) {
@@ -171,7 +180,8 @@ impl Work {
         if !self.leads {
             return None;
         }
-        [self.commit_at(), self.tidy_at].into_iter().flatten().min()
+        let at = [self.commit_at(), self.tidy_at, Some(self.journals_at)];
+        at.into_iter().flatten().min()
     }
 
     fn commit(&mut self) {

@@ -15,6 +15,7 @@ use crate::engine::EngineError;
 use crate::engine::reading::stem_of;
 use crate::files::AtWork;
 use crate::files::Lock;
+use crate::files::is_journal;
 use crate::git::Address;
 use crate::git::Id;
 use crate::git::Network;
@@ -465,9 +466,12 @@ impl Engine {
             return Ok(Some(format!("here {reason}")));
         }
         if let Some(leak) = self.leak_to_send(repository, tip, head)? {
+            let allowing = match is_journal(&leak.held.file) {
+                true => String::new(),
+                false => format!(", or `memdir allow {}`", stem_of(&leak.held.file).short()),
+            };
             return Ok(Some(format!(
-                "{leak}, which somebody made with git, and is not sent: take it out of the history with git, or `memdir allow {}`",
-                stem_of(&leak.held.file).short()
+                "{leak}, which somebody made with git, and is not sent: take it out of the history with git{allowing}"
             )));
         }
         if repository.owner() == Owner::Asked {

@@ -1,6 +1,6 @@
 //! Holds back what must not be committed: a text in which git left its conflict markers, until
 //! somebody has resolved it; and where a store has a remote, a memory that holds a credential,
-//! until somebody has allowed it or taken it out.
+//! until somebody has allowed it or taken it out, and a journal with new lines that hold one.
 //!
 //! Promises: the text that was looked at is the text that is committed; what was committed of such
 //! a memory before stays as it is. It is told by file, kind and line.
@@ -11,6 +11,7 @@ use std::fmt;
 use super::SETTINGS;
 use super::commit::Difference;
 use super::commit::is_ours;
+use super::journals::credentials_since;
 use super::unite::Step;
 use crate::engine::Engine;
 use crate::engine::EngineError;
@@ -19,6 +20,7 @@ use crate::engine::screen::not_allowed;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Replaced;
+use crate::files::is_journal;
 use crate::format;
 use crate::format::Merged;
 use crate::format::Side;
@@ -62,16 +64,22 @@ impl HeldBack {
         self.line == 0
     }
 
+    /// Whether it is in something that is no memory: the settings, or a journal.
+    pub fn is_beside(&self) -> bool {
+        self.file == SETTINGS || is_journal(&self.file)
+    }
+
     /// What to do about it, as commands or words.
     pub fn remedy(&self) -> String {
         let id = stem_of(&self.file);
         let id = id.short();
         match self.kind {
-            _ if self.file == SETTINGS && self.line > 0 => "take it out of the file".to_owned(),
+            _ if self.is_beside() && self.line > 0 => "take it out of the file".to_owned(),
             MARKERS => format!("`memdir resolve {id}`"),
             NAME | NAMED => "rename the file".to_owned(),
             BROKEN => "correct it; `memdir git diff` shows what was changed".to_owned(),
             DEPTH => "move the file up".to_owned(),
+            SIZE if is_journal(&self.file) => "shorten it".to_owned(),
             SIZE => "shorten it, or make several memories of it".to_owned(),
             _ => format!("`memdir redact {id}` or `memdir allow {id}`"),
         }
@@ -97,6 +105,9 @@ pub(super) fn name_of(path: &str) -> &str {
 /// memory wherever it lies; else the name below `files/` or `archive/`, as many folders may have an
 /// `index.md`.
 fn memory_of(path: &str) -> &str {
+    if is_journal(path) {
+        return path;
+    }
     match stem_of(path).is_canonical() {
         true => path.rsplit('/').next().unwrap_or_default(),
         false => name_of(path),
@@ -123,6 +134,7 @@ impl Engine {
         let mut trees = repository.trees(repository.head()?)?;
         let mut differences = self.compare_all(&repository, &mut trees)?;
         self.compare_settings(&repository, &mut trees, &mut differences)?;
+        self.compare_journals(&repository, &mut trees, true, &mut differences)?;
         let mut held = Vec::new();
         for difference in &differences {
             let found = self.held_in(&repository, difference, secrets)?;
@@ -166,6 +178,17 @@ impl Engine {
                 held.extend(credentials(SETTINGS, &bytes));
             }
             return Ok(Some(held));
+        }
+        if let Some(read) = &difference.read {
+            let before = difference.before.map(|before| repository.text(before));
+            let before = before.transpose()?.unwrap_or_default();
+            let texts = (before.as_slice(), read.bytes.as_slice());
+            return Ok(Some(in_journal(
+                repository,
+                &difference.path,
+                texts,
+                secrets,
+            )));
         }
         let Some(after) = difference.after.filter(|_| is_ours(&difference.path)) else {
             return Ok(Some(Vec::new()));
@@ -226,7 +249,7 @@ impl Engine {
         let mut known = self.held();
         let told: BTreeSet<String> = known.iter().map(|one| one.file.clone()).collect();
         known.retain(|one| {
-            one.file != SETTINGS && names.is_some_and(|names| !names.contains(name_of(&one.file)))
+            !one.is_beside() && names.is_some_and(|names| !names.contains(name_of(&one.file)))
         });
         known.extend(now.iter().cloned());
         drop(known);
@@ -325,6 +348,26 @@ fn named(path: &str) -> Option<HeldBack> {
         line: 0,
         kind: NAMED,
     })
+}
+
+/// What a journal brings that no other machine takes, or that must not leave this one.
+fn in_journal(
+    repository: &Repository,
+    path: &str,
+    (before, now): (&[u8], &[u8]),
+    secrets: bool,
+) -> Vec<HeldBack> {
+    let mut held: Vec<HeldBack> = untaken(repository, path, now.len()).into_iter().collect();
+    if secrets {
+        held.extend(named(path));
+        let found = credentials_since(before, now).into_iter();
+        held.extend(found.map(|one| HeldBack {
+            file: path.to_owned(),
+            line: one.line,
+            kind: one.kind,
+        }));
+    }
+    held
 }
 
 fn unmerged(path: &str, bytes: &[u8]) -> Option<HeldBack> {

@@ -11,11 +11,13 @@ use super::commit::COMMITTED;
 use super::commit::is_ours;
 use super::held::HeldBack;
 use super::held::name_of;
+use super::journals::credentials_since;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::screen::not_allowed;
 use crate::engine::screen::not_allowed_by;
 use crate::files::Place;
+use crate::files::is_journal;
 use crate::format;
 use crate::git::Id;
 use crate::git::Moment;
@@ -103,11 +105,16 @@ impl Engine {
             let Some(id) = change.after.filter(|id| is_suspect(*id)) else {
                 continue;
             };
-            if !is_ours(&change.path) {
-                continue;
-            }
-            let text = repository.text(id)?;
-            let found = not_allowed_by(&text, &self.allowed_today(&change.path)?);
+            let text = match is_ours(&change.path) || is_journal(&change.path) {
+                true => repository.text(id)?,
+                false => continue,
+            };
+            let found = match (is_journal(&change.path), change.before) {
+                // Its earlier lines were looked at with the commit that brought them.
+                (true, Some(before)) => credentials_since(&repository.text(before)?, &text),
+                (true, None) => credentials_since(b"", &text),
+                _ => not_allowed_by(&text, &self.allowed_today(&change.path)?),
+            };
             leaks.extend(found.into_iter().map(|one| Leak {
                 held: HeldBack {
                     file: change.path.clone(),

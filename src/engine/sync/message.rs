@@ -19,11 +19,13 @@ pub(super) enum Deed {
     /// Something of the store that is no memory, such as its settings, is new or another.
     AddOther,
     ChangeOther,
+    /// Memories were used, and nothing else is to be told.
+    Use,
 }
 
 impl Deed {
     fn is_other(self) -> bool {
-        matches!(self, Deed::AddOther | Deed::ChangeOther)
+        matches!(self, Deed::AddOther | Deed::ChangeOther | Deed::Use)
     }
 
     fn word(self) -> &'static str {
@@ -34,7 +36,7 @@ impl Deed {
             Deed::Forget => "Forget",
             Deed::Restore => "Restore",
             Deed::Delete => "Delete",
-            Deed::AddOther => "Add",
+            Deed::AddOther | Deed::Use => "Add",
             Deed::ChangeOther => "Change",
         }
     }
@@ -113,6 +115,9 @@ pub(super) fn message(told: &[Told], doers: &Doers, reason: Option<&Reason>) -> 
 
 fn subject(told: &Told) -> String {
     let path = one_line(&told.path);
+    if told.deed == Deed::Use {
+        return format!("{} uses of memories", told.deed.word());
+    }
     if told.deed.is_other() {
         return format!("{} {path}", told.deed.word());
     }
@@ -199,6 +204,13 @@ mod tests {
              Forget memory bbbbbbbb (20260101_000000_bbbbbbbb.md)\n\
              Change memdir.toml\n"
         );
+    }
+
+    #[test]
+    fn uses_have_no_names() {
+        let uses = [told(Deed::Use, "journal")];
+        let said = message(&uses, &Doers::default(), None);
+        assert_eq!(said, "Add uses of memories\n");
     }
 
     #[test]

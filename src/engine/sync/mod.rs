@@ -12,6 +12,7 @@ mod deletions;
 mod exchange;
 mod exchanger;
 mod held;
+mod journals;
 mod leaks;
 mod message;
 mod others;

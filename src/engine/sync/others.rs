@@ -70,7 +70,7 @@ impl Engine {
     }
 
     /// Whether a folder on the way to `path` is something else, so that it would lead elsewhere.
-    fn lies_behind_link(&self, path: &str) -> bool {
+    pub(super) fn lies_behind_link(&self, path: &str) -> bool {
         let folders = std::path::Path::new(path).ancestors().skip(1);
         let is_other = |folder: &std::path::Path| {
             let data = std::fs::symlink_metadata(self.root().join(folder));

@@ -18,6 +18,7 @@ use crate::engine::reading::stem_of;
 use crate::engine::recall::Matches;
 use crate::engine::recall::plain_id;
 use crate::files::FilesError;
+use crate::files::JOURNALS;
 use crate::files::Place;
 use crate::files::Version;
 use crate::git::Id;
@@ -319,16 +320,19 @@ impl History {
         &self,
         mut take: impl FnMut(Moment) -> Result<bool, EngineError>,
     ) -> Result<(), EngineError> {
+        // Uses of memories change none.
+        let parts = STORE_PARTS.into_iter().filter(|part| *part != JOURNALS);
+        let parts: Vec<&str> = parts.collect();
         for id in self.repository.newest_first(self.head)? {
             let id = id?;
             let parents = self.repository.parents(id)?;
-            let here = self.repository.entries_at(id, &STORE_PARTS)?;
+            let here = self.repository.entries_at(id, &parts)?;
             let mut is_touched = parents.is_empty() && here.iter().any(Option::is_some);
             if !parents.is_empty() {
                 is_touched = true;
                 for parent in parents {
                     // What a merge took over as it was, happened elsewhere.
-                    is_touched &= self.repository.entries_at(parent, &STORE_PARTS)? != here;
+                    is_touched &= self.repository.entries_at(parent, &parts)? != here;
                 }
             }
             if is_touched && !take(self.repository.moment(id)?)? {

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 
 use super::commit::COMMITTED;
 use super::commit::Committed;
+use super::commit::Why;
 use super::message::Reason;
 use super::past::History;
 use super::past::PastError;
@@ -220,7 +221,7 @@ impl Engine {
         };
         let lock = Lock::take(&self.state().join("sync.lock"), "the repository")?;
         for _ in 0..MAX_TRIES {
-            match self.commit_locked(&Pending::Everything, &git.user, None)? {
+            match self.commit_locked(&Pending::Everything, &git.user, Why::Asked)? {
                 Committed::Nothing | Committed::Done { .. } | Committed::Off => {
                     return Ok((lock, &git.user));
                 }
@@ -459,7 +460,7 @@ impl Engine {
     ) -> Result<Option<String>, EngineError> {
         let pending = Pending::Names(names);
         for _ in 0..MAX_TRIES {
-            match self.commit_locked(&pending, user, Some(reason))? {
+            match self.commit_locked(&pending, user, Why::For(reason))? {
                 Committed::Done { id, .. } => return Ok(Some(id)),
                 Committed::Busy => {}
                 // As it was committed before; what is held back is told by others.

@@ -10,8 +10,10 @@ use std::collections::BTreeSet;
 use chrono::DateTime;
 
 use super::SETTINGS;
+use super::journals;
 use crate::engine::EngineError;
 use crate::engine::conflicts::is_conflict;
+use crate::files::is_below_journals;
 use crate::format::Merged;
 use crate::format::Side;
 use crate::format::Tombstone;
@@ -73,8 +75,9 @@ pub(super) fn plan(
     remote: &[PathChange],
     sources: &dyn Sources,
 ) -> Result<Plan, EngineError> {
-    let local = by_stem(local);
     let mut plan = Plan::default();
+    journals::unite(local, remote, sources, &mut plan)?;
+    let local = by_stem(local);
     for (stem, theirs) in by_stem(remote) {
         let ours = local.get(stem).map_or(&[][..], Vec::as_slice);
         let (ours, theirs) = without_purged(stem, ours, theirs, sources, &mut plan)?;
@@ -238,10 +241,11 @@ fn bury(ours: &[&PathChange], theirs: &[&PathChange], plan: &mut Plan) {
     }
 }
 
-/// The changes by the file's name without its folders and its ending.
+/// The changes by the file's name without its folders and its ending; journals have none.
 fn by_stem(changes: &[PathChange]) -> BTreeMap<&str, Vec<&PathChange>> {
     let mut stems: BTreeMap<&str, Vec<&PathChange>> = BTreeMap::new();
-    for change in changes {
+    let is_other = |change: &&PathChange| !is_below_journals(&change.path);
+    for change in changes.iter().filter(is_other) {
         let file = change.path.rsplit('/').next().unwrap_or(&change.path);
         let stem = file.strip_suffix(".md").unwrap_or(file);
         stems.entry(stem).or_default().push(change);

@@ -4,6 +4,7 @@ mod beside;
 mod bytes;
 mod commits;
 mod exchange;
+mod journals;
 mod layout;
 mod machines;
 mod others;

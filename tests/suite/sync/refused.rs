@@ -55,6 +55,7 @@ fn nothing_comes_where_the_store_has_something_else() {
         (".MEMDIR/writer.lock", "belongs to each machine alone"),
         ("archive", "`archive` is no folder"),
         ("tombstones", "`tombstones` is no folder"),
+        ("journal", "`journal` is no folder"),
     ] {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
