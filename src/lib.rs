@@ -19,6 +19,8 @@ pub mod format;
 pub mod git;
 pub mod import;
 pub mod index;
+pub mod journal;
+pub mod lifecycle;
 pub mod mcp;
 pub mod model;
 pub mod ranking;

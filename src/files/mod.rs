@@ -6,6 +6,7 @@
 //! Everything that writes memory files is in this module. It knows names and bytes; what the
 //! bytes mean is the business of `format`.
 
+mod append;
 mod disk;
 mod draft;
 mod journals;
@@ -18,6 +19,7 @@ mod schedules;
 mod store;
 mod swap;
 
+pub use append::append_lines;
 pub use disk::create_private_folder;
 pub use disk::scratch_folder;
 pub use disk::write_derived;

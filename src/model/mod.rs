@@ -13,6 +13,7 @@ mod problem;
 mod query;
 mod stamp;
 mod timestamp;
+mod usage;
 
 pub use change::Change;
 pub use change::Patch;
@@ -35,3 +36,4 @@ pub use query::Visibility;
 pub use query::estimated_tokens;
 pub use stamp::Stamp;
 pub use timestamp::Timestamp;
+pub use usage::Usage;

@@ -1,0 +1,83 @@
+//! The constants of a memory's life, as values: what differs between the tool sets is another
+//! [`Policy`], never a branch.
+
+use chrono::TimeDelta;
+
+use crate::model::Kind;
+
+/// How long memories live, and what a use does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// Of the tier `short`, from the timestamp on, if no `expires` is stated.
+    pub short_life: TimeDelta,
+    /// Of the tier `mid`.
+    pub mid_life: TimeDelta,
+    /// A use lets a memory of the tier `short` live at least so much longer.
+    pub short_extension: TimeDelta,
+    /// As above, of the tier `mid`.
+    pub mid_extension: TimeDelta,
+    /// When the tier `mid` becomes `long`.
+    pub promotion: Promotion,
+    /// A use adds so much.
+    pub confidence_per_use: f64,
+    /// So many uses add 1; 0 for never.
+    pub uses_per_importance: u32,
+    /// How confidence falls with the time; `None`: not at all.
+    pub decay: Option<Decay>,
+}
+
+/// What earns a longer life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promotion {
+    Never,
+    /// Uses on so many different days: what is asked for again and again, not often at once.
+    Days(u32),
+    /// So many uses.
+    Uses(u32),
+}
+
+/// Confidence falls by a factor in each interval, evenly in between.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decay {
+    pub interval: TimeDelta,
+    /// For episodic memories, which age faster.
+    pub episodic: f64,
+    pub others: f64,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            short_life: TimeDelta::hours(6),
+            mid_life: TimeDelta::days(7),
+            short_extension: TimeDelta::hours(1),
+            mid_extension: TimeDelta::days(1),
+            promotion: Promotion::Days(5),
+            confidence_per_use: 0.05,
+            uses_per_importance: 10,
+            decay: None,
+        }
+    }
+}
+
+impl Default for Decay {
+    fn default() -> Decay {
+        Decay {
+            interval: TimeDelta::days(7),
+            episodic: 0.95,
+            others: 0.99,
+        }
+    }
+}
+
+impl Decay {
+    /// What confidence is multiplied with when `elapsed` has gone by.
+    pub fn factor(&self, kind: Option<Kind>, elapsed: TimeDelta) -> f64 {
+        let factor = match kind {
+            Some(Kind::Episodic) => self.episodic,
+            _ => self.others,
+        };
+        let interval = self.interval.num_seconds().max(1) as f64;
+        factor.powf(elapsed.num_seconds() as f64 / interval)
+    }
+}

@@ -1,0 +1,59 @@
+//! How often and when a memory was used.
+
+use std::collections::BTreeMap;
+
+use chrono::DateTime;
+use chrono::NaiveDate;
+use chrono::Utc;
+
+/// The uses of one memory: how many on each day, in UTC, and when the last one was.
+///
+/// Nothing finer is kept, so that what follows from it is the same whether uses are read one by
+/// one, summed up by month, or brought together from several machines in any order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Usage {
+    days: BTreeMap<NaiveDate, u32>,
+    last: Option<DateTime<Utc>>,
+}
+
+impl Usage {
+    /// Counts one use at the moment `at`.
+    pub fn add(&mut self, at: DateTime<Utc>) {
+        self.add_day(at.date_naive(), 1);
+        self.last = self.last.max(Some(at));
+    }
+
+    /// Counts `count` uses on a day. When they were is not known: [`Usage::at_last`] says it.
+    pub fn add_day(&mut self, day: NaiveDate, count: u32) {
+        let known = self.days.entry(day).or_default();
+        *known = known.saturating_add(count);
+    }
+
+    /// Notes that it was used at the moment `at`, which is counted already.
+    pub fn at_last(&mut self, at: DateTime<Utc>) {
+        self.last = self.last.max(Some(at));
+    }
+
+    /// Adds the uses of the same memory elsewhere.
+    pub fn add_all(&mut self, other: &Usage) {
+        for (&day, &count) in &other.days {
+            self.add_day(day, count);
+        }
+        self.last = self.last.max(other.last);
+    }
+
+    pub fn count(&self) -> u32 {
+        self.days
+            .values()
+            .fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    /// The days with uses, earliest first, and how many.
+    pub fn days(&self) -> impl Iterator<Item = (NaiveDate, u32)> + '_ {
+        self.days.iter().map(|(day, count)| (*day, *count))
+    }
+
+    pub fn last(&self) -> Option<DateTime<Utc>> {
+        self.last
+    }
+}
