@@ -257,6 +257,7 @@ fn summary(output: &Output, memory: &Memory, id: &str) -> String {
 pub(super) fn recall(context: &mut Context, command: &Recall) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let recalled = engine.recall(&command.ids);
+    engine.count_uses(&recalled);
     let mut histories = Vec::new();
     if command.verbose {
         histories = history::histories(&engine, &recalled, context)?;

@@ -53,6 +53,9 @@ pub(super) fn log(context: &mut Context, command: &Log) -> Result<Outcome, Failu
     if command.limit == 0 {
         return Err(Failure::new("--limit must be at least 1"));
     }
+    if command.audit {
+        return super::life::audit(context, command.id.as_deref(), command.limit);
+    }
     let engine = context.engine()?;
     commit_first(&engine);
     let log = engine.log(command.id.as_deref(), command.limit)?;

@@ -14,6 +14,7 @@ mod fields;
 mod find;
 mod history;
 mod layout;
+mod life;
 mod maintain;
 mod model;
 mod opened;
@@ -169,7 +170,12 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Grep(command) => find::grep(&mut context, &command),
         Command::Update(command) => write::update(&mut context, *command),
         Command::Edit(command) => edit::edit(&mut context, &command),
-        Command::Forget(command) => write::forget(&mut context, &command),
+        Command::Forget(command) => life::forget(&mut context, &command),
+        Command::Inspect(command) => life::inspect(&mut context, &command),
+        Command::Link(command) => life::link(&mut context, &command),
+        Command::Unlink(command) => life::unlink(&mut context, &command),
+        Command::Links(command) => life::links(&mut context, &command),
+        Command::Gc(command) => life::gc(&mut context, &command),
         Command::Restore(command) => write::restore(&mut context, &command),
         Command::Layout(command) => layout::layout(&mut context, &command),
         Command::Purge(command) => purge::purge(&mut context, &command),
@@ -295,6 +301,7 @@ impl Context {
                 remote: config.remote.value.clone(),
             }),
             secrets: config.secrets.value,
+            life: config.life.value.clone(),
             models: self.models(),
         }
     }

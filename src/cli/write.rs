@@ -141,13 +141,9 @@ pub(super) fn edited_json(edited: &Edited, id: &str) -> Value {
     document
 }
 
-pub(super) fn forget(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
-    relocate(context, command, "forgotten", Engine::forget)
-}
-
 pub(super) fn restore(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
     let now = context.now();
-    relocate(context, command, "restored", |engine, id| {
+    relocate(context, &command.ids, "restored", |engine, id| {
         match (engine.restore(id), id.rsplit_once('@')) {
             (Err(EngineError::NotFound(_)), Some((id, revision))) => {
                 let revision = history::revision(revision, now);
@@ -163,15 +159,15 @@ pub(super) fn restore(context: &mut Context, command: &Ids) -> Result<Outcome, F
 }
 
 /// Moves each memory; one that cannot be moved does not stop the others.
-fn relocate(
+pub(super) fn relocate(
     context: &mut Context,
-    command: &Ids,
+    ids: &[String],
     done: &str,
     relocate: impl Fn(&Engine, &str) -> Result<Moved, EngineError>,
 ) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let (mut moved, mut failed) = (Vec::new(), Vec::new());
-    for id in &command.ids {
+    for id in ids {
         match relocate(&engine, id) {
             Ok(one) => {
                 if !context.output.json {

@@ -9,6 +9,7 @@
 mod discover;
 mod edit;
 mod embedding;
+mod life;
 mod settings;
 mod sources;
 mod values;
@@ -19,6 +20,7 @@ pub use edit::with_embedding;
 pub use embedding::Embedding;
 pub use embedding::ModelName;
 pub use embedding::Provider;
+pub use life::LifeSettings;
 pub use settings::Config;
 pub use settings::ConfigError;
 pub use settings::Environment;

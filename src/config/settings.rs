@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::discover;
 use super::discover::StoreOrigin;
 use super::embedding::Embedding;
+use super::life::LifeSettings;
 use super::sources::Layer;
 use super::sources::Sources;
 use super::values::git_setting;
@@ -124,6 +125,7 @@ pub struct Config {
     pub secrets: Setting<Policy>,
     /// How texts become vectors, if at all.
     pub embedding: Embedding,
+    pub life: LifeSettings,
     /// What is logged to standard error.
     pub log: Setting<String>,
     pub read_only: bool,
@@ -131,7 +133,7 @@ pub struct Config {
     pub warnings: Vec<String>,
 }
 
-pub(super) const KEYS: [&str; 12] = [
+pub(super) const KEYS: [&str; 13] = [
     "store",
     "index_dir",
     "agent",
@@ -144,9 +146,10 @@ pub(super) const KEYS: [&str; 12] = [
     "sync_interval",
     "secrets",
     "embedding",
+    "life",
 ];
 /// Keys that a store may bring along.
-const STORE_KEYS: [&str; 8] = [
+const STORE_KEYS: [&str; 9] = [
     "agent",
     "user",
     "namespace",
@@ -155,6 +158,7 @@ const STORE_KEYS: [&str; 8] = [
     "limit",
     "git",
     "secrets",
+    "life",
 ];
 
 impl Config {
@@ -251,6 +255,8 @@ impl Config {
         };
         let embedding =
             Embedding::read(environment, &user_layer, &mut warnings).map_err(of_others)?;
+        let layers = [&store_layer, &user_layer];
+        let life = LifeSettings::read(environment, layers, &mut warnings).map_err(blame)?;
         let editor = sources
             .text("editor", &["MEMDIR_EDITOR", "VISUAL", "EDITOR"])
             .map_err(blame)?;
@@ -277,6 +283,7 @@ impl Config {
             remote: remote(&sources),
             secrets,
             embedding,
+            life,
             log: log(environment),
             read_only: flags.read_only,
             store,
@@ -349,6 +356,7 @@ impl Config {
             ("log", self.log.value.clone(), &self.log.origin),
         ];
         settings.extend(self.embedding.list());
+        settings.extend(self.life.list());
         settings
     }
 }

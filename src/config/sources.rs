@@ -154,6 +154,12 @@ impl Sources<'_> {
                         origin,
                     }));
                 }
+                Some(toml::Value::Float(number)) => {
+                    return Ok(Some(Setting {
+                        value: number.to_string(),
+                        origin,
+                    }));
+                }
                 Some(toml::Value::Boolean(value)) => {
                     return Ok(Some(Setting {
                         value: value.to_string(),

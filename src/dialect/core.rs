@@ -497,7 +497,11 @@ fn run_recall(engine: &Engine, _: &Caller, arguments: JsonObject) -> Reply {
         ))
     });
     match read {
-        Ok((ids, max_tokens)) => recall_reply(engine, engine.recall(&ids), max_tokens),
+        Ok((ids, max_tokens)) => {
+            let recalled = engine.recall(&ids);
+            engine.count_uses(&recalled);
+            recall_reply(engine, recalled, max_tokens)
+        }
         Err(error) => failure(format!("Recall failed: {error}")),
     }
 }

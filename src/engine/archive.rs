@@ -15,6 +15,15 @@ pub struct Moved {
     pub name: String,
 }
 
+impl Moved {
+    pub(super) fn of(name: String) -> Moved {
+        Moved {
+            stem: stem_of(&name),
+            name,
+        }
+    }
+}
+
 impl Engine {
     /// Moves the memory called `id` to the archive; `restore` brings the same bytes back.
     ///
@@ -22,9 +31,24 @@ impl Engine {
     ///
     /// Fails if there is no such memory, or if the archive holds another one of its name.
     pub fn forget(&self, id: &str) -> Result<Moved, EngineError> {
+        self.forget_because(id, None)
+    }
+
+    /// As [`Engine::forget`], with a reason for whoever asks later.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::forget`].
+    pub fn forget_because(&self, id: &str, why: Option<&str>) -> Result<Moved, EngineError> {
         self.check_writable()?;
         let (_, name) = self.resolve(id)?;
-        self.relocate(id, name, Place::Files, Place::Archive)
+        self.relocate(id, name, [Place::Files, Place::Archive], why)
+    }
+
+    /// Moves the memory in the file `name` to the archive.
+    pub(super) fn archive(&self, name: &str, why: &str) -> Result<Moved, EngineError> {
+        let places = [Place::Files, Place::Archive];
+        self.relocate(name, name.to_owned(), places, Some(why))
     }
 
     /// Brings the forgotten memory called `id` back.
@@ -35,15 +59,15 @@ impl Engine {
     pub fn restore(&self, id: &str) -> Result<Moved, EngineError> {
         self.check_writable()?;
         let (_, name) = self.resolve_archived(id)?;
-        self.relocate(id, name, Place::Archive, Place::Files)
+        self.relocate(id, name, [Place::Archive, Place::Files], None)
     }
 
     fn relocate(
         &self,
         id: &str,
         name: String,
-        from: Place,
-        to: Place,
+        [from, to]: [Place; 2],
+        why: Option<&str>,
     ) -> Result<Moved, EngineError> {
         match self.store.relocate(&name, from, to) {
             Err(FilesError::Missing { .. }) => return Err(EngineError::NotFound(id.to_owned())),
@@ -53,10 +77,7 @@ impl Engine {
             Place::Archive => "forget",
             Place::Files => "restore",
         };
-        self.changed_with(tool, &name);
-        Ok(Moved {
-            stem: stem_of(&name),
-            name,
-        })
+        self.changed_because(tool, &name, why);
+        Ok(Moved::of(name))
     }
 }

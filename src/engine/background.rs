@@ -42,6 +42,9 @@ const CHECK_BUDGET: Duration = Duration::from_millis(20);
 const CHECK_PAUSE: Duration = Duration::from_secs(2);
 const CHECK_AGAIN: Duration = Duration::from_secs(24 * 3600);
 
+/// How often memories whose life has ended are archived.
+const EXPIRY_PAUSE: Duration = Duration::from_secs(30 * 60);
+
 /// The loop, running until it is dropped.
 pub struct Background {
     events: mpsc::Sender<Event>,
@@ -94,6 +97,8 @@ struct Loop {
     next_beat: Instant,
     /// When the next part of the index is to be proved, while there is one.
     next_check: Option<Instant>,
+    /// When this leader looks again for memories whose life has ended.
+    next_expiry: Instant,
     /// How often in a row the index could not be brought up to date.
     failures: u32,
 }
@@ -116,6 +121,7 @@ impl Loop {
             changed: None,
             next_beat: Instant::now(),
             next_check: None,
+            next_expiry: Instant::now(),
             failures: 0,
         }
     }
@@ -162,6 +168,9 @@ impl Loop {
                 if self.changed.is_none() && self.next_check.is_some_and(|at| at <= now) {
                     self.check();
                 }
+                if self.next_expiry <= now {
+                    self.expire();
+                }
             }
         }
     }
@@ -203,7 +212,9 @@ impl Loop {
         let leads = self.lead.is_some();
         let beat = leads.then_some(self.next_beat);
         let check = self.next_check.filter(|_| leads && self.changed.is_none());
-        [self.settle_at(), beat, check].into_iter().flatten().min()
+        let expiry = leads.then_some(self.next_expiry);
+        let wakes = [self.settle_at(), beat, check, expiry];
+        wakes.into_iter().flatten().min()
     }
 
     /// Looks at what changed and indexes it, unless another process does.
@@ -261,6 +272,23 @@ impl Loop {
                 None
             }
         };
+    }
+
+    /// Archives what no longer lives, and sums up the journal's past months.
+    fn expire(&mut self) {
+        self.next_expiry = Instant::now() + EXPIRY_PAUSE;
+        if self.engine.is_read_only() {
+            return;
+        }
+        self.engine.compact_journal();
+        match self.engine.expire(false) {
+            Ok(expired) => {
+                for (name, error) in expired.failed {
+                    tracing::warn!("{name} has expired and stays: {error}");
+                }
+            }
+            Err(error) => tracing::warn!("cannot look for what has expired: {error}"),
+        }
     }
 
     fn beat(&mut self) {

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 
 use super::Engine;
 use super::EngineError;
+use super::names::Names;
+use super::names::is_called;
 use super::reading::parse;
 use super::reading::stem_of;
-use super::recall::plain_id;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::format;
@@ -191,7 +192,7 @@ impl Engine {
             )));
         };
         // The link goes first: should this process end in between, the pair is still one.
-        self.unlink(&kept, &forgotten)?;
+        self.unmark_pair(&kept, &forgotten)?;
         let moved = self.forget(forgotten.as_str())?;
         Ok(Resolved {
             kept: vec![kept],
@@ -213,8 +214,8 @@ impl Engine {
             let Some(other) = conflict.other_than(&stem) else {
                 continue;
             };
-            self.unlink(&stem, &other.memory.stem)?;
-            self.unlink(&other.memory.stem, &stem)?;
+            self.unmark_pair(&stem, &other.memory.stem)?;
+            self.unmark_pair(&other.memory.stem, &stem)?;
             kept.push(other.memory.stem.clone());
         }
         Ok(Resolved {
@@ -295,7 +296,7 @@ impl Engine {
     }
 
     /// Takes the links of a conflict from the memory `stem` to `other`.
-    fn unlink(&self, stem: &Stem, other: &Stem) -> Result<(), EngineError> {
+    fn unmark_pair(&self, stem: &Stem, other: &Stem) -> Result<(), EngineError> {
         for _ in 0..MAX_TRIES {
             let (name, version) = self.read(stem.as_str())?;
             let mut links = parse(&version.entry, &version.bytes).links;
@@ -342,41 +343,4 @@ pub(super) fn is_conflict(link: &Link) -> bool {
 
 fn conflict_links(memory: &Memory) -> impl Iterator<Item = &Link> {
     memory.links.iter().filter(|link| is_conflict(link))
-}
-
-/// Whether `id`, as a link has it, names the memory `stem`.
-fn is_called(stem: &Stem, id: &str) -> bool {
-    let id = plain_id(id);
-    let id = id.rsplit('/').next().unwrap_or(&id);
-    id == plain_id(stem.as_str()) || id == stem.short()
-}
-
-/// The files of a store by what links call them.
-struct Names<'a> {
-    /// `None` where several are called so.
-    by_id: HashMap<String, Option<&'a str>>,
-}
-
-impl<'a> Names<'a> {
-    fn of(names: impl Iterator<Item = &'a str>) -> Names<'a> {
-        let mut by_id = HashMap::new();
-        for name in names {
-            let stem = stem_of(name);
-            let mut ids = vec![plain_id(stem.as_str()), stem.short().to_owned()];
-            ids.dedup();
-            for id in ids {
-                by_id
-                    .entry(id)
-                    .and_modify(|known| *known = None)
-                    .or_insert(Some(name));
-            }
-        }
-        Names { by_id }
-    }
-
-    fn called(&self, id: &str) -> Option<&'a str> {
-        let id = plain_id(id);
-        let id = id.rsplit('/').next().unwrap_or(&id);
-        self.by_id.get(id).copied().flatten()
-    }
 }

@@ -11,6 +11,7 @@ use crate::format::FormatError;
 use crate::git::GitError;
 use crate::git::NetworkError;
 use crate::index::IndexError;
+use crate::journal::JournalError;
 
 /// What could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +20,8 @@ pub enum EngineError {
     Files(#[from] FilesError),
     #[error("the memory cannot be written: {0}")]
     Format(FormatError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     #[error(transparent)]
     Index(#[from] IndexError),
     #[error(transparent)]

@@ -79,6 +79,7 @@ impl Engine {
             )?),
         };
         let mut known = self.mending(|| self.known())?;
+        let _together = self.collect_records();
         for memory in memories {
             each(match memory {
                 Ok(foreign) => self.import_one(foreign, options, &mut known),
@@ -194,19 +195,24 @@ impl Engine {
             visibility: Visibility::Everything,
             ..filter.clone()
         };
-        let request = Request {
-            ask: Ask::Everything,
-            filter: &filter,
-            now: self.clock.now(),
-            limit: usize::MAX,
-            offset: 0,
-        };
         let reader = self.store.reader(Place::Files);
         let texts = |name: &str| {
             let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
             Some(parse(&version.entry, &version.bytes))
         };
-        let found = self.mending(|| Ok(self.snapshot()?.search(&request, &texts)?))?;
+        let found = self.mending(|| {
+            let snapshot = self.snapshot()?;
+            self.at_once(|moment| {
+                let request = Request {
+                    ask: Ask::Everything,
+                    filter: &filter,
+                    moment,
+                    limit: usize::MAX,
+                    offset: 0,
+                };
+                Ok(snapshot.search(&request, &texts)?)
+            })
+        })?;
         let mut count = 0;
         for hit in found.hits.into_iter().rev() {
             // Gone since it was listed: then it is not exported.

@@ -12,8 +12,6 @@ use regex_syntax::hir::literal::Seq;
 use super::Engine;
 use super::EngineError;
 use crate::files::Place;
-use crate::index::Ask;
-use crate::index::Request;
 use crate::model::Filter;
 
 /// One line that matches.
@@ -79,13 +77,6 @@ impl Engine {
             Some(alternatives) => snapshot.containing(&alternatives)?,
             None => None,
         };
-        let request = Request {
-            ask: Ask::Everything,
-            filter,
-            now: self.clock.now(),
-            limit: usize::MAX / 2,
-            offset: 0,
-        };
         let mut names: Vec<String> = match narrowed {
             Some(mut names) => {
                 // What lies beyond the indexed part of a large file has no trigrams.
@@ -102,8 +93,10 @@ impl Engine {
             None => Vec::new(),
         };
         if *filter != Filter::default() {
-            let hits = snapshot.search(&request, &|_| None)?.hits;
-            let passing: HashSet<String> = hits.into_iter().map(|hit| hit.name).collect();
+            let passing: HashSet<String> = self
+                .names_of(snapshot.as_ref(), filter)?
+                .into_iter()
+                .collect();
             if names.is_empty() {
                 names = passing.into_iter().collect();
             } else {

@@ -625,6 +625,7 @@ mod tests {
             read_only: false,
             git: None,
             secrets: crate::secrets::Policy::Off,
+            life: Default::default(),
             models: None,
         };
         Engine::open(options, Box::new(SystemClock)).unwrap()

@@ -18,6 +18,7 @@ use super::models::Opened;
 use super::sync::GitOptions;
 use super::sync::HeldBack;
 use super::sync::Pending;
+use super::uses::Waiting;
 use super::watching::Watching;
 use crate::clock::Clock;
 use crate::files::Lock;
@@ -27,6 +28,8 @@ use crate::git::Id;
 use crate::index::Index;
 use crate::index::Snapshot;
 use crate::index::embedded::EmbeddedIndex;
+use crate::journal::Journal;
+use crate::lifecycle::Life;
 use crate::model::Layout;
 use crate::model::Stem;
 use crate::secrets::Policy;
@@ -56,6 +59,8 @@ pub struct Options {
     pub git: Option<GitOptions>,
     /// What becomes of credentials in what is written and committed.
     pub secrets: Policy,
+    /// How long memories live, and what a use does.
+    pub life: Life,
     /// What finds memories by their meaning; `None`: words alone.
     pub models: Option<Arc<dyn Models>>,
 }
@@ -88,7 +93,12 @@ pub struct Engine {
     pub(super) secrets: Policy,
     /// Memories that are not committed because of what they hold, as the last commit found them.
     pub(super) held: Mutex<BTreeSet<HeldBack>>,
-    client: Mutex<String>,
+    pub(super) client: Mutex<String>,
+    pub(super) journal: Journal,
+    /// What is to be written to it.
+    pub(super) records: Mutex<Waiting>,
+    pub(super) warned_of_journal: AtomicBool,
+    pub(super) life: Life,
     pub(super) models: Option<Opened>,
     pub(super) warned_of_model: AtomicBool,
     /// Wakes the thread that embeds, in a process that has one.
@@ -148,6 +158,10 @@ impl Engine {
             committed_to: Mutex::default(),
             held: Mutex::default(),
             client: Mutex::default(),
+            journal: Journal::new(&options.root, &state),
+            records: Mutex::default(),
+            warned_of_journal: AtomicBool::new(false),
+            life: options.life,
             models: options.models.map(Opened::new),
             warned_of_model: AtomicBool::new(false),
             wake_embedding: OnceLock::new(),

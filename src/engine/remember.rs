@@ -91,7 +91,7 @@ impl Engine {
         let (stem, screened) = self.write_new(&memory, "remember")?;
         for old in &superseded {
             // The new memory says what it supersedes; the mark on the old one is for readers.
-            if let Err(error) = self.update(old.as_str(), &superseded_by(&stem)) {
+            if let Err(error) = self.update_as("supersede", old.as_str(), &superseded_by(&stem)) {
                 tracing::warn!("cannot mark {old} as superseded by {stem}: {error}");
             }
         }

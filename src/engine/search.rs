@@ -13,6 +13,7 @@ use crate::index;
 use crate::index::Ask;
 use crate::index::Document;
 use crate::index::Indexed;
+use crate::index::Moment;
 use crate::index::Request;
 use crate::index::Scan;
 use crate::index::Snapshot;
@@ -117,15 +118,17 @@ impl Engine {
         snapshot: &dyn Snapshot,
         filter: &Filter,
     ) -> Result<Vec<String>, EngineError> {
-        let request = Request {
-            ask: Ask::Everything,
-            filter,
-            now: self.clock.now(),
-            limit: usize::MAX / 2,
-            offset: 0,
-        };
-        let hits = snapshot.search(&request, &|_| None)?.hits;
-        Ok(hits.into_iter().map(|hit| hit.name).collect())
+        let found = self.at_once(|moment| {
+            let request = Request {
+                ask: Ask::Everything,
+                filter,
+                moment,
+                limit: usize::MAX / 2,
+                offset: 0,
+            };
+            snapshot.search(&request, &|_| None)
+        })?;
+        Ok(found.hits.into_iter().map(|hit| hit.name).collect())
     }
 
     /// The memory in the file `name`, as it is now; `None` if it is gone.
@@ -185,6 +188,15 @@ impl Engine {
         snapshot: &dyn index::Snapshot,
         search: &Search,
     ) -> Result<Answer, EngineError> {
+        self.at_once(|moment| self.search_at(moment, snapshot, search))
+    }
+
+    fn search_at(
+        &self,
+        moment: Moment<'_>,
+        snapshot: &dyn index::Snapshot,
+        search: &Search,
+    ) -> Result<Answer, EngineError> {
         let keywords = match &search.wanted {
             Wanted::Keywords(words) => distinct_keywords(words)?,
             _ => Vec::new(),
@@ -209,7 +221,7 @@ impl Engine {
         let request = Request {
             ask,
             filter: &search.filter,
-            now: self.clock.now(),
+            moment,
             limit: search.limit,
             offset: search.offset,
         };

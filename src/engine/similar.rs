@@ -86,9 +86,10 @@ impl Engine {
     ) -> Result<Vec<Similar>, EngineError> {
         let near = self.mending(|| {
             let snapshot = self.snapshot()?;
-            let now = self.clock.now();
             let texts = |name: &str| self.read_memory(name);
-            Ok(snapshot.nearest(embedded, filter, now, limit + 1, &texts)?)
+            self.at_once(|moment| {
+                Ok(snapshot.nearest(embedded, filter, moment, limit + 1, &texts)?)
+            })
         })?;
         let similar = near.into_iter().filter_map(|(name, similarity)| {
             let found = self.read_memory(&name)?;

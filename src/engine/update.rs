@@ -44,6 +44,16 @@ impl Engine {
     /// Fails if there is no such memory, if a value breaks the format's limits, or if somebody
     /// else changes the file in this moment: then both texts are kept.
     pub fn update(&self, id: &str, change: &Change) -> Result<Edited, EngineError> {
+        self.update_as("update", id, change)
+    }
+
+    /// As [`Engine::update`], with what it is done for.
+    pub(super) fn update_as(
+        &self,
+        tool: &str,
+        id: &str,
+        change: &Change,
+    ) -> Result<Edited, EngineError> {
         self.check_writable()?;
         let mut change = change.clone();
         if let Patch::Set(ids) = &mut change.supersedes {
@@ -56,7 +66,7 @@ impl Engine {
             let (name, version) = self.read(id)?;
             let bytes = format::edit(&version.bytes, &change)?;
             let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
-            if let Some(edited) = self.put(&name, &version, &bytes, "update")? {
+            if let Some(edited) = self.put(&name, &version, &bytes, tool)? {
                 return Ok(Edited { screened, ..edited });
             }
         }

@@ -120,9 +120,16 @@ impl Engine {
         }
     }
 
-    /// As [`Engine::changed_by_us`], and leaves word with what it was done.
+    /// As [`Engine::changed_by_us`], and says with what it was done: to whoever commits it, and in
+    /// the journal.
     pub(super) fn changed_with(&self, tool: &str, name: &str) {
+        self.changed_because(tool, name, None);
+    }
+
+    /// As [`Engine::changed_with`], with the reason that somebody gave.
+    pub(super) fn changed_because(&self, tool: &str, name: &str, why: Option<&str>) {
         self.leave_word(tool, name);
+        self.record(tool, name, why);
         self.changed_by_us(name);
     }
 

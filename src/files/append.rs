@@ -19,7 +19,7 @@ use super::disk;
 /// # Errors
 ///
 /// Fails as the system says; lines may then be missing, or the last one torn.
-pub fn append_lines(path: &Path, lines: &str) -> io::Result<()> {
+pub fn append_lines(path: &Path, lines: &[u8]) -> io::Result<()> {
     disk::step();
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
@@ -41,10 +41,10 @@ pub fn append_lines(path: &Path, lines: &str) -> io::Result<()> {
     }
     let text = match last {
         [b'\n'] => lines.to_owned(),
-        _ => format!("\n{lines}"),
+        _ => [b"\n", lines].concat(),
     };
     disk::step();
-    file.write_all(text.as_bytes())
+    file.write_all(&text)
 }
 
 #[cfg(test)]
@@ -55,11 +55,11 @@ mod tests {
     fn a_torn_line_is_ended_before_another_is_added() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lines");
-        append_lines(&path, "one\n").unwrap();
-        append_lines(&path, "two\nthree\n").unwrap();
+        append_lines(&path, b"one\n").unwrap();
+        append_lines(&path, b"two\nthree\n").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"one\ntwo\nthree\n");
         std::fs::write(&path, "one\ntw").unwrap();
-        append_lines(&path, "three\n").unwrap();
+        append_lines(&path, b"three\n").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"one\ntw\nthree\n");
     }
 
@@ -71,7 +71,7 @@ mod tests {
         std::fs::write(&elsewhere, "theirs\n").unwrap();
         let path = folder.path().join("lines");
         std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
-        assert!(append_lines(&path, "ours\n").is_err());
+        assert!(append_lines(&path, b"ours\n").is_err());
         assert_eq!(std::fs::read(&elsewhere).unwrap(), b"theirs\n");
     }
 }

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
 use std::fs::File;
-use std::fs::OpenOptions;
 use std::io;
 use std::io::Read;
 use std::io::Seek;
 use std::io::SeekFrom;
-use std::io::Write;
 use std::path::Path;
 
 use super::At;
 use super::FilesError;
+use super::append::append_lines;
+use super::lock::Lock;
 use super::store::Replaced;
 use super::store::Store;
 use super::store::Version;
@@ -45,6 +45,16 @@ pub fn is_journal(path: &str) -> bool {
     name.is_some_and(|name| {
         name.ends_with(".jsonl") && !name.starts_with('.') && !name.contains('/')
     })
+}
+
+/// The right to add to this copy's journals, or to replace them, given the folder of its derived
+/// things; waits at most two seconds for it.
+///
+/// # Errors
+///
+/// Fails if somebody still has it then.
+pub fn journal_lock(state: &Path) -> Result<Lock, FilesError> {
+    Lock::take(&state.join("locks").join("journal.lock"), "the journal")
 }
 
 impl Store {
@@ -81,7 +91,7 @@ impl Store {
     }
 
     /// As [`Store::put_beside`], of a file that others append lines to: what they append in the
-    /// same moment stands at the end of the new text.
+    /// same moment, also without [`journal_lock`], stands at the end of the new text.
     ///
     /// # Errors
     ///
@@ -92,6 +102,7 @@ impl Store {
         seen: Option<&Version>,
         bytes: Option<&[u8]>,
     ) -> Result<Replaced, FilesError> {
+        let _lock = journal_lock(self.state())?;
         // Elsewhere a file that is open cannot be replaced, nor one that somebody appends to.
         let before = match seen {
             Some(seen) if cfg!(unix) => match self.beside().open_regular(path) {
@@ -105,9 +116,7 @@ impl Store {
             let target = self.root().join(path);
             let late = read_from(&mut file, known).at("read", &target)?;
             if !late.is_empty() {
-                let is_ended = bytes.is_none_or(|bytes| bytes.is_empty() || bytes.ends_with(b"\n"));
-                let gap: &[u8] = if is_ended { b"" } else { b"\n" };
-                append(&target, &[gap, &late].concat()).at("write", &target)?;
+                append_lines(&target, &late).at("write", &target)?;
             }
         }
         Ok(replaced)
@@ -119,20 +128,6 @@ fn read_from(file: &mut File, at: u64) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(at))?;
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
-    }
-    let mut file = options.open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 #[cfg(test)]
@@ -174,7 +169,7 @@ mod tests {
             Replaced::Done
         );
         let seen = store.beside().read(path, u64::MAX).unwrap();
-        append(&root.path().join(path), b"b\n").unwrap();
+        append_lines(&root.path().join(path), b"b\n").unwrap();
         let put = store.put_growing(path, Some(&seen), Some(b"z\n")).unwrap();
         assert_eq!(put, Replaced::Stale);
         let seen = store.beside().read(path, u64::MAX).unwrap();

@@ -29,6 +29,7 @@ pub use journals::JOURNALS;
 pub use journals::Journals;
 pub use journals::is_below_journals;
 pub use journals::is_journal;
+pub use journals::journal_lock;
 pub use list::Entry;
 pub use list::Listing;
 pub use list::Skipped;

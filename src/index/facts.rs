@@ -2,6 +2,7 @@
 //!
 //! All kinds of index share this definition, so that they let the same memories pass.
 
+use crate::model::MENTIONED;
 use crate::model::Memory;
 use crate::model::MetaValue;
 use crate::model::Problem;
@@ -82,6 +83,9 @@ pub(super) fn each_fact(memory: &Memory, mut each: impl FnMut(&str, &str)) {
     for link in &memory.links {
         each("links", &link.to);
         each("links.type", &link.relation);
+    }
+    for name in crate::model::mentioned(&memory.content) {
+        each(MENTIONED, name);
     }
     memory.metadata.iter().for_each(|(key, value)| {
         each_meta(&format!("metadata.{key}"), value, &mut each);

@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use super::Moment;
 use super::facts::fact;
 use super::facts::stem_in;
+use crate::lifecycle::Stated;
 use crate::model::Filter;
 use crate::model::TopicMatch;
 use crate::model::Visibility;
@@ -12,8 +14,7 @@ use crate::ranking::keyword::Keyword;
 /// What a memory must be to pass a filter.
 pub(super) struct Conditions<'a> {
     filter: &'a Filter,
-    /// Microseconds since 1970.
-    now: i64,
+    moment: Moment<'a>,
     stems: Option<HashSet<&'a str>>,
     /// Of each list, the memory has at least one fact.
     pub facts: Vec<Vec<String>>,
@@ -21,22 +22,9 @@ pub(super) struct Conditions<'a> {
     pub phrases: Vec<(Option<Keyword>, bool)>,
 }
 
-/// The values of a memory that are compared as numbers, and its name.
-pub(super) struct Values<'a> {
-    pub name: &'a str,
-    /// Microseconds since 1970.
-    pub timestamp: i64,
-    /// Microseconds since 1970; `i64::MAX` for never.
-    pub expires: i64,
-    /// 0 for none.
-    pub importance: u8,
-    /// 0 for none.
-    pub confidence: f32,
-}
-
 impl<'a> Conditions<'a> {
-    /// The conditions of `filter` at the moment `now`, in microseconds since 1970.
-    pub fn of(filter: &'a Filter, now: i64) -> Conditions<'a> {
+    /// The conditions of `filter` at a moment.
+    pub fn of(filter: &'a Filter, moment: Moment<'a>) -> Conditions<'a> {
         let stems = filter.stems.as_ref();
         let phrases = |phrases: &[String], wanted: bool| -> Vec<_> {
             let phrases = phrases.iter();
@@ -46,7 +34,7 @@ impl<'a> Conditions<'a> {
         all.extend(phrases(&filter.excludes, false));
         Conditions {
             filter,
-            now,
+            moment,
             stems: stems.map(|stems| stems.iter().map(|stem| stem.as_str()).collect()),
             facts: facts(filter),
             phrases: all,
@@ -58,24 +46,47 @@ impl<'a> Conditions<'a> {
         self.filter.visibility == Visibility::Current
     }
 
-    /// Whether the values are as the filter wants them; facts, phrases and supersession are to be
-    /// looked at besides.
-    pub fn admits(&self, values: &Values<'_>) -> bool {
+    /// Whether the file `name` is one of those that the filter asks for, if it names any.
+    pub fn names(&self, name: &str) -> bool {
+        let stems = self.stems.as_ref();
+        stems.is_none_or(|stems| stems.contains(stem_in(name)))
+    }
+
+    /// Whether the memory in the file `name` lived, and was as the filter wants it, at the moment
+    /// that is asked about; its name, facts, phrases and supersession are to be looked at besides.
+    pub fn admits(&self, name: &str, stated: &Stated) -> bool {
         let filter = self.filter;
-        let (since, until) = (filter.since, filter.until);
-        (filter.visibility != Visibility::Current || values.expires > self.now)
-            && since.is_none_or(|since| values.timestamp >= since.timestamp_micros())
-            && until.is_none_or(|until| values.timestamp < until.timestamp_micros())
+        if filter.since.is_some_and(|since| stated.timestamp < since)
+            || filter.until.is_some_and(|until| stated.timestamp >= until)
+        {
+            return false;
+        }
+        let may_expire = !stated.is_permanent();
+        let asks_more = filter.min_importance.is_some()
+            || filter.min_confidence.is_some()
+            || !filter.tiers.is_empty();
+        match filter.visibility {
+            Visibility::Expired if !may_expire => return false,
+            Visibility::Everything if !asks_more => return true,
+            Visibility::Current if !may_expire && !asks_more => return true,
+            _ => {}
+        }
+        let state = (self.moment.state)(stem_in(name), stated, self.moment.now);
+        let is_expired = state.is_expired(self.moment.now);
+        let is_visible = match filter.visibility {
+            Visibility::Everything => true,
+            Visibility::Current => !is_expired,
+            Visibility::Expired => is_expired,
+        };
+        is_visible
             && filter
                 .min_importance
-                .is_none_or(|least| values.importance >= least)
+                .is_none_or(|least| state.importance >= least)
             && filter
                 .min_confidence
-                .is_none_or(|least| f64::from(values.confidence) >= least - 1e-6)
-            && self
-                .stems
-                .as_ref()
-                .is_none_or(|stems| stems.contains(stem_in(values.name)))
+                .is_none_or(|least| state.confidence >= least - 1e-6)
+            && (filter.tiers.is_empty()
+                || state.tier.is_some_and(|tier| filter.tiers.contains(&tier)))
     }
 }
 
@@ -96,11 +107,6 @@ fn facts(filter: &Filter) -> Vec<Vec<String>> {
             .scopes
             .iter()
             .map(|scope| fact("scope", scope.as_str()))
-            .collect(),
-        filter
-            .tiers
-            .iter()
-            .map(|tier| fact("tier", tier.as_str()))
             .collect(),
     ];
     let topics = texts("topics", &filter.topics);

@@ -24,9 +24,14 @@ use std::time::Duration;
 use chrono::DateTime;
 use chrono::Utc;
 
+use crate::lifecycle;
+use crate::lifecycle::Life;
+use crate::lifecycle::State;
+use crate::lifecycle::Stated;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stamp;
+use crate::model::Usage;
 use crate::ranking::Method;
 use crate::ranking::Parts;
 use crate::ranking::Ranking;
@@ -145,13 +150,38 @@ pub struct Coverage {
     pub bytes: usize,
 }
 
+/// Says what the memory called by a stem is at a moment, from what its file states.
+pub type StateOf<'a> = dyn Fn(&str, &Stated, DateTime<Utc>) -> State + Sync + 'a;
+
+/// The moment of a search, and what memories are at it.
+#[derive(Clone, Copy)]
+pub struct Moment<'a> {
+    pub now: DateTime<Utc>,
+    /// Asked only of memories whose passing depends on it.
+    pub state: &'a StateOf<'a>,
+}
+
+impl Moment<'_> {
+    /// The moment `now`, when nothing was used yet.
+    pub fn unused(now: DateTime<Utc>) -> Moment<'static> {
+        Moment {
+            now,
+            state: &unused,
+        }
+    }
+}
+
+fn unused(_: &str, stated: &Stated, now: DateTime<Utc>) -> State {
+    lifecycle::state(stated, &Usage::default(), &Life::default(), now)
+}
+
 /// One search.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     pub ask: Ask<'a>,
     pub filter: &'a Filter,
-    /// What expired before it is not current.
-    pub now: DateTime<Utc>,
+    /// What is no longer alive then is not current.
+    pub moment: Moment<'a>,
     /// How many hits are wanted, best first.
     pub limit: usize,
     pub offset: usize,
@@ -198,7 +228,7 @@ pub trait Snapshot: Send + Sync {
         &self,
         embedded: &[Embedded],
         filter: &Filter,
-        now: DateTime<Utc>,
+        moment: Moment<'_>,
         limit: usize,
         texts: &Texts<'_>,
     ) -> Result<Vec<(String, f32)>, IndexError>;

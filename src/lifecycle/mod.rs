@@ -3,19 +3,19 @@
 //! Functions of what the file states, of its uses and of a moment; nothing is stored, so reading a
 //! memory never changes its file, and no run of any maintenance is needed for a value to be right.
 //! Promises: a use never shortens a life and never lowers a value; the order in which uses become
-//! known does not matter; what a [`Policy`] does not ask for does not happen. Where uses are kept
+//! known does not matter; what a [`Life`] does not ask for does not happen. Where uses are kept
 //! is left to `journal`, what follows from a memory that no longer lives to whoever asks.
 
-mod policy;
+mod life;
 
 use chrono::DateTime;
 use chrono::NaiveTime;
 use chrono::TimeDelta;
 use chrono::Utc;
 
-pub use policy::Decay;
-pub use policy::Policy;
-pub use policy::Promotion;
+pub use life::Decay;
+pub use life::Life;
+pub use life::Promotion;
 
 use crate::model::Kind;
 use crate::model::Memory;
@@ -40,7 +40,8 @@ impl Stated {
             expires: memory.expires.as_ref().map(|expires| expires.utc()),
             tier: memory.tier,
             kind: memory.kind,
-            importance: memory.importance,
+            // 0 is no importance of the scale.
+            importance: memory.importance.filter(|importance| *importance > 0),
             confidence: memory.confidence,
         }
     }
@@ -77,18 +78,18 @@ pub const USUAL_CONFIDENCE: f64 = 1.0;
 const MOST_IMPORTANT: u8 = 10;
 
 /// The memory at the moment `now`.
-pub fn state(stated: &Stated, usage: &Usage, policy: &Policy, now: DateTime<Utc>) -> State {
-    let tier = tier(stated, usage, policy);
+pub fn state(stated: &Stated, usage: &Usage, life: &Life, now: DateTime<Utc>) -> State {
+    let tier = tier(stated, usage, life);
     State {
         tier,
-        expires: expires(stated, tier, usage, policy),
-        importance: importance(stated, usage, policy),
-        confidence: confidence(stated, usage, policy, now),
+        expires: expires(stated, tier, usage, life),
+        importance: importance(stated, usage, life),
+        confidence: confidence(stated, usage, life, now),
     }
 }
 
-fn tier(stated: &Stated, usage: &Usage, policy: &Policy) -> Option<Tier> {
-    let is_earned = match policy.promotion {
+fn tier(stated: &Stated, usage: &Usage, life: &Life) -> Option<Tier> {
+    let is_earned = match life.promotion {
         Promotion::Never => false,
         Promotion::Days(days) => usage.days().count() >= days as usize,
         Promotion::Uses(uses) => usage.count() >= uses,
@@ -104,17 +105,17 @@ fn expires(
     stated: &Stated,
     tier: Option<Tier>,
     usage: &Usage,
-    policy: &Policy,
+    life: &Life,
 ) -> Option<DateTime<Utc>> {
-    let (life, extension) = match tier {
+    let (span, extension) = match tier {
         None => return stated.expires,
         // Who has earned the long tier has left its end behind; who states both means both.
         Some(Tier::Long) if stated.tier == tier => return stated.expires,
         Some(Tier::Long) => return None,
-        Some(Tier::Short) => (policy.short_life, policy.short_extension),
-        Some(Tier::Mid) => (policy.mid_life, policy.mid_extension),
+        Some(Tier::Short) => (life.short_life, life.short_extension),
+        Some(Tier::Mid) => (life.mid_life, life.mid_extension),
     };
-    let first = stated.expires.or_else(|| later(stated.timestamp, life))?;
+    let first = stated.expires.or_else(|| later(stated.timestamp, span))?;
     let extended = usage.last().and_then(|last| later(last, extension));
     Some(extended.map_or(first, |extended| extended.max(first)))
 }
@@ -124,9 +125,9 @@ fn later(at: DateTime<Utc>, by: TimeDelta) -> Option<DateTime<Utc>> {
     at.checked_add_signed(by)
 }
 
-fn importance(stated: &Stated, usage: &Usage, policy: &Policy) -> u8 {
+fn importance(stated: &Stated, usage: &Usage, life: &Life) -> u8 {
     let base = stated.importance.unwrap_or(USUAL_IMPORTANCE);
-    let earned = match policy.uses_per_importance {
+    let earned = match life.uses_per_importance {
         0 => 0,
         uses => usage.count() / uses,
     };
@@ -136,20 +137,20 @@ fn importance(stated: &Stated, usage: &Usage, policy: &Policy) -> u8 {
 }
 
 /// Falls with the time, if the policy says so, and rises with each use, day by day.
-fn confidence(stated: &Stated, usage: &Usage, policy: &Policy, now: DateTime<Utc>) -> f64 {
+fn confidence(stated: &Stated, usage: &Usage, life: &Life, now: DateTime<Utc>) -> f64 {
     let mut confidence = stated.confidence.unwrap_or(USUAL_CONFIDENCE);
     let mut since = stated.timestamp;
     let mut fall = |confidence: f64, until: DateTime<Utc>| {
         let elapsed = (until - since).max(TimeDelta::zero());
         since = since.max(until);
-        match &policy.decay {
+        match &life.decay {
             None => confidence,
             Some(decay) => confidence * decay.factor(stated.kind, elapsed),
         }
     };
     for (day, count) in usage.days() {
         confidence = fall(confidence, day.and_time(NaiveTime::MIN).and_utc());
-        let risen = confidence + policy.confidence_per_use * f64::from(count);
+        let risen = confidence + life.confidence_per_use * f64::from(count);
         confidence = risen.min(1.0).max(confidence);
     }
     fall(confidence, now)

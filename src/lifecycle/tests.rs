@@ -93,7 +93,7 @@ fn lives_follow_from_tier_statement_and_use() {
             expires: expires.map(at),
             ..stated(*tier)
         };
-        let state = state(&stated, &used(uses), &Policy::default(), at(BORN));
+        let state = state(&stated, &used(uses), &Life::default(), at(BORN));
         assert_eq!(
             state.expires,
             wanted.map(at),
@@ -108,11 +108,11 @@ fn use_on_five_days_earns_the_long_tier_and_hundreds_in_one_do_not() {
     let mut busy = Usage::default();
     busy.add_day(NaiveDate::from_ymd_opt(2026, 3, 2).unwrap(), 420);
     busy.at_last(at("2026-03-02T10:00:00Z"));
-    let policy = Policy::default();
-    assert_eq!(state(&mid, &busy, &policy, at(BORN)).tier, Some(Tier::Mid));
-    let plain = Policy {
+    let life = Life::default();
+    assert_eq!(state(&mid, &busy, &life, at(BORN)).tier, Some(Tier::Mid));
+    let plain = Life {
         promotion: Promotion::Uses(5),
-        ..Policy::default()
+        ..Life::default()
     };
     assert_eq!(state(&mid, &busy, &plain, at(BORN)).tier, Some(Tier::Long));
     let days: Vec<String> = (2..7)
@@ -120,14 +120,14 @@ fn use_on_five_days_earns_the_long_tier_and_hundreds_in_one_do_not() {
         .collect();
     let days: Vec<&str> = days.iter().map(String::as_str).collect();
     assert_eq!(
-        state(&mid, &used(&days[1..]), &policy, at(BORN)).tier,
+        state(&mid, &used(&days[1..]), &life, at(BORN)).tier,
         Some(Tier::Mid)
     );
-    let earned = state(&mid, &used(&days), &policy, at(BORN));
+    let earned = state(&mid, &used(&days), &life, at(BORN));
     assert_eq!((earned.tier, earned.expires), (Some(Tier::Long), None));
-    let never = Policy {
+    let never = Life {
         promotion: Promotion::Never,
-        ..Policy::default()
+        ..Life::default()
     };
     assert_eq!(
         state(&mid, &used(&days), &never, at(BORN)).tier,
@@ -136,7 +136,7 @@ fn use_on_five_days_earns_the_long_tier_and_hundreds_in_one_do_not() {
     // Short is short.
     let short = stated(Some(Tier::Short));
     assert_eq!(
-        state(&short, &used(&days), &policy, at(BORN)).tier,
+        state(&short, &used(&days), &life, at(BORN)).tier,
         Some(Tier::Short)
     );
 }
@@ -150,7 +150,7 @@ fn confidence_and_importance_rise_with_use() {
     };
     let mut usage = Usage::default();
     let values = |usage: &Usage| {
-        let state = state(&stated, usage, &Policy::default(), at(BORN));
+        let state = state(&stated, usage, &Life::default(), at(BORN));
         ((state.confidence * 100.0).round() / 100.0, state.importance)
     };
     assert_eq!(values(&usage), (0.5, 9));
@@ -164,9 +164,9 @@ fn confidence_and_importance_rise_with_use() {
 
 #[test]
 fn confidence_falls_with_the_time_and_not_with_the_runs() {
-    let policy = Policy {
+    let life = Life {
         decay: Some(Decay::default()),
-        ..Policy::default()
+        ..Life::default()
     };
     let episodic = Stated {
         kind: Some(Kind::Episodic),
@@ -174,7 +174,7 @@ fn confidence_falls_with_the_time_and_not_with_the_runs() {
     };
     let after = |stated: &Stated, days: i64, usage: &Usage| {
         let now = at(BORN) + TimeDelta::days(days);
-        state(stated, usage, &policy, now).confidence
+        state(stated, usage, &life, now).confidence
     };
     let none = Usage::default();
     assert!((after(&episodic, 7, &none) - 0.95).abs() < 1e-9);
@@ -211,11 +211,11 @@ proptest! {
         let mut summed = Usage::default();
         one.days().for_each(|(day, count)| summed.add_day(day, count));
         one.last().into_iter().for_each(|last| summed.at_last(last));
-        let policy = Policy { decay: Some(Decay::default()), ..Policy::default() };
+        let life = Life { decay: Some(Decay::default()), ..Life::default() };
         let now = at(BORN) + TimeDelta::days(days);
         for tier in [None, Some(Tier::Short), Some(Tier::Mid), Some(Tier::Long)] {
             let stated = stated(tier);
-            prop_assert_eq!(state(&stated, &summed, &policy, now), state(&stated, &one, &policy, now));
+            prop_assert_eq!(state(&stated, &summed, &life, now), state(&stated, &one, &life, now));
         }
     }
 
@@ -229,13 +229,13 @@ proptest! {
             confidence: Some(0.3),
             ..stated(tier)
         };
-        let policy = Policy { decay: Some(Decay::default()), ..Policy::default() };
+        let life = Life { decay: Some(Decay::default()), ..Life::default() };
         let mut usage = Usage::default();
         uses.iter().for_each(|use_| usage.add(moment(*use_)));
         let now = at(BORN) + TimeDelta::days(61);
-        let before = state(&stated, &usage, &policy, now);
+        let before = state(&stated, &usage, &life, now);
         usage.add(moment(more));
-        let after = state(&stated, &usage, &policy, now);
+        let after = state(&stated, &usage, &life, now);
         prop_assert!(after.confidence >= before.confidence - 1e-12);
         prop_assert!(after.importance >= before.importance);
         let for_ever = at("2999-01-01T00:00:00Z");

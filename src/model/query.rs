@@ -23,6 +23,8 @@ pub enum Visibility {
     #[default]
     Current,
     Everything,
+    /// Only those whose life has ended.
+    Expired,
 }
 
 /// Which memories may be in an answer. Every set condition must hold; the default lets all

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         read_only: false,
         git: None,
         secrets: memdir::secrets::Policy::Off,
+        life: Default::default(),
         models: None,
     };
     let engine = Engine::open(options, Box::new(SystemClock)).expect("the store opens");

@@ -590,7 +590,7 @@ mod arguments {
         assert_eq!(names(&home.root()), ["store"]);
         let mut made = names(&home.store());
         made.retain(|name| name != ".git"); // Where they were committed, if there was time.
-        assert_eq!(made, [".memdir", "files"]);
+        assert_eq!(made, [".memdir", "files", "journal"]);
         drop(session);
         let verified = home.run(&["verify", "--json"]).json();
         assert_eq!(verified["index_faults"], json!([]));

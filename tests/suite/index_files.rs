@@ -13,6 +13,7 @@ use memdir::index::Document;
 use memdir::index::Index;
 use memdir::index::IndexError;
 use memdir::index::Indexed;
+use memdir::index::Moment;
 use memdir::index::Overlay;
 use memdir::index::Request;
 use memdir::index::Sought;
@@ -67,7 +68,7 @@ fn found(index: &EmbeddedIndex, word: &str) -> Result<Vec<String>, IndexError> {
     let request = Request {
         ask: Ask::Text(Sought::words(word)),
         filter: &filter,
-        now: noon(),
+        moment: Moment::unused(noon()),
         limit: 100,
         offset: 0,
     };

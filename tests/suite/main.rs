@@ -22,6 +22,7 @@ mod git_network;
 mod identity;
 mod index_files;
 mod keyword_properties;
+mod life;
 mod mcp;
 #[cfg(feature = "tract")]
 mod meaning;

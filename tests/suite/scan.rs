@@ -11,6 +11,7 @@ use memdir::index::Document;
 use memdir::index::Found;
 use memdir::index::Index as _;
 use memdir::index::Indexed;
+use memdir::index::Moment;
 use memdir::index::Overlay;
 use memdir::index::Request;
 use memdir::index::Scan;
@@ -293,7 +294,7 @@ impl Question {
                 Asked::Text(text) => Ask::Text(Sought::words(text)),
             },
             filter: &self.filter,
-            now: noon(),
+            moment: Moment::unused(noon()),
             limit: self.limit,
             offset: self.offset,
         };

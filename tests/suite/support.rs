@@ -95,6 +95,7 @@ impl TestStore {
             read_only: false,
             git: None,
             secrets: memdir::secrets::Policy::Off,
+            life: Default::default(),
             models: None,
         }
     }

@@ -1,9 +1,16 @@
 //! The command line's words. Help texts are the reference documentation of the commands.
 
 mod eval;
+mod life;
 
 pub(super) use eval::Eval;
 pub(super) use eval::Form;
+pub(super) use life::Forget;
+pub(super) use life::Gc;
+pub(super) use life::Inspect;
+pub(super) use life::LinkTo;
+pub(super) use life::Links;
+pub(super) use life::Unlink;
 
 use std::path::PathBuf;
 
@@ -100,8 +107,13 @@ Exit code: 0 found, 1 nothing found, 2 error")]
     /// Edit a memory's file in $VISUAL or $EDITOR; it is checked before it is saved
     Edit(Edit),
     /// Move memories to the archive; `restore` brings them back
-    #[command(visible_alias = "delete")]
-    Forget(Ids),
+    #[command(
+        visible_alias = "delete",
+        after_help = "Examples:
+  memdir forget 1f3a9c02
+  memdir forget 1f3a9c02 4be01c9a --reason 'The contract ended.'"
+    )]
+    Forget(Forget),
     /// Bring forgotten memories back, or with ID@REV the text that a memory had
     #[command(after_help = "Examples:
   memdir restore 1f3a9c02                       out of the archive
@@ -111,6 +123,29 @@ Exit code: 0 found, 1 nothing found, 2 error")]
 REV is the beginning of a commit's id, HEAD~3, a date, or an amount of time. The present text stays
 in the history.")]
     Restore(Ids),
+    /// Everything known of a memory: fields, what it is as of now, uses, relations, changes
+    Inspect(Inspect),
+    /// Say how a memory stands to another
+    #[command(after_help = "Examples:
+  memdir link 1f3a9c02 4be01c9a                        related-to
+  memdir link 1f3a9c02 4be01c9a --type depends-on
+  memdir link 1f3a9c02 4be01c9a --type supersedes      it replaces the other
+
+The link stands in the first memory's file; the second is found by it all the same.")]
+    Link(LinkTo),
+    /// Remove links from a memory to another
+    Unlink(Unlink),
+    /// Show what a memory points to and what points to it, or links that point to nothing
+    Links(Links),
+    /// Archive the memories whose life has ended; a server does it every half hour
+    #[command(after_help = "Examples:
+  memdir gc --dry-run                           which ones?
+  memdir gc
+  memdir restore 1f3a9c02                       brings one back
+
+A memory's life ends at its `expires`, or with its tier: `short` after 6 hours, `mid` after 7 days,
+each later if it was used; see [life] in the settings.")]
+    Gc(Gc),
     /// Show memories that contradict each other after a sync, or decide between two
     #[command(after_help = "Examples:
   memdir resolve                                list the pairs
@@ -433,9 +468,12 @@ pub(super) struct Recall {
 pub(super) struct Log {
     /// A memory, also a forgotten one or one that is gone
     pub id: Option<String>,
-    /// The most commits
+    /// The most commits, or records
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     pub limit: usize,
+    /// What was done with which program, from the journal in place of git
+    #[arg(long)]
+    pub audit: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -234,6 +234,7 @@ mod tests {
                 remote: None,
             }),
             secrets: Policy::Off,
+            life: Default::default(),
             models: None,
         };
         let now = DateTime::from_timestamp(1_800_000_000 + minutes * 60, 0).unwrap();

@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::collections::HashSet;
 
-use chrono::DateTime;
-use chrono::Utc;
 use tantivy::schema::IndexRecordOption;
 
 use super::filter;
@@ -19,6 +17,7 @@ use crate::index::Found;
 use crate::index::Hit;
 use crate::index::IndexError;
 use crate::index::Indexed;
+use crate::index::Moment;
 use crate::index::Request;
 use crate::index::Snapshot;
 use crate::index::Sought;
@@ -54,7 +53,7 @@ impl EmbeddedSnapshot {
     }
 
     fn answer(&self, request: &Request<'_>, texts: &Texts<'_>) -> Result<Found, IndexError> {
-        let passing = filter::passing(self, request.filter, request.now.timestamp_micros(), texts)?;
+        let passing = filter::passing(self, request.filter, request.moment, texts)?;
         let wanted = |total: usize| {
             request.offset.min(total)..request.offset.saturating_add(request.limit).min(total)
         };
@@ -242,12 +241,12 @@ impl Snapshot for EmbeddedSnapshot {
         &self,
         embedded: &[Embedded],
         filter: &Filter,
-        now: DateTime<Utc>,
+        moment: Moment<'_>,
         limit: usize,
         texts: &Texts<'_>,
     ) -> Result<Vec<(String, f32)>, IndexError> {
         guarded(|| {
-            let passing = filter::passing(self, filter, now.timestamp_micros(), texts)?;
+            let passing = filter::passing(self, filter, moment, texts)?;
             let near = self.nearest_now(embedded, &passing, limit);
             Ok(near.filter(|_| !embedded.is_empty()).unwrap_or_default())
         })

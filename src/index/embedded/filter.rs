@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::keywords;
 use super::snapshot::EmbeddedSnapshot;
 use crate::index::IndexError;
+use crate::index::Moment;
 use crate::index::Snapshot as _;
 use crate::index::Texts;
 use crate::index::facts::fact;
@@ -27,17 +28,20 @@ impl Rows {
     }
 }
 
-/// The rows that pass `filter` at the moment `now` (microseconds since 1970).
+/// The rows that pass `filter` at a moment.
 pub(super) fn passing(
     snapshot: &EmbeddedSnapshot,
     filter: &Filter,
-    now: i64,
+    moment: Moment<'_>,
     texts: &Texts<'_>,
 ) -> Result<Rows, IndexError> {
     let table = &snapshot.table;
-    let conditions = Conditions::of(filter, now);
+    let conditions = Conditions::of(filter, moment);
     let mut rows = Rows(vec![true; table.len()]);
-    rows.keep(|row| conditions.admits(&table.values(row)));
+    rows.keep(|row| {
+        let name = table.name(row);
+        conditions.names(name) && conditions.admits(name, &table.stated(row))
+    });
     if conditions.hides_superseded() {
         let superseded = superseded(snapshot)?;
         rows.keep(|row| !superseded.contains(&row));

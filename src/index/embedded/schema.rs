@@ -21,12 +21,14 @@ use crate::index::facts::each_fact;
 use crate::index::facts::fact;
 use crate::index::passage;
 use crate::index::text::look;
+use crate::model::Kind;
+use crate::model::Tier;
 use crate::ranking::SKETCH_PARTS;
 use crate::ranking::TextPart;
 use crate::words::Analyzer;
 
 /// Raised whenever the same file would be indexed in another way.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// What is kept of every document, by field.
 #[derive(Debug, Clone, Copy)]
@@ -82,6 +84,34 @@ pub(super) mod flag {
     pub const RACY: u64 = 2;
     /// Keyword counts must be made by reading the text.
     pub const UNCOUNTED: u64 = 4;
+    /// Where the two bits of the tier begin: 0 for none, else its place among the tiers and 1.
+    pub const TIER: u32 = 3;
+    /// Where the three bits of the kind begin, likewise.
+    pub const KIND: u32 = 5;
+}
+
+const TIERS: [Tier; 3] = [Tier::Short, Tier::Mid, Tier::Long];
+const KINDS: [Kind; 4] = [
+    Kind::Episodic,
+    Kind::Semantic,
+    Kind::Procedural,
+    Kind::Entity,
+];
+
+pub(super) fn tier_of(flags: u8) -> Option<Tier> {
+    let place = usize::from(flags >> flag::TIER & 3).checked_sub(1)?;
+    TIERS.get(place).copied()
+}
+
+pub(super) fn kind_of(flags: u8) -> Option<Kind> {
+    let place = usize::from(flags >> flag::KIND & 7).checked_sub(1)?;
+    KINDS.get(place).copied()
+}
+
+/// 0 for none, else the place among `all` and 1.
+fn place_of<T: PartialEq>(all: &[T], value: Option<T>) -> u64 {
+    let place = value.and_then(|value| all.iter().position(|known| *known == value));
+    place.map_or(0, |place| place as u64 + 1)
 }
 
 pub(super) fn schema() -> (Schema, Fields) {
@@ -180,7 +210,7 @@ pub(super) fn fill(
         .map_or(i64::MAX, |at| at.utc().timestamp_micros());
     filled.add_i64(fields.expires, expires);
     filled.add_u64(fields.importance, memory.importance.map_or(0, u64::from));
-    filled.add_f64(fields.confidence, memory.confidence.unwrap_or(0.0));
+    filled.add_f64(fields.confidence, memory.confidence.unwrap_or(-1.0));
     filled.add_u64(fields.length, u64::from(looked.length));
     filled.add_u64(fields.traits, looked.traits.pack());
     for (field, part) in fields.sketch.into_iter().zip(looked.traits.sketch.pack()) {
@@ -230,4 +260,6 @@ fn flags(document: &Document, content: &str) -> u64 {
         flags |= flag::UNCOUNTED;
     }
     flags
+        | place_of(&TIERS, memory.tier) << flag::TIER
+        | place_of(&KINDS, memory.kind) << flag::KIND
 }

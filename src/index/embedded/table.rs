@@ -3,17 +3,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use chrono::DateTime;
 use tantivy::SegmentReader;
 use tantivy::columnar::Column;
 use tantivy::columnar::StrColumn;
 
 use super::opened::Part;
+use super::schema;
 use super::schema::SKETCH_NAMES;
 use super::schema::flag;
 use super::trouble::unusable;
 use crate::index::IndexError;
 use crate::index::Indexed;
-use crate::index::filter::Values;
+use crate::lifecycle::Stated;
 use crate::model::Stamp;
 use crate::ranking::Collection;
 use crate::ranking::Sketch;
@@ -186,7 +188,7 @@ impl Table {
                 .push(columns.expires.first(from.doc).unwrap_or(i64::MAX));
             self.importance.push(number(&columns.importance) as u8);
             self.confidence
-                .push(columns.confidence.first(from.doc).unwrap_or(0.0) as f32);
+                .push(columns.confidence.first(from.doc).unwrap_or(-1.0) as f32);
             let flags = number(&columns.flags);
             self.flags.push(flags as u8);
             self.indexed.push(Indexed {
@@ -226,15 +228,18 @@ impl Table {
         self.indexed[row as usize]
     }
 
-    /// What a filter compares of a row.
-    pub fn values(&self, row: u32) -> Values<'_> {
+    /// What a row's file states of its life.
+    pub fn stated(&self, row: u32) -> Stated {
         let at = row as usize;
-        Values {
-            name: self.name(row),
-            timestamp: self.collection.timestamp(row),
-            expires: self.expires[at],
-            importance: self.importance[at],
-            confidence: self.confidence[at],
+        let moment = |micros: i64| DateTime::from_timestamp_micros(micros).unwrap_or_default();
+        let (expires, confidence) = (self.expires[at], f64::from(self.confidence[at]));
+        Stated {
+            timestamp: moment(self.collection.timestamp(row)),
+            expires: (expires != i64::MAX).then(|| moment(expires)),
+            tier: schema::tier_of(self.flags[at]),
+            kind: schema::kind_of(self.flags[at]),
+            importance: Some(self.importance[at]).filter(|importance| *importance > 0),
+            confidence: Some(confidence).filter(|confidence| *confidence >= 0.0),
         }
     }
 

@@ -12,7 +12,6 @@ use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use chrono::DateTime;
-use chrono::Utc;
 use rayon::prelude::*;
 
 use super::Ask;
@@ -23,14 +22,15 @@ use super::Found;
 use super::Hit;
 use super::IndexError;
 use super::Indexed;
+use super::Moment;
 use super::Request;
 use super::Snapshot;
 use super::Texts;
 use super::Unembedded;
 use super::facts;
 use super::filter::Conditions;
-use super::filter::Values;
 use super::text::Lowered;
+use crate::lifecycle::Stated;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stamp;
@@ -239,15 +239,8 @@ fn id_of(name: &str) -> String {
 /// texts had to be looked at.
 fn passes(conditions: &Conditions<'_>, document: &Document, lowered: &mut Option<Lowered>) -> bool {
     let memory = &document.memory;
-    let expires = memory.expires.as_ref();
-    let values = Values {
-        name: &document.name,
-        timestamp: memory.timestamp.utc().timestamp_micros(),
-        expires: expires.map_or(i64::MAX, |at| at.utc().timestamp_micros()),
-        importance: memory.importance.unwrap_or(0),
-        confidence: memory.confidence.unwrap_or(0.0) as f32,
-    };
-    if !conditions.admits(&values) {
+    let name = &document.name;
+    if !conditions.names(name) || !conditions.admits(name, &Stated::of(memory)) {
         return false;
     }
     if !conditions.facts.is_empty() {
@@ -285,7 +278,7 @@ fn count(mut row: Row, text: &Lowered, keywords: &[Option<Keyword>]) -> Option<R
 
 impl Snapshot for Scan {
     fn search(&self, request: &Request<'_>, _: &Texts<'_>) -> Result<Found, IndexError> {
-        let conditions = Conditions::of(request.filter, request.now.timestamp_micros());
+        let conditions = Conditions::of(request.filter, request.moment);
         let mut rows = match request.ask {
             Ask::Everything => self.counted(&conditions, None),
             Ask::Keywords(keywords) => self.counted(&conditions, Some(keywords)),
@@ -317,7 +310,7 @@ impl Snapshot for Scan {
         &self,
         _: &[Embedded],
         _: &Filter,
-        _: DateTime<Utc>,
+        _: Moment<'_>,
         _: usize,
         _: &Texts<'_>,
     ) -> Result<Vec<(String, f32)>, IndexError> {

@@ -61,6 +61,7 @@ fn engine() -> &'static Arc<Engine> {
             read_only: false,
             git: None,
             secrets: memdir::secrets::Policy::Off,
+            life: Default::default(),
             models: None,
         };
         let now = chrono::DateTime::from_timestamp_nanos(1_800_000_000_000_000_000);

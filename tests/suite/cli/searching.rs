@@ -91,7 +91,7 @@ fn filters_take_lists_and_fields_of_every_name() {
     check(&["--topics", "x,y", "--any-topic"], &[&one, &two]);
     check(&["--where", "metadata.team=red"], &[&one]);
     check(&["--where", "status=open"], &[&one]);
-    check(&["--min-importance", "5"], &[&two]);
+    check(&["--min-importance", "6"], &[&two]);
     check(&["--ids", &format!("{one},{two},nothere1")], &[&one, &two]);
     check(&["--since", "1h"], &[&one, &two]);
     check(&["--until", "yesterday"], &[]);

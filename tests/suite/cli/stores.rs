@@ -158,7 +158,7 @@ fn every_setting_says_where_it_comes_from() {
     check("limit", "5", json!("MEMDIR_LIMIT"));
     check("editor", "ed", file("config/memdir/config.toml"));
     check("log", "error", json!("AIAML_LOG_LEVEL"));
-    assert_eq!(settings.as_object().unwrap().len(), 26);
+    assert_eq!(settings.as_object().unwrap().len(), 38);
     let plain = run(home.command(&["config"]).env("MEMDIR_LIMIT", "5")).done();
     assert!(plain.contains("limit      5  (MEMDIR_LIMIT)"), "{plain}");
 }
@@ -291,6 +291,6 @@ fn the_index_lies_where_it_is_told_to() {
     std::fs::remove_dir_all(home.store().join(".memdir")).unwrap();
     let mut command = home.command(&["reindex"]);
     run(command.env("MEMDIR_INDEX_DIR", home.root().join("elsewhere"))).done();
-    assert_eq!(names(&home.store()), [".git", "files"]);
+    assert_eq!(names(&home.store()), [".git", "files", "journal"]);
     assert!(home.root().join("elsewhere").is_dir());
 }

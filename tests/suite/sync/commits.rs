@@ -256,8 +256,12 @@ fn a_server_commits_in_the_background_what_anybody_changed() {
         session.tool("remember", arguments);
     }
     until("all are committed", || {
-        git.says(&["ls-files"]).lines().count() == 22
-            || git.says(&["ls-tree", "-r", "HEAD"]).lines().count() == 22
+        git.says(&["ls-files", "files"]).lines().count() == 22
+            || git
+                .says(&["ls-tree", "-r", "HEAD", "files"])
+                .lines()
+                .count()
+                == 22
     });
     assert!(git.subjects().len() < 20, "{:?}", git.subjects());
     // While the server runs, it commits what commands do.
@@ -289,7 +293,12 @@ fn a_burst_is_one_commit_and_one_pack() {
     assert_eq!(git.subjects()[0], "Add 300 memories");
     let counted = git.says(&["count-objects", "-v"]);
     assert!(counted.contains("packs: 1"), "{counted}");
-    assert_eq!(git.says(&["ls-tree", "-r", "HEAD"]).lines().count(), 301);
+    assert_eq!(
+        git.says(&["ls-tree", "-r", "HEAD", "files"])
+            .lines()
+            .count(),
+        301
+    );
     git.assert_sound();
 }
 
@@ -313,7 +322,9 @@ fn many_packs_become_one() {
     }
     assert_eq!((most, packs()), (15, 1));
     assert_eq!(
-        git.says(&["ls-tree", "-r", "HEAD"]).lines().count(),
+        git.says(&["ls-tree", "-r", "HEAD", "files"])
+            .lines()
+            .count(),
         16 * 70 + 1
     );
     assert_eq!(git.subjects().len(), 17);

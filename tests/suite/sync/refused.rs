@@ -59,6 +59,7 @@ fn nothing_comes_where_the_store_has_something_else() {
     ] {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let _ = fs::remove_dir_all(&path); // Where the store has a folder already.
         fs::write(path, "evil").unwrap();
         copy.says(&["add", "-f", "."]);
         copy.says(&["commit", "-q", "-m", "Evil"]);

@@ -1,5 +1,5 @@
 //! The constants of a memory's life, as values: what differs between the tool sets is another
-//! [`Policy`], never a branch.
+//! [`Life`], never a branch.
 
 use chrono::TimeDelta;
 
@@ -7,7 +7,7 @@ use crate::model::Kind;
 
 /// How long memories live, and what a use does.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Policy {
+pub struct Life {
     /// Of the tier `short`, from the timestamp on, if no `expires` is stated.
     pub short_life: TimeDelta,
     /// Of the tier `mid`.
@@ -45,9 +45,9 @@ pub struct Decay {
     pub others: f64,
 }
 
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy {
+impl Default for Life {
+    fn default() -> Life {
+        Life {
             short_life: TimeDelta::hours(6),
             mid_life: TimeDelta::days(7),
             short_extension: TimeDelta::hours(1),

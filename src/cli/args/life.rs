@@ -1,0 +1,61 @@
+//! The words of commands about the life of memories.
+
+use clap::Args as ClapArgs;
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Forget {
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Why, for whoever asks later
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Gc {
+    /// Only say which
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Inspect {
+    /// A live memory
+    pub id: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct LinkTo {
+    /// The memory that holds the link
+    #[arg(value_name = "FROM")]
+    pub from: String,
+    /// The memory that it points to
+    #[arg(value_name = "TO")]
+    pub to: String,
+    /// What the first is to the second: related-to, supersedes, contradicts, derived-from,
+    /// elaborates, depends-on, or a word of your own
+    #[arg(
+        long = "type",
+        short = 't',
+        value_name = "WORD",
+        default_value = "related-to"
+    )]
+    pub relation: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Unlink {
+    #[arg(value_name = "FROM")]
+    pub from: String,
+    #[arg(value_name = "TO")]
+    pub to: String,
+    /// Only links of this type [default: all]
+    #[arg(long = "type", short = 't', value_name = "WORD")]
+    pub relation: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Links {
+    /// A memory [default: report what is wrong with the links of all]
+    pub id: Option<String>,
+}

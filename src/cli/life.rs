@@ -1,0 +1,329 @@
+//! Commands about the life of memories: what one is as of now, what points to it, what was done
+//! with it, and what no longer lives.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::Context;
+use super::Outcome;
+use super::args::Forget;
+use super::args::Gc;
+use super::args::Inspect;
+use super::args::LinkTo;
+use super::args::Links;
+use super::args::Unlink;
+use super::fail::Failure;
+use super::output::DIM;
+use super::output::ID;
+use super::output::Output;
+use super::write::relocate;
+use crate::dialect::core;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::Recalled;
+use crate::engine::Record;
+use crate::engine::Relation;
+use crate::engine::Relations;
+
+/// `inspect` tells of so many changes.
+const MOST_RECORDS: usize = 20;
+
+pub(super) fn forget(context: &mut Context, command: &Forget) -> Result<Outcome, Failure> {
+    let why = command.reason.as_deref();
+    relocate(context, &command.ids, "forgotten", |engine, id| {
+        engine.forget_because(id, why)
+    })
+}
+
+pub(super) fn gc(context: &mut Context, command: &Gc) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let expired = engine.expire(command.dry_run)?;
+    let output = &mut context.output;
+    let done = match command.dry_run {
+        true => "would be archived",
+        false => "archived",
+    };
+    if output.json {
+        let moved = expired.moved.iter().map(|moved| {
+            json!({"id": moved.stem.short(), "stem": moved.stem.as_str(), "file": moved.name})
+        });
+        let failed = expired
+            .failed
+            .iter()
+            .map(|(name, error)| json!({"file": name, "error": error.to_string()}));
+        output.json(&json!({
+            "dry_run": command.dry_run,
+            "archived": moved.collect::<Vec<_>>(),
+            "errors": failed.collect::<Vec<_>>(),
+        }))?;
+    } else {
+        for moved in &expired.moved {
+            output.line(format!("{done} {ID}{}{ID:#}", moved.stem.short()))?;
+        }
+        if expired.moved.is_empty() {
+            output.note("nothing has expired");
+        }
+    }
+    let all_moved = expired.failed.is_empty();
+    for (name, error) in expired.failed {
+        let what = format!("{name} has expired and stays");
+        context.output.error(&Failure::new(what).because(error));
+    }
+    if !command.dry_run {
+        super::after_writing(context, &engine)?;
+    }
+    Ok(if all_moved {
+        Outcome::Done
+    } else {
+        Outcome::Failed
+    })
+}
+
+pub(super) fn inspect(context: &mut Context, command: &Inspect) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let recalled = engine.recall(std::slice::from_ref(&command.id));
+    let memory = match recalled.into_iter().next() {
+        Some(Recalled::Found { memory, .. }) => memory,
+        Some(Recalled::Failed { error, .. }) => return Err(error.into()),
+        None => return Err(EngineError::NotFound(command.id.clone()).into()),
+    };
+    let (state, usage) = engine.state_of(&memory);
+    let relations = engine.relations_of(&memory.stem)?;
+    let records = engine.records_of(&memory.stem)?;
+    let stem = memory.stem.clone();
+    let found = Recalled::Found {
+        memory,
+        name: String::new(),
+    };
+    let fields = core::recall_reply(&engine, vec![found], None);
+    let fields = fields.structured["results"][0].clone();
+    let output = &mut context.output;
+    if output.json {
+        let mut document = fields;
+        document["stem"] = json!(stem.as_str());
+        document["now"] = json!({
+            "tier": state.tier.map(|tier| tier.as_str()),
+            "expires": state.expires.map(|at| at.to_rfc3339()),
+            "importance": state.importance,
+            "confidence": state.confidence,
+        });
+        document["uses"] = json!({
+            "count": usage.count(),
+            "days": usage.days().count(),
+            "last": usage.last().map(|at| at.to_rfc3339()),
+        });
+        document["relations"] = relations_as_json(&engine, &relations);
+        document["records"] = records.iter().map(record_as_json).collect();
+        output.json(&document)?;
+        return Ok(Outcome::Done);
+    }
+    if let Value::Object(fields) = &fields {
+        for (key, value) in fields.iter().filter(|(key, _)| *key != "content") {
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            let text = output.shown(&text.replace('\n', " "));
+            output.line(format!("{DIM}{key}:{DIM:#} {text}"))?;
+        }
+    }
+    let tier = state.tier.map_or("none", |tier| tier.as_str());
+    let expires = match state.expires {
+        Some(at) => format!("until {}", at.format("%Y-%m-%d %H:%M UTC")),
+        None => "for ever".to_owned(),
+    };
+    output.line(format!(
+        "{DIM}now:{DIM:#} tier {tier}, lives {expires}, importance {}, confidence {:.2}",
+        state.importance, state.confidence
+    ))?;
+    let last = match usage.last() {
+        Some(at) => format!(", the last on {}", at.format("%Y-%m-%d %H:%M UTC")),
+        None => String::new(),
+    };
+    output.line(format!(
+        "{DIM}uses:{DIM:#} {} on {} days{last}",
+        usage.count(),
+        usage.days().count()
+    ))?;
+    show_relations(&engine, output, &relations)?;
+    for record in records.iter().rev().take(MOST_RECORDS) {
+        let line = record_line(output, record);
+        output.line(line)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// What `log --audit` shows.
+pub(super) fn audit(
+    context: &mut Context,
+    id: Option<&str>,
+    limit: usize,
+) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let mut records = match id {
+        // What was purged or forgotten is asked for by its whole stem, or found by its handle.
+        Some(id) => {
+            let stem = engine
+                .resolve(id)
+                .map_or_else(|_| id.to_owned(), |(stem, _)| stem.as_str().to_owned());
+            let mut records = engine.records_since(None)?;
+            records.retain(|record| {
+                let is_it = |of: &String| *of == stem || of.ends_with(&format!("_{stem}"));
+                record.of.iter().any(is_it)
+            });
+            records
+        }
+        None => engine.records_since(None)?,
+    };
+    records.reverse();
+    let has_more = records.len() > limit;
+    records.truncate(limit);
+    let output = &mut context.output;
+    let found = !records.is_empty();
+    if output.json {
+        let records: Vec<Value> = records.iter().map(record_as_json).collect();
+        output.json(&json!({"records": records, "more": has_more}))?;
+    } else {
+        for record in &records {
+            let line = record_line(output, record);
+            let of: Vec<&str> = record.of.iter().map(String::as_str).collect();
+            output.line(format!("{line}  {ID}{}{ID:#}", output.shown(&of.join(" "))))?;
+        }
+        if !found {
+            output.note("nothing found");
+        }
+        if has_more && output.is_terminal {
+            output.note("there are older ones; more with -n");
+        }
+    }
+    Ok(if found {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    })
+}
+
+fn record_as_json(record: &Record) -> Value {
+    json!({
+        "at": record.at.to_rfc3339(),
+        "did": record.did,
+        "of": record.of,
+        "client": record.client,
+        "why": record.why,
+    })
+}
+
+fn record_line(output: &Output, record: &Record) -> String {
+    let at = record.at.format("%Y-%m-%d %H:%M:%S");
+    let mut line = format!("{DIM}{at}{DIM:#}  {}", output.shown(&record.did));
+    if !record.client.is_empty() {
+        line.push_str(&format!(" by {}", output.shown(&record.client)));
+    }
+    if let Some(why) = &record.why {
+        line.push_str(&format!(": {}", output.shown(&why.replace('\n', " "))));
+    }
+    line
+}
+
+pub(super) fn link(context: &mut Context, command: &LinkTo) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let is_new = engine.link(&command.from, &command.to, &command.relation)?;
+    let output = &mut context.output;
+    if output.json {
+        output.json(&json!({"linked": is_new}))?;
+    } else if !is_new {
+        output.note("they are linked already");
+    }
+    super::after_writing(context, &engine)?;
+    Ok(Outcome::Done)
+}
+
+pub(super) fn unlink(context: &mut Context, command: &Unlink) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let relation = command.relation.as_deref();
+    let removed = engine.unlink(&command.from, &command.to, relation)?;
+    let output = &mut context.output;
+    if output.json {
+        output.json(&json!({"removed": removed}))?;
+    } else if removed == 0 {
+        output.note("there is no such link");
+    }
+    super::after_writing(context, &engine)?;
+    Ok(match removed {
+        0 => Outcome::Nothing,
+        _ => Outcome::Done,
+    })
+}
+
+pub(super) fn links(context: &mut Context, command: &Links) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let relations = match &command.id {
+        Some(id) => {
+            let (stem, _) = engine.resolve(id)?;
+            engine.relations_of(&stem)?
+        }
+        None => engine.dangling()?,
+    };
+    let output = &mut context.output;
+    let is_empty = relations.to.is_empty() && relations.from.is_empty();
+    if output.json {
+        let document = relations_as_json(&engine, &relations);
+        output.json(&document)?;
+    } else {
+        show_relations(&engine, output, &relations)?;
+        if is_empty {
+            output.note(match command.id {
+                Some(_) => "no links",
+                None => "every link points to a memory",
+            });
+        }
+    }
+    Ok(match is_empty && command.id.is_some() {
+        true => Outcome::Nothing,
+        false => Outcome::Done,
+    })
+}
+
+fn relations_as_json(engine: &Engine, relations: &Relations) -> Value {
+    let one = |relation: &Relation| {
+        json!({
+            "type": relation.relation,
+            "from": engine.shown_id(&relation.from),
+            "to": relation.to.as_ref().map_or_else(
+                || relation.written.clone(),
+                |to| engine.shown_id(to),
+            ),
+            "dangling": relation.to.is_none(),
+            "headline": relation.headline,
+        })
+    };
+    json!({
+        "to": relations.to.iter().map(one).collect::<Vec<_>>(),
+        "from": relations.from.iter().map(one).collect::<Vec<_>>(),
+    })
+}
+
+fn show_relations(
+    engine: &Engine,
+    output: &mut Output,
+    relations: &Relations,
+) -> Result<(), Failure> {
+    for relation in &relations.to {
+        let from = engine.shown_id(&relation.from);
+        let kind = output.shown(&relation.relation);
+        let (to, said) = match &relation.to {
+            Some(to) => (engine.shown_id(to), output.shown(&relation.headline)),
+            None => (
+                output.shown(&relation.written),
+                "there is no such memory".to_owned(),
+            ),
+        };
+        output.line(format!("{ID}{from}{ID:#} {kind} {ID}{to}{ID:#}  {said}"))?;
+    }
+    for relation in &relations.from {
+        let from = engine.shown_id(&relation.from);
+        let kind = output.shown(&relation.relation);
+        let said = output.shown(&relation.headline);
+        output.line(format!("{ID}{from}{ID:#} {kind} this  {said}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,305 @@
+//! How memories stand to each other.
+//!
+//! A relation is stored with the memory it starts from: in `links` and `supersedes`, and where its
+//! text says `[[…]]` or `memory://…`. What points to a memory is found by the index. A relation to a
+//! memory that was forgotten is shown again once that is restored.
+
+use std::collections::BTreeSet;
+use std::collections::HashSet;
+
+use super::Engine;
+use super::EngineError;
+use super::names::Names;
+use super::names::is_called;
+use super::reading::parse;
+use super::reading::stem_of;
+use super::recall::plain_id;
+use crate::files::Place;
+use crate::index::Snapshot;
+use crate::model::Change;
+use crate::model::Filter;
+use crate::model::Link;
+use crate::model::MENTIONED;
+use crate::model::Memory;
+use crate::model::Patch;
+use crate::model::Stem;
+use crate::model::Visibility;
+use crate::model::mentioned;
+
+/// What a mention in a text is.
+const MENTIONS: &str = "mentions";
+const SUPERSEDES: &str = "supersedes";
+
+/// One memory, as it stands to another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Relation {
+    pub from: Stem,
+    /// What the first is to the second.
+    pub relation: String,
+    /// `None`: no live memory is called as is written.
+    pub to: Option<Stem>,
+    /// How it is called there.
+    pub written: String,
+    /// The first line of the memory at the other end; empty if there is none.
+    pub headline: String,
+}
+
+/// The relations of one memory, each once.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Relations {
+    /// From it to others, in the order of its file.
+    pub to: Vec<Relation>,
+    /// From others to it, in the order of their stems.
+    pub from: Vec<Relation>,
+}
+
+impl Engine {
+    /// The relations of the live memory with this stem, in both directions. Those to memories that
+    /// are in the archive are left out.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn relations_of(&self, stem: &Stem) -> Result<Relations, EngineError> {
+        self.mending(|| {
+            let snapshot = self.snapshot()?;
+            let called = self.called(snapshot.as_ref())?;
+            let live = called.live.called(stem.as_str());
+            let read = live.and_then(|name| Some((name, self.read_memory(name)?)));
+            let Some((name, memory)) = read else {
+                return Err(EngineError::NotFound(stem.as_str().to_owned()));
+            };
+            let mut relations = Relations {
+                to: self.outgoing(&memory, &called),
+                from: Vec::new(),
+            };
+            for other in self.naming(snapshot.as_ref(), stem)? {
+                if other == name {
+                    continue;
+                }
+                let Some(holder) = self.read_memory(&other) else {
+                    continue; // Gone since it was found.
+                };
+                let headline = holder.headline().to_owned();
+                let to_this = self.outgoing(&holder, &called).into_iter();
+                let to_this = to_this.filter(|relation| relation.to.as_ref() == Some(stem));
+                relations.from.extend(to_this.map(|relation| Relation {
+                    headline: headline.clone(),
+                    ..relation
+                }));
+            }
+            relations.from.sort();
+            Ok(relations)
+        })
+    }
+
+    /// The relations of all live memories to what is neither live nor in the archive.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn dangling(&self) -> Result<Relations, EngineError> {
+        let snapshot = self.mending(|| self.snapshot())?;
+        let called = self.called(snapshot.as_ref())?;
+        let mut names = BTreeSet::new();
+        for key in ["links", SUPERSEDES, MENTIONED] {
+            let holders = snapshot.holders(key)?;
+            names.extend(holders.into_iter().map(|(_, name)| name));
+        }
+        let mut relations = Relations::default();
+        for name in names {
+            let Some(memory) = self.read_memory(&name) else {
+                continue;
+            };
+            let to_nothing = self.outgoing(&memory, &called).into_iter();
+            relations
+                .to
+                .extend(to_nothing.filter(|relation| relation.to.is_none()));
+        }
+        Ok(relations)
+    }
+
+    /// Adds a link of a type from one live memory to another; false if it is there already.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such memory, if the type is none, or if the file cannot be changed.
+    pub fn link(&self, from: &str, to: &str, relation: &str) -> Result<bool, EngineError> {
+        let (from, _) = self.resolve(from)?;
+        let (to, _) = self.resolve(to)?;
+        if from == to {
+            let what = "a memory cannot be linked to itself".to_owned();
+            return Err(EngineError::Invalid(what));
+        }
+        let relation = relation.trim();
+        if relation == SUPERSEDES {
+            return self.supersede(&from, &to);
+        }
+        self.change_links(&from, "link", |links| {
+            let is_it = |link: &Link| link.relation == relation && is_called(&to, &link.to);
+            if links.iter().any(is_it) {
+                return false;
+            }
+            links.push(Link {
+                to: to.as_str().to_owned(),
+                relation: relation.to_owned(),
+            });
+            true
+        })
+    }
+
+    /// Removes the links, of a type or of all, from one memory to another; how many there were.
+    /// The other one need not be live.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no memory they start from, or if the file cannot be changed.
+    pub fn unlink(
+        &self,
+        from: &str,
+        to: &str,
+        relation: Option<&str>,
+    ) -> Result<usize, EngineError> {
+        let (from, _) = self.resolve(from)?;
+        let to = match self.resolve(to).or_else(|_| self.resolve_archived(to)) {
+            Ok((stem, _)) => stem,
+            Err(_) => Stem::from_file_name(to),
+        };
+        let mut removed = 0;
+        self.change_links(&from, "unlink", |links| {
+            let before = links.len();
+            let is_other = |link: &Link| {
+                relation.is_some_and(|relation| relation != link.relation)
+                    || !is_called(&to, &link.to)
+            };
+            links.retain(is_other);
+            removed = before - links.len();
+            removed > 0
+        })?;
+        Ok(removed)
+    }
+
+    /// Says in both files that one live memory replaces another; false if it is said already.
+    fn supersede(&self, newer: &Stem, older: &Stem) -> Result<bool, EngineError> {
+        let (_, version) = self.read(newer.as_str())?;
+        let mut supersedes = parse(&version.entry, &version.bytes).supersedes;
+        if supersedes.iter().any(|known| is_called(older, known)) {
+            return Ok(false);
+        }
+        supersedes.push(older.as_str().to_owned());
+        let change = Change {
+            supersedes: Patch::Set(supersedes),
+            ..Change::default()
+        };
+        self.update_as("supersede", newer.as_str(), &change)?;
+        let mark = super::update::superseded_by(newer);
+        self.update_as("supersede", older.as_str(), &mark)?;
+        Ok(true)
+    }
+
+    fn change_links(
+        &self,
+        from: &Stem,
+        tool: &str,
+        change: impl FnOnce(&mut Vec<Link>) -> bool,
+    ) -> Result<bool, EngineError> {
+        self.check_writable()?;
+        let (_, version) = self.read(from.as_str())?;
+        let mut links = parse(&version.entry, &version.bytes).links;
+        if !change(&mut links) {
+            return Ok(false);
+        }
+        let links = match links.is_empty() {
+            true => Patch::Clear,
+            false => Patch::Set(links),
+        };
+        let change = Change {
+            links,
+            ..Change::default()
+        };
+        self.update_as(tool, from.as_str(), &change)?;
+        Ok(true)
+    }
+
+    fn called<'a>(&self, snapshot: &'a dyn Snapshot) -> Result<Called<'a>, EngineError> {
+        let archive = self.store.list(Place::Archive)?.entries;
+        let archive = archive.iter().map(|entry| entry.name.as_str());
+        Ok(Called {
+            live: Names::of(snapshot.files().map(|(name, _)| name)),
+            archived: archive.flat_map(ids_of).collect(),
+        })
+    }
+
+    /// The files of memories that may name this one.
+    fn naming(
+        &self,
+        snapshot: &dyn Snapshot,
+        stem: &Stem,
+    ) -> Result<BTreeSet<String>, EngineError> {
+        let mut names = BTreeSet::new();
+        for key in ["links", SUPERSEDES, MENTIONED] {
+            for called in BTreeSet::from([stem.as_str(), stem.short()]) {
+                let filter = Filter {
+                    equals: vec![(key.to_owned(), called.to_owned())],
+                    visibility: Visibility::Everything,
+                    ..Filter::default()
+                };
+                names.extend(self.names_of(snapshot, &filter)?);
+            }
+        }
+        Ok(names)
+    }
+
+    /// The relations that a memory's file states, each once, in its order.
+    fn outgoing(&self, memory: &Memory, called: &Called<'_>) -> Vec<Relation> {
+        let superseded = memory.supersedes.iter().map(|to| (SUPERSEDES, to.clone()));
+        let linked = memory.links.iter();
+        let linked = linked.map(|link| (link.relation.as_str(), link.to.clone()));
+        let mentioned = mentioned(&memory.content).into_iter();
+        let mentioned = mentioned.map(|to| (MENTIONS, to.to_owned()));
+        let mut relations: Vec<Relation> = Vec::new();
+        for (relation, written) in superseded.chain(linked).chain(mentioned) {
+            let name = called.live.called(&written);
+            if name.is_none() && called.archived.contains(&plain_id(&written)) {
+                continue;
+            }
+            let to = name.map(stem_of);
+            let is_itself = to.as_ref() == Some(&memory.stem);
+            // A note of another program names notes that never were memories.
+            let is_other = to.is_none() && Stem::parse(&written).is_none();
+            if relation == MENTIONS && (is_itself || is_other) {
+                continue;
+            }
+            let is_known = |known: &Relation| {
+                (relation == MENTIONS || known.relation == relation)
+                    && known.to == to
+                    && (to.is_some() || known.written == written)
+            };
+            if relations.iter().any(is_known) {
+                continue;
+            }
+            let headline = name.and_then(|name| self.read_memory(name));
+            let headline = headline.map(|memory| memory.headline().to_owned());
+            relations.push(Relation {
+                from: memory.stem.clone(),
+                relation: relation.to_owned(),
+                to,
+                written,
+                headline: headline.unwrap_or_default(),
+            });
+        }
+        relations
+    }
+}
+
+/// Which memories are meant by what stands in links.
+struct Called<'a> {
+    live: Names<'a>,
+    archived: HashSet<String>,
+}
+
+/// What the file is called in links.
+fn ids_of(name: &str) -> [String; 2] {
+    let stem = stem_of(name);
+    [plain_id(stem.as_str()), stem.short().to_owned()]
+}

@@ -1,0 +1,179 @@
+//! What memories are as of now, and what was done with them.
+//!
+//! Uses and records go to the journal; losing one costs a count, never the operation that it tells
+//! of, so a journal that cannot be written is a warning.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use chrono::DateTime;
+use chrono::Utc;
+
+use super::Engine;
+use super::EngineError;
+use super::reading::stem_of;
+use super::recall::Recalled;
+use crate::index::Moment;
+use crate::journal::JournalError;
+use crate::journal::Record;
+use crate::journal::Uses;
+use crate::lifecycle;
+use crate::lifecycle::State;
+use crate::lifecycle::Stated;
+use crate::model::Memory;
+use crate::model::Stem;
+use crate::model::Usage;
+
+/// So many records are collected at most.
+const MOST_WAITING: usize = 256;
+
+impl Engine {
+    /// Does something at one moment: the clock is asked once, the journals at most once, and not
+    /// before somebody wants to know what a memory has become by its uses.
+    pub(super) fn at_once<T>(&self, act: impl FnOnce(Moment<'_>) -> T) -> T {
+        let uses: OnceLock<Arc<Uses>> = OnceLock::new();
+        let unused = Usage::default();
+        let state = |stem: &str, stated: &Stated, now: DateTime<Utc>| {
+            let uses = uses.get_or_init(|| self.uses());
+            let usage = uses.of(stem).unwrap_or(&unused);
+            lifecycle::state(stated, usage, &self.life, now)
+        };
+        act(Moment {
+            now: self.clock.now(),
+            state: &state,
+        })
+    }
+
+    /// The memory as of now, and its uses.
+    pub fn state_of(&self, memory: &Memory) -> (State, Usage) {
+        let uses = self.uses();
+        let usage = uses.of(memory.stem.as_str()).cloned().unwrap_or_default();
+        let stated = Stated::of(memory);
+        let state = lifecycle::state(&stated, &usage, &self.life, self.clock.now());
+        (state, usage)
+    }
+
+    /// All uses; none where the journals cannot be read.
+    fn uses(&self) -> Arc<Uses> {
+        let uses = self.journal.uses();
+        uses.unwrap_or_else(|error| {
+            self.warn_of_journal(&error);
+            Arc::default()
+        })
+    }
+
+    /// Counts one use of each memory that was recalled. Does nothing on a read-only store.
+    pub fn count_uses(&self, recalled: &[Recalled]) {
+        let stems: Vec<Stem> = recalled
+            .iter()
+            .filter_map(|one| match one {
+                Recalled::Found { memory, .. } => Some(memory.stem.clone()),
+                Recalled::Failed { .. } => None,
+            })
+            .collect();
+        // A store that was moved away is not made anew for it.
+        if self.is_read_only() || self.check_there().is_err() {
+            return;
+        }
+        if let Err(error) = self.journal.used(self.clock.now(), &stems) {
+            self.warn_of_journal(&error);
+        }
+    }
+
+    /// Notes that `did` was done to the file `name`, for whoever asks later.
+    pub(super) fn record(&self, did: &str, name: &str, why: Option<&str>) {
+        let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let record = Record {
+            at: self.clock.now(),
+            did: did.to_owned(),
+            of: vec![stem_of(name).as_str().to_owned()],
+            client: client.clone(),
+            why: why.map(str::to_owned),
+        };
+        drop(client);
+        let mut waiting = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.records.push(record);
+        if waiting.held == 0 || waiting.records.len() >= MOST_WAITING {
+            let records = std::mem::take(&mut waiting.records);
+            drop(waiting);
+            self.write_records(records);
+        }
+    }
+
+    /// Until what is returned is dropped, records are collected, to be written together.
+    pub(super) fn collect_records(&self) -> Collecting<'_> {
+        let mut waiting = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.held += 1;
+        Collecting(self)
+    }
+
+    fn write_records(&self, records: Vec<Record>) {
+        if records.is_empty() || self.check_there().is_err() {
+            return;
+        }
+        if let Err(error) = self.journal.record(records) {
+            self.warn_of_journal(&error);
+        }
+    }
+
+    /// What was done to the memory called by the stem, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a journal cannot be read.
+    pub fn records_of(&self, stem: &Stem) -> Result<Vec<Record>, EngineError> {
+        let is_of = |record: &Record| record.of.iter().any(|of| of == stem.as_str());
+        Ok(self.journal.records(is_of)?)
+    }
+
+    /// What was done in the store since a moment, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a journal cannot be read.
+    pub fn records_since(&self, since: Option<DateTime<Utc>>) -> Result<Vec<Record>, EngineError> {
+        let is_since = |record: &Record| since.is_none_or(|since| record.at >= since);
+        Ok(self.journal.records(is_since)?)
+    }
+
+    /// Sums up the uses of past months in this machine's journal.
+    pub(super) fn compact_journal(&self) {
+        if let Err(error) = self.journal.compact(self.clock.now()) {
+            self.warn_of_journal(&error);
+        }
+    }
+
+    fn warn_of_journal(&self, error: &JournalError) {
+        if !self.warned_of_journal.swap(true, Ordering::Relaxed) {
+            tracing::warn!("uses and changes are not recorded: {error}");
+        }
+    }
+}
+
+/// Records that wait to be written together.
+#[derive(Default)]
+pub(super) struct Waiting {
+    records: Vec<Record>,
+    held: usize,
+}
+
+/// Writes the records that were collected, when it is dropped.
+pub(super) struct Collecting<'a>(&'a Engine);
+
+impl Drop for Collecting<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self
+            .0
+            .records
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        waiting.held -= 1;
+        if waiting.held == 0 {
+            let records = std::mem::take(&mut waiting.records);
+            drop(waiting);
+            self.0.write_records(records);
+        }
+    }
+}

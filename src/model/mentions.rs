@@ -1,0 +1,78 @@
+//! What a text names: `[[…]]` as editors write it, and `memory://…`.
+
+/// The fact that says what a memory's text names.
+pub const MENTIONED: &str = "mentions";
+/// So many count: a list of everything is no relation.
+const MOST: usize = 200;
+/// No memory is called by more.
+const LONGEST: usize = 255;
+
+/// The names in `[[name]]`, `[[name|shown]]`, `[[name#part]]` and `memory://name`, in the order of
+/// the text, each once. Text in code blocks counts: what stands there is meant, too.
+pub fn mentioned(text: &str) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['[', 'm']) {
+        let here = &rest[at..];
+        let (name, length) = if let Some(inner) = here.strip_prefix("[[") {
+            let end = inner.find(['[', ']', '\n']).unwrap_or(inner.len());
+            match inner[end..].starts_with("]]") {
+                true => (wikilink(&inner[..end]), 2 + end + 2),
+                false => ("", 1),
+            }
+        } else if let Some(inner) = here.strip_prefix("memory://") {
+            let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+            let end = inner.find(|c| !is_name(c)).unwrap_or(inner.len());
+            (&inner[..end], "memory://".len() + end)
+        } else {
+            ("", 1)
+        };
+        if !name.is_empty() && name.len() <= LONGEST && !names.contains(&name) {
+            names.push(name);
+        }
+        if names.len() == MOST {
+            break;
+        }
+        rest = &here[length..];
+    }
+    names
+}
+
+/// What the inside of a link names, without what it shows and which part it means.
+fn wikilink(inside: &str) -> &str {
+    let name = inside.split(['|', '#', '^']).next().unwrap_or("");
+    let name = name.trim();
+    let name = name.strip_prefix("files/").unwrap_or(name);
+    name.strip_suffix(".md").unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_wherever_they_stand() {
+        for (text, wanted) in [
+            (
+                "see [[20260101_000000_aaaaaaaa]] and [[Notes|the notes]]",
+                vec!["20260101_000000_aaaaaaaa", "Notes"],
+            ),
+            (
+                "memory://1f3a9c02, (memory://4be01c9a) m memory://",
+                vec!["1f3a9c02", "4be01c9a"],
+            ),
+            (
+                "[[a]] [[b#part]] [[c^block]] [[files/d.md]] [[a]]",
+                vec!["a", "b", "c", "d"],
+            ),
+            ("[[[e]]] [[f\n]] [[ ]] [[]] [g] [[h", vec!["e"]),
+            ("über [[Größe]] 日本 [[語]]", vec!["Größe", "語"]),
+            ("", vec![]),
+        ] {
+            assert_eq!(mentioned(text), wanted, "{text}");
+        }
+        let many: String = (0..1000).map(|n| format!("[[n{n}]]")).collect();
+        assert_eq!(mentioned(&many).len(), MOST);
+        assert!(mentioned(&format!("[[{}]]", "x".repeat(300))).is_empty());
+    }
+}

@@ -1,0 +1,471 @@
+//! The life of memories: tiers, ends, uses, relations, and what is noted of it all.
+
+use std::fs;
+use std::sync::Arc;
+
+use chrono::DateTime;
+use chrono::TimeDelta;
+use chrono::Utc;
+use memdir::clock::SystemClock;
+use memdir::engine::Background;
+use memdir::engine::Engine;
+use memdir::engine::Search;
+use memdir::engine::Wanted;
+use memdir::model::Filter;
+use memdir::model::NewMemory;
+use memdir::model::Stem;
+use memdir::model::Tier;
+use memdir::model::Visibility;
+use serde_json::Value;
+
+use crate::program::Home;
+use crate::running::until;
+use crate::support::TestStore;
+use crate::support::new_memory;
+use crate::support::noon;
+use crate::support::query;
+use crate::support::regular_files;
+
+fn after(hours: i64) -> DateTime<Utc> {
+    noon() + TimeDelta::hours(hours)
+}
+
+fn tiered(content: &str, tier: Tier) -> NewMemory {
+    NewMemory {
+        tier: Some(tier),
+        ..new_memory(content)
+    }
+}
+
+fn remember(engine: &Engine, memory: NewMemory) -> Stem {
+    engine.remember(memory, None).unwrap().stem
+}
+
+fn found(engine: &Engine, text: &str) -> usize {
+    engine.search(&query(text)).unwrap().hits.len()
+}
+
+fn use_at(store: &TestStore, stem: &Stem, at: DateTime<Utc>) {
+    let engine = store.engine_at(at);
+    let recalled = engine.recall(&[stem.as_str().to_owned()]);
+    engine.count_uses(&recalled);
+}
+
+#[test]
+fn a_memory_lives_as_long_as_its_tier_and_its_uses_say() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let short = remember(&engine, tiered("a heron", Tier::Short));
+    let mid = remember(&engine, tiered("a stork", Tier::Mid));
+    remember(&engine, tiered("an egret", Tier::Long));
+    remember(&engine, new_memory("a crane"));
+    let living = |hours: i64| {
+        let engine = store.engine_at(after(hours));
+        ["heron", "stork", "egret", "crane"].map(|bird| found(&engine, bird))
+    };
+    assert_eq!(living(5), [1, 1, 1, 1]);
+    assert_eq!(living(7), [0, 1, 1, 1]);
+    assert_eq!(living(7 * 24 + 1), [0, 0, 1, 1]);
+    // A use lets it live an hour, or a day, longer, and shortens nothing.
+    use_at(&store, &short, after(1));
+    use_at(&store, &mid, after(1));
+    assert_eq!(living(5), [1, 1, 1, 1]);
+    assert_eq!(living(7 * 24 - 1), [0, 1, 1, 1]);
+    use_at(&store, &short, after(6));
+    use_at(&store, &mid, after(7 * 24));
+    assert_eq!(living(6), [1, 1, 1, 1]);
+    assert_eq!(living(7 * 24 + 23), [0, 1, 1, 1]);
+    assert_eq!(living(7 * 24 + 25), [0, 0, 1, 1]);
+}
+
+#[test]
+fn recalls_make_nothing_permanent_and_change_no_file() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let stems: Vec<Stem> = (0..42)
+        .map(|number| remember(&engine, tiered(&format!("note {number}"), Tier::Mid)))
+        .collect();
+    let texts = store.texts();
+    // As often as you like on four days.
+    for day in 0..4 {
+        let engine = store.engine_at(after(day * 24));
+        for recall in 0..105 {
+            let stem = &stems[(recall * 4 + day as usize) % stems.len()];
+            engine.count_uses(&engine.recall(&[stem.as_str().to_owned()]));
+        }
+    }
+    assert_eq!(store.texts(), texts);
+    let late = store.engine_at(after(24 * 7 + 23 + 3 * 24));
+    assert_eq!(
+        found(&late, "note"),
+        0,
+        "all have ended, none has become permanent"
+    );
+    let long = Search {
+        filter: Filter {
+            tiers: vec![Tier::Long],
+            visibility: Visibility::Everything,
+            ..Filter::default()
+        },
+        ..query("note")
+    };
+    assert!(late.search(&long).unwrap().hits.is_empty());
+    // On a fifth day it is.
+    use_at(&store, &stems[0], after(4 * 24 + 1));
+    let late = store.engine_at(after(24 * 365));
+    assert_eq!(
+        found(&late, "note"),
+        0,
+        "it had been used on three days at most"
+    );
+    for day in 0..5 {
+        use_at(&store, &stems[1], after(day * 24 + 2));
+    }
+    let late = store.engine_at(after(24 * 365));
+    assert_eq!(late.search(&long).unwrap().hits[0].memory.stem, stems[1]);
+    assert_eq!(found(&late, "note"), 1);
+    assert_eq!(store.texts(), texts);
+}
+
+#[test]
+fn importance_and_confidence_are_filtered_as_of_now() {
+    let store = TestStore::new();
+    let stated = NewMemory {
+        importance: Some(8),
+        confidence: Some(0.5),
+        ..new_memory("a heron")
+    };
+    let stem = remember(&store.engine(), stated);
+    let passing = |importance: Option<u8>, confidence: Option<f64>| {
+        let search = Search {
+            filter: Filter {
+                min_importance: importance,
+                min_confidence: confidence,
+                ..Filter::default()
+            },
+            ..query("heron")
+        };
+        store.engine().search(&search).unwrap().hits.len()
+    };
+    assert_eq!(
+        (passing(Some(8), Some(0.5)), passing(Some(9), None)),
+        (1, 0)
+    );
+    assert_eq!(passing(None, Some(0.55)), 0);
+    (0..10).for_each(|_| use_at(&store, &stem, noon()));
+    assert_eq!(
+        (passing(Some(9), Some(1.0)), passing(Some(10), None)),
+        (1, 0)
+    );
+    // What states none counts as usual.
+    remember(&store.engine(), new_memory("another heron"));
+    assert_eq!(
+        (passing(Some(5), Some(1.0)), passing(Some(6), None)),
+        (2, 1)
+    );
+}
+
+#[test]
+fn what_has_expired_is_archived_and_comes_back_as_it_was() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let stem = remember(&engine, tiered("a heron", Tier::Short));
+    remember(&engine, tiered("a stork", Tier::Mid));
+    let before = store.texts();
+    let late = store.engine_at(after(8));
+    let planned = late.expire(true).unwrap();
+    assert_eq!(planned.moved.len(), 1);
+    assert_eq!(store.texts(), before, "nothing was done yet");
+    let done = late.expire(false).unwrap();
+    assert_eq!(
+        (done.moved[0].stem.clone(), done.failed.len()),
+        (stem.clone(), 0)
+    );
+    assert!(late.expire(false).unwrap().moved.is_empty());
+    assert_eq!(store.texts().len(), 1);
+    let records = late.records_of(&stem).unwrap();
+    let last = records.last().unwrap();
+    assert_eq!(
+        (last.did.as_str(), last.why.as_deref()),
+        ("forget", Some("expired"))
+    );
+    late.restore(stem.as_str()).unwrap();
+    assert_eq!(store.texts(), before);
+    // A use that came in time saves it.
+    use_at(&store, &stem, after(8));
+    assert!(late.expire(false).unwrap().moved.is_empty());
+}
+
+#[test]
+fn a_server_archives_what_has_expired() {
+    let store = TestStore::new();
+    let text = "---\nid: aaaaaaaa\ntimestamp: 2026-01-01T00:00:00Z\nagent: a\nuser: u\ntopics: [t]\n\
+                tier: short\n---\n\nA heron.\n";
+    store.put("20260101_000000_aaaaaaaa.md", text);
+    let other = text
+        .replace("aaaaaaaa", "bbbbbbbb")
+        .replace("short", "long");
+    store.put("20260101_000000_bbbbbbbb.md", other);
+    let engine = Engine::open(store.options(), Box::new(SystemClock)).unwrap();
+    let _background = Background::start(&Arc::new(engine)).unwrap();
+    let archived = store.root().join("archive/20260101_000000_aaaaaaaa.md");
+    until("it is archived", || archived.exists());
+    assert_eq!(store.texts().len(), 1);
+    assert_eq!(fs::read_to_string(archived).unwrap(), text);
+}
+
+#[test]
+fn every_change_is_recorded_with_time_and_reason() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    engine.serve("claude-code");
+    let old = remember(&engine, new_memory("a heron"));
+    let new = NewMemory {
+        supersedes: vec![old.as_str().to_owned()],
+        ..new_memory("two herons")
+    };
+    let new = remember(&engine, new);
+    engine
+        .forget_because(old.as_str(), Some("it flew away"))
+        .unwrap();
+    engine.restore(old.as_str()).unwrap();
+    engine
+        .link(old.as_str(), new.as_str(), "elaborates")
+        .unwrap();
+    let told = |stem: &Stem| -> Vec<String> {
+        let records = engine.records_of(stem).unwrap().into_iter();
+        records.map(|record| record.did).collect()
+    };
+    assert_eq!(
+        told(&old),
+        ["remember", "supersede", "forget", "restore", "link"]
+    );
+    assert_eq!(told(&new), ["remember"]);
+    let forgotten = &engine.records_of(&old).unwrap()[2];
+    assert_eq!(forgotten.client, "claude-code");
+    assert_eq!(forgotten.why.as_deref(), Some("it flew away"));
+    assert_eq!(forgotten.at, noon());
+}
+
+#[test]
+fn a_read_only_store_counts_nothing() {
+    let store = TestStore::new();
+    let stem = remember(&store.engine(), new_memory("a heron"));
+    let before: Vec<_> = regular_files(&store.root().join("journal"))
+        .into_iter()
+        .map(|path| fs::read(path).unwrap())
+        .collect();
+    let options = memdir::engine::Options {
+        read_only: true,
+        ..store.options()
+    };
+    let engine = Engine::open(options, crate::support::clock(noon())).unwrap();
+    let recalled = engine.recall(&[stem.as_str().to_owned()]);
+    engine.count_uses(&recalled);
+    assert!(engine.expire(false).is_err());
+    let after: Vec<_> = regular_files(&store.root().join("journal"))
+        .into_iter()
+        .map(|path| fs::read(path).unwrap())
+        .collect();
+    assert_eq!(after, before);
+}
+
+#[test]
+fn relations_are_seen_from_both_ends() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let heron = remember(&engine, new_memory("the heron"));
+    let stork = remember(&engine, new_memory("the stork"));
+    let text = format!(
+        "see [[{heron}]], memory://{} and [[Somebody]]",
+        stork.short()
+    );
+    let note = remember(&engine, new_memory(&text));
+    assert!(
+        engine
+            .link(stork.as_str(), heron.short(), "related-to")
+            .unwrap()
+    );
+    assert!(
+        !engine
+            .link(stork.as_str(), heron.as_str(), "related-to")
+            .unwrap()
+    );
+    assert!(
+        engine
+            .link(stork.as_str(), heron.as_str(), "depends-on")
+            .unwrap()
+    );
+    let told = |stem: &Stem| {
+        let relations = engine.relations_of(stem).unwrap();
+        let to = relations.to.into_iter();
+        let to: Vec<String> = to
+            .map(|r| format!("{} {}", r.relation, r.headline))
+            .collect();
+        let from = relations.from.into_iter();
+        let from: Vec<String> = from.map(|r| format!("{} {}", r.from, r.relation)).collect();
+        (to, from)
+    };
+    let (to, from) = told(&heron);
+    assert_eq!(to, Vec::<String>::new());
+    let mut wanted = vec![
+        format!("{stork} depends-on"),
+        format!("{stork} related-to"),
+        format!("{note} mentions"),
+    ];
+    wanted.sort();
+    let mut from = from;
+    from.sort();
+    assert_eq!(from, wanted);
+    assert_eq!(told(&note).0, ["mentions the heron", "mentions the stork"]);
+    // What is in the archive is out of sight, and back with it.
+    engine.forget(heron.as_str()).unwrap();
+    assert_eq!(told(&note).0, ["mentions the stork"]);
+    assert_eq!(told(&stork).0, Vec::<String>::new());
+    assert!(engine.dangling().unwrap().to.is_empty());
+    engine.restore(heron.as_str()).unwrap();
+    assert_eq!(told(&stork).0.len(), 2);
+    // What is gone for good is reported.
+    engine.forget(heron.as_str()).unwrap();
+    fs::remove_file(store.root().join("archive").join(format!("{heron}.md"))).unwrap();
+    let dangling = engine.dangling().unwrap().to;
+    assert_eq!(dangling.len(), 3);
+    assert!(
+        dangling
+            .iter()
+            .all(|relation| relation.written == heron.as_str())
+    );
+    assert_eq!(
+        engine
+            .unlink(stork.as_str(), heron.as_str(), Some("depends-on"))
+            .unwrap(),
+        1
+    );
+    assert_eq!(
+        engine.unlink(stork.as_str(), heron.as_str(), None).unwrap(),
+        1
+    );
+    assert_eq!(
+        engine.unlink(stork.as_str(), heron.as_str(), None).unwrap(),
+        0
+    );
+    assert!(
+        !String::from_utf8(store.read(&format!("{stork}.md")))
+            .unwrap()
+            .contains("links")
+    );
+}
+
+#[test]
+fn a_link_can_say_that_one_replaces_the_other() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let old = remember(&engine, new_memory("the heron is grey"));
+    let new = remember(&engine, new_memory("the heron is white"));
+    assert!(
+        engine
+            .link(new.as_str(), old.as_str(), "supersedes")
+            .unwrap()
+    );
+    assert!(
+        !engine
+            .link(new.as_str(), old.as_str(), "supersedes")
+            .unwrap()
+    );
+    let hits = engine.search(&query("heron")).unwrap().hits;
+    assert_eq!(hits.len(), 1);
+    assert_eq!(hits[0].memory.stem, new);
+    assert!(
+        engine
+            .link(new.as_str(), new.as_str(), "elaborates")
+            .is_err()
+    );
+    assert!(engine.link(new.as_str(), "0badcafe", "elaborates").is_err());
+}
+
+#[test]
+fn commands_tell_of_the_life_of_a_memory() {
+    let home = Home::new();
+    let run = |arguments: &[&str]| {
+        let output = home.command(arguments).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code().unwrap(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    };
+    let (_, heron, _) = run(&["remember", "--topics", "bird", "--tier", "mid", "a heron"]);
+    let (_, stork, _) = run(&["remember", "--topics", "bird", "a stork"]);
+    let (heron, stork) = (heron.trim(), stork.trim());
+    assert_eq!(run(&["link", stork, heron, "--type", "depends-on"]).0, 0);
+    assert_eq!(run(&["recall", heron]).0, 0);
+    let (_, shown, _) = run(&["inspect", heron]);
+    for wanted in [
+        "tier mid",
+        "confidence 1.00",
+        "1 on 1 days",
+        "depends-on this",
+        "remember",
+    ] {
+        assert!(shown.contains(wanted), "{wanted}: {shown}");
+    }
+    let (_, shown, _) = run(&["--json", "inspect", stork]);
+    let document: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(document["relations"]["to"][0]["to"], heron);
+    assert_eq!(document["now"]["expires"], Value::Null);
+    assert_eq!(document["uses"]["count"], 0);
+    assert_eq!(document["records"][1]["did"], "link");
+    let (_, shown, _) = run(&["links", heron]);
+    assert!(shown.contains("depends-on this"), "{shown}");
+    assert_eq!(run(&["unlink", stork, heron]).0, 0);
+    assert_eq!(run(&["unlink", stork, heron]).0, 1);
+    assert_eq!(run(&["forget", heron, "--reason", "it flew away"]).0, 0);
+    let (_, shown, _) = run(&["log", "--audit"]);
+    assert!(
+        shown
+            .lines()
+            .next()
+            .unwrap()
+            .contains("forget: it flew away"),
+        "{shown}"
+    );
+    let (_, shown, _) = run(&["log", "--audit", heron, "-n", "1"]);
+    assert_eq!(shown.lines().count(), 1, "{shown}");
+    let (code, _, said) = run(&["gc", "--dry-run"]);
+    assert_eq!(
+        (code, said.contains("nothing has expired")),
+        (0, true),
+        "{said}"
+    );
+    let (_, shown, _) = run(&["--json", "gc"]);
+    assert_eq!(
+        shown.trim(),
+        r#"{"dry_run":false,"archived":[],"errors":[]}"#.trim()
+    );
+}
+
+#[test]
+fn everything_is_the_same_after_the_index_was_made_anew() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    for (number, tier) in [Tier::Short, Tier::Mid, Tier::Long].into_iter().enumerate() {
+        let stem = remember(&engine, tiered(&format!("bird {number}"), tier));
+        (0..number).for_each(|day| use_at(&store, &stem, after(24 * day as i64)));
+    }
+    let told = |engine: &Engine| -> Vec<String> {
+        let search = Search {
+            wanted: Wanted::Everything,
+            ..query("")
+        };
+        let hits = engine.search(&search).unwrap().hits;
+        hits.iter()
+            .map(|hit| format!("{} {:?}", hit.name, engine.state_of(&hit.memory)))
+            .collect()
+    };
+    let now = after(30);
+    let before = told(&store.engine_at(now));
+    assert_eq!(before.len(), 2);
+    fs::remove_dir_all(store.state()).unwrap();
+    assert_eq!(told(&store.engine_at(now)), before);
+}
