@@ -26,9 +26,17 @@ fn used(moments: &[&str]) -> Usage {
     usage
 }
 
+/// Tier, stated end, uses, and when it ends.
+type Row<'a> = (
+    Option<Tier>,
+    Option<&'a str>,
+    &'a [&'a str],
+    Option<&'a str>,
+);
+
 #[test]
 fn lives_follow_from_tier_statement_and_use() {
-    let table: &[(Option<Tier>, Option<&str>, &[&str], Option<&str>)] = &[
+    let table: &[Row<'_>] = &[
         // No tier and no end: for ever, used or not.
         (None, None, &[], None),
         (None, None, &["2026-03-02T00:00:00Z"], None),
