@@ -23,6 +23,7 @@ mod purge;
 mod resolve;
 mod secrets;
 mod setup;
+mod stats;
 mod sync;
 mod when;
 mod write;
@@ -176,6 +177,11 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Unlink(command) => life::unlink(&mut context, &command),
         Command::Links(command) => life::links(&mut context, &command),
         Command::Gc(command) => life::gc(&mut context, &command),
+        Command::Stats(command) => stats::stats(&mut context, &command),
+        Command::Topics(command) => stats::facet(&mut context, ("topics", "topics"), &command),
+        Command::Namespaces(command) => {
+            stats::facet(&mut context, ("namespace", "namespaces"), &command)
+        }
         Command::Restore(command) => write::restore(&mut context, &command),
         Command::Layout(command) => layout::layout(&mut context, &command),
         Command::Purge(command) => purge::purge(&mut context, &command),

@@ -469,3 +469,54 @@ fn everything_is_the_same_after_the_index_was_made_anew() {
     fs::remove_dir_all(store.state()).unwrap();
     assert_eq!(told(&store.engine_at(now)), before);
 }
+
+#[test]
+fn a_store_is_counted_as_a_whole_and_by_namespace() {
+    let home = Home::new();
+    let run = |arguments: &[&str]| -> Value {
+        let output = home
+            .command(&[&["--json"], arguments].concat())
+            .output()
+            .unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let remember = |arguments: &[&str]| {
+        let reply = run(&[&["remember", "--topics", "bird,water"], arguments].concat());
+        reply["memory_id"].as_str().unwrap().to_owned()
+    };
+    let heron = remember(&["--kind", "semantic", "--tier", "long", "a heron"]);
+    remember(&["--kind", "semantic", "--namespace", "zoo", "a stork"]);
+    remember(&["--supersedes", &heron, "two herons"]);
+    remember(&["--expires", "2020-01-01", "an old egret"]);
+    let gone = remember(&["a crane"]);
+    home.run(&["forget", &gone]).done();
+    let stats = run(&["stats"]);
+    let count = |key: &str| stats[key].as_u64().unwrap();
+    assert_eq!(
+        [
+            "memories", "current", "expired", "archived", "linked", "topics"
+        ]
+        .map(count),
+        [4, 2, 1, 1, 1, 2],
+        "{stats}"
+    );
+    assert_eq!(stats["kinds"]["semantic"], 2);
+    assert_eq!(stats["tiers"]["long"], 1);
+    let zoo = run(&["stats", "--namespace", "zoo"]);
+    assert_eq!(
+        (&zoo["memories"], &zoo["kinds"]["semantic"]),
+        (&1.into(), &1.into())
+    );
+    let topics = run(&["topics"]);
+    assert_eq!(topics["topics"][0]["memories"], 4, "{topics}");
+    let namespaces = run(&["namespaces"]);
+    let names: Vec<&str> = namespaces["namespaces"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"zoo"), "{namespaces}");
+    let shown = home.run(&["stats"]).text();
+    assert!(shown.contains("superseded 1"), "{shown}");
+}

@@ -59,3 +59,17 @@ pub(in crate::cli) struct Links {
     /// A memory [default: report what is wrong with the links of all]
     pub id: Option<String>,
 }
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Stats {
+    /// Only memories of this namespace; the archive is counted whole
+    #[arg(long, value_name = "NAME")]
+    pub namespace: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Counted {
+    /// The most
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
+    pub limit: usize,
+}

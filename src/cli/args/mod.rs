@@ -1,15 +1,22 @@
 //! The command line's words. Help texts are the reference documentation of the commands.
 
 mod eval;
+mod history;
 mod life;
 
 pub(super) use eval::Eval;
 pub(super) use eval::Form;
+pub(super) use history::Diff;
+pub(super) use history::Git;
+pub(super) use history::Log;
+pub(super) use history::Undo;
+pub(super) use life::Counted;
 pub(super) use life::Forget;
 pub(super) use life::Gc;
 pub(super) use life::Inspect;
 pub(super) use life::LinkTo;
 pub(super) use life::Links;
+pub(super) use life::Stats;
 pub(super) use life::Unlink;
 
 use std::path::PathBuf;
@@ -146,6 +153,12 @@ The link stands in the first memory's file; the second is found by it all the sa
 A memory's life ends at its `expires`, or with its tier: `short` after 6 hours, `mid` after 7 days,
 each later if it was used; see [life] in the settings.")]
     Gc(Gc),
+    /// Count the memories, by kind, scope and tier
+    Stats(Stats),
+    /// List the topics with their numbers of memories
+    Topics(Counted),
+    /// List the namespaces with their numbers of memories
+    Namespaces(Counted),
     /// Show memories that contradict each other after a sync, or decide between two
     #[command(after_help = "Examples:
   memdir resolve                                list the pairs
@@ -462,48 +475,6 @@ pub(super) struct Recall {
     /// Also who wrote it and who changed it last
     #[arg(long, short)]
     pub verbose: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(super) struct Log {
-    /// A memory, also a forgotten one or one that is gone
-    pub id: Option<String>,
-    /// The most commits, or records
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
-    pub limit: usize,
-    /// What was done with which program, from the journal in place of git
-    #[arg(long)]
-    pub audit: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(super) struct Diff {
-    /// A memory, also a forgotten one or one that is gone
-    pub id: String,
-    /// What it is compared with [default: the newest text that is not the present one]
-    #[arg(value_name = "REV")]
-    pub revision: Option<String>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(super) struct Undo {
-    /// A commit or a memory
-    #[arg(value_name = "COMMIT|ID")]
-    pub target: Option<String>,
-    /// Only say what would be done
-    #[arg(long)]
-    pub dry_run: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(super) struct Git {
-    /// What git is given
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "ARGS"
-    )]
-    pub arguments: Vec<std::ffi::OsString>,
 }
 
 #[derive(Debug, ClapArgs)]

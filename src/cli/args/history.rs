@@ -1,0 +1,45 @@
+//! The words of commands about what was.
+
+use clap::Args as ClapArgs;
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Log {
+    /// A memory, also a forgotten one or one that is gone
+    pub id: Option<String>,
+    /// The most commits, or records
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+    /// What was done with which program, from the journal in place of git
+    #[arg(long)]
+    pub audit: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Diff {
+    /// A memory, also a forgotten one or one that is gone
+    pub id: String,
+    /// What it is compared with [default: the newest text that is not the present one]
+    #[arg(value_name = "REV")]
+    pub revision: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Undo {
+    /// A commit or a memory
+    #[arg(value_name = "COMMIT|ID")]
+    pub target: Option<String>,
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Git {
+    /// What git is given
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGS"
+    )]
+    pub arguments: Vec<std::ffi::OsString>,
+}

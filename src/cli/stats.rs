@@ -1,0 +1,102 @@
+//! Commands that count: stats, topics, namespaces.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::Context;
+use super::Outcome;
+use super::args::Counted;
+use super::args::Stats;
+use super::fail::Failure;
+use super::output::DIM;
+use crate::model::Filter;
+
+pub(super) fn stats(context: &mut Context, command: &Stats) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let filter = Filter {
+        namespaces: command.namespace.iter().cloned().collect(),
+        ..Filter::default()
+    };
+    let stats = engine.stats(&filter)?;
+    let output = &mut context.output;
+    let moment = |at: Option<chrono::DateTime<chrono::Utc>>| at.map(|at| at.to_rfc3339());
+    if output.json {
+        output.json(&json!({
+            "memories": stats.memories,
+            "current": stats.current,
+            "expired": stats.expired,
+            "archived": stats.archived,
+            "kinds": stats.kinds,
+            "scopes": stats.scopes,
+            "tiers": stats.tiers,
+            "topics": stats.topics,
+            "users": stats.users,
+            "namespaces": stats.namespaces,
+            "linked": stats.linked,
+            "bytes": stats.bytes,
+            "oldest": moment(stats.oldest),
+            "newest": moment(stats.newest),
+        }))?;
+        return Ok(Outcome::Done);
+    }
+    let words = |counts: &BTreeMap<String, usize>| {
+        let counts = counts.iter().map(|(word, count)| format!("{word} {count}"));
+        counts.collect::<Vec<_>>().join(", ")
+    };
+    let superseded = stats.memories - stats.current.min(stats.memories) - stats.expired;
+    let rows = [
+        ("memories", stats.memories.to_string()),
+        ("current", stats.current.to_string()),
+        ("superseded", superseded.to_string()),
+        ("expired", stats.expired.to_string()),
+        ("archived", stats.archived.to_string()),
+        ("kinds", words(&stats.kinds)),
+        ("scopes", words(&stats.scopes)),
+        ("tiers", words(&stats.tiers)),
+        ("topics", stats.topics.to_string()),
+        ("users", stats.users.to_string()),
+        ("namespaces", stats.namespaces.to_string()),
+        ("linked", stats.linked.to_string()),
+        ("bytes", stats.bytes.to_string()),
+        ("oldest", moment(stats.oldest).unwrap_or_default()),
+        ("newest", moment(stats.newest).unwrap_or_default()),
+    ];
+    for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
+        output.line(format!("{DIM}{name:<10}{DIM:#} {value}"))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The values of a facet with their numbers, the commonest first.
+pub(super) fn facet(
+    context: &mut Context,
+    (key, name): (&str, &str),
+    command: &Counted,
+) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let mut values = engine.facet(key)?;
+    let has_more = values.len() > command.limit;
+    values.truncate(command.limit);
+    let output = &mut context.output;
+    if output.json {
+        let values: Vec<Value> = values
+            .iter()
+            .map(|(value, count)| json!({"name": value, "memories": count}))
+            .collect();
+        output.json(&json!({name: values, "more": has_more}))?;
+    } else {
+        for (value, count) in &values {
+            let value = output.shown(value);
+            output.line(format!("{count:>6}  {value}"))?;
+        }
+        if has_more && output.is_terminal {
+            output.note("there are more; -n shows them");
+        }
+    }
+    Ok(match values.is_empty() {
+        true => Outcome::Nothing,
+        false => Outcome::Done,
+    })
+}
