@@ -56,7 +56,15 @@ impl LifeSettings {
         let mut life = Life::default();
         let mut decay = (false, Decay::default());
         let mut origins = Vec::new();
+        // Days and uses are two ways to say one thing: who says one of them says it.
+        let promotions = ["promote_after_days", "promote_after_uses"];
+        let firsts = Sources {
+            environment,
+            layers: [&first, &first],
+        };
         for (key, shown) in KEYS {
+            let is_said = promotions.contains(&key) && promotions.iter().any(|key| first.has(key));
+            let sources = if is_said { &firsts } else { &sources };
             let set = sources
                 .text(key, &[])
                 .map_err(|error| named(error, shown))?;
@@ -242,6 +250,9 @@ mod tests {
         assert_eq!(life.mid_life, TimeDelta::weeks(3));
         assert_eq!(life.mid_extension, Life::default().mid_extension);
         assert_eq!(read("", "").unwrap().life.value, Life::default());
+        let user = "[life]\npromote_after_uses = 3\n";
+        let both = read(user, "[life]\npromote_after_days = 9\n").unwrap();
+        assert_eq!(both.life.value.promotion, Promotion::Days(9));
     }
 
     #[test]

@@ -107,6 +107,10 @@ impl Layer {
         Ok(Layer { path, values })
     }
 
+    pub fn has(&self, key: &str) -> bool {
+        self.values.contains_key(key)
+    }
+
     fn origin(&self) -> Origin {
         Origin::File(self.path.clone())
     }

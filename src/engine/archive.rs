@@ -6,6 +6,7 @@ use super::reading::stem_of;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::model::Stem;
+use crate::secrets;
 
 /// A memory that was moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +43,9 @@ impl Engine {
     pub fn forget_because(&self, id: &str, why: Option<&str>) -> Result<Moved, EngineError> {
         self.check_writable()?;
         let (_, name) = self.resolve(id)?;
-        self.relocate(id, name, [Place::Files, Place::Archive], why)
+        // A credential would keep the whole journal from being committed.
+        let why = why.map(secrets::redact);
+        self.relocate(id, name, [Place::Files, Place::Archive], why.as_deref())
     }
 
     /// Moves the memory in the file `name` to the archive.

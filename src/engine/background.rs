@@ -281,11 +281,17 @@ impl Loop {
             return;
         }
         self.engine.compact_journal();
-        match self.engine.expire(false) {
+        match self.engine.expire_unasked() {
             Ok(expired) => {
+                if !expired.moved.is_empty() {
+                    tracing::info!("{} memories were archived: expired", expired.moved.len());
+                }
                 for (name, error) in expired.failed {
                     tracing::warn!("{name} has expired and stays: {error}");
                 }
+            }
+            Err(error @ EngineError::TooManyExpired(_)) => {
+                tracing::warn!("{error}: `memdir gc --dry-run` shows them");
             }
             Err(error) => tracing::warn!("cannot look for what has expired: {error}"),
         }

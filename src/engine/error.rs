@@ -20,6 +20,9 @@ pub enum EngineError {
     Files(#[from] FilesError),
     #[error("the memory cannot be written: {0}")]
     Format(FormatError),
+    /// A server asks before it archives so many.
+    #[error("{0} memories have ended at once, and none was archived")]
+    TooManyExpired(usize),
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error(transparent)]

@@ -1,15 +1,25 @@
 //! Memories whose life has ended go to the archive, from which they can be restored.
 
+use chrono::DateTime;
+use chrono::TimeDelta;
+use chrono::Utc;
+
 use super::Engine;
 use super::EngineError;
 use super::archive::Moved;
 use super::reading::parse;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
-use crate::lifecycle::State;
 use crate::model::Filter;
 use crate::model::Visibility;
 
+/// What ended so long ago is archived unasked: journals of other machines, which may say that it
+/// was used, come within an hour while both are on.
+const GRACE: TimeDelta = TimeDelta::days(1);
+/// More than so many, and more than one in so many, are not archived unasked: a clock may be wrong,
+/// or a setting have come from elsewhere.
+const MOST: usize = 20;
+const SHARE: usize = 5;
 /// Why, in the journal.
 const EXPIRED: &str = "expired";
 
@@ -30,20 +40,49 @@ impl Engine {
     ///
     /// Fails if the store cannot be searched, or not be written.
     pub fn expire(&self, dry_run: bool) -> Result<Expired, EngineError> {
+        self.expire_until(self.clock.now(), None, dry_run)
+    }
+
+    /// As [`Engine::expire`] for whoever asks nobody: leaves those whose end another machine may
+    /// have put off, and moves nothing if it would be much at once.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::expire`].
+    pub(super) fn expire_unasked(&self) -> Result<Expired, EngineError> {
+        let until = self.clock.now() - GRACE;
+        self.expire_until(until, Some(self.counts().files), false)
+    }
+
+    fn expire_until(
+        &self,
+        until: DateTime<Utc>,
+        of: Option<usize>,
+        dry_run: bool,
+    ) -> Result<Expired, EngineError> {
         if !dry_run {
             self.check_writable()?;
         }
+        // Who does not know all uses does not know what has ended.
+        self.check_uses()?;
         let filter = Filter {
             visibility: Visibility::Expired,
             ..Filter::default()
         };
         let mut names = self.mending(|| self.names_of(self.snapshot()?.as_ref(), &filter))?;
         names.sort_unstable();
+        names.retain(|name| self.has_expired(name, until));
+        if let Some(all) = of
+            && names.len() > MOST
+            && names.len() * SHARE > all
+        {
+            return Err(EngineError::TooManyExpired(names.len()));
+        }
         let _together = self.collect_records();
         let mut expired = Expired::default();
         for name in names {
             // The file decides, and a use of a moment ago.
-            if !self.has_expired(&name) {
+            if !self.has_expired(&name, until) {
                 continue;
             }
             if dry_run {
@@ -59,13 +98,13 @@ impl Engine {
         Ok(expired)
     }
 
-    fn has_expired(&self, name: &str) -> bool {
+    fn has_expired(&self, name: &str, until: DateTime<Utc>) -> bool {
         let reader = self.store.reader(Place::Files);
         let Ok(version) = reader.read(name, MAX_INDEXED_BYTES as u64) else {
             return false;
         };
         let memory = parse(&version.entry, &version.bytes);
-        let (state, _): (State, _) = self.state_of(&memory);
-        state.is_expired(self.clock.now())
+        let (state, _) = self.state_of(&memory);
+        state.is_expired(until)
     }
 }

@@ -4,6 +4,7 @@
 //! text says `[[…]]` or `memory://…`. What points to a memory is found by the index. A relation to a
 //! memory that was forgotten is shown again once that is restored.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::collections::HashSet;
 
@@ -11,9 +12,7 @@ use super::Engine;
 use super::EngineError;
 use super::names::Names;
 use super::names::is_called;
-use super::reading::parse;
 use super::reading::stem_of;
-use super::recall::plain_id;
 use crate::files::Place;
 use crate::index::Snapshot;
 use crate::model::Change;
@@ -22,9 +21,11 @@ use crate::model::Link;
 use crate::model::MENTIONED;
 use crate::model::Memory;
 use crate::model::Patch;
+use crate::model::Problem;
 use crate::model::Stem;
 use crate::model::Visibility;
 use crate::model::mentioned;
+use crate::model::plain_id;
 
 /// What a mention in a text is.
 const MENTIONS: &str = "mentions";
@@ -137,14 +138,12 @@ impl Engine {
         }
         self.change_links(&from, "link", |links| {
             let is_it = |link: &Link| link.relation == relation && is_called(&to, &link.to);
-            if links.iter().any(is_it) {
-                return false;
+            if !links.iter().any(is_it) {
+                links.push(Link {
+                    to: to.as_str().to_owned(),
+                    relation: relation.to_owned(),
+                });
             }
-            links.push(Link {
-                to: to.as_str().to_owned(),
-                relation: relation.to_owned(),
-            });
-            true
         })
     }
 
@@ -165,7 +164,7 @@ impl Engine {
             Ok((stem, _)) => stem,
             Err(_) => Stem::from_file_name(to),
         };
-        let mut removed = 0;
+        let removed = Cell::new(0);
         self.change_links(&from, "unlink", |links| {
             let before = links.len();
             let is_other = |link: &Link| {
@@ -173,52 +172,56 @@ impl Engine {
                     || !is_called(&to, &link.to)
             };
             links.retain(is_other);
-            removed = before - links.len();
-            removed > 0
+            removed.set(before - links.len());
         })?;
-        Ok(removed)
+        Ok(removed.get())
     }
 
     /// Says in both files that one live memory replaces another; false if it is said already.
     fn supersede(&self, newer: &Stem, older: &Stem) -> Result<bool, EngineError> {
-        let (_, version) = self.read(newer.as_str())?;
-        let mut supersedes = parse(&version.entry, &version.bytes).supersedes;
-        if supersedes.iter().any(|known| is_called(older, known)) {
-            return Ok(false);
+        let edited = self.update_with("supersede", newer.as_str(), |memory| {
+            let mut supersedes = memory.supersedes.clone();
+            if supersedes.iter().any(|known| is_called(older, known)) {
+                return Ok(Change::default());
+            }
+            check_readable(memory, SUPERSEDES)?;
+            supersedes.push(older.as_str().to_owned());
+            Ok(Change {
+                supersedes: Patch::Set(supersedes),
+                ..Change::default()
+            })
+        })?;
+        if edited.changed {
+            let mark = super::update::superseded_by(newer);
+            self.update_as("supersede", older.as_str(), &mark)?;
         }
-        supersedes.push(older.as_str().to_owned());
-        let change = Change {
-            supersedes: Patch::Set(supersedes),
-            ..Change::default()
-        };
-        self.update_as("supersede", newer.as_str(), &change)?;
-        let mark = super::update::superseded_by(newer);
-        self.update_as("supersede", older.as_str(), &mark)?;
-        Ok(true)
+        Ok(edited.changed)
     }
 
+    /// Changes the links of a memory; false if they are as before.
     fn change_links(
         &self,
         from: &Stem,
         tool: &str,
-        change: impl FnOnce(&mut Vec<Link>) -> bool,
+        change: impl Fn(&mut Vec<Link>),
     ) -> Result<bool, EngineError> {
-        self.check_writable()?;
-        let (_, version) = self.read(from.as_str())?;
-        let mut links = parse(&version.entry, &version.bytes).links;
-        if !change(&mut links) {
-            return Ok(false);
-        }
-        let links = match links.is_empty() {
-            true => Patch::Clear,
-            false => Patch::Set(links),
-        };
-        let change = Change {
-            links,
-            ..Change::default()
-        };
-        self.update_as(tool, from.as_str(), &change)?;
-        Ok(true)
+        let edited = self.update_with(tool, from.as_str(), |memory| {
+            let mut links = memory.links.clone();
+            change(&mut links);
+            if links == memory.links {
+                return Ok(Change::default());
+            }
+            check_readable(memory, "links")?;
+            let links = match links.is_empty() {
+                true => Patch::Clear,
+                false => Patch::Set(links),
+            };
+            Ok(Change {
+                links,
+                ..Change::default()
+            })
+        })?;
+        Ok(edited.changed)
     }
 
     fn called<'a>(&self, snapshot: &'a dyn Snapshot) -> Result<Called<'a>, EngineError> {
@@ -302,4 +305,16 @@ struct Called<'a> {
 fn ids_of(name: &str) -> [String; 2] {
     let stem = stem_of(name);
     [plain_id(stem.as_str()), stem.short().to_owned()]
+}
+
+/// A key that cannot be read as it should is not written anew: what stands there would be lost.
+fn check_readable(memory: &Memory, key: &str) -> Result<(), EngineError> {
+    let is_of = |problem: &&Problem| matches!(problem, Problem::Key { key: of, .. } if of == key);
+    match memory.problems.iter().find(is_of) {
+        None => Ok(()),
+        Some(problem) => Err(EngineError::Invalid(format!(
+            "`{key}` of {} cannot be read, so nothing is added to it: {problem}",
+            memory.stem.short()
+        ))),
+    }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::reading::stem_of;
-use super::recall::plain_id;
 use crate::model::Stem;
+use crate::model::plain_id;
 
 /// Whether `id`, as a link has it, names the memory `stem`.
 pub(super) fn is_called(stem: &Stem, id: &str) -> bool {

@@ -17,6 +17,8 @@ use crate::files::Place;
 use crate::files::Version;
 use crate::model::Memory;
 use crate::model::Stem;
+use crate::model::plain_id;
+use crate::model::stripped_id;
 
 /// What became of one asked id.
 #[derive(Debug)]
@@ -99,31 +101,6 @@ impl Engine {
     }
 }
 
-/// The id in a text that somebody pasted, with the small letters of stems and handles.
-pub(super) fn plain_id(text: &str) -> String {
-    let id = stripped(text);
-    if id.is_ascii() && id.len() <= 24 {
-        id.to_lowercase()
-    } else {
-        id.to_owned()
-    }
-}
-
-/// The id in a text that somebody pasted: a link, a file name, a reference.
-fn stripped(text: &str) -> &str {
-    let id = text.trim();
-    let id = id.strip_prefix("memory://").unwrap_or(id);
-    let id = id
-        .strip_prefix("[[")
-        .and_then(|id| id.strip_suffix("]]"))
-        .unwrap_or(id);
-    let id = id
-        .strip_prefix("files/")
-        .or_else(|| id.strip_prefix("archive/"))
-        .unwrap_or(id);
-    id.strip_suffix(".md").unwrap_or(id)
-}
-
 /// The memories that an id could mean, best kind of match first.
 pub(super) struct Matches {
     id: String,
@@ -141,7 +118,7 @@ impl Matches {
     pub fn new(id: &str) -> Matches {
         Matches {
             id: plain_id(id),
-            written: stripped(id).to_owned(),
+            written: stripped_id(id).to_owned(),
             by_path: Vec::new(),
             as_written: Vec::new(),
             exact: Vec::new(),

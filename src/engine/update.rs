@@ -54,16 +54,27 @@ impl Engine {
         id: &str,
         change: &Change,
     ) -> Result<Edited, EngineError> {
-        self.check_writable()?;
         let mut change = change.clone();
         if let Patch::Set(ids) = &mut change.supersedes {
             for id in ids {
                 *id = self.resolve(id)?.0.as_str().to_owned();
             }
         }
-        // A change of fields means the same on a text that somebody else has just changed.
+        self.update_with(tool, id, |_| Ok(change.clone()))
+    }
+
+    /// As [`Engine::update_as`], with a change that follows from the memory as it is: asked for
+    /// again if somebody else was faster.
+    pub(super) fn update_with(
+        &self,
+        tool: &str,
+        id: &str,
+        change: impl Fn(&Memory) -> Result<Change, EngineError>,
+    ) -> Result<Edited, EngineError> {
+        self.check_writable()?;
         for _ in 0..MAX_TRIES {
             let (name, version) = self.read(id)?;
+            let change = change(&parse(&version.entry, &version.bytes))?;
             let bytes = format::edit(&version.bytes, &change)?;
             let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
             if let Some(edited) = self.put(&name, &version, &bytes, tool)? {

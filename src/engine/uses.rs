@@ -9,6 +9,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use chrono::DateTime;
+use chrono::TimeDelta;
 use chrono::Utc;
 
 use super::Engine;
@@ -26,6 +27,7 @@ use crate::model::Memory;
 use crate::model::Stem;
 use crate::model::Usage;
 
+const UNRECORDED: &str = "uses and changes are not recorded";
 /// So many records are collected at most.
 const MOST_WAITING: usize = 256;
 
@@ -55,13 +57,19 @@ impl Engine {
         (state, usage)
     }
 
-    /// All uses; none where the journals cannot be read.
+    /// All uses, as far as they are known.
     fn uses(&self) -> Arc<Uses> {
-        let uses = self.journal.uses();
-        uses.unwrap_or_else(|error| {
-            self.warn_of_journal(&error);
-            Arc::default()
-        })
+        let (uses, trouble) = self.journal.uses();
+        if let Some(error) = trouble {
+            self.warn_of_journal("some uses do not count", &error);
+        }
+        uses
+    }
+
+    /// Makes sure that all uses are known.
+    pub(super) fn check_uses(&self) -> Result<(), EngineError> {
+        let (_, trouble) = self.journal.uses();
+        Ok(trouble.map_or(Ok(()), Err)?)
     }
 
     /// Counts one use of each memory that was recalled. Does nothing on a read-only store.
@@ -78,7 +86,7 @@ impl Engine {
             return;
         }
         if let Err(error) = self.journal.used(self.clock.now(), &stems) {
-            self.warn_of_journal(&error);
+            self.warn_of_journal(UNRECORDED, &error);
         }
     }
 
@@ -113,8 +121,16 @@ impl Engine {
         if records.is_empty() || self.check_there().is_err() {
             return;
         }
-        if let Err(error) = self.journal.record(records) {
-            self.warn_of_journal(&error);
+        // What was done to many at once is one line.
+        let mut lines: Vec<Record> = Vec::new();
+        for record in records {
+            match lines.last_mut() {
+                Some(last) if is_same_deed(last, &record) => last.of.extend(record.of),
+                _ => lines.push(record),
+            }
+        }
+        if let Err(error) = self.journal.record(lines) {
+            self.warn_of_journal(UNRECORDED, &error);
         }
     }
 
@@ -140,16 +156,25 @@ impl Engine {
 
     /// Sums up the uses of past months in this machine's journal.
     pub(super) fn compact_journal(&self) {
-        if let Err(error) = self.journal.compact(self.clock.now()) {
-            self.warn_of_journal(&error);
+        if self.check_there().is_ok()
+            && let Err(error) = self.journal.compact(self.clock.now())
+        {
+            self.warn_of_journal("past months are not summed up", &error);
         }
     }
 
-    fn warn_of_journal(&self, error: &JournalError) {
+    fn warn_of_journal(&self, what: &str, error: &JournalError) {
         if !self.warned_of_journal.swap(true, Ordering::Relaxed) {
-            tracing::warn!("uses and changes are not recorded: {error}");
+            tracing::warn!("{what}: {error}");
         }
     }
+}
+
+/// Whether two records, made a moment after each other, tell of one deed.
+fn is_same_deed(one: &Record, other: &Record) -> bool {
+    let apart = (other.at - one.at).abs();
+    (&one.did, &one.client, &one.why) == (&other.did, &other.client, &other.why)
+        && apart < TimeDelta::seconds(1)
 }
 
 /// Records that wait to be written together.

@@ -10,7 +10,6 @@ use super::Finding;
 use super::maintain::twins;
 use super::reading::parse;
 use super::reading::stem_of;
-use super::recall::plain_id;
 use crate::files::FilesError;
 use crate::files::Listing;
 use crate::files::Place;
@@ -20,6 +19,7 @@ use crate::index::Snapshot;
 use crate::model::Memory;
 use crate::model::Problem;
 use crate::model::Stem;
+use crate::model::plain_id;
 
 /// What a comparison of files and index showed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

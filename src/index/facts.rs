@@ -7,6 +7,7 @@ use crate::model::Memory;
 use crate::model::MetaValue;
 use crate::model::Problem;
 use crate::model::Stem;
+use crate::model::plain_id;
 
 /// The fact that marks files with problems.
 pub(super) const PROBLEM: &str = "problem";
@@ -81,11 +82,11 @@ pub(super) fn each_fact(memory: &Memory, mut each: impl FnMut(&str, &str)) {
         .iter()
         .for_each(|stem| each("supersedes", stem));
     for link in &memory.links {
-        each("links", &link.to);
+        each_name("links", &link.to, &mut each);
         each("links.type", &link.relation);
     }
     for name in crate::model::mentioned(&memory.content) {
-        each(MENTIONED, name);
+        each_name(MENTIONED, name, &mut each);
     }
     memory.metadata.iter().for_each(|(key, value)| {
         each_meta(&format!("metadata.{key}"), value, &mut each);
@@ -99,6 +100,16 @@ pub(super) fn each_fact(memory: &Memory, mut each: impl FnMut(&str, &str)) {
         .iter()
         .map(Problem::code)
         .for_each(|code| each(PROBLEM, code));
+}
+
+/// What is named, as it is written and as it is meant.
+fn each_name(key: &str, name: &str, each: &mut impl FnMut(&str, &str)) {
+    each(key, name);
+    let plain = plain_id(name);
+    let plain = plain.rsplit('/').next().unwrap_or(&plain);
+    if plain != name {
+        each(key, plain);
+    }
 }
 
 fn each_meta(key: &str, value: &MetaValue, each: &mut impl FnMut(&str, &str)) {

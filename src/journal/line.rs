@@ -15,6 +15,9 @@ use serde::Serialize;
 use super::Record;
 use crate::model::Usage;
 
+/// What is done to a memory that comes back from the archive.
+const RESTORE: &str = "restore";
+
 /// What a line says.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line {
@@ -101,6 +104,14 @@ impl Line {
         let mut line = serde_json::to_string(&wire).unwrap_or_default();
         line.push('\n');
         line
+    }
+
+    /// Whether anything of it counts for what a memory is.
+    pub fn counts(&self) -> bool {
+        match self {
+            Line::Used(..) | Line::Month(_) => true,
+            Line::Record(record) => record.did == RESTORE,
+        }
     }
 
     /// `None` for what is no line of a journal.

@@ -8,9 +8,9 @@
 //! What follows from uses is left to `lifecycle`.
 
 mod line;
+mod uses;
 
 use std::collections::BTreeMap;
-use std::collections::HashMap;
 use std::fs;
 use std::fs::File;
 use std::io;
@@ -30,10 +30,10 @@ use chrono::NaiveDate;
 use chrono::Utc;
 
 use self::line::Line;
+pub use self::uses::Uses;
 use crate::files;
 use crate::files::Lock;
 use crate::model::Stem;
-use crate::model::Usage;
 
 /// One change, for whoever asks later what happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,37 +61,6 @@ pub enum JournalError {
     Locked(#[from] files::FilesError),
 }
 
-/// The uses of all memories, by stem.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Uses(HashMap<String, Usage>);
-
-impl Uses {
-    /// Those of one memory; `None` if it was never used.
-    pub fn of(&self, stem: &str) -> Option<&Usage> {
-        self.0.get(stem)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn take(&mut self, line: Line) {
-        match line {
-            Line::Used(at, stems) => {
-                for stem in stems {
-                    self.0.entry(stem).or_default().add(at);
-                }
-            }
-            Line::Month(month) => {
-                for (stem, usage) in month {
-                    self.0.entry(stem).or_default().add_all(&usage);
-                }
-            }
-            Line::Record(_) => {}
-        }
-    }
-}
-
 /// The journals of a store.
 pub struct Journal {
     /// Holds all of them.
@@ -104,16 +73,23 @@ pub struct Journal {
 /// What was read so far.
 #[derive(Default)]
 struct Read {
-    /// Up to which byte of each file, and which file it was.
-    upto: BTreeMap<PathBuf, (u64, FileId)>,
+    files: BTreeMap<PathBuf, Looked>,
     uses: Arc<Uses>,
+}
+
+/// How a file was when it was read.
+struct Looked {
+    id: FileId,
+    size: u64,
+    /// Where the last whole line ended.
+    upto: u64,
 }
 
 /// Tells a file from another one that was put in its place.
 type FileId = (u64, u64);
 
-/// A longer line is nobody's: a month of a hundred thousand memories has 10 MB.
-const LONGEST_LINE: usize = 64 << 20;
+/// In bytes; what is longer is not added to.
+const LONGEST: u64 = 4 << 20;
 
 impl Journal {
     /// The journals in `root`, a store's folder, of which this copy keeps its derived things in
@@ -165,7 +141,14 @@ impl Journal {
     fn own(&self) -> Result<PathBuf, JournalError> {
         files::create_private_folder(&self.folder)
             .map_err(|error| failed("make a folder for", &self.folder, error))?;
-        if let Some(path) = self.known() {
+        if !fs::symlink_metadata(&self.folder).is_ok_and(|data| data.is_dir()) {
+            let error = io::Error::new(io::ErrorKind::NotADirectory, "it is no folder");
+            return Err(failed("look for", &self.folder, error));
+        }
+        // A long one is left for a new one: what git carries has its limits.
+        if let Some(path) = self.known()
+            && fs::metadata(&path).map_or(0, |data| data.len()) < LONGEST
+        {
             return Ok(path);
         }
         let id = uuid::Uuid::new_v4().simple().to_string()[..16].to_owned();
@@ -178,7 +161,7 @@ impl Journal {
         Ok(self.folder.join(format!("{id}.jsonl")))
     }
 
-    /// The file that this copy of the store has written before.
+    /// The file that this copy of the store writes at present.
     fn known(&self) -> Option<PathBuf> {
         let noted = fs::read_to_string(self.note()).ok()?;
         let (id, place) = noted.split_once(' ')?;
@@ -193,42 +176,52 @@ impl Journal {
 
     /// Tells the folder from a copy of it.
     fn here(&self) -> io::Result<String> {
-        let (device, inode) = id_in(&fs::metadata(&self.folder)?);
-        Ok(format!("{device}:{inode}"))
+        let (_, inode) = id_in(&fs::metadata(&self.folder)?);
+        let path = self.folder.canonicalize()?;
+        Ok(format!("{inode}:{}", path.display()))
     }
 
-    /// The uses of all memories, as all journals say now.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a journal cannot be read.
-    pub fn uses(&self) -> Result<Arc<Uses>, JournalError> {
+    /// The uses of all memories, as all journals say now; with it why some of them may be missing,
+    /// if a journal cannot be read.
+    pub fn uses(&self) -> (Arc<Uses>, Option<JournalError>) {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let files = self.files()?;
+        let files = match self.files() {
+            Ok(files) => files,
+            Err(error) => return (Arc::clone(&read.uses), Some(error)),
+        };
         // Files only grow; where one shrank, or is another one, everything is read again.
-        let is_as_before = read.upto.iter().all(|(path, (upto, id))| {
+        let is_as_before = read.files.iter().all(|(path, known)| {
             files
                 .get(path)
-                .is_some_and(|(size, now)| now == id && size >= upto)
+                .is_some_and(|(size, id)| *id == known.id && *size >= known.size)
         });
         if !is_as_before {
             *read = Read::default();
         }
-        let mut uses = None;
+        let mut trouble = None;
         for (path, (size, id)) in files {
-            let from = read.upto.get(&path).map_or(0, |(upto, _)| *upto);
-            if size <= from {
+            let known = read.files.get(&path);
+            if known.is_some_and(|known| known.size == size) {
                 continue;
             }
-            let uses = uses.get_or_insert_with(|| read.uses.as_ref().clone());
-            let upto = lines_from(&path, from, |line| uses.take(line))
-                .map_err(|error| failed("read", &path, error))?;
-            read.upto.insert(path, (upto, id));
+            let mut lines = Vec::new();
+            let from = known.map_or(0, |known| known.upto);
+            match lines_from(&path, from, |line| lines.push(line)) {
+                Ok(upto) => {
+                    read.files.insert(path, Looked { id, size, upto });
+                }
+                Err(error) => {
+                    trouble = Some(failed("read", &path, error));
+                    continue;
+                }
+            }
+            lines.retain(Line::counts);
+            if !lines.is_empty() {
+                let uses = Arc::make_mut(&mut read.uses);
+                lines.into_iter().for_each(|line| uses.take(line));
+            }
         }
-        if let Some(uses) = uses {
-            read.uses = Arc::new(uses);
-        }
-        Ok(Arc::clone(&read.uses))
+        (Arc::clone(&read.uses), trouble)
     }
 
     /// The records of all journals that `wanted` lets pass, oldest first.
@@ -263,17 +256,28 @@ impl Journal {
         let Some(path) = self.known() else {
             return Ok(0);
         };
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(error) => return Err(failed("read", &path, error)),
+        };
         let this_month = month_of(now.date_naive());
         let mut months: BTreeMap<NaiveDate, Uses> = BTreeMap::new();
-        let (mut kept, mut before) = (Vec::new(), 0);
-        let read = lines_from(&path, 0, |line| {
+        // Whatever is not summed up stays as it is written, also what this version cannot read.
+        let (mut kept, mut before): (Vec<&[u8]>, usize) = (Vec::new(), 0);
+        for text in bytes
+            .split(|byte| *byte == b'\n')
+            .filter(|text| !text.is_empty())
+        {
             before += 1;
-            match line {
-                Line::Used(at, _) if month_of(at.date_naive()) < this_month => {
-                    let month = months.entry(month_of(at.date_naive())).or_default();
-                    month.take(line);
+            match Line::parse(text) {
+                Some(line @ Line::Used(at, _)) if month_of(at.date_naive()) < this_month => {
+                    months
+                        .entry(month_of(at.date_naive()))
+                        .or_default()
+                        .take(line);
                 }
-                Line::Month(uses) => {
+                Some(Line::Month(uses)) => {
                     for (stem, usage) in uses {
                         let Some((first, _)) = usage.days().next() else {
                             continue;
@@ -282,29 +286,36 @@ impl Journal {
                         month.0.entry(stem).or_default().add_all(&usage);
                     }
                 }
-                other => kept.push(other),
+                _ => kept.push(text),
             }
-        });
-        match read {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-            Err(error) => return Err(failed("read", &path, error)),
         }
         let after = months.len() + kept.len();
         if after >= before {
             return Ok(0);
         }
-        let months = months
-            .into_values()
-            .map(|Uses(uses)| Line::Month(uses.into_iter().collect()));
-        let text: String = months.chain(kept).map(|line| line.render()).collect();
-        files::write_synced(&path, text.as_bytes())
-            .map_err(|error| failed("write", &path, error))?;
+        let months = months.into_values();
+        let mut text: Vec<u8> = months
+            .flat_map(|Uses(uses)| {
+                Line::Month(uses.into_iter().collect())
+                    .render()
+                    .into_bytes()
+            })
+            .collect();
+        for line in kept {
+            text.extend(line);
+            text.push(b'\n');
+        }
+        files::write_synced(&path, &text).map_err(|error| failed("write", &path, error))?;
         Ok(before - after)
     }
 
     /// The journals, each with its size and which file it is.
     fn files(&self) -> Result<BTreeMap<PathBuf, (u64, FileId)>, JournalError> {
+        // A link may lead anywhere, also where somebody else's store is.
+        match fs::symlink_metadata(&self.folder) {
+            Ok(data) if !data.is_dir() => return Ok(BTreeMap::new()),
+            _ => {}
+        }
         let names = match fs::read_dir(&self.folder) {
             Ok(names) => names,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
@@ -315,9 +326,11 @@ impl Journal {
             let path = name
                 .map_err(|error| failed("look for", &self.folder, error))?
                 .path();
-            let is_journal = path
-                .extension()
-                .is_some_and(|extension| extension == "jsonl");
+            // A copy that a sync service left would count everything twice.
+            let name = path.file_name().and_then(|name| name.to_str());
+            let is_journal = name
+                .and_then(|name| name.strip_suffix(".jsonl"))
+                .is_some_and(is_id);
             let Ok(data) = fs::symlink_metadata(&path) else {
                 continue;
             };
@@ -373,9 +386,6 @@ fn lines_from(path: &Path, from: u64, mut each: impl FnMut(Line)) -> io::Result<
             return Ok(upto);
         }
         upto += length as u64;
-        if text.len() > LONGEST_LINE {
-            continue;
-        }
         if let Some(line) = Line::parse(&text) {
             each(line);
         }
@@ -412,6 +422,12 @@ mod tests {
         text.parse().unwrap()
     }
 
+    fn counted(journal: &Journal) -> Arc<Uses> {
+        let (uses, trouble) = journal.uses();
+        assert!(trouble.is_none(), "{trouble:?}");
+        uses
+    }
+
     fn stem(number: u32) -> Stem {
         Stem::from_file_name(&format!("20260101_000000_{number:08x}"))
     }
@@ -428,7 +444,7 @@ mod tests {
     #[test]
     fn uses_are_counted_by_whoever_reads_them() {
         let Scene { folder, journal } = scene();
-        assert!(journal.uses().unwrap().is_empty());
+        assert!(counted(&journal).is_empty());
         journal
             .used(at("2026-03-01T10:00:00Z"), &[stem(1), stem(2)])
             .unwrap();
@@ -437,7 +453,7 @@ mod tests {
             .unwrap();
         journal.used(at("2026-03-02T10:00:00Z"), &[]).unwrap();
         for journal in [journal, opened(folder.path())] {
-            let uses = journal.uses().unwrap();
+            let uses = counted(&journal);
             let usage = uses.of(stem(1).as_str()).unwrap();
             assert_eq!(
                 (usage.count(), usage.last()),
@@ -456,12 +472,9 @@ mod tests {
         let other = opened(folder.path());
         for count in 1..=3 {
             other.used(now, &[stem(1)]).unwrap();
-            let uses = journal.uses().unwrap();
+            let uses = counted(&journal);
             assert_eq!(uses.of(stem(1).as_str()).unwrap().count(), count);
-            assert!(
-                Arc::ptr_eq(&uses, &journal.uses().unwrap()),
-                "nothing is new"
-            );
+            assert!(Arc::ptr_eq(&uses, &counted(&journal)), "nothing is new");
         }
     }
 
@@ -476,9 +489,7 @@ mod tests {
         bytes.extend(b"\xff\xfe no line\n\n{\"t\":\"2026-03-01T10:00:00Z\",\"used\":[\"2026");
         fs::write(&path, &bytes).unwrap();
         assert_eq!(
-            opened(folder.path())
-                .uses()
-                .unwrap()
+            counted(&opened(folder.path()))
                 .of(stem(1).as_str())
                 .unwrap()
                 .count(),
@@ -486,9 +497,7 @@ mod tests {
         );
         journal.used(now, &[stem(1)]).unwrap();
         assert_eq!(
-            opened(folder.path())
-                .uses()
-                .unwrap()
+            counted(&opened(folder.path()))
                 .of(stem(1).as_str())
                 .unwrap()
                 .count(),
@@ -497,12 +506,12 @@ mod tests {
         // Of a journal that is cut anywhere, what is whole counts.
         for cut in 0..whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
-            assert!(opened(folder.path()).uses().unwrap().is_empty());
+            assert!(counted(&opened(folder.path())).is_empty());
         }
         // What is no journal is not looked at.
         fs::write(folder.path().join("journal/notes.txt"), &whole).unwrap();
         fs::create_dir(folder.path().join("journal/a.jsonl")).unwrap();
-        assert!(opened(folder.path()).uses().unwrap().is_empty());
+        assert!(counted(&opened(folder.path())).is_empty());
     }
 
     #[test]
@@ -521,10 +530,7 @@ mod tests {
         fs::copy(folder.path().join(note), copy.path().join(note)).unwrap();
         other.used(now, &[stem(1)]).unwrap();
         assert_eq!(names(copy.path()).len(), 2);
-        assert_eq!(
-            other.uses().unwrap().of(stem(1).as_str()).unwrap().count(),
-            2
-        );
+        assert_eq!(counted(&other).of(stem(1).as_str()).unwrap().count(), 2);
         // The same copy goes on with its own.
         other.used(now, &[stem(1)]).unwrap();
         assert_eq!(names(copy.path()).len(), 2);
@@ -574,16 +580,68 @@ mod tests {
             why: Some("why not".to_owned()),
         };
         journal.record(vec![record.clone()]).unwrap();
-        let before = journal.uses().unwrap();
+        let before = counted(&journal);
         let now = start + TimeDelta::days(400);
         assert!(journal.compact(now).unwrap() > 350);
         assert_eq!(journal.compact(now).unwrap(), 0);
-        assert_eq!(journal.uses().unwrap(), before);
-        assert_eq!(opened(folder.path()).uses().unwrap(), before);
+        assert_eq!(counted(&journal), before);
+        assert_eq!(counted(&opened(folder.path())), before);
         assert_eq!(journal.records(|_| true).unwrap(), [record]);
         let path = folder.path().join("journal").join(&names(folder.path())[0]);
         let lines = fs::read_to_string(path).unwrap().lines().count();
         assert!((13..60).contains(&lines), "{lines}");
+    }
+
+    #[test]
+    fn what_is_not_understood_survives_and_a_journal_that_cannot_be_read_is_told() {
+        let Scene { folder, journal } = scene();
+        let early = at("2026-01-01T00:00:00Z");
+        for day in 0..10 {
+            journal
+                .used(early + TimeDelta::days(day), &[stem(1)])
+                .unwrap();
+        }
+        let path = folder.path().join("journal").join(&names(folder.path())[0]);
+        let foreign = "{\"t\":\"2026-01-05T00:00:00Z\",\"later\":{\"a\":1}}";
+        let mut text = fs::read_to_string(&path).unwrap();
+        text.push_str(&format!("{foreign}\nno json\ntorn"));
+        fs::write(&path, text).unwrap();
+        let before = counted(&opened(folder.path()));
+        assert!(journal.compact(at("2026-03-01T00:00:00Z")).unwrap() > 0);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(
+            text.ends_with(&format!("{foreign}\nno json\ntorn\n")),
+            "{text}"
+        );
+        assert_eq!(counted(&opened(folder.path())), before);
+        // A copy that a sync service left does not count.
+        fs::copy(&path, path.with_file_name("0123456789abcdef (copy).jsonl")).unwrap();
+        assert_eq!(counted(&opened(folder.path())), before);
+    }
+
+    #[test]
+    fn who_comes_back_from_the_archive_is_known() {
+        let Scene { journal, .. } = scene();
+        let record = |did: &str, hour: u32| Record {
+            at: at(&format!("2026-03-01T{hour:02}:00:00Z")),
+            did: did.to_owned(),
+            of: vec![stem(1).as_str().to_owned()],
+            client: String::new(),
+            why: None,
+        };
+        journal
+            .record(vec![
+                record("forget", 1),
+                record("restore", 2),
+                record("update", 3),
+            ])
+            .unwrap();
+        let uses = counted(&journal);
+        let usage = uses.of(stem(1).as_str()).unwrap();
+        assert_eq!(
+            (usage.restored(), usage.count()),
+            (Some(at("2026-03-01T02:00:00Z")), 0)
+        );
     }
 
     proptest! {
@@ -610,9 +668,9 @@ mod tests {
                 }
                 fs::rename(&note, &aside).unwrap();
             }
-            let wanted = one.journal.uses().unwrap();
-            prop_assert_eq!(&machines[0].uses().unwrap(), &wanted);
-            prop_assert_eq!(&opened(two.folder.path()).uses().unwrap(), &wanted);
+            let wanted = counted(&one.journal);
+            prop_assert_eq!(&counted(&machines[0]), &wanted);
+            prop_assert_eq!(&counted(&opened(two.folder.path())), &wanted);
         }
     }
 }

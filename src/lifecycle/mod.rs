@@ -9,6 +9,7 @@
 mod life;
 
 use chrono::DateTime;
+use chrono::NaiveDate;
 use chrono::NaiveTime;
 use chrono::TimeDelta;
 use chrono::Utc;
@@ -77,22 +78,53 @@ pub const USUAL_IMPORTANCE: u8 = 5;
 pub const USUAL_CONFIDENCE: f64 = 1.0;
 const MOST_IMPORTANT: u8 = 10;
 
-/// The memory at the moment `now`.
+/// What is dated later than this from now on says something of a clock, nothing of a memory.
+const AHEAD: TimeDelta = TimeDelta::days(1);
+
+/// The memory at the moment `now`. Uses that lie in the future do not count.
 pub fn state(stated: &Stated, usage: &Usage, life: &Life, now: DateTime<Utc>) -> State {
-    let tier = tier(stated, usage, life);
+    let known = Known::of(usage, now);
+    let tier = tier(stated, &known, life);
     State {
         tier,
-        expires: expires(stated, tier, usage, life),
-        importance: importance(stated, usage, life),
-        confidence: confidence(stated, usage, life, now),
+        expires: expires(stated, tier, &known, life),
+        importance: importance(stated, &known, life),
+        confidence: confidence(stated, &known, life, now),
     }
 }
 
-fn tier(stated: &Stated, usage: &Usage, life: &Life) -> Option<Tier> {
+/// The uses up to a moment.
+struct Known {
+    days: Vec<(NaiveDate, u32)>,
+    last: Option<DateTime<Utc>>,
+    restored: Option<DateTime<Utc>>,
+}
+
+impl Known {
+    fn of(usage: &Usage, now: DateTime<Utc>) -> Known {
+        let most = later(now, AHEAD).unwrap_or(now);
+        let is_past = |at: &DateTime<Utc>| *at <= most;
+        Known {
+            days: usage
+                .days()
+                .filter(|(day, _)| *day <= most.date_naive())
+                .collect(),
+            last: usage.last().filter(is_past),
+            restored: usage.restored().filter(is_past),
+        }
+    }
+
+    fn count(&self) -> u32 {
+        let counts = self.days.iter();
+        counts.fold(0, |sum: u32, (_, count)| sum.saturating_add(*count))
+    }
+}
+
+fn tier(stated: &Stated, known: &Known, life: &Life) -> Option<Tier> {
     let is_earned = match life.promotion {
         Promotion::Never => false,
-        Promotion::Days(days) => usage.days().count() >= days as usize,
-        Promotion::Uses(uses) => usage.count() >= uses,
+        Promotion::Days(days) => known.days.len() >= days as usize,
+        Promotion::Uses(uses) => known.count() >= uses,
     };
     match stated.tier {
         Some(Tier::Mid) if is_earned => Some(Tier::Long),
@@ -100,23 +132,29 @@ fn tier(stated: &Stated, usage: &Usage, life: &Life) -> Option<Tier> {
     }
 }
 
-/// The later of what is stated, or follows from the tier, and of what the last use has earned.
+/// The later of what is stated, or follows from the tier, and of what the last use has earned. Who
+/// was brought back from the archive begins anew, without an end that was over by then.
 fn expires(
     stated: &Stated,
     tier: Option<Tier>,
-    usage: &Usage,
+    known: &Known,
     life: &Life,
 ) -> Option<DateTime<Utc>> {
+    let is_open = |end: &DateTime<Utc>| known.restored.is_none_or(|restored| restored < *end);
+    let end = stated.expires.filter(is_open);
     let (span, extension) = match tier {
-        None => return stated.expires,
+        None => return end,
         // Who has earned the long tier has left its end behind; who states both means both.
-        Some(Tier::Long) if stated.tier == tier => return stated.expires,
+        Some(Tier::Long) if stated.tier == tier => return end,
         Some(Tier::Long) => return None,
         Some(Tier::Short) => (life.short_life, life.short_extension),
         Some(Tier::Mid) => (life.mid_life, life.mid_extension),
     };
-    let first = stated.expires.or_else(|| later(stated.timestamp, span))?;
-    let extended = usage.last().and_then(|last| later(last, extension));
+    let began = known
+        .restored
+        .map_or(stated.timestamp, |restored| restored.max(stated.timestamp));
+    let first = end.or_else(|| later(began, span))?;
+    let extended = known.last.and_then(|last| later(last, extension));
     Some(extended.map_or(first, |extended| extended.max(first)))
 }
 
@@ -125,19 +163,19 @@ fn later(at: DateTime<Utc>, by: TimeDelta) -> Option<DateTime<Utc>> {
     at.checked_add_signed(by)
 }
 
-fn importance(stated: &Stated, usage: &Usage, life: &Life) -> u8 {
+fn importance(stated: &Stated, known: &Known, life: &Life) -> u8 {
     let base = stated.importance.unwrap_or(USUAL_IMPORTANCE);
     let earned = match life.uses_per_importance {
         0 => 0,
-        uses => usage.count() / uses,
+        uses => known.count() / uses,
     };
     let sum = u32::from(base).saturating_add(earned);
     // What a file states beyond the scale is left as it is.
     sum.min(u32::from(MOST_IMPORTANT.max(base))) as u8
 }
 
-/// Falls with the time, if the policy says so, and rises with each use, day by day.
-fn confidence(stated: &Stated, usage: &Usage, life: &Life, now: DateTime<Utc>) -> f64 {
+/// Falls with the time, if that is wanted, and rises with each use, day by day.
+fn confidence(stated: &Stated, known: &Known, life: &Life, now: DateTime<Utc>) -> f64 {
     let mut confidence = stated.confidence.unwrap_or(USUAL_CONFIDENCE);
     let mut since = stated.timestamp;
     let mut fall = |confidence: f64, until: DateTime<Utc>| {
@@ -148,9 +186,10 @@ fn confidence(stated: &Stated, usage: &Usage, life: &Life, now: DateTime<Utc>) -
             Some(decay) => confidence * decay.factor(stated.kind, elapsed),
         }
     };
-    for (day, count) in usage.days() {
-        confidence = fall(confidence, day.and_time(NaiveTime::MIN).and_utc());
-        let risen = confidence + life.confidence_per_use * f64::from(count);
+    for (day, count) in &known.days {
+        let day = day.and_time(NaiveTime::MIN).and_utc();
+        confidence = fall(confidence, day.min(now));
+        let risen = confidence + life.confidence_per_use * f64::from(*count);
         confidence = risen.min(1.0).max(confidence);
     }
     fall(confidence, now)

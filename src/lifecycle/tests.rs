@@ -7,6 +7,11 @@ fn at(text: &str) -> DateTime<Utc> {
     text.parse().unwrap()
 }
 
+/// After all uses of the tests with a calendar.
+fn late() -> DateTime<Utc> {
+    at("2026-04-01T00:00:00Z")
+}
+
 const BORN: &str = "2026-03-01T12:00:00Z";
 
 fn stated(tier: Option<Tier>) -> Stated {
@@ -101,7 +106,9 @@ fn lives_follow_from_tier_statement_and_use() {
             expires: expires.map(at),
             ..stated(*tier)
         };
-        let state = state(&stated, &used(uses), &Life::default(), at(BORN));
+        // Long after all of it.
+        let now = at("2026-04-01T00:00:00Z");
+        let state = state(&stated, &used(uses), &Life::default(), now);
         assert_eq!(
             state.expires,
             wanted.map(at),
@@ -117,34 +124,34 @@ fn use_on_five_days_earns_the_long_tier_and_hundreds_in_one_do_not() {
     busy.add_day(NaiveDate::from_ymd_opt(2026, 3, 2).unwrap(), 420);
     busy.at_last(at("2026-03-02T10:00:00Z"));
     let life = Life::default();
-    assert_eq!(state(&mid, &busy, &life, at(BORN)).tier, Some(Tier::Mid));
+    assert_eq!(state(&mid, &busy, &life, late()).tier, Some(Tier::Mid));
     let plain = Life {
         promotion: Promotion::Uses(5),
         ..Life::default()
     };
-    assert_eq!(state(&mid, &busy, &plain, at(BORN)).tier, Some(Tier::Long));
+    assert_eq!(state(&mid, &busy, &plain, late()).tier, Some(Tier::Long));
     let days: Vec<String> = (2..7)
         .map(|day| format!("2026-03-0{day}T10:00:00Z"))
         .collect();
     let days: Vec<&str> = days.iter().map(String::as_str).collect();
     assert_eq!(
-        state(&mid, &used(&days[1..]), &life, at(BORN)).tier,
+        state(&mid, &used(&days[1..]), &life, late()).tier,
         Some(Tier::Mid)
     );
-    let earned = state(&mid, &used(&days), &life, at(BORN));
+    let earned = state(&mid, &used(&days), &life, late());
     assert_eq!((earned.tier, earned.expires), (Some(Tier::Long), None));
     let never = Life {
         promotion: Promotion::Never,
         ..Life::default()
     };
     assert_eq!(
-        state(&mid, &used(&days), &never, at(BORN)).tier,
+        state(&mid, &used(&days), &never, late()).tier,
         Some(Tier::Mid)
     );
     // Short is short.
     let short = stated(Some(Tier::Short));
     assert_eq!(
-        state(&short, &used(&days), &life, at(BORN)).tier,
+        state(&short, &used(&days), &life, late()).tier,
         Some(Tier::Short)
     );
 }
@@ -158,7 +165,7 @@ fn confidence_and_importance_rise_with_use() {
     };
     let mut usage = Usage::default();
     let values = |usage: &Usage| {
-        let state = state(&stated, usage, &Life::default(), at(BORN));
+        let state = state(&stated, usage, &Life::default(), late());
         ((state.confidence * 100.0).round() / 100.0, state.importance)
     };
     assert_eq!(values(&usage), (0.5, 9));
@@ -168,6 +175,40 @@ fn confidence_and_importance_rise_with_use() {
     assert_eq!(values(&usage), (1.0, 10));
     (0..90).for_each(|_| usage.add(at("2026-03-04T00:00:00Z")));
     assert_eq!(values(&usage), (1.0, 10));
+}
+
+#[test]
+fn a_clock_that_is_ahead_changes_nothing() {
+    let life = Life {
+        decay: Some(Decay::default()),
+        ..Life::default()
+    };
+    let ahead = used(&["2099-01-01T00:00:00Z", "9999-12-31T00:00:00Z"]);
+    for tier in [None, Some(Tier::Short), Some(Tier::Mid)] {
+        let stated = stated(tier);
+        let wanted = state(&stated, &Usage::default(), &life, late());
+        assert_eq!(state(&stated, &ahead, &life, late()), wanted);
+    }
+}
+
+#[test]
+fn who_is_brought_back_begins_anew() {
+    let mut usage = Usage::default();
+    usage.restored_at(at("2026-03-20T00:00:00Z"));
+    let end = |stated: &Stated| state(stated, &usage, &Life::default(), late()).expires;
+    assert_eq!(
+        end(&stated(Some(Tier::Mid))),
+        Some(at("2026-03-27T00:00:00Z"))
+    );
+    let until = |tier, end: &str| Stated {
+        expires: Some(at(end)),
+        ..stated(tier)
+    };
+    assert_eq!(end(&until(None, "2026-03-05T00:00:00Z")), None);
+    let open = "2026-03-25T00:00:00Z";
+    assert_eq!(end(&until(None, open)), Some(at(open)));
+    let over = until(Some(Tier::Short), "2026-03-05T00:00:00Z");
+    assert_eq!(end(&over), Some(at("2026-03-20T06:00:00Z")));
 }
 
 #[test]

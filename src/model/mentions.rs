@@ -1,4 +1,4 @@
-//! What a text names: `[[…]]` as editors write it, and `memory://…`.
+//! What a text names: `[[…]]` as editors write it, and `memory://…`; and what is meant by a name.
 
 /// The fact that says what a memory's text names.
 pub const MENTIONED: &str = "mentions";
@@ -44,6 +44,31 @@ fn wikilink(inside: &str) -> &str {
     let name = name.trim();
     let name = name.strip_prefix("files/").unwrap_or(name);
     name.strip_suffix(".md").unwrap_or(name)
+}
+
+/// The id in a text that somebody pasted, with the small letters of stems and handles.
+pub fn plain_id(text: &str) -> String {
+    let id = stripped_id(text);
+    if id.is_ascii() && id.len() <= 24 {
+        id.to_lowercase()
+    } else {
+        id.to_owned()
+    }
+}
+
+/// The id in a text that somebody pasted: a link, a file name, a reference.
+pub fn stripped_id(text: &str) -> &str {
+    let id = text.trim();
+    let id = id.strip_prefix("memory://").unwrap_or(id);
+    let id = id
+        .strip_prefix("[[")
+        .and_then(|id| id.strip_suffix("]]"))
+        .unwrap_or(id);
+    let id = id
+        .strip_prefix("files/")
+        .or_else(|| id.strip_prefix("archive/"))
+        .unwrap_or(id);
+    id.strip_suffix(".md").unwrap_or(id)
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ pub use memory::MetaValue;
 pub use memory::NewMemory;
 pub use mentions::MENTIONED;
 pub use mentions::mentioned;
+pub use mentions::plain_id;
+pub use mentions::stripped_id;
 pub use problem::Problem;
 pub use query::Budget;
 pub use query::Filter;

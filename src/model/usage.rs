@@ -14,6 +14,7 @@ use chrono::Utc;
 pub struct Usage {
     days: BTreeMap<NaiveDate, u32>,
     last: Option<DateTime<Utc>>,
+    restored: Option<DateTime<Utc>>,
 }
 
 impl Usage {
@@ -34,12 +35,18 @@ impl Usage {
         self.last = self.last.max(Some(at));
     }
 
+    /// Notes that it was brought back from the archive at the moment `at`.
+    pub fn restored_at(&mut self, at: DateTime<Utc>) {
+        self.restored = self.restored.max(Some(at));
+    }
+
     /// Adds the uses of the same memory elsewhere.
     pub fn add_all(&mut self, other: &Usage) {
         for (&day, &count) in &other.days {
             self.add_day(day, count);
         }
         self.last = self.last.max(other.last);
+        self.restored = self.restored.max(other.restored);
     }
 
     pub fn count(&self) -> u32 {
@@ -55,5 +62,10 @@ impl Usage {
 
     pub fn last(&self) -> Option<DateTime<Utc>> {
         self.last
+    }
+
+    /// When it was brought back from the archive the last time.
+    pub fn restored(&self) -> Option<DateTime<Utc>> {
+        self.restored
     }
 }

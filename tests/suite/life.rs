@@ -191,9 +191,61 @@ fn what_has_expired_is_archived_and_comes_back_as_it_was() {
     );
     late.restore(stem.as_str()).unwrap();
     assert_eq!(store.texts(), before);
-    // A use that came in time saves it.
-    use_at(&store, &stem, after(8));
+    // Its life begins anew.
     assert!(late.expire(false).unwrap().moved.is_empty());
+    assert_eq!(found(&late, "heron"), 1);
+    let later = store.engine_at(after(15));
+    assert_eq!(later.expire(true).unwrap().moved.len(), 1);
+    // A use that came in time saves it.
+    use_at(&store, &stem, after(14));
+    assert!(later.expire(true).unwrap().moved.len() == 1);
+    use_at(&store, &stem, after(15));
+    assert!(later.expire(true).unwrap().moved.is_empty());
+}
+
+#[test]
+fn who_does_not_know_all_uses_archives_nothing() {
+    let store = TestStore::new();
+    let stem = remember(&store.engine(), tiered("a heron", Tier::Mid));
+    for day in 0..5 {
+        use_at(&store, &stem, after(24 * day));
+    }
+    let late = store.engine_at(after(24 * 30));
+    assert!(late.expire(true).unwrap().moved.is_empty());
+    let journal = regular_files(&store.root().join("journal")).remove(0);
+    let bytes = fs::read(&journal).unwrap();
+    // What has the name of a journal and cannot be read as a file.
+    let other = journal.with_file_name("0123456789abcdef.jsonl");
+    fs::write(&other, &bytes).unwrap();
+    let permissions = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
+    fs::set_permissions(&other, permissions(0o000)).unwrap();
+    if fs::read(&other).is_ok() {
+        return; // Nothing keeps this user out.
+    }
+    assert!(store.engine_at(after(24 * 30)).expire(false).is_err());
+}
+
+#[test]
+fn many_at_once_are_not_archived_unasked() {
+    let store = TestStore::new();
+    for number in 0..40 {
+        let stem = format!("20260101_000000_aaaaaa{number:02}");
+        let text = format!(
+            "---\nid: {}\ntimestamp: 2026-01-01T00:00:00Z\nagent: a\nuser: u\ntopics: [t]\n\
+             tier: short\n---\n\nA heron.\n",
+            &stem[16..]
+        );
+        store.put(&format!("{stem}.md"), text);
+    }
+    let engine = Engine::open(store.options(), Box::new(SystemClock)).unwrap();
+    let engine = Arc::new(engine);
+    let _background = Background::start(&engine).unwrap();
+    let heartbeat = store.state().join("heartbeat");
+    until("the leader has looked at everything", || {
+        fs::read_to_string(&heartbeat).is_ok_and(|text| text.contains("\nstate "))
+    });
+    assert_eq!(store.texts().len(), 40);
+    assert_eq!(engine.expire(false).unwrap().moved.len(), 40);
 }
 
 #[test]

@@ -16,7 +16,6 @@ use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::reading::stem_of;
 use crate::engine::recall::Matches;
-use crate::engine::recall::plain_id;
 use crate::files::FilesError;
 use crate::files::JOURNALS;
 use crate::files::Place;
@@ -29,6 +28,7 @@ use crate::git::Places;
 use crate::git::Repository;
 use crate::git::STORE_PARTS;
 use crate::model::Stem;
+use crate::model::plain_id;
 
 /// One commit, as far as people want to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
