@@ -18,59 +18,102 @@ use super::output::ID;
 use super::output::Output;
 use super::write::relocate;
 use crate::dialect::core;
+use crate::engine::Archived;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Recalled;
 use crate::engine::Record;
 use crate::engine::Relation;
 use crate::engine::Relations;
+use crate::model::Filter;
+use crate::model::Visibility;
 
 /// `inspect` tells of so many changes.
 const MOST_RECORDS: usize = 20;
 
 pub(super) fn forget(context: &mut Context, command: &Forget) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let mut filter = command.filters.filter(context, &engine)?;
+    filter.contains.clone_from(&command.contains);
     let why = command.reason.as_deref();
-    relocate(context, &command.ids, "forgotten", |engine, id| {
-        engine.forget_because(id, why)
-    })
+    let described = filter != Filter::default();
+    match (command.named.is_empty(), described) {
+        (false, true) => Err(
+            Failure::new("memories are either named or described, not both")
+                .hint("Leave out the ids, or the conditions."),
+        ),
+        (true, false) => Err(
+            Failure::new("nothing says which memories are to be forgotten")
+                .hint("Name them, or describe them: memdir forget --help"),
+        ),
+        (false, false) if command.dry_run => {
+            let stems = command.named.iter().map(|id| Ok(engine.resolve(id)?.0));
+            filter.stems = Some(stems.collect::<Result<_, EngineError>>()?);
+            filter.visibility = Visibility::Everything;
+            let archived = engine.forget_all(&filter, why, true)?;
+            show_archived(context, &engine, archived, true)
+        }
+        (false, false) => relocate(context, &command.named, "forgotten", |engine, id| {
+            engine.forget_because(id, why)
+        }),
+        (true, true) => {
+            let dry_run = command.dry_run || !command.yes;
+            let archived = engine.forget_all(&filter, why, dry_run)?;
+            if !archived.moved.is_empty() && !command.dry_run && !command.yes {
+                context
+                    .output
+                    .note("nothing was done yet; --yes forgets them");
+            }
+            show_archived(context, &engine, archived, dry_run)
+        }
+    }
 }
 
 pub(super) fn gc(context: &mut Context, command: &Gc) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let expired = engine.expire(command.dry_run)?;
+    let archived = engine.expire(command.dry_run)?;
+    show_archived(context, &engine, archived, command.dry_run)
+}
+
+fn show_archived(
+    context: &mut Context,
+    engine: &Engine,
+    archived: Archived,
+    dry_run: bool,
+) -> Result<Outcome, Failure> {
     let output = &mut context.output;
-    let done = match command.dry_run {
+    let done = match dry_run {
         true => "would be archived",
         false => "archived",
     };
     if output.json {
-        let moved = expired.moved.iter().map(|moved| {
+        let moved = archived.moved.iter().map(|moved| {
             json!({"id": moved.stem.short(), "stem": moved.stem.as_str(), "file": moved.name})
         });
-        let failed = expired
+        let failed = archived
             .failed
             .iter()
             .map(|(name, error)| json!({"file": name, "error": error.to_string()}));
         output.json(&json!({
-            "dry_run": command.dry_run,
+            "dry_run": dry_run,
             "archived": moved.collect::<Vec<_>>(),
             "errors": failed.collect::<Vec<_>>(),
         }))?;
     } else {
-        for moved in &expired.moved {
+        for moved in &archived.moved {
             output.line(format!("{done} {ID}{}{ID:#}", moved.stem.short()))?;
         }
-        if expired.moved.is_empty() {
-            output.note("nothing has expired");
+        if archived.moved.is_empty() {
+            output.note("nothing to archive");
         }
     }
-    let all_moved = expired.failed.is_empty();
-    for (name, error) in expired.failed {
-        let what = format!("{name} has expired and stays");
+    let all_moved = archived.failed.is_empty();
+    for (name, error) in archived.failed {
+        let what = format!("{name} stays where it is");
         context.output.error(&Failure::new(what).because(error));
     }
-    if !command.dry_run {
-        super::after_writing(context, &engine)?;
+    if !dry_run {
+        super::after_writing(context, engine)?;
     }
     Ok(if all_moved {
         Outcome::Done

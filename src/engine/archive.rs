@@ -3,9 +3,13 @@
 use super::Engine;
 use super::EngineError;
 use super::reading::stem_of;
+use super::search::Search;
+use super::search::Wanted;
 use crate::files::FilesError;
 use crate::files::Place;
+use crate::model::Filter;
 use crate::model::Stem;
+use crate::ranking::Ranking;
 use crate::secrets;
 
 /// A memory that was moved.
@@ -16,8 +20,17 @@ pub struct Moved {
     pub name: String,
 }
 
+/// What became of memories that were to be archived.
+#[derive(Debug, Default)]
+pub struct Archived {
+    /// Those that were moved, or would be, in the order of their names.
+    pub moved: Vec<Moved>,
+    /// Those that could not be, with the reason.
+    pub failed: Vec<(String, EngineError)>,
+}
+
 impl Moved {
-    pub(super) fn of(name: String) -> Moved {
+    fn of(name: String) -> Moved {
         Moved {
             stem: stem_of(&name),
             name,
@@ -48,10 +61,63 @@ impl Engine {
         self.relocate(id, name, [Place::Files, Place::Archive], why.as_deref())
     }
 
-    /// Moves the memory in the file `name` to the archive.
-    pub(super) fn archive(&self, name: &str, why: &str) -> Result<Moved, EngineError> {
-        let places = [Place::Files, Place::Archive];
-        self.relocate(name, name.to_owned(), places, Some(why))
+    /// Moves every memory that passes `filter` to the archive; with `dry_run` only says which. One
+    /// that cannot be moved stays where it is and does not stop the others.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be searched, or not be written.
+    pub fn forget_all(
+        &self,
+        filter: &Filter,
+        why: Option<&str>,
+        dry_run: bool,
+    ) -> Result<Archived, EngineError> {
+        if !dry_run {
+            self.check_writable()?;
+        }
+        // Every hit of a search was read from its file, and is as the filter wants it.
+        let search = Search {
+            wanted: Wanted::Everything,
+            filter: filter.clone(),
+            ranking: Ranking::default(),
+            limit: usize::MAX / 2,
+            offset: 0,
+        };
+        let hits = self.search(&search)?.hits.into_iter();
+        let mut names: Vec<String> = hits.map(|hit| hit.name).collect();
+        names.sort_unstable();
+        let why = why.map(secrets::redact);
+        Ok(self.archive_all(names, why.as_deref(), dry_run, |_| true))
+    }
+
+    /// Moves the memories in these files to the archive, but for those that are not to be moved
+    /// any more when it is their turn.
+    pub(super) fn archive_all(
+        &self,
+        names: Vec<String>,
+        why: Option<&str>,
+        dry_run: bool,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> Archived {
+        let _together = self.collect_records();
+        let mut archived = Archived::default();
+        for name in names {
+            if !is_meant(&name) {
+                continue;
+            }
+            if dry_run {
+                archived.moved.push(Moved::of(name));
+                continue;
+            }
+            let places = [Place::Files, Place::Archive];
+            match self.relocate(&name, name.clone(), places, why) {
+                Ok(moved) => archived.moved.push(moved),
+                Err(EngineError::NotFound(_)) => {} // Somebody else was faster.
+                Err(error) => archived.failed.push((name, error)),
+            }
+        }
+        archived
     }
 
     /// Brings the forgotten memory called `id` back.

@@ -6,7 +6,7 @@ use chrono::Utc;
 
 use super::Engine;
 use super::EngineError;
-use super::archive::Moved;
+use super::archive::Archived;
 use super::reading::parse;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
@@ -23,15 +23,6 @@ const SHARE: usize = 5;
 /// Why, in the journal.
 const EXPIRED: &str = "expired";
 
-/// What became of the memories whose life has ended.
-#[derive(Debug, Default)]
-pub struct Expired {
-    /// Those that were moved, or would be, in the order of their names.
-    pub moved: Vec<Moved>,
-    /// Those that could not be, with the reason.
-    pub failed: Vec<(String, EngineError)>,
-}
-
 impl Engine {
     /// Moves every memory whose life has ended to the archive; with `dry_run` only says which.
     /// One that cannot be moved stays where it is and does not stop the others.
@@ -39,7 +30,7 @@ impl Engine {
     /// # Errors
     ///
     /// Fails if the store cannot be searched, or not be written.
-    pub fn expire(&self, dry_run: bool) -> Result<Expired, EngineError> {
+    pub fn expire(&self, dry_run: bool) -> Result<Archived, EngineError> {
         self.expire_until(self.clock.now(), None, dry_run)
     }
 
@@ -49,7 +40,7 @@ impl Engine {
     /// # Errors
     ///
     /// As for [`Engine::expire`].
-    pub(super) fn expire_unasked(&self) -> Result<Expired, EngineError> {
+    pub(super) fn expire_unasked(&self) -> Result<Archived, EngineError> {
         let until = self.clock.now() - GRACE;
         self.expire_until(until, Some(self.counts().files), false)
     }
@@ -59,7 +50,7 @@ impl Engine {
         until: DateTime<Utc>,
         of: Option<usize>,
         dry_run: bool,
-    ) -> Result<Expired, EngineError> {
+    ) -> Result<Archived, EngineError> {
         if !dry_run {
             self.check_writable()?;
         }
@@ -78,24 +69,9 @@ impl Engine {
         {
             return Err(EngineError::TooManyExpired(names.len()));
         }
-        let _together = self.collect_records();
-        let mut expired = Expired::default();
-        for name in names {
-            // The file decides, and a use of a moment ago.
-            if !self.has_expired(&name, until) {
-                continue;
-            }
-            if dry_run {
-                expired.moved.push(Moved::of(name));
-                continue;
-            }
-            match self.archive(&name, EXPIRED) {
-                Ok(moved) => expired.moved.push(moved),
-                Err(EngineError::NotFound(_)) => {} // Somebody else was faster.
-                Err(error) => expired.failed.push((name, error)),
-            }
-        }
-        Ok(expired)
+        // The file decides, and a use of a moment ago.
+        let has_expired = |name: &str| self.has_expired(name, until);
+        Ok(self.archive_all(names, Some(EXPIRED), dry_run, has_expired))
     }
 
     fn has_expired(&self, name: &str, until: DateTime<Utc>) -> bool {

@@ -37,6 +37,7 @@ mod verify;
 mod watching;
 
 pub use crate::journal::Record;
+pub use archive::Archived;
 pub use archive::Moved;
 pub use background::Background;
 pub use conflicts::Conflict;
@@ -47,7 +48,6 @@ pub use conflicts::Unmerged;
 pub use error::EngineError;
 pub use exchange::Import;
 pub use exchange::Imported;
-pub use expiry::Expired;
 pub use grep::GrepLine;
 pub use indexing::Progress;
 pub use leader::Leader;

@@ -486,7 +486,7 @@ fn commands_tell_of_the_life_of_a_memory() {
     assert_eq!(shown.lines().count(), 1, "{shown}");
     let (code, _, said) = run(&["gc", "--dry-run"]);
     assert_eq!(
-        (code, said.contains("nothing has expired")),
+        (code, said.contains("nothing to archive")),
         (0, true),
         "{said}"
     );
@@ -571,4 +571,40 @@ fn a_store_is_counted_as_a_whole_and_by_namespace() {
     assert!(names.contains(&"zoo"), "{namespaces}");
     let shown = home.run(&["stats"]).text();
     assert!(shown.contains("superseded 1"), "{shown}");
+}
+
+#[test]
+fn what_is_described_is_listed_before_it_is_forgotten() {
+    let home = Home::new();
+    home.remember(&["--namespace", "zoo", "a heron"]);
+    home.remember(&["--namespace", "zoo", "--tier", "mid", "a stork"]);
+    home.remember(&["a crane"]);
+    let live = || regular_files(&home.files()).len();
+    let ran = home.run(&["forget", "--namespace", "zoo"]);
+    assert_eq!((ran.code, ran.lines().len(), live()), (0, 2, 3));
+    assert!(ran.stderr.contains("--yes"), "{}", ran.stderr);
+    let ran = home.run(&["forget", "--namespace", "zoo", "--yes", "--dry-run"]);
+    assert_eq!((ran.code, live()), (0, 3));
+    let yes = [
+        "forget",
+        "--namespace",
+        "zoo",
+        "--contains",
+        "stork",
+        "--yes",
+        "--reason",
+        "flown",
+    ];
+    assert_eq!((home.run(&yes).lines().len(), live()), (1, 2));
+    assert!(
+        home.run(&["log", "--audit", "-n", "1"])
+            .text()
+            .contains("forget: flown")
+    );
+    let ran = home.run(&["forget", "--tier", "short", "--yes"]);
+    assert_eq!((ran.code, live()), (0, 2), "{}", ran.stderr);
+    // Both, or nothing at all, is an error.
+    assert_eq!(home.run(&["forget"]).code, 2);
+    assert_eq!(home.run(&["forget", "0badcafe", "--tier", "mid"]).code, 2);
+    assert_eq!(live(), 2);
 }

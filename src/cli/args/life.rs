@@ -2,13 +2,27 @@
 
 use clap::Args as ClapArgs;
 
+use super::Filters;
+
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Forget {
-    #[arg(required = true, value_name = "ID")]
-    pub ids: Vec<String>,
+    /// The memories, unless they are described by conditions
+    #[arg(value_name = "ID")]
+    pub named: Vec<String>,
     /// Why, for whoever asks later
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+    /// Only what holds this text
+    #[arg(long, value_name = "TEXT")]
+    pub contains: Vec<String>,
+    #[command(flatten)]
+    pub filters: Filters,
+    /// Only say which
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Forget what the conditions describe; without it they are only listed
+    #[arg(long)]
+    pub yes: bool,
 }
 
 #[derive(Debug, ClapArgs)]

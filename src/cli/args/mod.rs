@@ -118,7 +118,9 @@ Exit code: 0 found, 1 nothing found, 2 error")]
         visible_alias = "delete",
         after_help = "Examples:
   memdir forget 1f3a9c02
-  memdir forget 1f3a9c02 4be01c9a --reason 'The contract ended.'"
+  memdir forget 1f3a9c02 4be01c9a --reason 'The contract ended.'
+  memdir forget --namespace atlas --tier short          which ones?
+  memdir forget --namespace atlas --tier short --yes    these"
     )]
     Forget(Forget),
     /// Bring forgotten memories back, or with ID@REV the text that a memory had
