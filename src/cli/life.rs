@@ -6,8 +6,10 @@ use serde_json::json;
 
 use super::Context;
 use super::Outcome;
+use super::args::Counted;
 use super::args::Forget;
 use super::args::Gc;
+use super::args::Ids;
 use super::args::Inspect;
 use super::args::LinkTo;
 use super::args::Links;
@@ -16,6 +18,7 @@ use super::fail::Failure;
 use super::output::DIM;
 use super::output::ID;
 use super::output::Output;
+use super::write::edited_json;
 use super::write::relocate;
 use crate::dialect::core;
 use crate::engine::Archived;
@@ -67,6 +70,79 @@ pub(super) fn forget(context: &mut Context, command: &Forget) -> Result<Outcome,
             show_archived(context, &engine, archived, dry_run)
         }
     }
+}
+
+/// The forgotten memories, each with the last record of its going.
+pub(super) fn archived(context: &mut Context, command: &Counted) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let mut memories = engine.archived()?;
+    let has_more = memories.len() > command.limit;
+    memories.truncate(command.limit);
+    let records = engine.records_since(None)?;
+    let went = |stem: &str| {
+        let mut records = records.iter().rev().filter(|record| record.did == "forget");
+        records.find(|record| record.of.iter().any(|of| of == stem))
+    };
+    let output = &mut context.output;
+    let found = !memories.is_empty();
+    let mut listed = Vec::new();
+    for memory in &memories {
+        let record = went(memory.stem.as_str());
+        if output.json {
+            listed.push(json!({
+                "id": memory.stem.short(),
+                "stem": memory.stem.as_str(),
+                "headline": memory.headline(),
+                "topics": memory.topics,
+                "archived_at": record.map(|record| record.at.to_rfc3339()),
+                "why": record.and_then(|record| record.why.clone()),
+            }));
+            continue;
+        }
+        let headline = output.shown(memory.headline());
+        let mut line = format!("{ID}{}{ID:#}  {headline}", memory.stem.short());
+        if let Some(record) = record {
+            let line_of = record_line(output, record);
+            line.push_str(&format!("  {line_of}"));
+        }
+        output.line(line)?;
+    }
+    if output.json {
+        output.json(&json!({"archived": listed, "more": has_more}))?;
+    } else if !found {
+        output.note("nothing was forgotten");
+    }
+    Ok(match found {
+        true => Outcome::Done,
+        false => Outcome::Nothing,
+    })
+}
+
+pub(super) fn promote(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let (mut promoted, mut failed) = (Vec::new(), Vec::new());
+    for id in &command.ids {
+        match engine.promote(id) {
+            Ok(edited) => promoted.push(edited_json(&edited, id)),
+            Err(error) => {
+                let failure = Failure::from(error);
+                failed.push(json!({"id": id, "error": failure.what.clone()}));
+                if !context.output.json {
+                    context.output.error(&failure);
+                }
+            }
+        }
+    }
+    let all_promoted = failed.is_empty();
+    if context.output.json {
+        let document = json!({"promoted": promoted, "errors": failed});
+        context.output.json(&document)?;
+    }
+    super::after_writing(context, &engine)?;
+    Ok(match all_promoted {
+        true => Outcome::Done,
+        false => Outcome::Failed,
+    })
 }
 
 pub(super) fn gc(context: &mut Context, command: &Gc) -> Result<Outcome, Failure> {

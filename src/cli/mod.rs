@@ -176,6 +176,8 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Link(command) => life::link(&mut context, &command),
         Command::Unlink(command) => life::unlink(&mut context, &command),
         Command::Links(command) => life::links(&mut context, &command),
+        Command::Archived(command) => life::archived(&mut context, &command),
+        Command::Promote(command) => life::promote(&mut context, &command),
         Command::Gc(command) => life::gc(&mut context, &command),
         Command::Stats(command) => stats::stats(&mut context, &command),
         Command::Topics(command) => stats::facet(&mut context, ("topics", "topics"), &command),

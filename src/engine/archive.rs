@@ -2,12 +2,16 @@
 
 use super::Engine;
 use super::EngineError;
+use super::reading::parse;
 use super::reading::stem_of;
 use super::search::Search;
 use super::search::Wanted;
+use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::Place;
+use crate::format::MAX_INDEXED_BYTES;
 use crate::model::Filter;
+use crate::model::Memory;
 use crate::model::Stem;
 use crate::ranking::Ranking;
 use crate::secrets;
@@ -118,6 +122,23 @@ impl Engine {
             }
         }
         archived
+    }
+
+    /// The forgotten memories, newest first, as far as they can be read.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the archive cannot be listed.
+    pub fn archived(&self) -> Result<Vec<Memory>, EngineError> {
+        let reader = self.store.reader(Place::Archive);
+        let entries = self.store.list(Place::Archive)?.entries.into_iter();
+        let read = |entry: Entry| {
+            let version = reader.read(&entry.name, MAX_INDEXED_BYTES as u64).ok()?;
+            Some(parse(&version.entry, &version.bytes))
+        };
+        let mut memories: Vec<Memory> = entries.filter_map(read).collect();
+        memories.sort_by_key(|memory| std::cmp::Reverse(memory.timestamp.utc()));
+        Ok(memories)
     }
 
     /// Brings the forgotten memory called `id` back.

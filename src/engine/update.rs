@@ -14,6 +14,7 @@ use crate::model::Change;
 use crate::model::Memory;
 use crate::model::Patch;
 use crate::model::Stem;
+use crate::model::Tier;
 
 /// A memory that was asked to change.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +46,20 @@ impl Engine {
     /// else changes the file in this moment: then both texts are kept.
     pub fn update(&self, id: &str, change: &Change) -> Result<Edited, EngineError> {
         self.update_as("update", id, change)
+    }
+
+    /// Lets the memory called `id` live without end, whatever it stated.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::update`].
+    pub fn promote(&self, id: &str) -> Result<Edited, EngineError> {
+        let change = Change {
+            tier: Patch::Set(Tier::Long),
+            expires: Patch::Clear,
+            ..Change::default()
+        };
+        self.update_as("promote", id, &change)
     }
 
     /// As [`Engine::update`], with what it is done for.

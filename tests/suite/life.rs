@@ -608,3 +608,31 @@ fn what_is_described_is_listed_before_it_is_forgotten() {
     assert_eq!(home.run(&["forget", "0badcafe", "--tier", "mid"]).code, 2);
     assert_eq!(live(), 2);
 }
+
+#[test]
+fn the_archive_is_listed_and_a_promoted_memory_stays_out_of_it() {
+    let home = Home::new();
+    assert_eq!(home.run(&["archived"]).code, 1);
+    let heron = home.remember(&["--tier", "short", "--expires", "2020-01-01", "a heron"]);
+    let stork = home.remember(&["--tier", "mid", "a stork"]);
+    home.run(&["promote", &heron]).done();
+    let text = home.text_of(&heron);
+    assert!(
+        text.contains("tier: long") && !text.contains("expires"),
+        "{text}"
+    );
+    assert_eq!(home.run(&["promote", "0badcafe"]).code, 2);
+    home.run(&["forget", &stork, "--reason", "flown"]).done();
+    let shown = home.run(&["archived"]).text();
+    assert!(
+        shown.contains("a stork") && shown.contains("flown"),
+        "{shown}"
+    );
+    let listed = home.run(&["archived", "--json"]).json();
+    assert_eq!(
+        (&listed["archived"][0]["why"], &listed["more"]),
+        (&"flown".into(), &false.into())
+    );
+    let told = home.run(&["log", "--audit", &heron]).text();
+    assert!(told.contains("promote"), "{told}");
+}

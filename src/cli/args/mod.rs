@@ -146,6 +146,10 @@ The link stands in the first memory's file; the second is found by it all the sa
     Unlink(Unlink),
     /// Show what a memory points to and what points to it, or links that point to nothing
     Links(Links),
+    /// List the forgotten memories, newest first, with when and why they went
+    Archived(Counted),
+    /// Let memories live without end: tier long, and no `expires`
+    Promote(Ids),
     /// Archive the memories whose life has ended; a server does it every half hour
     #[command(after_help = "Examples:
   memdir gc --dry-run                           which ones?
