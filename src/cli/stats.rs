@@ -26,6 +26,7 @@ pub(super) fn stats(context: &mut Context, command: &Stats) -> Result<Outcome, F
         output.json(&json!({
             "memories": stats.memories,
             "current": stats.current,
+            "superseded": stats.superseded,
             "expired": stats.expired,
             "archived": stats.archived,
             "kinds": stats.kinds,
@@ -45,11 +46,10 @@ pub(super) fn stats(context: &mut Context, command: &Stats) -> Result<Outcome, F
         let counts = counts.iter().map(|(word, count)| format!("{word} {count}"));
         counts.collect::<Vec<_>>().join(", ")
     };
-    let superseded = stats.memories - stats.current.min(stats.memories) - stats.expired;
     let rows = [
         ("memories", stats.memories.to_string()),
         ("current", stats.current.to_string()),
-        ("superseded", superseded.to_string()),
+        ("superseded", stats.superseded.to_string()),
         ("expired", stats.expired.to_string()),
         ("archived", stats.archived.to_string()),
         ("kinds", words(&stats.kinds)),

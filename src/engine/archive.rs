@@ -10,6 +10,7 @@ use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
+use crate::journal::RESTORE;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stem;
@@ -165,7 +166,7 @@ impl Engine {
         }
         let tool = match to {
             Place::Archive => "forget",
-            Place::Files => "restore",
+            Place::Files => RESTORE,
         };
         self.changed_because(tool, &name, why);
         Ok(Moved::of(name))

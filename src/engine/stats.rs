@@ -21,6 +21,8 @@ pub struct Stats {
     pub current: usize,
     /// Those whose life has ended, and that are not archived yet.
     pub expired: usize,
+    /// Those that another live memory replaces.
+    pub superseded: usize,
     pub archived: usize,
     /// Of the live memories, by word of the vocabulary; none stated is not counted.
     pub kinds: BTreeMap<String, usize>,
@@ -89,10 +91,14 @@ impl Engine {
         linked.dedup();
         let passing: std::collections::HashSet<&String> = names.iter().collect();
         linked.retain(|name| passing.contains(name));
+        let current = self.names_of(snapshot, &with(Visibility::Current))?.len();
+        let expired = self.names_of(snapshot, &with(Visibility::Expired))?.len();
         Ok(Stats {
             memories: names.len(),
-            current: self.names_of(snapshot, &with(Visibility::Current))?.len(),
-            expired: self.names_of(snapshot, &with(Visibility::Expired))?.len(),
+            current,
+            expired,
+            // One may have ended between the two looks.
+            superseded: names.len().saturating_sub(current + expired),
             archived: self.store.list(Place::Archive)?.entries.len(),
             kinds: counted("kind")?,
             scopes: counted("scope")?,

@@ -15,9 +15,6 @@ use serde::Serialize;
 use super::Record;
 use crate::model::Usage;
 
-/// What is done to a memory that comes back from the archive.
-const RESTORE: &str = "restore";
-
 /// What a line says.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line {
@@ -110,7 +107,7 @@ impl Line {
     pub fn counts(&self) -> bool {
         match self {
             Line::Used(..) | Line::Month(_) => true,
-            Line::Record(record) => record.did == RESTORE,
+            Line::Record(record) => record.did == super::RESTORE,
         }
     }
 

@@ -48,6 +48,9 @@ pub struct Record {
     pub why: Option<String>,
 }
 
+/// What is done to a memory that comes back from the archive: it counts for its life.
+pub const RESTORE: &str = "restore";
+
 /// Why a journal could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {

@@ -636,3 +636,14 @@ fn the_archive_is_listed_and_a_promoted_memory_stays_out_of_it() {
     let told = home.run(&["log", "--audit", &heron]).text();
     assert!(told.contains("promote"), "{told}");
 }
+
+#[test]
+fn an_undo_brings_back_to_life_as_well() {
+    let home = Home::new();
+    home.remember(&["--expires", "2020-01-01", "a heron"]);
+    assert_eq!(home.run(&["gc"]).lines().len(), 1);
+    home.run(&["undo"]).done();
+    assert_eq!(regular_files(&home.files()).len(), 1);
+    assert_eq!(home.run(&["list"]).lines().len(), 1);
+    assert!(home.run(&["gc"]).lines().is_empty());
+}

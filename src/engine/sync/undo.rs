@@ -32,6 +32,7 @@ use crate::files::Replaced;
 use crate::git::Id;
 use crate::git::Moment;
 use crate::git::Named;
+use crate::journal::RESTORE;
 use crate::model::Stem;
 
 pub use super::plan::UndoneFile;
@@ -443,6 +444,13 @@ impl Engine {
                 self.store.put_beside(name, Some(seen), Some(bytes))?
             }
         };
+        // However it comes back: its life begins anew.
+        if let Operation::Move { from, to } = operation
+            && (from.0, to.0) == (Place::Archive, Place::Files)
+            && tool != RESTORE
+        {
+            self.record(RESTORE, &to.1, Some(tool));
+        }
         if replaced == Replaced::KeptOther {
             tracing::warn!(
                 "somebody else changed a file in the same moment; their text is kept as a conflict copy, which `memdir status` names"
