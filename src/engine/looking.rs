@@ -536,7 +536,7 @@ impl Engine {
             }
             Read::Gone(name) => {
                 freshness.skipped.remove(&name);
-                if !own.contains(&name) && freshness.holds_missing(&name, self.folder_age(&name)) {
+                if !own.contains(&name) && self.holds_missing(freshness, &name) {
                     return;
                 }
                 freshness.settled(&name);
@@ -548,6 +548,15 @@ impl Engine {
                 freshness.skipped.insert(skipped.name, skipped.reason);
             }
         }
+    }
+
+    /// Whether a file that was found gone is searched all the same.
+    fn holds_missing(&self, freshness: &mut Freshness, name: &str) -> bool {
+        let age = self.folder_age(name);
+        // Where this process had to wait, that may be long after it was found gone.
+        let is_back = || self.store.look_at(Place::Files, name).is_some();
+        freshness.holds_missing(name, age)
+            || is_back() && freshness.holds_missing(name, Some(Duration::ZERO))
     }
 
     /// How long ago the folder of `name` was changed last.

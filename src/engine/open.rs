@@ -115,7 +115,7 @@ impl Engine {
         if !options.root.is_dir() {
             return Err(EngineError::NoStore(options.root));
         }
-        let own_state = options.root.join(".memdir");
+        let own_state = options.root.join(crate::files::STATE_FOLDER);
         let plain = Store::new(&options.root, &own_state);
         let read_only = options.read_only || !plain.is_writable();
         let is_local = crate::files::medium(&options.root) == Medium::Local;

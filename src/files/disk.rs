@@ -1,5 +1,6 @@
 //! The few disk operations that safety rests on, for each kind of system.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::fs::File;
 use std::io;
@@ -7,6 +8,9 @@ use std::io::Write;
 use std::path::Path;
 
 use tempfile::NamedTempFile;
+
+/// The folder of a store that holds what is derived from its files, and what is this machine's.
+pub const STATE_FOLDER: &str = ".memdir";
 
 /// What the names of temporary files begin with; a leading dot hides them from every reader.
 pub(super) const TEMP_PREFIX: &str = ".memdir-";
@@ -77,16 +81,35 @@ pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// Creates `directory` and its missing parents for the user alone, and syncs each new name.
+/// Creates `directory` and its missing parents for the user alone, and syncs each new name. The
+/// folder of derived things is made only in a store that is there: one that was moved away this
+/// moment is not begun anew in its place.
 pub(super) fn create_directory(directory: &Path) -> io::Result<()> {
+    create_directories(directory, |folder| {
+        folder
+            .parent()
+            .filter(|_| folder.file_name() != Some(OsStr::new(STATE_FOLDER)))
+    })
+}
+
+/// As [`create_directory`], for a directory in the store at `root`, which must be there.
+pub(super) fn create_directory_below(root: &Path, directory: &Path) -> io::Result<()> {
+    create_directories(directory, |folder| {
+        folder.parent().filter(|parent| *parent != root)
+    })
+}
+
+/// Creates `directory`, after the one that `above` names if it is missing, and so on.
+fn create_directories(
+    directory: &Path,
+    above: impl Copy + Fn(&Path) -> Option<&Path>,
+) -> io::Result<()> {
     if directory.is_dir() {
         return Ok(());
     }
-    let parent = directory
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    if let Some(parent) = parent {
-        create_directory(parent)?;
+    let is_named = |folder: &&Path| !folder.as_os_str().is_empty();
+    if let Some(folder) = above(directory).filter(is_named) {
+        create_directories(folder, above)?;
     }
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -95,6 +118,7 @@ pub(super) fn create_directory(directory: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => {}
         other => other?,
     }
+    let parent = directory.parent().filter(is_named);
     sync_directory(parent.unwrap_or(Path::new("."))).inspect_err(|_| {
         // Who tries again must sync it again, and does so only for what is not there.
         let _ = fs::remove_dir(directory);

@@ -20,6 +20,7 @@ mod store;
 mod swap;
 
 pub use append::append_lines;
+pub use disk::STATE_FOLDER;
 pub use disk::create_private_folder;
 pub use disk::scratch_folder;
 pub use disk::write_derived;

@@ -276,7 +276,7 @@ impl Store {
     pub fn add(&self, place: Place, name: &str, bytes: &[u8]) -> Result<(), FilesError> {
         let target = self.path(place, name);
         let folder = target.parent().expect("a memory lies in a folder");
-        disk::create_directory(folder).at("create", folder)?;
+        disk::create_directory_below(&self.root, folder).at("create", folder)?;
         let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes)).at("write", &target)?;
         // The file stays open, and so locked, until it has its name: no clean-up may take it.
         let (_locked, temp) = temp.into_parts();
@@ -376,7 +376,7 @@ impl Store {
             None if current.is_none() => return Ok(Replaced::Done),
             None => disk::uninterrupted(|| disk::remove(&target)).at("remove", &target)?,
             Some(bytes) => {
-                disk::create_directory(folder).at("create", folder)?;
+                disk::create_directory_below(&self.root, folder).at("create", folder)?;
                 let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes));
                 let temp = temp.at("write", &target)?;
                 if let Ok(data) = fs::symlink_metadata(&target) {
@@ -438,7 +438,7 @@ impl Store {
     pub fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError> {
         let (source, target) = (self.path(from.0, from.1), self.path(to.0, to.1));
         let folder = target.parent().expect("a memory lies in a folder");
-        disk::create_directory(folder).at("create", folder)?;
+        disk::create_directory_below(&self.root, folder).at("create", folder)?;
         let _lock = self.lock(from.1)?;
         match disk::uninterrupted(|| disk::rename_no_replace(&source, &target)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {

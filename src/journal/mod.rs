@@ -624,7 +624,10 @@ mod tests {
 
     #[test]
     fn who_comes_back_from_the_archive_is_known() {
-        let Scene { journal, .. } = scene();
+        let Scene {
+            journal,
+            folder: _folder,
+        } = scene();
         let record = |did: &str, hour: u32| Record {
             at: at(&format!("2026-03-01T{hour:02}:00:00Z")),
             did: did.to_owned(),

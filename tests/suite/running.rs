@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
@@ -363,6 +365,18 @@ fn a_store_that_was_replaced_is_not_taken_for_the_one_that_was_watched() {
     }
 }
 
+/// `folder` and what lies below it, nothing if it does not exist.
+fn everything_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = folder.exists().then(|| folder.into()).into_iter().collect();
+    let mut at = 0;
+    while let Some(path) = found.get(at).cloned() {
+        let entries = fs::read_dir(path).into_iter().flatten();
+        found.extend(entries.map(|entry| entry.unwrap().path()));
+        at += 1;
+    }
+    found
+}
+
 #[test]
 fn a_store_that_is_moved_away_is_not_made_anew() {
     let store = store_of_one();
@@ -390,7 +404,8 @@ fn a_store_that_is_moved_away_is_not_made_anew() {
     assert!(engine.remember(new_memory("an egret\n"), None).is_err());
     // Longer than the leader takes to notice that its lock is gone.
     std::thread::sleep(Duration::from_millis(900));
-    assert!(!root.exists());
+    let anew = everything_below(&root);
+    assert!(anew.is_empty(), "made anew: {anew:?}");
     fs::rename(&aside, &root).unwrap();
     until_holding(&engine, "heron", &[ONE]);
     engine.remember(new_memory("an egret\n"), None).unwrap();

@@ -352,11 +352,17 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes `folder` for the user alone, whatever the umask.
+/// Makes `folder` for the user alone, whatever the umask, and the folder that it lies in; not what
+/// lies above: a store that was moved away this moment is not begun anew in its place.
 fn create_private(folder: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    for folder in [folder.parent(), Some(folder)].into_iter().flatten() {
+        match builder.create(folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            other => other?,
+        }
+    }
+    Ok(())
 }
