@@ -1,11 +1,18 @@
 //! The command line's words. Help texts are the reference documentation of the commands.
 
 mod eval;
+mod exchange;
 mod history;
 mod life;
+mod model;
 
 pub(super) use eval::Eval;
 pub(super) use eval::Form;
+pub(super) use exchange::Export;
+pub(super) use exchange::Import;
+pub(super) use exchange::Source;
+pub(super) use exchange::Sync;
+pub(super) use exchange::Target;
 pub(super) use history::Diff;
 pub(super) use history::Git;
 pub(super) use history::Log;
@@ -18,6 +25,9 @@ pub(super) use life::LinkTo;
 pub(super) use life::Links;
 pub(super) use life::Stats;
 pub(super) use life::Unlink;
+pub(super) use model::Model;
+pub(super) use model::ModelDownload;
+pub(super) use model::ModelUse;
 
 use std::path::PathBuf;
 
@@ -552,135 +562,6 @@ pub(super) struct Reindex {
     /// Throw the index away and make it anew
     #[arg(long)]
     pub full: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Source {
-    /// A store of the AI Agnostic Memory Layer: its base folder or `files/`
-    Aiaml,
-    /// One JSON object a line: id, timestamp, user, agent, topics, text or content, title, …
-    Jsonl,
-    /// A folder of markdown notes, such as a vault
-    Markdown,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(super) struct Import {
-    #[arg(long, value_enum)]
-    pub from: Source,
-    /// A file or folder; `-` reads standard input (jsonl)
-    pub path: PathBuf,
-    /// Only say what would be imported
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Project of memories that name none
-    #[arg(long)]
-    pub namespace: Option<String>,
-    /// Agent of memories that name none
-    #[arg(long)]
-    pub agent: Option<String>,
-    /// User of memories that name none
-    #[arg(long)]
-    pub user: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Target {
-    /// One JSON object a line
-    Jsonl,
-    /// One markdown document
-    Markdown,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(super) struct Export {
-    #[arg(long, value_enum)]
-    pub to: Target,
-    #[command(flatten)]
-    pub filters: Filters,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(super) struct Sync {
-    /// Do it now, as without any option
-    #[arg(long, conflicts_with = "setup")]
-    pub now: bool,
-    /// Show how this store is committed and stands to its remote; asks and changes nothing
-    #[arg(long, conflicts_with_all = ["now", "setup", "accept_deletions", "accept_history", "adopt_remote"])]
-    pub status: bool,
-    /// Give the store a remote, or consent to commits in the repository it lies in; ADDRESS may
-    /// be left away where the repository has a remote already
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "")]
-    pub setup: Option<String>,
-    /// Let a folder of this machine be the remote
-    #[arg(long, requires = "setup")]
-    pub allow_local: bool,
-    /// Take over, or send, that more than a fifth of the memories, or all, were deleted
-    #[arg(long)]
-    pub accept_deletions: bool,
-    /// Follow a remote whose history was rewritten: what was taken out of it is not sent again
-    #[arg(long, conflicts_with_all = ["setup", "accept_history"])]
-    pub adopt_remote: bool,
-    /// Put the histories together although the remote's is another one than before, or with --setup
-    /// although it holds other things than memories
-    #[arg(long)]
-    pub accept_history: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum Model {
-    /// Get a model by name, check every byte of it, and use it
-    #[command(after_help = "Examples:
-  memdir model download
-  memdir model download multilingual-e5-small
-  HF_ENDPOINT=https://hub.example memdir model download     from a mirror
-
-A download that broke off goes on where it stopped. Proxies are named by HTTPS_PROXY and NO_PROXY.
-Without a connection: copy the folder from another machine, then memdir model use DIR.")]
-    Download(ModelDownload),
-    /// Use the model in a folder, one that was downloaded, or none
-    #[command(after_help = "Examples:
-  memdir model use all-MiniLM-L6-v2
-  memdir model use /media/stick/all-MiniLM-L6-v2
-  memdir model use none
-
-The model is tried before it is set in the user's config.toml. MEMDIR_MODEL_DIR names a folder for
-one run, and MEMDIR_EMBEDDING=off switches all models off.")]
-    Use(ModelUse),
-    /// Show which model is used, where that is set, and whether its files are whole
-    #[command(after_help = "Examples:
-  memdir model status
-  memdir model status --check                   also ask a host for a vector of one sentence
-
-Exit code: 0 fine, 1 a model is set and cannot be used, 2 error")]
-    Status(ModelStatus),
-}
-
-#[derive(Debug, ClapArgs)]
-pub(super) struct ModelDownload {
-    /// Of those that --list shows
-    #[arg(default_value = crate::embed::catalog::DEFAULT)]
-    pub name: String,
-    /// Show what can be downloaded
-    #[arg(long)]
-    pub list: bool,
-    /// Only download it
-    #[arg(long)]
-    pub no_use: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(super) struct ModelStatus {
-    /// Ask a host, too, whether it answers; a model on this machine is always tried
-    #[arg(long)]
-    pub check: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(super) struct ModelUse {
-    /// A folder, a name, or `none`
-    #[arg(value_name = "DIR|NAME|none")]
-    pub model: String,
 }
 
 #[derive(Debug, ClapArgs)]

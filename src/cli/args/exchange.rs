@@ -1,0 +1,80 @@
+//! The words of the commands that exchange memories with others.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+
+use super::Filters;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(in crate::cli) enum Source {
+    /// A store of the AI Agnostic Memory Layer: its base folder or `files/`
+    Aiaml,
+    /// One JSON object a line: id, timestamp, user, agent, topics, text or content, title, …
+    Jsonl,
+    /// A folder of markdown notes, such as a vault
+    Markdown,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Import {
+    #[arg(long, value_enum)]
+    pub from: Source,
+    /// A file or folder; `-` reads standard input (jsonl)
+    pub path: PathBuf,
+    /// Only say what would be imported
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Project of memories that name none
+    #[arg(long)]
+    pub namespace: Option<String>,
+    /// Agent of memories that name none
+    #[arg(long)]
+    pub agent: Option<String>,
+    /// User of memories that name none
+    #[arg(long)]
+    pub user: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(in crate::cli) enum Target {
+    /// One JSON object a line
+    Jsonl,
+    /// One markdown document
+    Markdown,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Export {
+    #[arg(long, value_enum)]
+    pub to: Target,
+    #[command(flatten)]
+    pub filters: Filters,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Sync {
+    /// Do it now, as without any option
+    #[arg(long, conflicts_with = "setup")]
+    pub now: bool,
+    /// Show how this store is committed and stands to its remote; asks and changes nothing
+    #[arg(long, conflicts_with_all = ["now", "setup", "accept_deletions", "accept_history", "adopt_remote"])]
+    pub status: bool,
+    /// Give the store a remote, or consent to commits in the repository it lies in; ADDRESS may
+    /// be left away where the repository has a remote already
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "")]
+    pub setup: Option<String>,
+    /// Let a folder of this machine be the remote
+    #[arg(long, requires = "setup")]
+    pub allow_local: bool,
+    /// Take over, or send, that more than a fifth of the memories, or all, were deleted
+    #[arg(long)]
+    pub accept_deletions: bool,
+    /// Follow a remote whose history was rewritten: what was taken out of it is not sent again
+    #[arg(long, conflicts_with_all = ["setup", "accept_history"])]
+    pub adopt_remote: bool,
+    /// Put the histories together although the remote's is another one than before, or with --setup
+    /// although it holds other things than memories
+    #[arg(long)]
+    pub accept_history: bool,
+}
