@@ -125,6 +125,13 @@ pub(super) fn diff(context: &mut Context, command: &Diff) -> Result<Outcome, Fai
 
 pub(super) fn undo(context: &mut Context, command: &Undo) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
+    if let Some(plan) = command
+        .target
+        .as_deref()
+        .filter(|text| Engine::is_plan(text))
+    {
+        return super::maintenance::take_back(context, &engine, plan, command.dry_run);
+    }
     let undone = engine.undo(command.target.as_deref(), command.dry_run)?;
     let is_change = undone.files.iter().any(|file| file.is_change);
     let output = &mut context.output;
@@ -363,7 +370,7 @@ fn one_line(output: &Output, text: &str) -> String {
     output.shown(&text.replace(['\n', '\t'], " "))
 }
 
-fn local(at: DateTime<Utc>) -> String {
+pub(super) fn local(at: DateTime<Utc>) -> String {
     at.with_timezone(&Local)
         .format("%Y-%m-%d %H:%M:%S")
         .to_string()

@@ -80,7 +80,8 @@ pub(super) fn archived(context: &mut Context, command: &Counted) -> Result<Outco
     memories.truncate(command.limit);
     let records = engine.records_since(None)?;
     let went = |stem: &str| {
-        let mut records = records.iter().rev().filter(|record| record.did == "forget");
+        // The last thing that was done with it.
+        let mut records = records.iter().rev();
         records.find(|record| record.of.iter().any(|of| of == stem))
     };
     let output = &mut context.output;

@@ -16,6 +16,7 @@ mod history;
 mod layout;
 mod life;
 mod maintain;
+mod maintenance;
 mod model;
 mod opened;
 mod output;
@@ -179,6 +180,14 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Archived(command) => life::archived(&mut context, &command),
         Command::Promote(command) => life::promote(&mut context, &command),
         Command::Gc(command) => life::gc(&mut context, &command),
+        Command::Compact(command) => maintenance::compact(&mut context, &command),
+        Command::Consolidate(command) => maintenance::consolidate(&mut context, &command),
+        Command::AutoConsolidate(command) => maintenance::auto_consolidate(&mut context, &command),
+        Command::Cleanup(command) => maintenance::cleanup(&mut context, &command),
+        Command::Reflect(command) => maintenance::reflect(&mut context, &command),
+        Command::Decay(command) => maintenance::decay(&mut context, &command),
+        Command::Supersede(command) => maintenance::supersede(&mut context, &command),
+        Command::Plans => maintenance::plans(&mut context),
         Command::Stats(command) => stats::stats(&mut context, &command),
         Command::Topics(command) => stats::facet(&mut context, ("topics", "topics"), &command),
         Command::Namespaces(command) => {
@@ -310,6 +319,7 @@ impl Context {
             }),
             secrets: config.secrets.value,
             life: config.life.value.clone(),
+            maintenance: config.maintenance.value.clone(),
             models: self.models(),
         }
     }

@@ -10,6 +10,7 @@ use super::discover;
 use super::discover::StoreOrigin;
 use super::embedding::Embedding;
 use super::life::LifeSettings;
+use super::maintenance::MaintenanceSettings;
 use super::sources::Layer;
 use super::sources::Sources;
 use super::values::git_setting;
@@ -126,6 +127,7 @@ pub struct Config {
     /// How texts become vectors, if at all.
     pub embedding: Embedding,
     pub life: LifeSettings,
+    pub maintenance: MaintenanceSettings,
     /// What is logged to standard error.
     pub log: Setting<String>,
     pub read_only: bool,
@@ -133,7 +135,7 @@ pub struct Config {
     pub warnings: Vec<String>,
 }
 
-pub(super) const KEYS: [&str; 13] = [
+pub(super) const KEYS: [&str; 14] = [
     "store",
     "index_dir",
     "agent",
@@ -147,9 +149,10 @@ pub(super) const KEYS: [&str; 13] = [
     "secrets",
     "embedding",
     "life",
+    "maintenance",
 ];
 /// Keys that a store may bring along.
-const STORE_KEYS: [&str; 9] = [
+const STORE_KEYS: [&str; 10] = [
     "agent",
     "user",
     "namespace",
@@ -159,6 +162,7 @@ const STORE_KEYS: [&str; 9] = [
     "git",
     "secrets",
     "life",
+    "maintenance",
 ];
 
 impl Config {
@@ -257,6 +261,8 @@ impl Config {
             Embedding::read(environment, &user_layer, &mut warnings).map_err(of_others)?;
         let layers = [&store_layer, &user_layer];
         let life = LifeSettings::read(environment, layers, &mut warnings).map_err(blame)?;
+        let maintenance =
+            MaintenanceSettings::read(environment, layers, &mut warnings).map_err(blame)?;
         let editor = sources
             .text("editor", &["MEMDIR_EDITOR", "VISUAL", "EDITOR"])
             .map_err(blame)?;
@@ -284,6 +290,7 @@ impl Config {
             secrets,
             embedding,
             life,
+            maintenance,
             log: log(environment),
             read_only: flags.read_only,
             store,
@@ -357,6 +364,7 @@ impl Config {
         ];
         settings.extend(self.embedding.list());
         settings.extend(self.life.list());
+        settings.extend(self.maintenance.list());
         settings
     }
 }

@@ -274,11 +274,14 @@ impl Loop {
         };
     }
 
-    /// Archives what no longer lives, and sums up the journal's past months.
+    /// Archives what no longer lives, sums up the journal's past months, and has the rest done.
     fn expire(&mut self) {
         self.next_expiry = Instant::now() + EXPIRY_PAUSE;
         if self.engine.is_read_only() {
             return;
+        }
+        if let Err(error) = self.engine.start_maintenance() {
+            tracing::warn!("nothing is maintained: {error}");
         }
         self.engine.compact_journal();
         match self.engine.expire_unasked() {

@@ -635,6 +635,7 @@ mod tests {
             git: None,
             secrets: crate::secrets::Policy::Off,
             life: Default::default(),
+            maintenance: Default::default(),
             models: None,
         };
         Engine::open(options, Box::new(SystemClock)).unwrap()

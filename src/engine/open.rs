@@ -30,6 +30,7 @@ use crate::index::Snapshot;
 use crate::index::embedded::EmbeddedIndex;
 use crate::journal::Journal;
 use crate::lifecycle::Life;
+use crate::lifecycle::Maintenance;
 use crate::model::Layout;
 use crate::model::Stem;
 use crate::secrets::Policy;
@@ -61,6 +62,8 @@ pub struct Options {
     pub secrets: Policy,
     /// How long memories live, and what a use does.
     pub life: Life,
+    /// What a server does unasked, and how.
+    pub maintenance: Maintenance,
     /// What finds memories by their meaning; `None`: words alone.
     pub models: Option<Arc<dyn Models>>,
 }
@@ -99,6 +102,7 @@ pub struct Engine {
     pub(super) records: Mutex<Waiting>,
     pub(super) warned_of_journal: AtomicBool,
     pub(super) life: Life,
+    pub(super) maintenance: Maintenance,
     pub(super) models: Option<Opened>,
     pub(super) warned_of_model: AtomicBool,
     /// Wakes the thread that embeds, in a process that has one.
@@ -162,6 +166,7 @@ impl Engine {
             records: Mutex::default(),
             warned_of_journal: AtomicBool::new(false),
             life: options.life,
+            maintenance: options.maintenance,
             models: options.models.map(Opened::new),
             warned_of_model: AtomicBool::new(false),
             wake_embedding: OnceLock::new(),

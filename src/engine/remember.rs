@@ -141,7 +141,7 @@ impl Engine {
 
     /// A handle that no memory has, as far as this process knows. A doubtful look is no reason to
     /// fail: names are unique by their time, too.
-    fn draw_handle(&self) -> Handle {
+    pub(super) fn draw_handle(&self) -> Handle {
         let known = self.latest();
         (0..MAX_DRAWS)
             .map(|_| Handle::draw())

@@ -57,6 +57,11 @@ impl Engine {
         (state, usage)
     }
 
+    /// The uses of the memory with this stem.
+    pub(super) fn usage_of(&self, stem: &Stem) -> Usage {
+        self.uses().of(stem.as_str()).cloned().unwrap_or_default()
+    }
+
     /// All uses, as far as they are known.
     fn uses(&self) -> Arc<Uses> {
         let (uses, trouble) = self.journal.uses();

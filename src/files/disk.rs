@@ -231,6 +231,18 @@ pub fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_directory(folder)
 }
 
+/// Removes a file that is no memory, if it is there.
+///
+/// # Errors
+///
+/// Fails as the system says.
+pub fn remove_derived(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
 /// Writes a small file that can be made again at any time: whole, but not synced.
 ///
 /// # Errors

@@ -22,6 +22,7 @@ mod swap;
 pub use append::append_lines;
 pub use disk::STATE_FOLDER;
 pub use disk::create_private_folder;
+pub use disk::remove_derived;
 pub use disk::scratch_folder;
 pub use disk::write_derived;
 pub use disk::write_synced;

@@ -1,4 +1,5 @@
-//! What a memory is *as of now*: whether it lives, how long, how sure and how important it is.
+//! What a memory is *as of now*: whether it lives, how long, how sure and how important it is; and
+//! what maintenance would do with memories, as plans.
 //!
 //! Functions of what the file states, of its uses and of a moment; nothing is stored, so reading a
 //! memory never changes its file, and no run of any maintenance is needed for a value to be right.
@@ -6,7 +7,12 @@
 //! known does not matter; what a [`Life`] does not ask for does not happen. Where uses are kept
 //! is left to `journal`, what follows from a memory that no longer lives to whoever asks.
 
+mod cleanup;
+mod compaction;
 mod life;
+mod observation;
+mod plan;
+mod summary;
 
 use chrono::DateTime;
 use chrono::NaiveDate;
@@ -14,9 +20,27 @@ use chrono::NaiveTime;
 use chrono::TimeDelta;
 use chrono::Utc;
 
+pub use cleanup::Cleanup;
+pub use cleanup::Reflected;
+pub use cleanup::Reflection;
+pub use cleanup::clean_up;
+pub use cleanup::reflect;
+pub use compaction::Compaction;
+pub use compaction::Grouping;
+pub use compaction::MOST_SOURCES;
+pub use compaction::auto_consolidate;
+pub use compaction::compact;
+pub use compaction::consolidate;
 pub use life::Decay;
 pub use life::Life;
 pub use life::Promotion;
+pub use observation::Observations;
+pub use observation::distil;
+pub use plan::Maintenance;
+pub use plan::Operation;
+pub use plan::Plan;
+pub use plan::Proposal;
+pub use plan::Seen;
 
 use crate::model::Kind;
 use crate::model::Memory;

@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         git: None,
         secrets: memdir::secrets::Policy::Off,
         life: Default::default(),
+        maintenance: Default::default(),
         models: None,
     };
     let engine = Engine::open(options, Box::new(SystemClock)).expect("the store opens");

@@ -23,6 +23,7 @@ mod identity;
 mod index_files;
 mod keyword_properties;
 mod life;
+mod maintenance;
 mod mcp;
 #[cfg(feature = "tract")]
 mod meaning;

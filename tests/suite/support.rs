@@ -96,6 +96,7 @@ impl TestStore {
             git: None,
             secrets: memdir::secrets::Policy::Off,
             life: Default::default(),
+            maintenance: Default::default(),
             models: None,
         }
     }

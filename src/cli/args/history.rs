@@ -25,8 +25,8 @@ pub(in crate::cli) struct Diff {
 
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Undo {
-    /// A commit or a memory
-    #[arg(value_name = "COMMIT|ID")]
+    /// A commit, a memory, or a plan
+    #[arg(value_name = "COMMIT|ID|PLAN")]
     pub target: Option<String>,
     /// Only say what would be done
     #[arg(long)]

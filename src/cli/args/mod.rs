@@ -4,6 +4,7 @@ mod eval;
 mod exchange;
 mod history;
 mod life;
+mod maintenance;
 mod model;
 
 pub(super) use eval::Eval;
@@ -25,6 +26,13 @@ pub(super) use life::LinkTo;
 pub(super) use life::Links;
 pub(super) use life::Stats;
 pub(super) use life::Unlink;
+pub(super) use maintenance::AutoConsolidate;
+pub(super) use maintenance::Cleanup;
+pub(super) use maintenance::Compact;
+pub(super) use maintenance::Consolidate;
+pub(super) use maintenance::Filtered;
+pub(super) use maintenance::Reflect;
+pub(super) use maintenance::Supersede;
 pub(super) use model::Model;
 pub(super) use model::ModelDownload;
 pub(super) use model::ModelUse;
@@ -169,6 +177,46 @@ The link stands in the first memory's file; the second is found by it all the sa
 A memory's life ends at its `expires`, or with its tier: `short` after 6 hours, `mid` after 7 days,
 each later if it was used; see [life] in the settings.")]
     Gc(Gc),
+    /// Let summaries stand for old episodic memories, week by week, and knowledge for what was
+    /// observed again and again
+    #[command(after_help = "Examples:
+  memdir compact --dry-run                      what would become of what?
+  memdir compact --older-than 90d --namespace atlas
+  memdir undo plan-1f3a9c02                     takes it back, byte for byte
+
+A summary holds the sentences with numbers, dates and names of at least five memories of one week,
+and is linked to them; they go to the archive. See [maintenance] in the settings.")]
+    Compact(Compact),
+    /// Make one memory of several; they go to the archive
+    #[command(after_help = "Examples:
+  memdir consolidate 1f3a9c02 4be01c9a --title 'How atlas is deployed'
+  memdir consolidate 1f3a9c02 4be01c9a --content - < new.md")]
+    Consolidate(Consolidate),
+    /// Make one memory of those of a namespace that share their first topic
+    #[command(after_help = "Examples:
+  memdir auto-consolidate --dry-run
+  memdir auto-consolidate --namespace atlas --short-only --min-count 4")]
+    AutoConsolidate(AutoConsolidate),
+    /// Archive what is hardly believed any more, or was superseded, and was not used for long
+    #[command(after_help = "Examples:
+  memdir cleanup --dry-run                      which ones, and why?
+  memdir cleanup
+
+A memory is hardly believed below a confidence of 0.05 as of now, which falls only if `decay` is on.")]
+    Cleanup(Cleanup),
+    /// Look back: what was never used, what is better in the archive, what is more or less sure
+    #[command(after_help = "Examples:
+  memdir reflect                                only shows it
+  memdir reflect --namespace atlas --apply      does what is proposed")]
+    Reflect(Reflect),
+    /// Show the confidence of memories as of now, where it is another than they state
+    Decay(Filtered),
+    /// Say that one memory replaces another, which is then found only on request
+    #[command(after_help = "Example:
+  memdir supersede 1f3a9c02 4be01c9a            the second one holds now")]
+    Supersede(Supersede),
+    /// List what maintenance has done on this machine; `undo` takes it back
+    Plans,
     /// Count the memories, by kind, scope and tier
     Stats(Stats),
     /// List the topics with their numbers of memories
@@ -229,6 +277,7 @@ Exit code: 0 different, 1 no difference, 2 error")]
   memdir undo                                   what was done last and is not undone
   memdir undo 1f3a9c02                          the last change of that memory
   memdir undo 4be01c9a77                        that commit; of an undo: do it again
+  memdir undo plan-1f3a9c02                     what a plan of maintenance did; see `plans`
   memdir undo --dry-run                         only say what would be done
 
 Nothing is deleted: a memory that was added goes to the archive. What was changed since stays; where

@@ -62,6 +62,7 @@ fn engine() -> &'static Arc<Engine> {
             git: None,
             secrets: memdir::secrets::Policy::Off,
             life: Default::default(),
+            maintenance: Default::default(),
             models: None,
         };
         let now = chrono::DateTime::from_timestamp_nanos(1_800_000_000_000_000_000);

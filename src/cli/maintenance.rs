@@ -1,0 +1,365 @@
+//! Commands that maintain many memories at once: each makes a plan, shows it, and performs it.
+
+use chrono::TimeDelta;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Context;
+use super::Outcome;
+use super::args::AutoConsolidate;
+use super::args::Cleanup;
+use super::args::Compact;
+use super::args::Consolidate;
+use super::args::Filtered;
+use super::args::Reflect;
+use super::args::Supersede;
+use super::fail::Failure;
+use super::fields;
+use super::output::DIM;
+use super::output::ID;
+use crate::engine::Engine;
+use crate::engine::PlanState;
+use crate::engine::Proposed;
+use crate::lifecycle::Grouping;
+use crate::lifecycle::Proposal;
+use crate::model::Memory;
+
+/// So many sources of one proposal are named.
+const MOST_NAMED: usize = 5;
+
+pub(super) fn compact(context: &mut Context, command: &Compact) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let filter = command.filters.filter(context, &engine)?;
+    let constants = &context.config.maintenance.value;
+    let mut compaction = constants.compaction.clone();
+    if let Some(span) = &command.older_than {
+        compaction.age = age(span)?;
+    }
+    if let Some(min_group) = command.min_group {
+        compaction.min_group = at_least_two(min_group, "--min-group")?;
+    }
+    let proposed = engine.plan_compaction(&filter, &compaction, &constants.observations)?;
+    perform(context, &engine, &proposed, command.dry_run)
+}
+
+pub(super) fn consolidate(
+    context: &mut Context,
+    command: &Consolidate,
+) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let budget = context.config.maintenance.value.compaction.budget;
+    let title = command.title.as_deref();
+    let mut proposed = engine.plan_consolidation(&command.ids, title, budget)?;
+    if let Some(text) = &command.content {
+        let text = match text.as_str() {
+            "-" => fields::standard_input()?,
+            text => text.to_owned(),
+        };
+        for proposal in &mut proposed.plan.proposals {
+            proposal.is_summary = false;
+            if let Some(new) = &mut proposal.create {
+                new.content.clone_from(&text);
+            }
+        }
+    }
+    perform(context, &engine, &proposed, command.dry_run)
+}
+
+pub(super) fn auto_consolidate(
+    context: &mut Context,
+    command: &AutoConsolidate,
+) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let filter = command.filters.filter(context, &engine)?;
+    let constants = &context.config.maintenance.value;
+    let min_count = command.min_count.unwrap_or(constants.consolidate_min);
+    let grouping = Grouping {
+        short_only: command.short_only,
+        min_count: at_least_two(min_count, "--min-count")?,
+        budget: constants.compaction.budget,
+    };
+    let proposed = engine.plan_grouping(&filter, &grouping)?;
+    perform(context, &engine, &proposed, command.dry_run)
+}
+
+pub(super) fn cleanup(context: &mut Context, command: &Cleanup) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let filter = command.filters.filter(context, &engine)?;
+    let proposed = engine.plan_cleanup(&filter, &context.config.maintenance.value.cleanup)?;
+    perform(context, &engine, &proposed, command.dry_run)
+}
+
+pub(super) fn reflect(context: &mut Context, command: &Reflect) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let filter = command.filters.filter(context, &engine)?;
+    let constants = context.config.maintenance.value.reflection.clone();
+    let (proposed, stale) = engine.plan_reflection(&filter, &constants)?;
+    let output = &mut context.output;
+    if !output.json {
+        for memory in &stale {
+            let headline = output.shown(memory.headline());
+            let id = memory.stem.short();
+            output.line(format!(
+                "{ID}{id}{ID:#}  {DIM}never used:{DIM:#} {headline}"
+            ))?;
+        }
+    }
+    let stale: Vec<&str> = stale.iter().map(|memory| memory.stem.as_str()).collect();
+    let more = json!({"stale": stale});
+    perform_with(context, &engine, &proposed, !command.apply, more)
+}
+
+/// Shows the confidence of memories as of now, where it is another than they state.
+pub(super) fn decay(context: &mut Context, command: &Filtered) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let filter = command.filters.filter(context, &engine)?;
+    let decayed = engine.decayed(&filter)?;
+    let output = &mut context.output;
+    if output.json {
+        let memories = decayed.iter().map(|(memory, stated, now)| {
+            json!({
+                "id": memory.stem.short(),
+                "stem": memory.stem.as_str(),
+                "stated": stated,
+                "confidence": rounded(*now),
+            })
+        });
+        let memories: Vec<Value> = memories.collect();
+        output.json(&json!({"decayed": memories}))?;
+    } else {
+        for (memory, stated, now) in &decayed {
+            let headline = output.shown(memory.headline());
+            let id = memory.stem.short();
+            let now = rounded(*now);
+            output.line(format!("{ID}{id}{ID:#}  {stated} → {now}  {headline}"))?;
+        }
+        if decayed.is_empty() {
+            output.note("every memory is as sure as it states");
+        }
+    }
+    Ok(match decayed.is_empty() {
+        true => Outcome::Nothing,
+        false => Outcome::Done,
+    })
+}
+
+pub(super) fn supersede(context: &mut Context, command: &Supersede) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let added = engine.link(&command.new, &command.old, "supersedes")?;
+    let output = &mut context.output;
+    if output.json {
+        output.json(&json!({"superseded": command.old, "by": command.new, "changed": added}))?;
+    } else if !added {
+        output.note("it was superseded by it already");
+    }
+    super::after_writing(context, &engine)?;
+    Ok(Outcome::Done)
+}
+
+/// Lists the plans of this machine.
+pub(super) fn plans(context: &mut Context) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let plans = engine.plans()?;
+    let output = &mut context.output;
+    let state = |state| match state {
+        PlanState::Begun => "begun",
+        PlanState::Done => "done",
+        PlanState::TakenBack => "taken back",
+    };
+    if output.json {
+        let plans = plans.iter().map(|plan| {
+            let [created, edited, archived] = plan.counts();
+            json!({
+                "id": plan.id,
+                "at": plan.at.to_rfc3339(),
+                "operation": plan.operation,
+                "state": state(plan.state),
+                "created": created,
+                "edited": edited,
+                "archived": archived,
+            })
+        });
+        let plans: Vec<Value> = plans.collect();
+        output.json(&json!({"plans": plans}))?;
+    } else {
+        for plan in &plans {
+            let [created, edited, archived] = plan.counts();
+            let at = super::history::local(plan.at);
+            output.line(format!(
+                "{ID}{}{ID:#}  {at}  {}: {created} made, {edited} changed, {archived} archived  \
+                 {DIM}{}{DIM:#}",
+                plan.id,
+                plan.operation,
+                state(plan.state)
+            ))?;
+        }
+        if plans.is_empty() {
+            output.note("nothing was maintained yet");
+        }
+    }
+    Ok(match plans.is_empty() {
+        true => Outcome::Nothing,
+        false => Outcome::Done,
+    })
+}
+
+/// Takes back a plan.
+pub(super) fn take_back(
+    context: &mut Context,
+    engine: &Engine,
+    id: &str,
+    dry_run: bool,
+) -> Result<Outcome, Failure> {
+    let taken = engine.take_back(id, dry_run)?;
+    let output = &mut context.output;
+    let shown = |stems: &[crate::model::Stem]| -> Vec<Value> {
+        stems.iter().map(|stem| json!(stem.as_str())).collect()
+    };
+    if output.json {
+        output.json(&json!({
+            "plan": taken.id,
+            "dry_run": dry_run,
+            "restored": shown(&taken.restored),
+            "changed": shown(&taken.edited),
+            "removed": shown(&taken.removed),
+            "kept": taken.kept,
+        }))?;
+    } else {
+        let (restored, changed) = (taken.restored.len(), taken.edited.len());
+        let removed = taken.removed.len();
+        let done = if dry_run { "would undo" } else { "undid" };
+        output.line(format!(
+            "{done} {ID}{id}{ID:#}: {restored} restored, {changed} as before, {removed} removed"
+        ))?;
+    }
+    if !dry_run {
+        super::after_writing(context, engine)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn perform(
+    context: &mut Context,
+    engine: &Engine,
+    proposed: &Proposed,
+    dry_run: bool,
+) -> Result<Outcome, Failure> {
+    perform_with(context, engine, proposed, dry_run, json!({}))
+}
+
+/// Shows a plan and, unless it is only to be shown, performs it. `document` is what else there is to
+/// say in JSON.
+fn perform_with(
+    context: &mut Context,
+    engine: &Engine,
+    proposed: &Proposed,
+    dry_run: bool,
+    mut document: Value,
+) -> Result<Outcome, Failure> {
+    let performed = match dry_run {
+        true => None,
+        false => engine.perform_plan(proposed)?,
+    };
+    let output = &mut context.output;
+    let plan = &proposed.plan;
+    if output.json {
+        let proposals: Vec<Value> = plan.proposals.iter().map(as_json).collect();
+        document["operation"] = json!(plan.operation.as_str());
+        document["dry_run"] = json!(dry_run);
+        document["proposals"] = json!(proposals);
+        if let Some(done) = &performed {
+            let created = done.created.iter().map(|stem| json!(stem.as_str()));
+            document["plan"] = json!(done.id);
+            document["created"] = created.collect();
+        }
+        output.json(&document)?;
+    } else {
+        for proposal in &plan.proposals {
+            output.line(output.shown(&proposal.because))?;
+            let touched = proposal
+                .archive
+                .iter()
+                .chain(proposal.edit.iter().map(|(id, _)| id));
+            let memories: Vec<&Memory> = touched.filter_map(|id| proposed.memory(id)).collect();
+            for memory in memories.iter().take(MOST_NAMED) {
+                let headline = output.shown(memory.headline());
+                let id = memory.stem.short();
+                output.line(format!("    {ID}{id}{ID:#}  {headline}"))?;
+            }
+            if memories.len() > MOST_NAMED {
+                let more = memories.len() - MOST_NAMED;
+                output.line(format!("    {DIM}and {more} more{DIM:#}"))?;
+            }
+        }
+        match &performed {
+            Some(done) => {
+                let ids = done.created.iter().map(|stem| stem.short().to_owned());
+                let made = match done.created.len() {
+                    0 => String::new(),
+                    1..=MOST_NAMED => format!(", made {}", ids.collect::<Vec<_>>().join(" ")),
+                    many => format!(", {many} made"),
+                };
+                output.line(format!(
+                    "{} archived, {} changed{made}; memdir undo {} takes it back",
+                    done.archived.len(),
+                    done.edited.len(),
+                    done.id
+                ))?;
+            }
+            None if plan.is_empty() => output.note("nothing to do"),
+            None => output.note("nothing was done yet"),
+        }
+    }
+    if let Some(done) = &performed {
+        for screened in &done.screened {
+            output.warnings(screened);
+        }
+        super::after_writing(context, engine)?;
+    }
+    Ok(match plan.is_empty() {
+        true => Outcome::Nothing,
+        false => Outcome::Done,
+    })
+}
+
+fn as_json(proposal: &Proposal) -> Value {
+    let archive: Vec<&str> = proposal.archive.iter().map(|stem| stem.as_str()).collect();
+    let change: Vec<&str> = proposal
+        .edit
+        .iter()
+        .map(|(stem, _)| stem.as_str())
+        .collect();
+    let create = proposal.create.as_ref().map(|new| {
+        json!({
+            "title": new.title,
+            "kind": new.kind.map(|kind| kind.as_str()),
+            "namespace": new.namespace,
+            "topics": new.topics,
+            "content": new.content,
+        })
+    });
+    json!({
+        "because": proposal.because,
+        "create": create,
+        "archive": archive,
+        "change": change,
+    })
+}
+
+/// An amount of time in the past.
+fn age(text: &str) -> Result<TimeDelta, Failure> {
+    crate::config::span(text).map_err(|what| {
+        Failure::new(format!("`{text}` is {what}")).hint("Write it as 30d, 12h or 4w.")
+    })
+}
+
+fn at_least_two(number: usize, option: &str) -> Result<usize, Failure> {
+    match number {
+        0 | 1 => Err(Failure::new(format!("{option} must be at least 2"))),
+        number => Ok(number),
+    }
+}
+
+fn rounded(number: f64) -> f64 {
+    (number * 1_000.0).round() / 1_000.0
+}

@@ -1,0 +1,339 @@
+//! Maintenance: what `lifecycle` proposes for the memories of this store, performed whole or not at
+//! all, and taken back.
+//!
+//! A plan is made from the files as they are; whoever performs it does so only if they still are.
+//! Before the first step a record of all steps lies on disk: a plan that was interrupted is taken
+//! back by whoever comes next, and one that was performed can be taken back later, without git, too.
+
+mod perform;
+mod record;
+mod schedule;
+
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+
+use super::Engine;
+use super::EngineError;
+use super::reading::parse;
+use super::similar::Likeness;
+use crate::files::Place;
+use crate::format::MAX_INDEXED_BYTES;
+use crate::lifecycle;
+use crate::lifecycle::Cleanup;
+use crate::lifecycle::Compaction;
+use crate::lifecycle::Grouping;
+use crate::lifecycle::MOST_SOURCES;
+use crate::lifecycle::Observations;
+use crate::lifecycle::Operation;
+use crate::lifecycle::Plan;
+use crate::lifecycle::Proposal;
+use crate::lifecycle::Reflection;
+use crate::lifecycle::Seen;
+use crate::lifecycle::Stated;
+use crate::model::Filter;
+use crate::model::Kind;
+use crate::model::Memory;
+use crate::model::NewMemory;
+use crate::model::Stem;
+use crate::model::Visibility;
+
+pub use perform::Performed;
+pub use perform::TakenBack;
+pub use record::PlanState;
+pub use record::Recorded;
+
+/// A plan, and the files it was made from.
+#[derive(Debug, Clone)]
+pub struct Proposed {
+    pub plan: Plan,
+    files: BTreeMap<Stem, File>,
+}
+
+/// A memory's file as it was read.
+#[derive(Debug, Clone)]
+struct File {
+    name: String,
+    hash: u128,
+    memory: Memory,
+}
+
+/// Memories as maintenance sees them, with their files.
+struct Gathered {
+    seen: Vec<Seen>,
+    files: BTreeMap<Stem, File>,
+}
+
+impl Gathered {
+    fn propose(self, operation: Operation, proposals: Vec<Proposal>) -> Proposed {
+        Proposed {
+            plan: Plan {
+                operation,
+                proposals,
+            },
+            files: self.files,
+        }
+    }
+}
+
+/// An observation is compared with so many others at most.
+const COMPARED: usize = 20;
+/// The key by which a memory that rests on observations is known.
+const OBSERVATIONS: &str = "metadata.observations";
+
+impl Proposed {
+    /// Has `write` say in other words what new memories stand for: it is given the new memory and
+    /// its sources, earliest first. Where it fails, the sentences that were taken from the sources
+    /// stay; returned are the failures.
+    pub fn write_summaries<E>(
+        &mut self,
+        write: impl Fn(&NewMemory, &[&Memory]) -> Result<String, E>,
+    ) -> Vec<E> {
+        let mut failures = Vec::new();
+        for proposal in self.plan.proposals.iter_mut().filter(|one| one.is_summary) {
+            let sources = proposal
+                .archive
+                .iter()
+                .filter_map(|stem| self.files.get(stem));
+            let sources: Vec<&Memory> = sources.map(|file| &file.memory).collect();
+            let Some(new) = &mut proposal.create else {
+                continue;
+            };
+            match write(new, &sources) {
+                Ok(content) => new.content = content,
+                Err(error) => failures.push(error),
+            }
+        }
+        failures
+    }
+
+    /// The memory that a step is about, as it was read.
+    pub fn memory(&self, stem: &Stem) -> Option<&Memory> {
+        self.files.get(stem).map(|file| &file.memory)
+    }
+}
+
+impl Engine {
+    /// Proposes summaries in place of old episodic memories that pass `filter`, and knowledge in
+    /// place of repeated observations.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be searched.
+    pub fn plan_compaction(
+        &self,
+        filter: &Filter,
+        compaction: &Compaction,
+        observations: &Observations,
+    ) -> Result<Proposed, EngineError> {
+        let filter = Filter {
+            kinds: vec![Kind::Episodic],
+            ..filter.clone()
+        };
+        let gathered = self.gather(&filter)?;
+        let now = self.clock.now();
+        let mut proposals = lifecycle::compact(&gathered.seen, compaction, now);
+        if observations.min_count > 1 {
+            let pairs = self.like_pairs(&gathered.seen, observations)?;
+            proposals.extend(lifecycle::distil(&gathered.seen, &pairs, observations));
+        }
+        Ok(gathered.propose(Operation::Compact, proposals))
+    }
+
+    /// Proposes one memory in place of those called `ids`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if one is not there, or if they are fewer than two or too many.
+    pub fn plan_consolidation(
+        &self,
+        ids: &[String],
+        title: Option<&str>,
+        budget: usize,
+    ) -> Result<Proposed, EngineError> {
+        let mut stems: Vec<Stem> = Vec::new();
+        for id in ids {
+            let (stem, _) = self.resolve(id)?;
+            if !stems.contains(&stem) {
+                stems.push(stem);
+            }
+        }
+        if !(2..=MOST_SOURCES).contains(&stems.len()) {
+            let what = format!(
+                "from 2 to {MOST_SOURCES} memories become one, not {}",
+                stems.len()
+            );
+            return Err(EngineError::Invalid(what));
+        }
+        let gathered = self.gather(&Filter {
+            stems: Some(stems),
+            visibility: Visibility::Everything,
+            ..Filter::default()
+        })?;
+        let proposal = lifecycle::consolidate(&gathered.seen, title, budget);
+        Ok(gathered.propose(Operation::Consolidate, proposal.into_iter().collect()))
+    }
+
+    /// Proposes one memory in place of those that pass `filter` and have a first topic in common.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be searched.
+    pub fn plan_grouping(
+        &self,
+        filter: &Filter,
+        grouping: &Grouping,
+    ) -> Result<Proposed, EngineError> {
+        let gathered = self.gather(filter)?;
+        let proposals = lifecycle::auto_consolidate(&gathered.seen, grouping);
+        Ok(gathered.propose(Operation::Consolidate, proposals))
+    }
+
+    /// Proposes to archive what passes `filter` and is of no use any more.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be searched, or if a journal, which says what is used, cannot be
+    /// read.
+    pub fn plan_cleanup(
+        &self,
+        filter: &Filter,
+        cleanup: &Cleanup,
+    ) -> Result<Proposed, EngineError> {
+        self.check_uses()?;
+        let gathered = self.gather(&Filter {
+            // What was superseded is looked for, too.
+            visibility: Visibility::Everything,
+            ..filter.clone()
+        })?;
+        let proposals = lifecycle::clean_up(&gathered.seen, cleanup, self.clock.now());
+        Ok(gathered.propose(Operation::Cleanup, proposals))
+    }
+
+    /// Looks back at what passes `filter`: proposals, and the memories that nobody has used.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::plan_cleanup`].
+    pub fn plan_reflection(
+        &self,
+        filter: &Filter,
+        reflection: &Reflection,
+    ) -> Result<(Proposed, Vec<Memory>), EngineError> {
+        self.check_uses()?;
+        let gathered = self.gather(filter)?;
+        let reflected = lifecycle::reflect(&gathered.seen, reflection, self.clock.now());
+        let stale = reflected.stale.into_iter();
+        let stale = stale.map(|at| gathered.seen[at].memory.clone()).collect();
+        Ok((
+            gathered.propose(Operation::Reflect, reflected.proposals),
+            stale,
+        ))
+    }
+
+    /// The memories that pass `filter`, by their stems, whose confidence is another as of now than
+    /// is stated: what it states or counts as, and what it is.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::plan_cleanup`].
+    pub fn decayed(&self, filter: &Filter) -> Result<Vec<(Memory, f64, f64)>, EngineError> {
+        self.check_uses()?;
+        let seen = self.gather(filter)?.seen.into_iter();
+        let decayed = seen.filter_map(|one| {
+            let stated = one.memory.confidence.unwrap_or(lifecycle::USUAL_CONFIDENCE);
+            let is_other = (stated - one.state.confidence).abs() >= 0.001;
+            is_other.then_some((one.memory, stated, one.state.confidence))
+        });
+        Ok(decayed.collect())
+    }
+
+    fn gather(&self, filter: &Filter) -> Result<Gathered, EngineError> {
+        let mut names = self.mending(|| self.names_of(self.snapshot()?.as_ref(), filter))?;
+        names.sort_unstable();
+        let reader = self.store.reader(Place::Files);
+        let mut gathered = Gathered {
+            seen: Vec::new(),
+            files: BTreeMap::new(),
+        };
+        self.at_once(|moment| {
+            for name in names {
+                let Ok(version) = reader.read(&name, MAX_INDEXED_BYTES as u64) else {
+                    continue; // Gone since it was found.
+                };
+                let memory = parse(&version.entry, &version.bytes);
+                // What cannot be read whole is not touched, and of two of one stem neither.
+                if !memory.problems.is_empty() || gathered.files.contains_key(&memory.stem) {
+                    continue;
+                }
+                let usage = self.usage_of(&memory.stem);
+                let state = (moment.state)(memory.stem.as_str(), &Stated::of(&memory), moment.now);
+                let file = File {
+                    name,
+                    hash: version.hash,
+                    memory: memory.clone(),
+                };
+                gathered.files.insert(memory.stem.clone(), file);
+                gathered.seen.push(Seen {
+                    memory,
+                    state,
+                    usage,
+                });
+            }
+        });
+        Ok(gathered)
+    }
+
+    /// Which of the memories are like each other, by their places; those that knowledge was made of
+    /// are left out.
+    fn like_pairs(
+        &self,
+        seen: &[Seen],
+        observations: &Observations,
+    ) -> Result<Vec<(usize, usize)>, EngineError> {
+        let known = self.observed()?;
+        let places: BTreeMap<&Stem, usize> = seen
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| !known.contains_key(one.memory.stem.as_str()))
+            .map(|(place, one)| (&one.memory.stem, place))
+            .collect();
+        let mut pairs = Vec::new();
+        for (stem, &place) in &places {
+            let memory = &seen[place].memory;
+            let filter = Filter {
+                kinds: vec![Kind::Episodic],
+                namespaces: vec![memory.namespace_or_global().to_owned()],
+                ..Filter::default()
+            };
+            for other in self.similar(memory, &filter, COMPARED)? {
+                let least = match other.by {
+                    Likeness::Meaning => observations.similarity,
+                    Likeness::Shingles => observations.resemblance,
+                };
+                let is_same_scope = other.hit.memory.scope == memory.scope;
+                if other.similarity >= least
+                    && is_same_scope
+                    && other.hit.memory.stem != **stem
+                    && let Some(&other) = places.get(&other.hit.memory.stem)
+                {
+                    pairs.push((place, other));
+                }
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// The memories that knowledge rests on already, by what it calls them.
+    fn observed(&self) -> Result<BTreeMap<String, ()>, EngineError> {
+        let holders = self.mending(|| Ok(self.snapshot()?.holders(OBSERVATIONS)?))?;
+        let memories = holders
+            .into_iter()
+            .filter_map(|(_, name)| self.read_memory(&name));
+        let links = memories.flat_map(|memory| memory.links);
+        Ok(links.map(|link| (link.to, ())).collect())
+    }
+}
+
+/// How long ago what maintenance did may lie for its record to be kept.
+const RECORDS_KEPT: TimeDelta = TimeDelta::days(365);

@@ -1,0 +1,503 @@
+//! Performs plans, and takes them back.
+
+use std::io;
+
+use super::Proposed;
+use super::RECORDS_KEPT;
+use super::record::PlanState;
+use super::record::Recorded;
+use super::record::Records;
+use super::record::Step;
+use super::record::is_plan;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::reading::stem_of;
+use crate::engine::screen::Screened;
+use crate::files::FilesError;
+use crate::files::Lock;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::files::digest;
+use crate::format;
+use crate::journal::RESTORE;
+use crate::model::Stem;
+use crate::model::Timestamp;
+
+/// What a plan has done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Performed {
+    /// What takes it back: `undo` and this.
+    pub id: String,
+    /// The memories that it made.
+    pub created: Vec<Stem>,
+    pub edited: Vec<Stem>,
+    pub archived: Vec<Stem>,
+    /// The credentials in what it made.
+    pub screened: Vec<Screened>,
+}
+
+/// What became of a plan that was to be taken back.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TakenBack {
+    pub id: String,
+    /// The memories that are back from the archive.
+    pub restored: Vec<Stem>,
+    /// Those that say again what they said.
+    pub edited: Vec<Stem>,
+    /// Those that were made by the plan, and are gone.
+    pub removed: Vec<Stem>,
+    /// What stayed as it is, because somebody changed it since: only of a plan that was interrupted.
+    pub kept: Vec<String>,
+}
+
+impl Engine {
+    fn plan_records(&self) -> Records {
+        Records(self.state().join("plans"))
+    }
+
+    fn lock_plans(&self) -> Result<Lock, EngineError> {
+        let path = self.state().join("locks").join("plans.lock");
+        Ok(Lock::take(&path, "another plan of maintenance")?)
+    }
+
+    /// Performs a plan, or nothing of it; `None` if there is nothing to do.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a memory is no longer as it was when the plan was made, or if any step fails; then
+    /// what was done by then is taken back.
+    pub fn perform_plan(&self, proposed: &Proposed) -> Result<Option<Performed>, EngineError> {
+        self.check_writable()?;
+        if proposed.plan.is_empty() {
+            return Ok(None);
+        }
+        let _lock = self.lock_plans()?;
+        self.take_back_begun()?;
+        let (steps, screened) = self.steps(proposed)?;
+        let operation = proposed.plan.operation.as_str();
+        let mut record = Recorded::new(operation, self.clock.now(), steps);
+        let records = self.plan_records();
+        self.store.create()?;
+        self.written(records.write(&record), &record.id)?;
+        let _together = self.collect_records();
+        if let Err(error) = self.do_steps(&record) {
+            self.take_back_steps(&record, true)?;
+            self.written(records.remove(&record.id), &record.id)?;
+            return Err(error);
+        }
+        record.state = PlanState::Done;
+        self.written(records.write(&record), &record.id)?;
+        self.tell(&record, |step| match step {
+            Step::Create { .. } | Step::Edit { .. } | Step::Archive { .. } => operation,
+        });
+        self.remove_old_records();
+        let stems = |is_it: fn(&Step) -> bool| {
+            let steps = record.steps.iter().filter(|step| is_it(step));
+            steps.map(|step| stem_of(step.name())).collect()
+        };
+        Ok(Some(Performed {
+            id: record.id.clone(),
+            created: stems(|step| matches!(step, Step::Create { .. })),
+            edited: stems(|step| matches!(step, Step::Edit { .. })),
+            archived: stems(|step| matches!(step, Step::Archive { .. })),
+            screened,
+        }))
+    }
+
+    /// The plans that were performed or begun on this machine, newest first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if their records cannot be read.
+    pub fn plans(&self) -> Result<Vec<Recorded>, EngineError> {
+        self.written(self.plan_records().all(), "plans")
+    }
+
+    /// Whether a text is the id of a plan, as [`Engine::take_back`] takes it.
+    pub fn is_plan(text: &str) -> bool {
+        is_plan(text)
+    }
+
+    /// Takes back what the plan called `id` has done: memories come back from the archive, say what
+    /// they said, and those that it made are gone. With `dry_run` only says what would be done.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such plan, if it was taken back, or if what it did was changed since;
+    /// then nothing is done.
+    pub fn take_back(&self, id: &str, dry_run: bool) -> Result<TakenBack, EngineError> {
+        if !dry_run {
+            self.check_writable()?;
+        }
+        let records = self.plan_records();
+        let _lock = match dry_run {
+            true => None,
+            false => Some(self.lock_plans()?),
+        };
+        let Some(mut record) = self.written(records.read(id), id)? else {
+            return Err(EngineError::Invalid(format!(
+                "there is no plan `{id}` on this machine"
+            )));
+        };
+        if record.state == PlanState::TakenBack {
+            return Err(EngineError::Invalid(format!(
+                "the plan {id} was taken back already"
+            )));
+        }
+        let is_interrupted = record.state == PlanState::Begun;
+        let changed = self.changed_since(&record);
+        if !changed.is_empty() && !is_interrupted {
+            return Err(EngineError::Invalid(format!(
+                "the plan {id} cannot be taken back, because this was changed since: {}",
+                changed.join(", ")
+            )));
+        }
+        if dry_run {
+            return Ok(self.would_take_back(&record));
+        }
+        // Whoever is interrupted in it goes on with it.
+        record.state = PlanState::Begun;
+        self.written(records.write(&record), id)?;
+        let _together = self.collect_records();
+        let taken = self.take_back_steps(&record, is_interrupted)?;
+        record.state = PlanState::TakenBack;
+        self.written(records.write(&record), id)?;
+        Ok(taken)
+    }
+
+    /// Takes back the plans that were begun and not ended, by a process that is gone; does nothing
+    /// while somebody performs one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if one cannot be taken back.
+    pub fn recover_plans(&self) -> Result<Vec<TakenBack>, EngineError> {
+        if self.is_read_only() || !self.state().join("plans").is_dir() {
+            return Ok(Vec::new());
+        }
+        let _lock = match self.lock_plans() {
+            Err(EngineError::Files(FilesError::Busy { .. })) => return Ok(Vec::new()),
+            other => other?,
+        };
+        self.take_back_begun()
+    }
+
+    /// As [`Engine::recover_plans`], for whoever holds the lock.
+    fn take_back_begun(&self) -> Result<Vec<TakenBack>, EngineError> {
+        let records = self.plan_records();
+        let begun = self.written(records.all(), "plans")?.into_iter();
+        let mut taken = Vec::new();
+        for mut record in begun.filter(|record| record.state == PlanState::Begun) {
+            let _together = self.collect_records();
+            let id = record.id.clone();
+            tracing::warn!("the plan {id} was interrupted; it is taken back");
+            taken.push(self.take_back_steps(&record, true)?);
+            record.state = PlanState::TakenBack;
+            self.written(records.write(&record), &id)?;
+        }
+        Ok(taken)
+    }
+
+    pub(super) fn written<T>(&self, done: io::Result<T>, what: &str) -> Result<T, EngineError> {
+        done.map_err(|error| {
+            EngineError::Invalid(format!("the record of {what} cannot be kept: {error}"))
+        })
+    }
+
+    /// The steps of a plan, each on the text that it was made for.
+    fn steps(&self, proposed: &Proposed) -> Result<(Vec<Step>, Vec<Screened>), EngineError> {
+        let mut steps = Vec::new();
+        let mut screened = Vec::new();
+        // What is made is there before anything goes away.
+        for new in proposed
+            .plan
+            .proposals
+            .iter()
+            .filter_map(|one| one.create.as_ref())
+        {
+            let timestamp = new.timestamp.clone();
+            let timestamp = timestamp.unwrap_or_else(|| Timestamp::from_utc(self.clock.now()));
+            let stem = Stem::new(timestamp.utc(), self.draw_handle());
+            let text = format::render(new, &stem, &timestamp)?;
+            let name = self.layout.name_of(&stem);
+            let (bytes, found) = self.screen(&name, None, text.into_bytes())?;
+            screened.push(found);
+            let text = utf8(&name, bytes)?;
+            steps.push(Step::Create { name, text });
+        }
+        let reader = self.store.reader(Place::Files);
+        let as_seen = |stem: &Stem| {
+            let file = proposed.files.get(stem);
+            let file = file.ok_or_else(|| EngineError::NotFound(stem.as_str().to_owned()))?;
+            let version = reader.read(&file.name, u64::MAX)?;
+            if version.hash != file.hash {
+                return Err(EngineError::Invalid(format!(
+                    "nothing was done: somebody changed {} since the plan was made",
+                    file.name
+                )));
+            }
+            Ok((file.name.clone(), version))
+        };
+        for (stem, change) in proposed.plan.proposals.iter().flat_map(|one| &one.edit) {
+            let (name, version) = as_seen(stem)?;
+            let after = format::edit(&version.bytes, change)?;
+            let before = utf8(&name, version.bytes)?;
+            let after = utf8(&name, after)?;
+            steps.push(Step::Edit {
+                name,
+                before,
+                after,
+            });
+        }
+        for stem in proposed.plan.proposals.iter().flat_map(|one| &one.archive) {
+            let (name, version) = as_seen(stem)?;
+            let hash = format!("{:032x}", version.hash);
+            let step = Step::Archive { name, hash };
+            // Two proposals may have the same source.
+            if !steps.contains(&step) {
+                steps.push(step);
+            }
+        }
+        Ok((steps, screened))
+    }
+
+    fn do_steps(&self, record: &Recorded) -> Result<(), EngineError> {
+        for step in &record.steps {
+            match step {
+                Step::Create { name, text } => {
+                    self.store.add(Place::Files, name, text.as_bytes())?;
+                }
+                Step::Edit {
+                    name,
+                    before,
+                    after,
+                } => {
+                    self.swap_text(name, before, after)?;
+                }
+                Step::Archive { name, hash } => {
+                    let version = self.store.reader(Place::Files).read(name, u64::MAX)?;
+                    if format!("{:032x}", version.hash) != *hash {
+                        return Err(changed_meanwhile(name));
+                    }
+                    self.store
+                        .rename((Place::Files, name), (Place::Archive, name))?;
+                }
+            }
+        }
+        self.sync_names(record)
+    }
+
+    /// Makes the new places of what was moved survive a power cut: the new names first.
+    fn sync_names(&self, record: &Recorded) -> Result<(), EngineError> {
+        let mut folders: Vec<&str> = record
+            .steps
+            .iter()
+            .filter(|step| matches!(step, Step::Archive { .. }))
+            .map(|step| {
+                step.name()
+                    .rsplit_once('/')
+                    .map_or("", |(folder, _)| folder)
+            })
+            .collect();
+        folders.sort_unstable();
+        folders.dedup();
+        for place in [Place::Archive, Place::Files] {
+            for folder in &folders {
+                self.store.sync_folder(place, folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the text `to` in place of `from`; does nothing where it stands.
+    fn swap_text(&self, name: &str, from: &str, to: &str) -> Result<(), EngineError> {
+        let seen = self.store.reader(Place::Files).read(name, u64::MAX)?;
+        if seen.bytes == to.as_bytes() {
+            return Ok(());
+        }
+        if seen.bytes != from.as_bytes() {
+            return Err(changed_meanwhile(name));
+        }
+        match self
+            .store
+            .replace(Place::Files, name, &seen, to.as_bytes())?
+        {
+            Replaced::Done => Ok(()),
+            Replaced::Stale | Replaced::KeptOther => Err(changed_meanwhile(name)),
+        }
+    }
+
+    /// The files that are not as the steps have left them, nor as they were before.
+    fn changed_since(&self, record: &Recorded) -> Vec<String> {
+        let steps = record.steps.iter();
+        let changed = steps.filter(|step| {
+            let read = |place| self.store.reader(place).read(step.name(), u64::MAX).ok();
+            let live = read(Place::Files);
+            !match step {
+                Step::Create { text, .. } => {
+                    live.is_none_or(|version| version.bytes == text.as_bytes())
+                }
+                Step::Edit { before, after, .. } => live.is_some_and(|version| {
+                    [before, after]
+                        .iter()
+                        .any(|text| version.bytes == text.as_bytes())
+                }),
+                Step::Archive { hash, .. } => match (live, read(Place::Archive)) {
+                    // Somebody restored it.
+                    (Some(_), None) => true,
+                    (None, Some(version)) => format!("{:032x}", version.hash) == *hash,
+                    _ => false,
+                },
+            }
+        });
+        changed.map(|step| step.name().to_owned()).collect()
+    }
+
+    fn would_take_back(&self, record: &Recorded) -> TakenBack {
+        let mut taken = TakenBack {
+            id: record.id.clone(),
+            ..TakenBack::default()
+        };
+        for step in record.steps.iter().rev() {
+            let stem = stem_of(step.name());
+            match step {
+                Step::Create { .. } => taken.removed.push(stem),
+                Step::Edit { .. } => taken.edited.push(stem),
+                Step::Archive { .. } => taken.restored.push(stem),
+            }
+        }
+        taken
+    }
+
+    /// Takes back what was done of the steps, the last one first: what went away is there before
+    /// what stands for it goes. With `leniently` what was changed since stays as it is.
+    fn take_back_steps(
+        &self,
+        record: &Recorded,
+        leniently: bool,
+    ) -> Result<TakenBack, EngineError> {
+        let mut taken = TakenBack {
+            id: record.id.clone(),
+            ..TakenBack::default()
+        };
+        let mut are_moves_synced = false;
+        for step in record.steps.iter().rev() {
+            if !matches!(step, Step::Archive { .. }) && !are_moves_synced {
+                self.sync_back(record)?;
+                are_moves_synced = true;
+            }
+            let name = step.name();
+            let stem = stem_of(name);
+            match self.take_back_step(step) {
+                Ok(false) => {}
+                Ok(true) => {
+                    let (did, list) = match step {
+                        Step::Archive { .. } => (RESTORE, &mut taken.restored),
+                        Step::Edit { .. } => ("undo", &mut taken.edited),
+                        Step::Create { .. } => ("undo", &mut taken.removed),
+                    };
+                    list.push(stem);
+                    self.changed_because(did, name, Some(&record.id));
+                }
+                Err(error) if leniently => {
+                    tracing::warn!("{name} stays as it is: {error}");
+                    taken.kept.push(name.to_owned());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if !are_moves_synced {
+            self.sync_back(record)?;
+        }
+        Ok(taken)
+    }
+
+    fn sync_back(&self, record: &Recorded) -> Result<(), EngineError> {
+        match self.sync_names(record) {
+            // There is no archive yet.
+            Err(EngineError::Files(FilesError::Io { source, .. }))
+                if source.kind() == io::ErrorKind::NotFound =>
+            {
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// False if there was nothing to take back.
+    fn take_back_step(&self, step: &Step) -> Result<bool, EngineError> {
+        let read = |place, name: &str| match self.store.reader(place).read(name, u64::MAX) {
+            Err(FilesError::Missing { .. }) => Ok(None),
+            other => other.map(Some),
+        };
+        match step {
+            Step::Archive { name, hash } => {
+                let archived = read(Place::Archive, name)?;
+                let Some(version) = archived else {
+                    // It was never moved, or somebody restored it.
+                    return match read(Place::Files, name)? {
+                        Some(_) => Ok(false),
+                        None => Err(EngineError::NotFound(name.clone())),
+                    };
+                };
+                if format!("{:032x}", version.hash) != *hash {
+                    return Err(changed_meanwhile(name));
+                }
+                self.store
+                    .rename((Place::Archive, name), (Place::Files, name))?;
+                Ok(true)
+            }
+            Step::Edit {
+                name,
+                before,
+                after,
+            } => {
+                let live = read(Place::Files, name)?;
+                let is_before = live.is_some_and(|version| version.bytes == before.as_bytes());
+                if !is_before {
+                    self.swap_text(name, after, before)?;
+                }
+                Ok(!is_before)
+            }
+            Step::Create { name, text } => {
+                let Some(version) = read(Place::Files, name)? else {
+                    return Ok(false);
+                };
+                if version.hash != digest(text.as_bytes()) {
+                    return Err(changed_meanwhile(name));
+                }
+                // Its text is in the record.
+                match self.store.remove(Place::Files, name, &version)? {
+                    Replaced::Done => Ok(true),
+                    Replaced::Stale | Replaced::KeptOther => Err(changed_meanwhile(name)),
+                }
+            }
+        }
+    }
+
+    fn tell(&self, record: &Recorded, did: impl Fn(&Step) -> &'static str) {
+        for step in &record.steps {
+            self.changed_because(did(step), step.name(), Some(&record.id));
+        }
+    }
+
+    /// Nobody takes back what was done years ago.
+    fn remove_old_records(&self) {
+        let records = self.plan_records();
+        let before = self.clock.now() - RECORDS_KEPT;
+        let all = records.all().unwrap_or_default().into_iter();
+        let old = all.filter(|record| record.state != PlanState::Begun && record.at < before);
+        for record in old {
+            let _ = records.remove(&record.id); // The next one does it.
+        }
+    }
+}
+
+fn changed_meanwhile(name: &str) -> EngineError {
+    EngineError::Invalid(format!("somebody changed {name} meanwhile"))
+}
+
+fn utf8(name: &str, bytes: Vec<u8>) -> Result<String, EngineError> {
+    String::from_utf8(bytes)
+        .map_err(|_| EngineError::Invalid(format!("{name} is not UTF-8, and is left as it is")))
+}

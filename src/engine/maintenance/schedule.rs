@@ -1,0 +1,74 @@
+//! Maintenance that a server does by itself, where its user has switched it on.
+
+use std::sync::Arc;
+
+use chrono::DateTime;
+use chrono::Utc;
+
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::model::Filter;
+
+/// When it was done last, beside the records of plans.
+const LAST: &str = "scheduled";
+
+impl Engine {
+    /// Takes back what was interrupted, and does what is due by the schedule, in a thread of its
+    /// own: comparing observations may take a while.
+    pub(in crate::engine) fn start_maintenance(self: &Arc<Engine>) -> std::io::Result<()> {
+        let engine = Arc::clone(self);
+        let thread = std::thread::Builder::new().name("maintenance".to_owned());
+        let work = move || {
+            if let Err(error) = engine.recover_plans() {
+                tracing::warn!("cannot take back an interrupted plan: {error}");
+            }
+            if let Err(error) = engine.maintain_if_due() {
+                tracing::warn!("cannot maintain the store: {error}");
+            }
+        };
+        thread.spawn(work).map(drop)
+    }
+
+    /// Compacts and cleans up, if the schedule says so; true if it was time.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a plan cannot be made or performed; it is tried again after the interval.
+    pub fn maintain_if_due(&self) -> Result<bool, EngineError> {
+        let Some(interval) = self.maintenance.schedule else {
+            return Ok(false);
+        };
+        if self.is_read_only() || self.check_there().is_err() {
+            return Ok(false);
+        }
+        let now = self.clock.now();
+        let path = self.state().join("plans").join(LAST);
+        let last = std::fs::read_to_string(&path).ok();
+        let last: Option<DateTime<Utc>> = last.and_then(|text| text.trim().parse().ok());
+        // A moment in the future is a clock's that was wrong.
+        if last.is_some_and(|last| last <= now && now < last + interval) {
+            return Ok(false);
+        }
+        let noted = crate::files::create_private_folder(&self.state().join("plans"))
+            .and_then(|()| crate::files::write_derived(&path, now.to_rfc3339().as_bytes()));
+        self.written(noted, "the schedule")?;
+        let everything = Filter::default();
+        let constants = &self.maintenance;
+        let plans = [
+            self.plan_compaction(&everything, &constants.compaction, &constants.observations)?,
+            self.plan_cleanup(&everything, &constants.cleanup)?,
+        ];
+        for plan in plans {
+            if let Some(done) = self.perform_plan(&plan)? {
+                let operation = plan.plan.operation.as_str();
+                let (created, archived) = (done.created.len(), done.archived.len());
+                tracing::info!(
+                    "{operation}: {created} memories were made, {archived} archived; \
+                     `memdir undo {}` takes it back",
+                    done.id
+                );
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,170 @@
+//! What is of no use any more, and whose confidence does not fit its use.
+
+use chrono::DateTime;
+use chrono::TimeDelta;
+use chrono::Utc;
+
+use super::plan::Proposal;
+use super::plan::Seen;
+use crate::model::Change;
+use crate::model::Patch;
+
+/// What is cleaned up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cleanup {
+    /// Below so much confidence a memory is hardly believed any more.
+    pub confidence: f64,
+    /// And after so long without a use nobody misses it.
+    pub unused: TimeDelta,
+}
+
+impl Default for Cleanup {
+    fn default() -> Cleanup {
+        Cleanup {
+            confidence: 0.05,
+            unused: TimeDelta::days(90),
+        }
+    }
+}
+
+/// The proposals to archive what is hardly believed, or was superseded, and is not used.
+pub fn clean_up(seen: &[Seen], cleanup: &Cleanup, now: DateTime<Utc>) -> Vec<Proposal> {
+    let mut proposals = Vec::new();
+    for one in seen {
+        let idle = idle(one, now);
+        if idle < cleanup.unused {
+            continue;
+        }
+        let why = if one.memory.superseded_by.is_some() {
+            "superseded".to_owned()
+        } else if one.state.confidence < cleanup.confidence {
+            format!("confidence {:.2}", one.state.confidence)
+        } else {
+            continue;
+        };
+        proposals.push(Proposal {
+            archive: vec![one.memory.stem.clone()],
+            ..Proposal::new(format!("{why}, not used for {} days", idle.num_days()))
+        });
+    }
+    proposals
+}
+
+/// How long it was neither written nor used.
+fn idle(seen: &Seen, now: DateTime<Utc>) -> TimeDelta {
+    let written = seen.memory.timestamp.utc();
+    now - seen.usage.last().map_or(written, |last| last.max(written))
+}
+
+/// What a look back at all memories finds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reflection {
+    /// Never used, and not young.
+    pub stale: TimeDelta,
+    /// At most so important, and never used: better in the archive.
+    pub unimportant: u8,
+    /// So many uses prove a memory.
+    pub proven_uses: u32,
+    pub proven: f64,
+    /// What is stated by the user is believed at least so much.
+    pub stated: f64,
+    /// What nobody uses loses so much, down to the least.
+    pub doubt: f64,
+    pub least: f64,
+}
+
+impl Default for Reflection {
+    fn default() -> Reflection {
+        Reflection {
+            stale: TimeDelta::days(7),
+            unimportant: 3,
+            proven_uses: 5,
+            proven: 0.8,
+            stated: 0.9,
+            doubt: 0.15,
+            least: 0.3,
+        }
+    }
+}
+
+/// What was found: memories that nobody has used, and what could be done.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reflected {
+    /// The memories that were never used, by their places.
+    pub stale: Vec<usize>,
+    /// What is better in the archive, and whose confidence should be another.
+    pub proposals: Vec<Proposal>,
+}
+
+/// The source of what a user has said.
+const USER_STATED: &str = "user-stated";
+
+/// Looks back at the memories `seen`. A memory that states no confidence gets none by doubt: nobody
+/// has ever said how sure it is.
+pub fn reflect(seen: &[Seen], reflection: &Reflection, now: DateTime<Utc>) -> Reflected {
+    let mut reflected = Reflected::default();
+    for (place, one) in seen.iter().enumerate() {
+        let memory = &one.memory;
+        let uses = one.usage.count();
+        let age = now - memory.timestamp.utc();
+        let is_stale = uses == 0 && age >= reflection.stale;
+        if is_stale {
+            reflected.stale.push(place);
+        }
+        if is_stale && one.state.importance <= reflection.unimportant {
+            reflected.proposals.push(Proposal {
+                archive: vec![memory.stem.clone()],
+                ..Proposal::new(format!(
+                    "importance {}, never used in {} days",
+                    one.state.importance,
+                    age.num_days()
+                ))
+            });
+            continue;
+        }
+        let Some(stated) = memory.confidence else {
+            continue;
+        };
+        let (confidence, because) = if memory.source.as_deref() == Some(USER_STATED) {
+            (
+                stated.max(reflection.stated),
+                "stated by the user".to_owned(),
+            )
+        } else if uses >= reflection.proven_uses {
+            (stated.max(reflection.proven), format!("used {uses} times"))
+        } else if is_stale && stated > reflection.least {
+            let lowered = (stated - reflection.doubt).max(reflection.least);
+            // What was lowered once is not lowered by every look.
+            if memory.metadata.iter().any(|(key, _)| key == DOUBTED) {
+                continue;
+            }
+            (lowered, format!("never used in {} days", age.num_days()))
+        } else {
+            continue;
+        };
+        let confidence = (confidence * 100.0).round() / 100.0;
+        if (confidence - stated).abs() > 0.005 {
+            reflected.proposals.push(Proposal {
+                edit: vec![(memory.stem.clone(), confident(one, confidence, stated))],
+                ..Proposal::new(format!("confidence {stated} → {confidence}: {because}"))
+            });
+        }
+    }
+    reflected
+}
+
+/// Marks a memory whose confidence was lowered for want of use.
+const DOUBTED: &str = "doubted";
+
+fn confident(seen: &Seen, confidence: f64, before: f64) -> Change {
+    let mut change = Change {
+        confidence: Patch::Set(confidence),
+        ..Change::default()
+    };
+    if confidence < before {
+        let mut metadata = seen.memory.metadata.clone();
+        metadata.push((DOUBTED.to_owned(), crate::model::MetaValue::Bool(true)));
+        change.metadata = Patch::Set(metadata);
+    }
+    change
+}

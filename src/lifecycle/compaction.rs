@@ -1,0 +1,273 @@
+//! Which old episodic memories become summaries, and of what.
+//!
+//! One summary stands for the memories of one week in one namespace and scope. It is linked to its
+//! sources, which go to the archive: nothing is lost, and restoring them brings the same bytes back.
+
+use std::collections::BTreeMap;
+
+use chrono::DateTime;
+use chrono::Datelike;
+use chrono::TimeDelta;
+use chrono::Utc;
+
+use super::plan::Proposal;
+use super::plan::Seen;
+use super::summary;
+use crate::model::Kind;
+use crate::model::Link;
+use crate::model::MetaValue;
+use crate::model::NewMemory;
+use crate::model::Scope;
+use crate::model::Stem;
+use crate::model::Tier;
+
+/// What is compacted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compaction {
+    /// Only what is older.
+    pub age: TimeDelta,
+    /// Fewer are left alone.
+    pub min_group: usize,
+    /// What is at least so important stays as it is.
+    pub keep_importance: u8,
+    /// The most characters of a summary.
+    pub budget: usize,
+}
+
+impl Default for Compaction {
+    fn default() -> Compaction {
+        Compaction {
+            age: TimeDelta::days(30),
+            min_group: 5,
+            keep_importance: 8,
+            budget: 2_000,
+        }
+    }
+}
+
+/// A summary has at most so many sources: it names them in its frontmatter, which has its limit.
+pub const MOST_SOURCES: usize = 100;
+/// And so many topics.
+const MOST_TOPICS: usize = 12;
+/// The link from what was made to what it was made of.
+pub const DERIVED_FROM: &str = "derived-from";
+/// Marks a summary among the metadata.
+pub const SUMMARY: &str = "summary";
+
+/// The proposals for the memories `seen`, by week and group, earliest first.
+pub fn compact(seen: &[Seen], compaction: &Compaction, now: DateTime<Utc>) -> Vec<Proposal> {
+    let Some(before) = now.checked_sub_signed(compaction.age) else {
+        return Vec::new();
+    };
+    let mut groups: BTreeMap<_, Vec<&Seen>> = BTreeMap::new();
+    for one in seen {
+        let memory = &one.memory;
+        let at = memory.timestamp.utc();
+        let is_meant = memory.kind == Some(Kind::Episodic)
+            && at < before
+            && one.state.importance < compaction.keep_importance
+            && !is_summary(one);
+        if is_meant {
+            let week = at.iso_week();
+            let scope = memory.scope.map_or("", Scope::as_str);
+            let group = (
+                week.year(),
+                week.week(),
+                memory.namespace_or_global(),
+                scope,
+            );
+            groups.entry(group).or_default().push(one);
+        }
+    }
+    let mut proposals = Vec::new();
+    for ((year, week, namespace, _), mut group) in groups {
+        if group.len() < compaction.min_group {
+            continue;
+        }
+        sort_by_time(&mut group);
+        for part in parts(&group, compaction.min_group) {
+            let what = format!("{year}-W{week:02}, {namespace}");
+            let title = format!("{what}: {} memories", part.len());
+            let mut new = merged(part, title, compaction.budget);
+            new.kind = Some(Kind::Episodic);
+            new.metadata
+                .push((SUMMARY.to_owned(), MetaValue::Bool(true)));
+            proposals.push(Proposal {
+                create: Some(new),
+                is_summary: true,
+                archive: stems(part),
+                ..Proposal::new(format!("{} episodic memories of {what}", part.len()))
+            });
+        }
+    }
+    proposals
+}
+
+/// Whether it stands for others already.
+pub(super) fn is_summary(seen: &Seen) -> bool {
+    let mut metadata = seen.memory.metadata.iter();
+    metadata.any(|(key, value)| key == SUMMARY && *value == MetaValue::Bool(true))
+}
+
+/// The group in parts that one summary may stand for; none is smaller than a group may be.
+fn parts<'a, 'b>(group: &'a [&'b Seen], min_group: usize) -> Vec<&'a [&'b Seen]> {
+    let count = group.len().div_ceil(MOST_SOURCES.max(min_group));
+    let size = group.len().div_ceil(count.max(1));
+    group.chunks(size.max(1)).collect()
+}
+
+pub(super) fn sort_by_time(group: &mut [&Seen]) {
+    group.sort_by_key(|one| (one.memory.timestamp.utc(), one.memory.stem.clone()));
+}
+
+pub(super) fn stems(group: &[&Seen]) -> Vec<Stem> {
+    group.iter().map(|one| one.memory.stem.clone()).collect()
+}
+
+/// One memory made of several, earliest first: what they have in common, and their best sentences.
+pub(super) fn merged(group: &[&Seen], title: String, budget: usize) -> NewMemory {
+    let memories = || group.iter().map(|one| &one.memory);
+    let texts: Vec<&str> = memories().map(|memory| memory.content.as_str()).collect();
+    let mut content = String::new();
+    for (source, sentence) in summary::extract(&texts, budget) {
+        let day = group[source].memory.timestamp.date();
+        content.push_str(&format!("- {day}: {sentence}\n"));
+    }
+    NewMemory {
+        timestamp: memories().next_back().map(|memory| memory.timestamp.clone()),
+        agent: common(memories().map(|memory| memory.agent.as_str())),
+        user: common(memories().map(|memory| memory.user.as_str())),
+        topics: topics(group),
+        title: Some(title),
+        namespace: group[0].memory.namespace.clone(),
+        scope: group[0].memory.scope,
+        importance: memories().filter_map(|memory| memory.importance).max(),
+        links: memories()
+            .map(|memory| derived_from(&memory.stem))
+            .collect(),
+        content,
+        ..NewMemory::default()
+    }
+}
+
+pub(super) fn derived_from(stem: &Stem) -> Link {
+    Link {
+        to: stem.as_str().to_owned(),
+        relation: DERIVED_FROM.to_owned(),
+    }
+}
+
+/// What all say; where they differ, what most of them say.
+pub(super) fn common<'a>(values: impl Iterator<Item = &'a str>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    values.for_each(|value| *counts.entry(value).or_default() += 1);
+    let most = counts.into_iter().rev().max_by_key(|(_, count)| *count);
+    most.map_or_else(String::new, |(value, _)| value.to_owned())
+}
+
+/// The commonest topics of all.
+fn topics(group: &[&Seen]) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for topic in group.iter().flat_map(|one| &one.memory.topics) {
+        *counts.entry(topic).or_default() += 1;
+    }
+    let mut topics: Vec<(&str, usize)> = counts.into_iter().collect();
+    topics.sort_by_key(|(topic, count)| (std::cmp::Reverse(*count), *topic));
+    topics.truncate(MOST_TOPICS);
+    topics
+        .into_iter()
+        .map(|(topic, _)| topic.to_owned())
+        .collect()
+}
+
+/// What the given memories become: one that lives without end. All that they say, if that fits
+/// into the budget, else the sentences that say the most. `None` for fewer than two.
+pub fn consolidate(seen: &[Seen], title: Option<&str>, budget: usize) -> Option<Proposal> {
+    let mut group: Vec<&Seen> = seen.iter().collect();
+    sort_by_time(&mut group);
+    if group.len() < 2 || group.len() > MOST_SOURCES {
+        return None;
+    }
+    let first = group[0].memory.headline();
+    let title = match title {
+        Some(title) => title.to_owned(),
+        None => format!("{first} (and {} more)", group.len() - 1),
+    };
+    let mut new = merged(&group, title, budget);
+    let whole = || group.iter().map(|one| one.memory.content.trim());
+    if whole().map(|text| text.chars().count()).sum::<usize>() <= budget {
+        new.content = whole().collect::<Vec<_>>().join("\n\n") + "\n";
+    }
+    // One kind and one namespace stay; a mixture is of none.
+    let same = |value: &dyn Fn(&Seen) -> bool| group.iter().all(|one| value(one));
+    new.kind = group[0].memory.kind;
+    if !same(&|one| one.memory.kind == new.kind) {
+        new.kind = None;
+    }
+    if !same(&|one| one.memory.namespace == new.namespace) {
+        new.namespace = None;
+    }
+    if !same(&|one| one.memory.scope == new.scope) {
+        new.scope = None;
+    }
+    new.timestamp = None;
+    new.tier = Some(Tier::Long);
+    Some(Proposal {
+        create: Some(new),
+        is_summary: true,
+        archive: stems(&group),
+        ..Proposal::new(format!("{} memories become one", group.len()))
+    })
+}
+
+/// What is consolidated unasked for names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grouping {
+    /// Only memories of the tier `short`.
+    pub short_only: bool,
+    pub min_count: usize,
+    pub budget: usize,
+}
+
+/// The proposals for memories of one namespace, scope and kind whose first topic is the same.
+/// Those that stand for others, and those of no topic, are left alone.
+pub fn auto_consolidate(seen: &[Seen], grouping: &Grouping) -> Vec<Proposal> {
+    let mut groups: BTreeMap<_, Vec<Seen>> = BTreeMap::new();
+    for one in seen {
+        let memory = &one.memory;
+        let is_meant = !grouping.short_only || memory.tier == Some(Tier::Short);
+        let stands_for_others = is_summary(one)
+            || memory
+                .links
+                .iter()
+                .any(|link| link.relation == DERIVED_FROM);
+        let Some(topic) = memory.topics.first() else {
+            continue;
+        };
+        if is_meant && !stands_for_others {
+            let kind = memory.kind.map_or("", Kind::as_str);
+            let scope = memory.scope.map_or("", Scope::as_str);
+            let group = (memory.namespace_or_global(), topic.as_str(), kind, scope);
+            groups.entry(group).or_default().push(one.clone());
+        }
+    }
+    let mut proposals = Vec::new();
+    for ((namespace, topic, ..), mut group) in groups {
+        if group.len() < grouping.min_count.max(2) {
+            continue;
+        }
+        group.sort_by_key(|one| (one.memory.timestamp.utc(), one.memory.stem.clone()));
+        let all: Vec<&Seen> = group.iter().collect();
+        for part in parts(&all, grouping.min_count) {
+            let part: Vec<Seen> = part.iter().copied().cloned().collect();
+            let title = format!("{topic}: {} memories", part.len());
+            let because = format!("{} memories of {namespace} about {topic}", part.len());
+            let proposal = consolidate(&part, Some(&title), grouping.budget);
+            proposals.extend(proposal.map(|proposal| Proposal {
+                because,
+                ..proposal
+            }));
+        }
+    }
+    proposals
+}

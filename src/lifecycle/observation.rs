@@ -1,0 +1,102 @@
+//! Which repeated observations become knowledge.
+//!
+//! What several episodic memories say alike is taken for a lasting fact: a semantic memory says it
+//! in the words of one of them and is linked to all. They stay, because they know when it happened.
+
+use std::collections::BTreeSet;
+
+use super::compaction::common;
+use super::compaction::derived_from;
+use super::plan::Proposal;
+use super::plan::Seen;
+use crate::model::Kind;
+use crate::model::MetaValue;
+use crate::model::NewMemory;
+
+/// What counts as said again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observations {
+    /// So many say it.
+    pub min_count: usize,
+    /// So like each other are they by their vectors: a cosine.
+    pub similarity: f32,
+    /// And by their words, where there are no vectors: the share of common runs of words.
+    pub resemblance: f32,
+}
+
+impl Default for Observations {
+    fn default() -> Observations {
+        Observations {
+            min_count: 3,
+            similarity: 0.88,
+            resemblance: 0.6,
+        }
+    }
+}
+
+/// The number of observations that a memory rests on.
+const OBSERVED: &str = "observations";
+
+/// The proposals for groups of like memories: each of `pairs` are two places in `seen` that are like
+/// each other. A group is a memory and those that are like it; none is in two.
+pub fn distil(
+    seen: &[Seen],
+    pairs: &[(usize, usize)],
+    observations: &Observations,
+) -> Vec<Proposal> {
+    let mut like: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); seen.len()];
+    for &(one, other) in pairs {
+        if one != other {
+            like[one].insert(other);
+            like[other].insert(one);
+        }
+    }
+    let mut order: Vec<usize> = (0..seen.len()).collect();
+    // Whoever is like the most is the middle of its group; among equals the earlier one.
+    order.sort_by_key(|&at| (std::cmp::Reverse(like[at].len()), at));
+    let mut taken = vec![false; seen.len()];
+    let mut proposals = Vec::new();
+    for at in order {
+        let group: Vec<usize> = like[at].iter().copied().filter(|&at| !taken[at]).collect();
+        if taken[at] || group.len() + 1 < observations.min_count {
+            continue;
+        }
+        taken[at] = true;
+        group.iter().for_each(|&at| taken[at] = true);
+        let group: Vec<&Seen> = [at].into_iter().chain(group).map(|at| &seen[at]).collect();
+        proposals.push(proposal(&group));
+    }
+    proposals
+}
+
+/// The first of the group gives the words.
+fn proposal(group: &[&Seen]) -> Proposal {
+    let fact = &group[0].memory;
+    let topics = fact.topics.clone();
+    let new = NewMemory {
+        agent: common(group.iter().map(|one| one.memory.agent.as_str())),
+        user: common(group.iter().map(|one| one.memory.user.as_str())),
+        topics,
+        title: fact.title.clone(),
+        kind: Some(Kind::Semantic),
+        namespace: fact.namespace.clone(),
+        scope: fact.scope,
+        importance: group.iter().filter_map(|one| one.memory.importance).max(),
+        source: Some("inferred".to_owned()),
+        links: group
+            .iter()
+            .map(|one| derived_from(&one.memory.stem))
+            .collect(),
+        metadata: vec![(OBSERVED.to_owned(), MetaValue::Int(group.len() as i64))],
+        content: fact.content.clone(),
+        ..NewMemory::default()
+    };
+    Proposal {
+        create: Some(new),
+        ..Proposal::new(format!(
+            "{} observations say: {}",
+            group.len(),
+            fact.headline()
+        ))
+    }
+}

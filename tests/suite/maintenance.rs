@@ -1,0 +1,531 @@
+//! Maintenance: plans are performed whole or not at all, and what they did is taken back.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use chrono::TimeDelta;
+use memdir::engine::Engine;
+use memdir::engine::EngineError;
+use memdir::engine::Proposed;
+use memdir::lifecycle::Cleanup;
+use memdir::lifecycle::Compaction;
+use memdir::lifecycle::Decay;
+use memdir::lifecycle::Grouping;
+use memdir::lifecycle::Life;
+use memdir::lifecycle::Maintenance;
+use memdir::lifecycle::Observations;
+use memdir::lifecycle::Reflection;
+use memdir::model::Filter;
+use memdir::model::Kind;
+use memdir::model::NewMemory;
+use memdir::model::Stem;
+use memdir::model::Tier;
+use memdir::model::Timestamp;
+use memdir::model::Visibility;
+
+use crate::program::Home;
+use crate::support::TestStore;
+use crate::support::clock;
+use crate::support::new_memory;
+use crate::support::noon;
+use crate::support::query;
+use crate::support::regular_files;
+
+/// An episodic memory of so many days before noon.
+fn episode(content: &str, days: i64) -> NewMemory {
+    NewMemory {
+        kind: Some(Kind::Episodic),
+        timestamp: Some(Timestamp::from_utc(noon() - TimeDelta::days(days))),
+        ..new_memory(content)
+    }
+}
+
+fn remember(engine: &Engine, memory: NewMemory) -> Stem {
+    engine.remember(memory, None).unwrap().stem
+}
+
+/// Every memory with its bytes, live and forgotten.
+fn everything(store: &TestStore) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut texts = store.texts();
+    let archive = store.root().join("archive");
+    if archive.exists() {
+        let files = regular_files(&archive).into_iter();
+        texts.extend(files.map(|path| (path.clone(), fs::read(path).unwrap())));
+    }
+    texts
+}
+
+fn compaction(engine: &Engine) -> Proposed {
+    let nothing_observed = Observations {
+        min_count: 0,
+        ..Observations::default()
+    };
+    engine
+        .plan_compaction(
+            &Filter::default(),
+            &Compaction::default(),
+            &nothing_observed,
+        )
+        .unwrap()
+}
+
+fn hits(engine: &Engine, text: &str) -> Vec<Stem> {
+    let found = engine.search(&query(text)).unwrap().hits.into_iter();
+    found.map(|hit| hit.memory.stem).collect()
+}
+
+#[test]
+fn old_episodes_of_a_week_become_a_summary_and_come_back() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    for number in 0..6 {
+        let text = format!("On day {number} the herons moved to pond {number}. It was quiet.\n");
+        remember(&engine, episode(&text, 60));
+    }
+    let young = remember(&engine, episode("a heron of today\n", 1));
+    let important = NewMemory {
+        importance: Some(9),
+        ..episode("the heron that counts\n", 60)
+    };
+    let important = remember(&engine, important);
+    let knowledge = NewMemory {
+        kind: Some(Kind::Semantic),
+        ..episode("herons eat fish\n", 60)
+    };
+    let knowledge = remember(&engine, knowledge);
+    let before = everything(&store);
+
+    let plan = compaction(&engine);
+    assert_eq!(plan.plan.proposals.len(), 1, "{plan:?}");
+    assert_eq!(everything(&store), before, "a plan does nothing");
+    let done = engine.perform_plan(&plan).unwrap().unwrap();
+    assert_eq!((done.created.len(), done.archived.len()), (1, 6));
+    let summary = done.created[0].as_str().to_owned();
+    let text = store.read(&format!("{summary}.md"));
+    let text = String::from_utf8(text).unwrap();
+    for stem in &done.archived {
+        assert!(text.contains(stem.as_str()), "{text}");
+    }
+    assert!(text.contains("the herons moved to pond 3"), "{text}");
+    let mut found = hits(&engine, "herons");
+    found.sort();
+    let mut wanted = vec![done.created[0].clone(), young, important, knowledge];
+    wanted.sort();
+    assert_eq!(found, wanted);
+    assert!(compaction(&engine).plan.is_empty(), "a summary stays");
+
+    let taken = engine.take_back(&done.id, false).unwrap();
+    assert_eq!((taken.restored.len(), taken.removed.len()), (6, 1));
+    assert_eq!(everything(&store), before);
+    assert_eq!(hits(&engine, "herons").len(), 9);
+    let again = engine.take_back(&done.id, false).unwrap_err();
+    assert!(again.to_string().contains("already"), "{again}");
+}
+
+#[test]
+fn a_thousand_compacted_memories_are_as_before_when_that_is_undone() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    for number in 0..1_000 {
+        let text = format!(
+            "Note {number}: sensor {} said {}.\n",
+            number % 7,
+            number * 3
+        );
+        remember(&engine, episode(&text, 40 + number % 30));
+    }
+    let before = everything(&store);
+    let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
+    assert_eq!(done.archived.len(), 1_000);
+    assert!(done.created.len() >= 10);
+    assert_eq!(store.texts().len(), done.created.len());
+    engine.take_back(&done.id, false).unwrap();
+    assert_eq!(everything(&store), before);
+}
+
+#[test]
+fn a_plan_is_performed_whole_or_not_at_all() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let mut stems = Vec::new();
+    for number in 0..5 {
+        stems.push(remember(&engine, episode(&format!("heron {number}\n"), 60)));
+    }
+    let plan = compaction(&engine);
+    // The archive holds another memory of the name of the last one.
+    let archive = store.root().join("archive");
+    fs::create_dir_all(&archive).unwrap();
+    let in_the_way = archive.join(format!("{}.md", stems[4]));
+    fs::write(&in_the_way, "another one\n").unwrap();
+    let before = everything(&store);
+    let error = engine.perform_plan(&plan).unwrap_err();
+    assert!(matches!(error, EngineError::Files(_)), "{error}");
+    assert_eq!(everything(&store), before);
+    assert!(engine.plans().unwrap().is_empty());
+    fs::remove_file(in_the_way).unwrap();
+
+    // Somebody has changed one since the plan was made.
+    let name = format!("{}.md", stems[2]);
+    let text = String::from_utf8(store.read(&name)).unwrap();
+    store.put(&name, text + "and a stork\n");
+    let before = everything(&store);
+    let error = engine.perform_plan(&plan).unwrap_err().to_string();
+    assert!(error.contains(&name), "{error}");
+    assert_eq!(everything(&store), before);
+}
+
+#[test]
+fn what_was_changed_since_keeps_a_plan_from_being_taken_back() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    for number in 0..5 {
+        remember(&engine, episode(&format!("heron {number}\n"), 60));
+    }
+    let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
+    let name = format!("{}.md", done.created[0]);
+    let text = String::from_utf8(store.read(&name)).unwrap();
+    store.put(&name, text.clone() + "- and a stork\n");
+    let before = everything(&store);
+    let error = engine.take_back(&done.id, false).unwrap_err().to_string();
+    assert!(error.contains(&name), "{error}");
+    assert_eq!(everything(&store), before);
+    store.put(&name, text);
+    // One that somebody has restored already is no obstacle.
+    engine.restore(done.archived[0].as_str()).unwrap();
+    engine.take_back(&done.id, false).unwrap();
+    assert_eq!(store.texts().len(), 5);
+}
+
+#[test]
+fn a_plan_that_was_interrupted_is_taken_back_by_the_next_process() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    for number in 0..5 {
+        remember(&engine, episode(&format!("heron {number}\n"), 60));
+    }
+    let before = everything(&store);
+    let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
+    // As if the process had ended before the last of its steps.
+    let record = store.state().join(format!("plans/{}.json", done.id));
+    let text = fs::read_to_string(&record).unwrap();
+    fs::write(&record, text.replace("\"done\"", "\"begun\"")).unwrap();
+    let archived = format!("{}.md", done.archived[4]);
+    fs::rename(
+        store.root().join("archive").join(&archived),
+        store.files().join(&archived),
+    )
+    .unwrap();
+    let next = store.engine();
+    let taken = next.recover_plans().unwrap();
+    assert_eq!(taken.len(), 1);
+    assert_eq!(taken[0].restored.len(), 4);
+    assert_eq!(everything(&store), before);
+    assert!(next.recover_plans().unwrap().is_empty());
+}
+
+#[test]
+fn observations_that_repeat_become_knowledge_and_stay() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let fact = "The staging cluster runs out of disk whenever the nightly backup overlaps a deploy";
+    let mut observed = Vec::new();
+    for (number, end) in ["", " of atlas", " again"].iter().enumerate() {
+        observed.push(remember(
+            &engine,
+            episode(&format!("{fact}{end}.\n"), number as i64),
+        ));
+    }
+    remember(&engine, episode("Mira likes herons.\n", 1));
+    let plan = |engine: &Engine| {
+        let everything = Filter::default();
+        engine
+            .plan_compaction(
+                &everything,
+                &Compaction::default(),
+                &Observations::default(),
+            )
+            .unwrap()
+    };
+    let done = engine.perform_plan(&plan(&engine)).unwrap().unwrap();
+    assert_eq!((done.created.len(), done.archived.len()), (1, 0));
+    let recalled = engine.search(&query("staging cluster disk")).unwrap();
+    let knowledge = recalled
+        .hits
+        .iter()
+        .find(|hit| hit.memory.kind == Some(Kind::Semantic));
+    let knowledge = &knowledge.unwrap().memory;
+    let linked: Vec<&str> = knowledge
+        .links
+        .iter()
+        .map(|link| link.to.as_str())
+        .collect();
+    assert!(observed.iter().all(|stem| linked.contains(&stem.as_str())));
+    assert!(plan(&engine).plan.is_empty(), "what is known is known");
+}
+
+#[test]
+fn named_memories_become_one_and_the_text_may_be_given() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let one = remember(&engine, new_memory("Atlas listens on 8080.\n"));
+    let other = NewMemory {
+        topics: vec!["port".to_owned()],
+        tier: Some(Tier::Short),
+        importance: Some(7),
+        ..new_memory("Atlas is behind a proxy.\n")
+    };
+    let other = remember(&engine, other);
+    let before = everything(&store);
+    let ids = [one.as_str().to_owned(), other.short().to_owned()];
+    let plan = engine
+        .plan_consolidation(&ids, Some("Atlas"), 2_000)
+        .unwrap();
+    let done = engine.perform_plan(&plan).unwrap().unwrap();
+    let made = engine.recall(&[done.created[0].as_str().to_owned()]);
+    let memdir::engine::Recalled::Found { memory, .. } = &made[0] else {
+        panic!("{made:?}");
+    };
+    assert_eq!(
+        memory.content,
+        "Atlas listens on 8080.\n\nAtlas is behind a proxy.\n"
+    );
+    assert_eq!(
+        (memory.tier, memory.importance),
+        (Some(Tier::Long), Some(7))
+    );
+    assert_eq!(memory.title.as_deref(), Some("Atlas"));
+    engine.take_back(&done.id, false).unwrap();
+    assert_eq!(everything(&store), before);
+    let alone = engine
+        .plan_consolidation(&ids[..1], None, 2_000)
+        .unwrap_err();
+    assert!(alone.to_string().contains("from 2 to"), "{alone}");
+    let twice = [ids[0].clone(), ids[0].clone()];
+    assert!(engine.plan_consolidation(&twice, None, 2_000).is_err());
+}
+
+#[test]
+fn memories_of_one_topic_become_one() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let about = |topic: &str, content: &str, tier: Option<Tier>| NewMemory {
+        topics: vec![topic.to_owned(), "all".to_owned()],
+        tier,
+        ..new_memory(content)
+    };
+    for number in 0..3 {
+        remember(
+            &engine,
+            about("atlas", &format!("atlas {number}\n"), Some(Tier::Short)),
+        );
+        remember(&engine, about("heron", &format!("heron {number}\n"), None));
+    }
+    remember(&engine, about("stork", "one stork\n", None));
+    let grouping = |short_only| Grouping {
+        short_only,
+        min_count: 3,
+        budget: 2_000,
+    };
+    let plan = |short_only| {
+        let plan = engine.plan_grouping(&Filter::default(), &grouping(short_only));
+        plan.unwrap()
+    };
+    assert_eq!(plan(false).plan.proposals.len(), 2);
+    let done = engine.perform_plan(&plan(true)).unwrap().unwrap();
+    assert_eq!(done.archived.len(), 3);
+    assert_eq!(plan(true).plan.proposals.len(), 0);
+}
+
+#[test]
+fn only_what_is_doubted_or_superseded_and_unused_is_cleaned_up() {
+    let store = TestStore::new();
+    let life = Life {
+        decay: Some(Decay {
+            interval: TimeDelta::days(7),
+            episodic: 0.5,
+            others: 0.99,
+        }),
+        ..Life::default()
+    };
+    let options = memdir::engine::Options {
+        life,
+        ..store.options()
+    };
+    let engine = Engine::open(options, clock(noon())).unwrap();
+    let doubted = remember(&engine, episode("an old rumour\n", 120));
+    remember(&engine, episode("a young rumour\n", 20));
+    let used = remember(&engine, episode("a rumour that is asked for\n", 120));
+    engine.count_uses(&engine.recall(&[used.as_str().to_owned()]));
+    let old = NewMemory {
+        kind: Some(Kind::Semantic),
+        ..episode("the port is 8080\n", 120)
+    };
+    let old = remember(&engine, old);
+    let new = NewMemory {
+        supersedes: vec![old.as_str().to_owned()],
+        ..new_memory("the port is 9090\n")
+    };
+    remember(&engine, new);
+    let plan = engine.plan_cleanup(&Filter::default(), &Cleanup::default());
+    let done = engine.perform_plan(&plan.unwrap()).unwrap().unwrap();
+    let mut archived = done.archived.clone();
+    archived.sort();
+    let mut wanted = vec![doubted, old];
+    wanted.sort();
+    assert_eq!(archived, wanted);
+}
+
+#[test]
+fn a_look_back_proposes_and_changes_only_when_asked() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let stated = |content: &str, source: Option<&str>, confidence| NewMemory {
+        source: source.map(str::to_owned),
+        confidence: Some(confidence),
+        timestamp: Some(Timestamp::from_utc(noon() - TimeDelta::days(10))),
+        ..new_memory(content)
+    };
+    let said = remember(&engine, stated("said by Mira\n", Some("user-stated"), 0.6));
+    let unused = remember(&engine, stated("never asked for\n", None, 0.7));
+    let proven = remember(&engine, stated("asked for often\n", None, 0.5));
+    for _ in 0..5 {
+        engine.count_uses(&engine.recall(&[proven.as_str().to_owned()]));
+    }
+    let unimportant = NewMemory {
+        importance: Some(2),
+        ..stated("of no interest\n", None, 0.7)
+    };
+    let unimportant = remember(&engine, unimportant);
+    let before = everything(&store);
+    let reflect = || {
+        let found = engine.plan_reflection(&Filter::default(), &Reflection::default());
+        found.unwrap()
+    };
+    let (plan, stale) = reflect();
+    assert_eq!(stale.len(), 3);
+    assert_eq!(everything(&store), before);
+    let done = engine.perform_plan(&plan).unwrap().unwrap();
+    assert_eq!(done.archived, [unimportant]);
+    let confidence = |stem: &Stem| {
+        let everything = Filter {
+            stems: Some(vec![stem.clone()]),
+            visibility: Visibility::Everything,
+            ..Filter::default()
+        };
+        let search = memdir::engine::Search {
+            wanted: memdir::engine::Wanted::Everything,
+            filter: everything,
+            ..query("")
+        };
+        engine.search(&search).unwrap().hits[0].memory.confidence
+    };
+    assert_eq!(confidence(&said), Some(0.9));
+    assert_eq!(confidence(&unused), Some(0.55));
+    assert_eq!(confidence(&proven), Some(0.8));
+    assert!(reflect().0.plan.is_empty(), "one look is enough");
+    engine.take_back(&done.id, false).unwrap();
+    assert_eq!(everything(&store), before);
+}
+
+#[test]
+fn a_server_maintains_by_its_schedule_alone() {
+    let store = TestStore::new();
+    let open = |schedule, now| {
+        let options = memdir::engine::Options {
+            maintenance: Maintenance {
+                schedule,
+                ..Maintenance::default()
+            },
+            ..store.options()
+        };
+        Engine::open(options, clock(now)).unwrap()
+    };
+    let engine = open(None, noon());
+    for number in 0..5 {
+        remember(&engine, episode(&format!("heron {number}\n"), 60));
+    }
+    assert!(!engine.maintain_if_due().unwrap());
+    assert_eq!(store.texts().len(), 5);
+    let week = Some(TimeDelta::days(7));
+    assert!(open(week, noon()).maintain_if_due().unwrap());
+    assert_eq!(store.texts().len(), 1);
+    for number in 0..5 {
+        remember(&engine, episode(&format!("stork {number}\n"), 60));
+    }
+    let soon = open(week, noon() + TimeDelta::days(6));
+    assert!(!soon.maintain_if_due().unwrap());
+    assert_eq!(store.texts().len(), 6);
+    let later = open(week, noon() + TimeDelta::days(8));
+    assert!(later.maintain_if_due().unwrap());
+    assert_eq!(store.texts().len(), 2);
+}
+
+#[test]
+fn commands_show_a_plan_perform_it_and_take_it_back() {
+    let home = Home::new();
+    for number in 0..5 {
+        let text = format!("Heron {number} was seen at pond {number}.");
+        home.remember(&["--kind", "episodic", "--timestamp", "2026-01-07", &text]);
+    }
+    let shown = home.run(&["compact", "--dry-run", "--json"]).json();
+    assert_eq!(
+        shown["proposals"][0]["archive"].as_array().unwrap().len(),
+        5
+    );
+    assert_eq!(
+        home.run(&["list", "--json"]).json()["memories"]
+            .as_array()
+            .unwrap()
+            .len(),
+        5
+    );
+    let done = home.run(&["compact", "--json"]).json();
+    let plan = done["plan"].as_str().unwrap();
+    assert_eq!(
+        home.run(&["list", "--json"]).json()["memories"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    let plans = home.run(&["plans", "--json"]).json();
+    assert_eq!(plans["plans"][0]["id"], plan);
+    assert!(home.run(&["log", "--audit"]).text().contains("compact"));
+    assert!(home.run(&["archived"]).text().contains(plan));
+    let undone = home.run(&["undo", plan, "--json"]).json();
+    assert_eq!(undone["restored"].as_array().unwrap().len(), 5);
+    assert_eq!(
+        home.run(&["list", "--json"]).json()["memories"]
+            .as_array()
+            .unwrap()
+            .len(),
+        5
+    );
+    home.run(&["undo", plan]).complains(2, &["already"]);
+    home.run(&["undo", "plan-0a0a0a0a"])
+        .complains(2, &["no plan"]);
+    home.run(&["compact", "--older-than", "soon"])
+        .complains(2, &["soon", "30d"]);
+}
+
+#[test]
+fn a_plan_is_one_commit_that_git_takes_back_too() {
+    let home = Home::new();
+    for number in 0..5 {
+        let text = format!("Heron {number} was seen at pond {number}.");
+        home.remember(&["--kind", "episodic", "--timestamp", "2026-01-07", &text]);
+    }
+    let commits = |home: &Home| {
+        home.run(&["log", "--json"]).json()["commits"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    let before = commits(&home);
+    home.run(&["compact"]).done();
+    assert_eq!(commits(&home), before + 1);
+    home.run(&["undo"]).done();
+    let listed = home.run(&["list", "--json"]).json();
+    assert_eq!(listed["memories"].as_array().unwrap().len(), 5);
+}
