@@ -15,6 +15,7 @@ use super::args::LinkTo;
 use super::args::Links;
 use super::args::Unlink;
 use super::fail::Failure;
+use super::maintenance::recovered;
 use super::output::DIM;
 use super::output::ID;
 use super::output::Output;
@@ -147,7 +148,7 @@ pub(super) fn promote(context: &mut Context, command: &Ids) -> Result<Outcome, F
 }
 
 pub(super) fn gc(context: &mut Context, command: &Gc) -> Result<Outcome, Failure> {
-    let engine = context.engine()?;
+    let engine = recovered(context)?;
     let archived = engine.expire(command.dry_run)?;
     show_archived(context, &engine, archived, command.dry_run)
 }

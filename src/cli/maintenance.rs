@@ -28,7 +28,7 @@ use crate::model::Memory;
 const MOST_NAMED: usize = 5;
 
 pub(super) fn compact(context: &mut Context, command: &Compact) -> Result<Outcome, Failure> {
-    let engine = context.engine()?;
+    let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
     let constants = &context.config.maintenance.value;
     let mut compaction = constants.compaction.clone();
@@ -46,7 +46,7 @@ pub(super) fn consolidate(
     context: &mut Context,
     command: &Consolidate,
 ) -> Result<Outcome, Failure> {
-    let engine = context.engine()?;
+    let engine = recovered(context)?;
     let budget = context.config.maintenance.value.compaction.budget;
     let title = command.title.as_deref();
     let mut proposed = engine.plan_consolidation(&command.ids, title, budget)?;
@@ -69,7 +69,7 @@ pub(super) fn auto_consolidate(
     context: &mut Context,
     command: &AutoConsolidate,
 ) -> Result<Outcome, Failure> {
-    let engine = context.engine()?;
+    let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
     let constants = &context.config.maintenance.value;
     let min_count = command.min_count.unwrap_or(constants.consolidate_min);
@@ -83,14 +83,14 @@ pub(super) fn auto_consolidate(
 }
 
 pub(super) fn cleanup(context: &mut Context, command: &Cleanup) -> Result<Outcome, Failure> {
-    let engine = context.engine()?;
+    let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
     let proposed = engine.plan_cleanup(&filter, &context.config.maintenance.value.cleanup)?;
     perform(context, &engine, &proposed, command.dry_run)
 }
 
 pub(super) fn reflect(context: &mut Context, command: &Reflect) -> Result<Outcome, Failure> {
-    let engine = context.engine()?;
+    let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
     let constants = context.config.maintenance.value.reflection.clone();
     let (proposed, stale) = engine.plan_reflection(&filter, &constants)?;
@@ -158,7 +158,7 @@ pub(super) fn supersede(context: &mut Context, command: &Supersede) -> Result<Ou
 
 /// Lists the plans of this machine.
 pub(super) fn plans(context: &mut Context) -> Result<Outcome, Failure> {
-    let engine = context.engine()?;
+    let engine = recovered(context)?;
     let plans = engine.plans()?;
     let output = &mut context.output;
     let state = |state| match state {
@@ -236,6 +236,13 @@ pub(super) fn take_back(
         super::after_writing(context, engine)?;
     }
     Ok(Outcome::Done)
+}
+
+/// The store, without what an interrupted plan has left half done.
+pub(super) fn recovered(context: &Context) -> Result<Engine, Failure> {
+    let engine = context.engine()?;
+    engine.recover_plans()?;
+    Ok(engine)
 }
 
 fn perform(

@@ -188,6 +188,80 @@ class ImportFolder(Import):
         return ["import", "--from", "markdown", store.path("notes")]
 
 
+class Compact(Deed):
+    """Five memories become a summary, or none does; the next command that maintains ends the doubt."""
+
+    name = "compact"
+    words = ["compact"]
+    stems = [f"20260105_00000{number}_a{number:07x}" for number in range(5)]
+    sources = {
+        stem + ".md": memory_text(stem, f"Sensor {number} said {number * 7}.", kind="episodic").encode()
+        for number, stem in enumerate(stems)
+    }
+
+    def lay_out(self, store):
+        super().lay_out(store)
+        for name, text in self.sources.items():
+            store.write(name.removesuffix(".md"), text.decode())
+
+    def wrong(self, tree, acknowledged):
+        files, archive = memories(tree), memories(tree, "archive")
+        found = []
+        for name, text in [*self.sources.items(), (OLD + ".md", OLD_TEXT)]:
+            texts = [place[name] for place in (files, archive) if name in place]
+            if not texts:
+                found.append(f"{name} is gone")
+            if any(other != text for other in texts):
+                found.append(f"{name} is harmed")
+        return found + self.wrong_summaries(files, archive, acknowledged)
+
+    def summaries(self, files, archive):
+        known = {*self.sources, OLD + ".md"}
+        return [text for place in (files, archive) for name, text in place.items() if name not in known]
+
+    def wrong_summaries(self, files, archive, acknowledged):
+        summaries, found = self.summaries(files, archive), []
+        if any(not is_summary(text, self.stems) for text in summaries):
+            found.append("a torn summary is visible")
+        if acknowledged and (len(summaries) != 1 or any(name in files for name in self.sources)):
+            found.append("acknowledged, but not compacted")
+        return found
+
+    def again(self, store):
+        found = super().again(store)
+        done = store.run("gc")
+        if done.code:
+            found.append(f"gc fails: {done.err.strip()[:150]}")
+        tree = {path: text for path, text in store.tree().items() if not text.endswith(b"\n\nNext.")}
+        files, archive = memories(tree), memories(tree, "archive")
+        state = (len([name for name in self.sources if name in files]), len(self.summaries(files, archive)))
+        # Nothing that reads was done in the meantime.
+        if state not in [(0, 1), (len(self.sources), 0)]:
+            found.append(f"half compacted: {state[0]} sources and {state[1]} summaries are there")
+        return found
+
+
+class TakeBack(Compact):
+    """The same is taken back."""
+
+    name = "undo plan"
+
+    def lay_out(self, store):
+        super().lay_out(store)
+        store.plan = json.loads(store.run("compact", "--json").out)["plan"]
+
+    def line(self, store):
+        return ["undo", store.plan]
+
+    def wrong_summaries(self, files, archive, acknowledged):
+        summaries, found = self.summaries(files, archive), []
+        if any(not is_summary(text, self.stems) for text in summaries):
+            found.append("a torn summary is visible")
+        if acknowledged and (summaries or any(name not in files for name in self.sources)):
+            found.append("acknowledged, but not taken back")
+        return found
+
+
 class Reindex(Deed):
     """The index lags behind: files were added, changed and removed since it was made."""
 
@@ -219,7 +293,14 @@ def is_whole(text, body):
     return text.startswith(b"---\nid: ") and text.removesuffix(b"\n").endswith(b"\n---\n\n" + body.encode())
 
 
-WRITING = [Remember(), Update(), Forget(), Restore(), ImportLines(), ImportFolder()]
+def is_summary(text, stems):
+    """Whether a memory file is a complete summary of these."""
+    head, fence, content = text.removeprefix(b"---\n").partition(b"\n---\n\n")
+    says = [f"said {number * 7}.".encode() in content for number in range(len(stems))]
+    return bool(fence) and all(stem.encode() in head for stem in stems) and all(says)
+
+
+WRITING = [Remember(), Update(), Forget(), Restore(), ImportLines(), ImportFolder(), Compact(), TakeBack()]
 ALL = WRITING + [Edit(), Reindex(), ReindexFull()]
 
 
