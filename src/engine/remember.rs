@@ -12,11 +12,13 @@ use crate::files::Place;
 use crate::format;
 use crate::model::Filter;
 use crate::model::Handle;
+use crate::model::Kind;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
 use crate::model::Stem;
 use crate::model::Timestamp;
 use crate::model::Visibility;
+use crate::model::misfit;
 
 /// A memory that is safely on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +53,7 @@ impl Engine {
         key: Option<&str>,
     ) -> Result<Remembered, EngineError> {
         self.check_writable()?;
+        check_details(memory.kind, &memory.metadata)?;
         match memory.namespace.as_deref() {
             None => memory.namespace.clone_from(&self.namespace),
             Some("global") => memory.namespace = None, // A memory of no project states none.
@@ -173,5 +176,19 @@ impl Engine {
         };
         let mut names = found.into_iter();
         Ok(names.find(|name| is_it(name)).map(|name| stem_of(&name)))
+    }
+}
+
+/// Whether the metadata is what memories of its kind hold.
+pub(super) fn check_details(
+    kind: Option<Kind>,
+    metadata: &[(String, MetaValue)],
+) -> Result<(), EngineError> {
+    let misfit = kind.and_then(|kind| Some((kind, misfit(kind, metadata)?)));
+    match misfit {
+        None => Ok(()),
+        Some((kind, (key, wanted))) => Err(EngineError::Invalid(format!(
+            "`metadata.{key}` of a memory of the kind {kind} must be {wanted}"
+        ))),
     }
 }

@@ -4,6 +4,7 @@ use super::Engine;
 use super::EngineError;
 use super::reading::parse;
 use super::reading::stem_of;
+use super::remember::check_details;
 use super::screen::Screened;
 use crate::files::FilesError;
 use crate::files::Place;
@@ -89,7 +90,9 @@ impl Engine {
         self.check_writable()?;
         for _ in 0..MAX_TRIES {
             let (name, version) = self.read(id)?;
-            let change = change(&parse(&version.entry, &version.bytes))?;
+            let memory = parse(&version.entry, &version.bytes);
+            let change = change(&memory)?;
+            check_change(&memory, &change)?;
             let bytes = format::edit(&version.bytes, &change)?;
             let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
             if let Some(edited) = self.put(&name, &version, &bytes, tool)? {
@@ -174,5 +177,22 @@ impl Engine {
                 id: stem_of(name).short().to_owned(),
             }),
         }
+    }
+}
+
+/// Whether what a change sets goes together with its kind; what a file holds already is its own.
+fn check_change(memory: &Memory, change: &Change) -> Result<(), EngineError> {
+    if change.kind.is_keep() && change.metadata.is_keep() {
+        return Ok(());
+    }
+    let kind = match change.kind {
+        Patch::Keep => memory.kind,
+        Patch::Set(kind) => Some(kind),
+        Patch::Clear => None,
+    };
+    match &change.metadata {
+        Patch::Keep => check_details(kind, &memory.metadata),
+        Patch::Set(metadata) => check_details(kind, metadata),
+        Patch::Clear => Ok(()),
     }
 }

@@ -49,17 +49,24 @@ pub(super) fn stem_in(name: &str) -> &str {
     file.strip_suffix(".md").unwrap_or(file)
 }
 
+/// The key of the namespaces that a memory's own lies in: `a` and `a/b` for `a/b/c`.
+pub(super) const ABOVE: &str = "namespace/";
+
 /// Calls `each` with every key and value a filter can ask for.
 pub(super) fn each_fact(memory: &Memory, mut each: impl FnMut(&str, &str)) {
     each("id", memory.stem.short());
     each("agent", &memory.agent);
     each("user", &memory.user);
     memory.topics.iter().for_each(|topic| each("topics", topic));
-    each("namespace", memory.namespace_or_global());
+    let namespace = memory.namespace_or_global();
+    each("namespace", namespace);
+    for (end, _) in namespace.match_indices('/') {
+        each(ABOVE, &namespace[..end]);
+    }
     let optional = [
         ("title", memory.title.as_deref()),
         ("kind", memory.kind.map(|kind| kind.as_str())),
-        ("scope", memory.scope.map(|scope| scope.as_str())),
+        ("scope", Some(memory.scope_or_usual().as_str())),
         ("tier", memory.tier.map(|tier| tier.as_str())),
         ("source", memory.source.as_deref()),
         ("status", memory.status.as_deref()),

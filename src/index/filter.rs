@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::Moment;
+use super::facts::ABOVE;
 use super::facts::fact;
 use super::facts::stem_in;
 use crate::lifecycle::Stated;
@@ -94,10 +95,13 @@ fn facts(filter: &Filter) -> Vec<Vec<String>> {
     let texts = |key: &str, values: &[String]| -> Vec<String> {
         values.iter().map(|value| fact(key, value)).collect()
     };
+    // What lies in a namespace is of it, however deep.
+    let mut namespaces = texts("namespace", &filter.namespaces);
+    namespaces.extend(texts(ABOVE, &filter.namespaces));
     let mut lists = vec![
         texts("agent", &filter.agents),
         texts("user", &filter.users),
-        texts("namespace", &filter.namespaces),
+        namespaces,
         filter
             .kinds
             .iter()

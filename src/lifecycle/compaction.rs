@@ -17,7 +17,6 @@ use crate::model::Kind;
 use crate::model::Link;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
-use crate::model::Scope;
 use crate::model::Stem;
 use crate::model::Tier;
 
@@ -69,7 +68,7 @@ pub fn compact(seen: &[Seen], compaction: &Compaction, now: DateTime<Utc>) -> Ve
             && !is_summary(one);
         if is_meant {
             let week = at.iso_week();
-            let scope = memory.scope.map_or("", Scope::as_str);
+            let scope = memory.scope_or_usual().as_str();
             let group = (
                 week.year(),
                 week.week(),
@@ -134,7 +133,9 @@ pub(super) fn merged(group: &[&Seen], title: String, budget: usize) -> NewMemory
         content.push_str(&format!("- {day}: {sentence}\n"));
     }
     NewMemory {
-        timestamp: memories().next_back().map(|memory| memory.timestamp.clone()),
+        timestamp: memories()
+            .next_back()
+            .map(|memory| memory.timestamp.clone()),
         agent: common(memories().map(|memory| memory.agent.as_str())),
         user: common(memories().map(|memory| memory.user.as_str())),
         topics: topics(group),
@@ -246,7 +247,7 @@ pub fn auto_consolidate(seen: &[Seen], grouping: &Grouping) -> Vec<Proposal> {
         };
         if is_meant && !stands_for_others {
             let kind = memory.kind.map_or("", Kind::as_str);
-            let scope = memory.scope.map_or("", Scope::as_str);
+            let scope = memory.scope_or_usual().as_str();
             let group = (memory.namespace_or_global(), topic.as_str(), kind, scope);
             groups.entry(group).or_default().push(one.clone());
         }

@@ -70,3 +70,14 @@ vocabulary! {
     /// How long a memory is meant to live.
     Tier, "tier", Short = "short", Mid = "mid", Long = "long"
 }
+
+impl Kind {
+    /// Whom a memory of this kind is meant for that does not say so: what happened concerns the
+    /// group it happened in, what holds concerns all.
+    pub fn usual_scope(self) -> Scope {
+        match self {
+            Kind::Episodic => Scope::Group,
+            Kind::Semantic | Kind::Procedural | Kind::Entity => Scope::Global,
+        }
+    }
+}

@@ -70,6 +70,12 @@ impl Memory {
         self.namespace.as_deref().unwrap_or("global")
     }
 
+    /// The scope it counts as: as it states, else as usual for its kind.
+    pub fn scope_or_usual(&self) -> Scope {
+        let usual = self.kind.map_or(Scope::Global, Kind::usual_scope);
+        self.scope.unwrap_or(usual)
+    }
+
     /// The title, else the first line of the content that says something, without `#`.
     pub fn headline(&self) -> &str {
         self.title.as_deref().unwrap_or_else(|| {

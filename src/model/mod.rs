@@ -5,6 +5,7 @@
 //! and each dialect have their own structs and convert.
 
 mod change;
+mod details;
 mod id;
 mod kind;
 mod layout;
@@ -18,6 +19,7 @@ mod usage;
 
 pub use change::Change;
 pub use change::Patch;
+pub use details::misfit;
 pub use id::Handle;
 pub use id::Stem;
 pub use kind::Kind;

@@ -38,3 +38,4 @@ mod support;
 mod sync;
 mod sync_services;
 mod verify;
+mod vocabulary;

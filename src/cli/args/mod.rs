@@ -473,7 +473,8 @@ pub(super) struct Filters {
     /// One of the topics is enough
     #[arg(long)]
     pub any_topic: bool,
-    /// Only of these projects; `global` for those of none
+    /// Only of these projects and what lies in them, as atlas/web in atlas; `global` for those of
+    /// none
     #[arg(long, value_name = "A,B")]
     pub namespace: Option<String>,
     /// Only of these kinds

@@ -311,7 +311,7 @@ impl Engine {
                     Likeness::Meaning => observations.similarity,
                     Likeness::Shingles => observations.resemblance,
                 };
-                let is_same_scope = other.hit.memory.scope == memory.scope;
+                let is_same_scope = other.hit.memory.scope_or_usual() == memory.scope_or_usual();
                 if other.similarity >= least
                     && is_same_scope
                     && other.hit.memory.stem != **stem
