@@ -21,6 +21,7 @@ pub mod import;
 pub mod index;
 pub mod journal;
 pub mod lifecycle;
+pub mod llm;
 pub mod mcp;
 pub mod model;
 pub mod ranking;

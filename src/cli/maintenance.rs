@@ -15,6 +15,7 @@ use super::args::Reflect;
 use super::args::Supersede;
 use super::fail::Failure;
 use super::fields;
+use super::llm::write_summaries;
 use super::output::DIM;
 use super::output::ID;
 use crate::engine::Engine;
@@ -38,7 +39,9 @@ pub(super) fn compact(context: &mut Context, command: &Compact) -> Result<Outcom
     if let Some(min_group) = command.min_group {
         compaction.min_group = at_least_two(min_group, "--min-group")?;
     }
-    let proposed = engine.plan_compaction(&filter, &compaction, &constants.observations)?;
+    let observations = constants.observations.clone();
+    let mut proposed = engine.plan_compaction(&filter, &compaction, &observations)?;
+    summarize(context, &mut proposed, command.dry_run)?;
     perform(context, &engine, &proposed, command.dry_run)
 }
 
@@ -62,6 +65,7 @@ pub(super) fn consolidate(
             }
         }
     }
+    summarize(context, &mut proposed, command.dry_run)?;
     perform(context, &engine, &proposed, command.dry_run)
 }
 
@@ -78,7 +82,8 @@ pub(super) fn auto_consolidate(
         min_count: at_least_two(min_count, "--min-count")?,
         budget: constants.compaction.budget,
     };
-    let proposed = engine.plan_grouping(&filter, &grouping)?;
+    let mut proposed = engine.plan_grouping(&filter, &grouping)?;
+    summarize(context, &mut proposed, command.dry_run)?;
     perform(context, &engine, &proposed, command.dry_run)
 }
 
@@ -243,6 +248,14 @@ pub(super) fn recovered(context: &Context) -> Result<Engine, Failure> {
     let engine = context.engine()?;
     engine.recover_plans()?;
     Ok(engine)
+}
+
+/// Nothing is sent for a plan that is only to be shown.
+fn summarize(context: &mut Context, proposed: &mut Proposed, dry_run: bool) -> Result<(), Failure> {
+    match dry_run {
+        true => Ok(()),
+        false => write_summaries(context, proposed),
+    }
 }
 
 fn perform(

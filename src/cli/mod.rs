@@ -15,6 +15,7 @@ mod find;
 mod history;
 mod layout;
 mod life;
+mod llm;
 mod maintain;
 mod maintenance;
 mod model;

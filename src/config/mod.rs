@@ -4,12 +4,14 @@
 //! variables, the store's `memdir.toml`, the user's `config.toml`, defaults. What travels with a
 //! store may only say how its texts are read: a command, an endpoint or a path in its
 //! `memdir.toml` is ignored with a warning, because somebody else may have written it. The same
-//! holds for the whole table `[embedding]`, which is the user's: it decides who gets to read.
+//! holds for the whole tables `[embedding]` and `[llm]`, which are the user's: they decide who gets
+//! to read.
 
 mod discover;
 mod edit;
 mod embedding;
 mod life;
+mod llm;
 mod maintenance;
 mod settings;
 mod sources;
@@ -23,6 +25,8 @@ pub use embedding::Embedding;
 pub use embedding::ModelName;
 pub use embedding::Provider;
 pub use life::LifeSettings;
+pub use llm::LlmProvider;
+pub use llm::LlmSetting;
 pub use maintenance::MaintenanceSettings;
 pub use settings::Config;
 pub use settings::ConfigError;

@@ -10,6 +10,7 @@ use super::discover;
 use super::discover::StoreOrigin;
 use super::embedding::Embedding;
 use super::life::LifeSettings;
+use super::llm::LlmSetting;
 use super::maintenance::MaintenanceSettings;
 use super::sources::Layer;
 use super::sources::Sources;
@@ -128,6 +129,8 @@ pub struct Config {
     pub embedding: Embedding,
     pub life: LifeSettings,
     pub maintenance: MaintenanceSettings,
+    /// Who writes summaries, if not the memories themselves.
+    pub llm: LlmSetting,
     /// What is logged to standard error.
     pub log: Setting<String>,
     pub read_only: bool,
@@ -135,7 +138,7 @@ pub struct Config {
     pub warnings: Vec<String>,
 }
 
-pub(super) const KEYS: [&str; 14] = [
+pub(super) const KEYS: [&str; 15] = [
     "store",
     "index_dir",
     "agent",
@@ -150,6 +153,7 @@ pub(super) const KEYS: [&str; 14] = [
     "embedding",
     "life",
     "maintenance",
+    "llm",
 ];
 /// Keys that a store may bring along.
 const STORE_KEYS: [&str; 10] = [
@@ -263,6 +267,7 @@ impl Config {
         let life = LifeSettings::read(environment, layers, &mut warnings).map_err(blame)?;
         let maintenance =
             MaintenanceSettings::read(environment, layers, &mut warnings).map_err(blame)?;
+        let llm = LlmSetting::read(environment, &user_layer, &mut warnings).map_err(of_others)?;
         let editor = sources
             .text("editor", &["MEMDIR_EDITOR", "VISUAL", "EDITOR"])
             .map_err(blame)?;
@@ -291,6 +296,7 @@ impl Config {
             embedding,
             life,
             maintenance,
+            llm,
             log: log(environment),
             read_only: flags.read_only,
             store,
@@ -365,6 +371,7 @@ impl Config {
         settings.extend(self.embedding.list());
         settings.extend(self.life.list());
         settings.extend(self.maintenance.list());
+        settings.extend(self.llm.list());
         settings
     }
 }

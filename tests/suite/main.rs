@@ -34,6 +34,7 @@ mod running;
 mod scan;
 mod secrets;
 mod session;
+mod summaries;
 mod support;
 mod sync;
 mod sync_services;

@@ -268,7 +268,11 @@ fn observations_that_repeat_become_knowledge_and_stay() {
 fn named_memories_become_one_and_the_text_may_be_given() {
     let store = TestStore::new();
     let engine = store.engine();
-    let one = remember(&engine, new_memory("Atlas listens on 8080.\n"));
+    let one = NewMemory {
+        timestamp: Some(Timestamp::from_utc(noon() - TimeDelta::hours(1))),
+        ..new_memory("Atlas listens on 8080.\n")
+    };
+    let one = remember(&engine, one);
     let other = NewMemory {
         topics: vec!["port".to_owned()],
         tier: Some(Tier::Short),

@@ -3,4 +3,4 @@
 mod commands;
 mod downloads;
 mod hosted;
-mod server;
+pub mod server;

@@ -1,0 +1,92 @@
+//! From settings to a language model, and what it is asked for.
+
+use super::Context;
+use super::fail::Failure;
+use crate::config::LlmProvider;
+use crate::engine::Proposed;
+use crate::fetch::Address;
+use crate::fetch::Client;
+use crate::fetch::Key;
+use crate::fetch::Limits;
+use crate::llm::Llm;
+use crate::llm::LlmSettings;
+use crate::llm::Note;
+use crate::llm::Protocol;
+use crate::model::Memory;
+use crate::secrets;
+
+/// Has the model of the settings write what new memories of the plan say, if the settings name
+/// one. What it cannot write stays as it was proposed.
+pub(super) fn write_summaries(
+    context: &mut Context,
+    proposed: &mut Proposed,
+) -> Result<(), Failure> {
+    let Some(llm) = open(context)? else {
+        return Ok(());
+    };
+    if !proposed.plan.proposals.iter().any(|one| one.is_summary) {
+        return Ok(());
+    }
+    context.output.note(llm.notice());
+    let length = context.config.maintenance.value.compaction.budget;
+    let failures = proposed.write_summaries(|_, sources| {
+        let notes: Vec<Note> = sources.iter().map(|memory| note(memory)).collect();
+        llm.summarize(&notes, length)
+    });
+    if let Some(error) = failures.first() {
+        let what = match failures.len() {
+            1 => "a summary was made of sentences of its sources".to_owned(),
+            many => format!("{many} summaries were made of sentences of their sources"),
+        };
+        tracing::warn!("{what}: {error}");
+    }
+    Ok(())
+}
+
+fn open(context: &Context) -> Result<Option<Llm>, Failure> {
+    let settings = &context.config.llm;
+    let protocol = match settings.provider.value {
+        LlmProvider::Off => return Ok(None),
+        LlmProvider::Ollama => Protocol::Ollama,
+        LlmProvider::OpenAi => Protocol::OpenAi,
+    };
+    let provider = settings.provider.value.as_str();
+    let unusable = || Failure::new(format!("{provider} cannot be used"));
+    let Some(model) = settings.model.value.clone() else {
+        return Err(unusable().hint("Name a model: `model` in [llm] of the settings."));
+    };
+    let endpoint = settings.endpoint.value.as_deref().map(Address::parse);
+    let endpoint = endpoint
+        .transpose()
+        .map_err(|error| unusable().because(error))?;
+    let key = settings.key(&context.environment.variables);
+    if key.is_none() && endpoint.is_none() && protocol == Protocol::OpenAi {
+        let variable = settings.api_key_env.value.as_deref().unwrap_or_default();
+        return Err(unusable().hint(format!("Its key is to be in the variable {variable}.")));
+    }
+    // A machine without a graphics card thinks long before its first word.
+    let limits = Limits {
+        silence: settings.timeout.value,
+        ..Limits::default()
+    };
+    let client = Client::new(&context.environment.variables, limits);
+    let settings = LlmSettings {
+        protocol,
+        endpoint,
+        model,
+        key: key.map(Key::new),
+        deadline: settings.timeout.value,
+    };
+    let llm = Llm::new(settings, client).map_err(|error| unusable().because(error))?;
+    Ok(Some(llm))
+}
+
+/// What is sent of a memory: without credentials.
+fn note(memory: &Memory) -> Note {
+    let title = memory.title.as_deref().map(|title| format!("{title}\n"));
+    let text = title.unwrap_or_default() + &memory.content;
+    Note {
+        day: memory.timestamp.date().to_string(),
+        text: secrets::redact(&text),
+    }
+}

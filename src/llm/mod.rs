@@ -1,0 +1,183 @@
+//! Has a language model write a text: one of this machine (Ollama), or whatever speaks as OpenAI
+//! does.
+//!
+//! Off unless the user has named one: texts leave this program with it. Promises: an answer is a
+//! text with words in it, or an error; every wait has an end; the key is in no error and no log
+//! line. What is asked, and what becomes of the answer, is left to others; that texts hold no
+//! credentials is theirs to see to, too.
+
+mod summary;
+
+use std::time::Duration;
+
+use serde_json::Value;
+use serde_json::json;
+
+pub use summary::Note;
+
+use crate::fetch::Address;
+use crate::fetch::Client;
+use crate::fetch::FetchError;
+use crate::fetch::Key;
+use crate::fetch::Post;
+
+/// In which words a model is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// `/api/chat`.
+    Ollama,
+    /// `/chat/completions`.
+    OpenAi,
+}
+
+/// Which model, and where.
+#[derive(Debug, Clone)]
+pub struct LlmSettings {
+    pub protocol: Protocol,
+    /// `None` for the usual one.
+    pub endpoint: Option<Address>,
+    pub model: String,
+    pub key: Option<Key>,
+    /// The most time for one answer.
+    pub deadline: Duration,
+}
+
+/// A language model.
+pub struct Llm {
+    settings: LlmSettings,
+    address: Address,
+    client: Client,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum LlmError {
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    #[error("{address} gives a wrong answer: {what}")]
+    Wrong { address: String, what: &'static str },
+}
+
+/// More than any summary has.
+const MAX_ANSWER_BYTES: u64 = 1 << 20;
+/// What some models say to themselves before they answer.
+const THOUGHTS: (&str, &str) = ("<think>", "</think>");
+
+impl Protocol {
+    fn endpoint(self) -> &'static str {
+        match self {
+            Protocol::Ollama => "http://127.0.0.1:11434",
+            Protocol::OpenAi => "https://api.openai.com/v1",
+        }
+    }
+
+    fn path(self) -> &'static str {
+        match self {
+            Protocol::Ollama => "api/chat",
+            Protocol::OpenAi => "chat/completions",
+        }
+    }
+}
+
+impl Llm {
+    /// The model that `settings` name, asked through `client`; asks nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the endpoint is no base of addresses.
+    pub fn new(settings: LlmSettings, client: Client) -> Result<Llm, LlmError> {
+        let protocol = settings.protocol;
+        let endpoint = match &settings.endpoint {
+            Some(endpoint) => endpoint.clone(),
+            None => Address::parse(protocol.endpoint()).expect("it is an address"),
+        };
+        let address = match endpoint.path().ends_with(protocol.path()) {
+            true => endpoint,
+            false => endpoint.join(protocol.path())?,
+        };
+        Ok(Llm {
+            settings,
+            address,
+            client,
+        })
+    }
+
+    /// What is to be known before a text is sent: to whom.
+    pub fn notice(&self) -> String {
+        let plain = match self.address.is_encrypted() || self.address.is_loopback() {
+            true => "",
+            false => ", without encryption",
+        };
+        let (model, host) = (&self.settings.model, self.address.host());
+        format!("the texts of memories are sent to {model} at {host}{plain}")
+    }
+
+    /// What the model answers to `text`, which it is told to treat as `instructions` say.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be asked, or if its answer holds no text.
+    pub fn answer(&self, instructions: &str, text: &str) -> Result<String, LlmError> {
+        let messages = json!([
+            {"role": "system", "content": instructions},
+            {"role": "user", "content": text},
+        ]);
+        let mut body = json!({"model": self.settings.model, "messages": messages});
+        match self.settings.protocol {
+            Protocol::Ollama => {
+                body["stream"] = false.into();
+                body["options"] = json!({"temperature": 0});
+            }
+            // Some models of theirs take no other temperature than their own.
+            Protocol::OpenAi => {}
+        }
+        let answer = self.client.ask(&Post {
+            address: &self.address,
+            key: self.settings.key.as_ref(),
+            body: &body,
+            deadline: self.settings.deadline,
+            max_answer_bytes: MAX_ANSWER_BYTES,
+        })?;
+        let said = match self.settings.protocol {
+            Protocol::Ollama => &answer["message"]["content"],
+            Protocol::OpenAi => &answer["choices"][0]["message"]["content"],
+        };
+        text_of(said).map_err(|what| LlmError::Wrong {
+            address: self.address.to_string(),
+            what,
+        })
+    }
+}
+
+/// What was said to be read by others.
+fn text_of(said: &Value) -> Result<String, &'static str> {
+    let said = said.as_str().ok_or("it holds no message")?.trim();
+    let text = match said.strip_prefix(THOUGHTS.0) {
+        None => said,
+        Some(thoughts) => match thoughts.split_once(THOUGHTS.1) {
+            Some((_, text)) => text.trim(),
+            None => return Err("it holds thoughts only"),
+        },
+    };
+    match text.chars().any(char::is_alphanumeric) {
+        true => Ok(text.to_owned()),
+        false => Err("its message is empty"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thoughts_are_no_answer() {
+        let text = |text: &str| text_of(&Value::from(text));
+        assert_eq!(text(" A summary.\n"), Ok("A summary.".to_owned()));
+        let thought = text("<think>\nwell\n</think>\n\nA summary.");
+        assert_eq!(thought, Ok("A summary.".to_owned()));
+        assert!(text("<think> for ever").is_err());
+        assert!(text("<think></think> …").is_err());
+        assert!(text("").is_err());
+        assert!(text_of(&Value::Null).is_err());
+    }
+}
