@@ -194,6 +194,7 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Namespaces(command) => {
             stats::facet(&mut context, ("namespace", "namespaces"), &command)
         }
+        Command::Standards(command) => stats::standards(&mut context, &command),
         Command::Restore(command) => write::restore(&mut context, &command),
         Command::Layout(command) => layout::layout(&mut context, &command),
         Command::Purge(command) => purge::purge(&mut context, &command),

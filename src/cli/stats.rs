@@ -8,9 +8,11 @@ use serde_json::json;
 use super::Context;
 use super::Outcome;
 use super::args::Counted;
+use super::args::Standards;
 use super::args::Stats;
 use super::fail::Failure;
 use super::output::DIM;
+use super::output::ID;
 use crate::model::Filter;
 
 pub(super) fn stats(context: &mut Context, command: &Stats) -> Result<Outcome, Failure> {
@@ -96,6 +98,55 @@ pub(super) fn facet(
         }
     }
     Ok(match values.is_empty() {
+        true => Outcome::Nothing,
+        false => Outcome::Done,
+    })
+}
+
+/// The standards of namespaces, after one was set or taken away.
+pub(super) fn standards(context: &mut Context, command: &Standards) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let namespace = command.namespace.as_deref();
+    if let (Some(namespace), Some(id)) = (namespace, &command.set) {
+        engine.set_standard(namespace, id)?;
+    }
+    if let (Some(namespace), true) = (namespace, command.clear) {
+        engine.clear_standard(namespace)?;
+    }
+    let standards = match namespace {
+        Some(namespace) => engine.standards_in(namespace)?,
+        None => engine.standards()?,
+    };
+    let output = &mut context.output;
+    if output.json {
+        let standards = standards.iter().map(|(of, memory)| {
+            json!({
+                "namespace": of,
+                "id": memory.stem.short(),
+                "stem": memory.stem.as_str(),
+                "headline": memory.headline(),
+                "content": memory.content,
+            })
+        });
+        let standards: Vec<Value> = standards.collect();
+        output.json(&json!({"standards": standards}))?;
+    } else {
+        for (of, memory) in &standards {
+            let (of, headline) = (output.shown(of), output.shown(memory.headline()));
+            output.line(format!(
+                "{ID}{}{ID:#}  {of}: {headline}",
+                memory.stem.short()
+            ))?;
+        }
+        if standards.is_empty() {
+            output.note("there are no standards");
+        }
+    }
+    let is_change = command.clear || command.set.is_some();
+    if is_change {
+        super::after_writing(context, &engine)?;
+    }
+    Ok(match standards.is_empty() && !is_change {
         true => Outcome::Nothing,
         false => Outcome::Done,
     })

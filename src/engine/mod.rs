@@ -30,6 +30,7 @@ mod remember;
 mod screen;
 mod search;
 mod similar;
+mod standards;
 mod stats;
 mod sync;
 mod update;

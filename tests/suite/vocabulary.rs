@@ -67,3 +67,34 @@ fn a_kind_says_whom_it_is_for_and_what_its_metadata_holds() {
         .complains(2, &["metadata.summary", "true or false"]);
     home.remember(&["--kind", "procedural", "--meta", "steps=[\"a\"]", "how"]);
 }
+
+#[test]
+fn what_holds_in_a_namespace_is_its_standard_and_those_above() {
+    let home = Home::new();
+    let [all, old, new, deep, other] =
+        ["all", "old", "new", "deep", "other"].map(|text| home.remember(&[text]));
+    let shown = |words: &[&str]| -> Vec<String> {
+        let words: Vec<&str> = [&["standards", "--json"], words].concat();
+        let document = home.run(&words).json();
+        let standards = document["standards"].as_array().unwrap().iter();
+        standards
+            .map(|one| one["headline"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    shown(&["global", "--set", &all]);
+    shown(&["atlas", "--set", &old]);
+    shown(&["atlas/web", "--set", &deep]);
+    shown(&["atlas2", "--set", &other]);
+    assert_eq!(shown(&["atlas/web/login"]), ["all", "old", "deep"]);
+    assert_eq!(shown(&["Atlas", "--set", &new]), ["all", "new"]);
+    assert_eq!(shown(&["atlas", "--clear"]), ["all"]);
+    assert!(!home.text_of(&new).contains("standard_of"));
+    assert_eq!(shown(&["atlas/web"]), ["all", "deep"]);
+    assert_eq!(shown(&[]).len(), 3);
+    home.run(&["forget", &all]).done();
+    assert_eq!(shown(&["atlas/web"]), ["deep"]);
+    home.run(&["standards", "--clear"])
+        .complains(2, &["NAMESPACE"]);
+    home.run(&["standards", "x", "--set", "ffffffff"])
+        .complains(2, &["ffffffff"]);
+}

@@ -75,6 +75,24 @@ pub(in crate::cli) struct Filtered {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Standards {
+    /// Only those that hold in this namespace: its own, of those it lies in, and of `global`
+    #[arg(value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Make this memory the standard of the namespace
+    #[arg(
+        long,
+        value_name = "ID",
+        requires = "namespace",
+        conflicts_with = "clear"
+    )]
+    pub set: Option<String>,
+    /// Leave the namespace without one; the memory stays
+    #[arg(long, requires = "namespace")]
+    pub clear: bool,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Supersede {
     /// The memory that no longer holds
     #[arg(value_name = "OLD")]

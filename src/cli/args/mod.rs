@@ -32,6 +32,7 @@ pub(super) use maintenance::Compact;
 pub(super) use maintenance::Consolidate;
 pub(super) use maintenance::Filtered;
 pub(super) use maintenance::Reflect;
+pub(super) use maintenance::Standards;
 pub(super) use maintenance::Supersede;
 pub(super) use model::Model;
 pub(super) use model::ModelDownload;
@@ -223,6 +224,13 @@ A memory is hardly believed below a confidence of 0.05 as of now, which falls on
     Topics(Counted),
     /// List the namespaces with their numbers of memories
     Namespaces(Counted),
+    /// Show the standards of namespaces: memories that hold for everything in one
+    #[command(after_help = "Examples:
+  memdir standards                              all of them
+  memdir standards atlas/web                    what holds there: of global, atlas and atlas/web
+  memdir standards atlas --set 1f3a9c02
+  memdir standards atlas --clear")]
+    Standards(Standards),
     /// Show memories that contradict each other after a sync, or decide between two
     #[command(after_help = "Examples:
   memdir resolve                                list the pairs

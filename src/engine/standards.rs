@@ -1,0 +1,144 @@
+//! The standards of namespaces: memories that hold for everything in one.
+//!
+//! A memory says in its own metadata which namespace it is the standard of, so that it travels with
+//! its file; of several that say so the newest counts.
+
+use super::Engine;
+use super::EngineError;
+use crate::model::Change;
+use crate::model::Memory;
+use crate::model::MetaValue;
+use crate::model::Patch;
+use crate::model::Stem;
+
+/// The metadata key that names the namespace.
+const STANDARD_OF: &str = "standard_of";
+
+impl Engine {
+    /// The standards that hold in `namespace`, the most general first: of `global`, of those it lies
+    /// in, and its own; with the namespace that each is of.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn standards_in(&self, namespace: &str) -> Result<Vec<(String, Memory)>, EngineError> {
+        let mut all = self.standards()?;
+        let is_above = |above: &str| {
+            let above = above.to_lowercase();
+            let namespace = namespace.to_lowercase();
+            above == "global"
+                || namespace
+                    .strip_prefix(&above)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        all.retain(|(above, _)| is_above(above));
+        let depth = |namespace: &str| match namespace.to_lowercase().as_str() {
+            "global" => 0,
+            other => 1 + other.matches('/').count(),
+        };
+        all.sort_by_key(|(namespace, _)| depth(namespace));
+        Ok(all)
+    }
+
+    /// Every standard with the namespace it is of, by that.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn standards(&self) -> Result<Vec<(String, Memory)>, EngineError> {
+        let key = format!("metadata.{STANDARD_OF}");
+        let holders = self.mending(|| Ok(self.snapshot()?.holders(&key)?))?;
+        let mut found: Vec<(String, Memory)> = holders
+            .into_iter()
+            .filter_map(|(_, name)| {
+                let memory = self.read_memory(&name)?;
+                Some((standard_of(&memory)?.to_owned(), memory))
+            })
+            .collect();
+        let newest = |(of, memory): &(String, Memory)| {
+            let age = std::cmp::Reverse((memory.timestamp.utc(), memory.stem.clone()));
+            (of.to_lowercase(), age)
+        };
+        found.sort_by_key(newest);
+        found.dedup_by_key(|(of, _)| of.to_lowercase());
+        Ok(found)
+    }
+
+    /// Makes the memory called `id` the standard of `namespace`, in place of any other.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such memory, or if a file cannot be changed.
+    pub fn set_standard(&self, namespace: &str, id: &str) -> Result<Stem, EngineError> {
+        if namespace.trim().is_empty() {
+            let what = "a standard is of a namespace, and none is named".to_owned();
+            return Err(EngineError::Invalid(what));
+        }
+        let (stem, _) = self.resolve(id)?;
+        let edited = self.update_with("standard", stem.as_str(), |memory| {
+            let mut metadata = without_standard(memory);
+            let of = MetaValue::Text(namespace.trim().to_owned());
+            metadata.push((STANDARD_OF.to_owned(), of));
+            Ok(Change {
+                metadata: Patch::Set(metadata),
+                ..Change::default()
+            })
+        })?;
+        // The new one is there before the others cease to be.
+        self.clear_but(namespace, Some(&stem))?;
+        Ok(edited.memory.stem)
+    }
+
+    /// Leaves `namespace` without a standard; the memories stay. Returned are those that were it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file cannot be changed.
+    pub fn clear_standard(&self, namespace: &str) -> Result<Vec<Stem>, EngineError> {
+        self.clear_but(namespace, None)
+    }
+
+    fn clear_but(&self, namespace: &str, kept: Option<&Stem>) -> Result<Vec<Stem>, EngineError> {
+        let key = format!("metadata.{STANDARD_OF}");
+        let holders = self.mending(|| Ok(self.snapshot()?.holders(&key)?))?;
+        let mut cleared = Vec::new();
+        for memory in holders
+            .iter()
+            .filter_map(|(_, name)| self.read_memory(name))
+        {
+            let is_of = |of: &str| of.to_lowercase() == namespace.trim().to_lowercase();
+            if kept == Some(&memory.stem) || !standard_of(&memory).is_some_and(is_of) {
+                continue;
+            }
+            self.update_with("standard", memory.stem.as_str(), |memory| {
+                let metadata = without_standard(memory);
+                let metadata = match metadata.is_empty() {
+                    true => Patch::Clear,
+                    false => Patch::Set(metadata),
+                };
+                Ok(Change {
+                    metadata,
+                    ..Change::default()
+                })
+            })?;
+            cleared.push(memory.stem);
+        }
+        Ok(cleared)
+    }
+}
+
+fn standard_of(memory: &Memory) -> Option<&str> {
+    let mut metadata = memory.metadata.iter();
+    metadata.find_map(|(key, value)| match value {
+        MetaValue::Text(of) if key == STANDARD_OF => Some(of.as_str()),
+        _ => None,
+    })
+}
+
+fn without_standard(memory: &Memory) -> Vec<(String, MetaValue)> {
+    let metadata = memory.metadata.iter();
+    metadata
+        .filter(|(key, _)| key != STANDARD_OF)
+        .cloned()
+        .collect()
+}
