@@ -22,7 +22,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("llm", &["fetch"]),
     ("vectors", &[]),
     ("format", &["model"]),
-    ("lifecycle", &["model"]),
+    ("lifecycle", &["model", "words"]),
     ("ranking", &["model", "words"]),
     ("files", &["model", "format"]),
     ("journal", &["model", "files"]),

@@ -322,6 +322,7 @@ impl Context {
             secrets: config.secrets.value,
             life: config.life.value.clone(),
             maintenance: config.maintenance.value.clone(),
+            writes: config.duplicates.value.clone(),
             models: self.models(),
         }
     }

@@ -11,14 +11,20 @@ use super::args::Update;
 use super::fail::Failure;
 use super::fields;
 use super::history;
+use super::output::DIM;
 use super::output::ID;
 use super::when;
 use super::when::Direction;
 use crate::dialect::core;
+use crate::engine::Became;
 use crate::engine::Edited;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Moved;
+use crate::engine::Remembered;
+use crate::engine::Stored;
+use crate::engine::Suggestion;
+use crate::engine::WritePolicy;
 use crate::model::NewMemory;
 use crate::model::Timestamp;
 
@@ -67,26 +73,101 @@ pub(super) fn remember(context: &mut Context, command: Remember) -> Result<Outco
         ..NewMemory::default()
     };
     command.fields.fill(context, &engine, &mut memory)?;
-    let remembered = engine.remember(memory, command.idempotency_key.as_deref())?;
-    let reply = core::remember_reply(&engine, &remembered);
+    let policy = engine.write_policy().clone();
+    let policy = WritePolicy {
+        duplicates: command.duplicates.unwrap_or(policy.duplicates),
+        force: command.force,
+        broad: command.broad,
+        ..policy
+    };
+    let stored = engine.remember_as(memory, command.idempotency_key.as_deref(), &policy)?;
+    let reply = core::remember_reply(&engine, &stored);
+    if context.output.json {
+        context.output.json(&Value::Object(reply.structured))?;
+    }
+    let outcome = match &stored {
+        Stored::Written(remembered) => {
+            tell_written(context, &engine, remembered)?;
+            Outcome::Done
+        }
+        Stored::Suggested(suggestions) => {
+            tell_suggested(context, &engine, suggestions)?;
+            Outcome::Nothing
+        }
+    };
+    super::after_writing(context, &engine)?;
+    Ok(outcome)
+}
+
+/// The id for scripts; to people, what became of other memories.
+fn tell_written(
+    context: &mut Context,
+    engine: &Engine,
+    remembered: &Remembered,
+) -> Result<(), Failure> {
     let output = &mut context.output;
-    if output.json {
-        output.json(&Value::Object(reply.structured))?;
-    } else {
-        let id = engine.shown_id(&remembered.stem);
+    let id = engine.shown_id(&remembered.stem);
+    if !output.json {
         output.line(format!("{ID}{id}{ID:#}"))?;
         output.flush()?;
-        if output.is_terminal {
-            let path = engine
-                .root()
-                .join("files")
-                .join(context.config.layout.value.name_of(&remembered.stem));
+    }
+    match &remembered.became {
+        Became::Added | Became::Repeated if output.is_terminal && !output.json => {
+            let name = context.config.layout.value.name_of(&remembered.stem);
+            let path = engine.root().join("files").join(name);
             output.note(format!("remembered in {}", path.display()));
         }
+        Became::Added | Became::Repeated => {}
+        Became::Known => output.note(format!("{id} says the same; nothing new was stored")),
+        Became::Updated { earlier: None } => {
+            output.note(format!("{id} has this title and text; nothing was changed"));
+        }
+        Became::Updated {
+            earlier: Some(earlier),
+        } => output.note(format!(
+            "{id} has this title and was updated; its earlier text is {} in the archive",
+            engine.shown_id(earlier)
+        )),
     }
-    context.output.warnings(&remembered.screened);
-    super::after_writing(context, &engine)?;
-    Ok(Outcome::Done)
+    for near in &remembered.near {
+        let (other, reasons) = (engine.shown_id(&near.stem), reasons(near));
+        output.note(format!(
+            "linked with {other}, which is nearly the same: {reasons}"
+        ));
+    }
+    for related in &remembered.related {
+        let related = engine.shown_id(related);
+        output.note(format!("linked with {related}, which has topics of it"));
+    }
+    output.warnings(&remembered.screened);
+    Ok(())
+}
+
+fn tell_suggested(
+    context: &mut Context,
+    engine: &Engine,
+    suggestions: &[Suggestion],
+) -> Result<(), Failure> {
+    let output = &mut context.output;
+    if output.json {
+        return Ok(());
+    }
+    for one in suggestions {
+        let (id, action) = (engine.shown_id(&one.stem), one.action.word());
+        let (headline, reasons) = (output.shown(&one.headline), reasons(one));
+        output.line(format!(
+            "{ID}{id}{ID:#}  {action}  {headline}  {DIM}({reasons}){DIM:#}"
+        ))?;
+    }
+    output.note(
+        "nothing was stored: --supersedes ID corrects one, `memdir update ID` changes it, --force stores it beside them",
+    );
+    Ok(())
+}
+
+fn reasons(suggestion: &Suggestion) -> String {
+    let reasons: Vec<String> = suggestion.reasons.iter().map(ToString::to_string).collect();
+    reasons.join(", ")
 }
 
 pub(super) fn update(context: &mut Context, command: Update) -> Result<Outcome, Failure> {

@@ -8,6 +8,7 @@
 //! to read.
 
 mod discover;
+mod duplicates;
 mod edit;
 mod embedding;
 mod life;
@@ -20,6 +21,7 @@ mod values;
 
 pub use discover::StoreOrigin;
 pub use discover::is_store;
+pub use duplicates::DuplicateSettings;
 pub use edit::with_embedding;
 pub use embedding::Embedding;
 pub use embedding::ModelName;

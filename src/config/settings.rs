@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::discover;
 use super::discover::StoreOrigin;
+use super::duplicates::DuplicateSettings;
 use super::embedding::Embedding;
 use super::life::LifeSettings;
 use super::llm::LlmSetting;
@@ -131,6 +132,7 @@ pub struct Config {
     pub maintenance: MaintenanceSettings,
     /// Who writes summaries, if not the memories themselves.
     pub llm: LlmSetting,
+    pub duplicates: DuplicateSettings,
     /// What is logged to standard error.
     pub log: Setting<String>,
     pub read_only: bool,
@@ -138,7 +140,7 @@ pub struct Config {
     pub warnings: Vec<String>,
 }
 
-pub(super) const KEYS: [&str; 15] = [
+pub(super) const KEYS: [&str; 16] = [
     "store",
     "index_dir",
     "agent",
@@ -154,9 +156,10 @@ pub(super) const KEYS: [&str; 15] = [
     "life",
     "maintenance",
     "llm",
+    "duplicates",
 ];
 /// Keys that a store may bring along.
-const STORE_KEYS: [&str; 10] = [
+const STORE_KEYS: [&str; 11] = [
     "agent",
     "user",
     "namespace",
@@ -167,6 +170,7 @@ const STORE_KEYS: [&str; 10] = [
     "secrets",
     "life",
     "maintenance",
+    "duplicates",
 ];
 
 impl Config {
@@ -268,6 +272,8 @@ impl Config {
         let maintenance =
             MaintenanceSettings::read(environment, layers, &mut warnings).map_err(blame)?;
         let llm = LlmSetting::read(environment, &user_layer, &mut warnings).map_err(of_others)?;
+        let duplicates =
+            DuplicateSettings::read(environment, layers, &mut warnings).map_err(blame)?;
         let editor = sources
             .text("editor", &["MEMDIR_EDITOR", "VISUAL", "EDITOR"])
             .map_err(blame)?;
@@ -297,6 +303,7 @@ impl Config {
             life,
             maintenance,
             llm,
+            duplicates,
             log: log(environment),
             read_only: flags.read_only,
             store,
@@ -372,6 +379,7 @@ impl Config {
         settings.extend(self.life.list());
         settings.extend(self.maintenance.list());
         settings.extend(self.llm.list());
+        settings.extend(self.duplicates.list());
         settings
     }
 }

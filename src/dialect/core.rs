@@ -16,22 +16,25 @@ use super::Tool;
 use super::arguments::Arguments;
 use super::arguments::BadArgument;
 use super::preview;
+use super::remembered;
 use super::shape;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Hit;
 use crate::engine::Ranking;
 use crate::engine::Recalled;
-use crate::engine::Remembered;
 use crate::engine::Search;
 use crate::engine::Thought;
 use crate::engine::Wanted;
+use crate::engine::WritePolicy;
 use crate::model::Budget;
 use crate::model::Filter;
 use crate::model::NewMemory;
 use crate::model::Stem;
 use crate::model::TopicMatch;
 use crate::model::estimated_tokens;
+
+pub use super::remembered::remember_reply;
 
 /// The most hits that `think` returns, as the specification has it.
 pub const MAX_RESULTS: usize = 25;
@@ -129,6 +132,7 @@ fn remember_arguments() -> JsonObject {
             "expires": text("ISO date or time after which it no longer holds"),
             "supersedes": texts("Ids of memories that this one replaces"),
             "idempotency_key": text("A second call with the same key stores nothing new"),
+            "force": {"type": "boolean", "description": "Store it although a reply named others that may be meant"},
         },
         "required": ["agent", "user", "topics", "content"],
     }))
@@ -140,6 +144,11 @@ fn remember_result() -> JsonObject {
         "properties": {
             "memory_id": {"type": "string"},
             "message": {"type": "string"},
+            "action": {"type": "string", "enum": ["UPDATE", "NOOP", "SUGGEST"]},
+            "earlier": {"type": "string"},
+            "similar": {"type": "array", "items": {"type": "object"}},
+            "linked": {"type": "array", "items": {"type": "string"}},
+            "candidates": {"type": "array", "items": {"type": "object"}},
             "warnings": {"type": "array", "items": {"type": "string"}},
         },
         "required": ["memory_id", "message"],
@@ -213,24 +222,25 @@ fn results(properties: Value) -> JsonObject {
 fn run_remember(engine: &Engine, caller: &Caller, arguments: JsonObject) -> Reply {
     let stored = remember_from(caller, arguments)
         .map_err(|error| error.to_string())
-        .and_then(|(memory, key)| {
+        .and_then(|(memory, key, force)| {
+            let policy = WritePolicy {
+                force,
+                ..engine.write_policy().clone()
+            };
             engine
-                .remember(memory, key.as_deref())
+                .remember_as(memory, key.as_deref(), &policy)
                 .map_err(|error| full(&error))
         });
     match stored {
-        Ok(remembered) => remember_reply(engine, &remembered),
-        Err(reason) => Reply {
-            is_error: true,
-            ..remember_answer("", &format!("Error storing memory: {reason}"))
-        },
+        Ok(stored) => remember_reply(engine, &stored),
+        Err(reason) => remembered::failed(&reason),
     }
 }
 
 fn remember_from(
     caller: &Caller,
     arguments: JsonObject,
-) -> Result<(NewMemory, Option<String>), BadArgument> {
+) -> Result<(NewMemory, Option<String>, bool), BadArgument> {
     let arguments = Arguments::new(
         arguments,
         &[
@@ -244,6 +254,7 @@ fn remember_from(
             "expires",
             "supersedes",
             "idempotency_key",
+            "force",
         ],
     )?;
     let content = arguments.required_text("content")?;
@@ -271,49 +282,17 @@ fn remember_from(
         supersedes: arguments.list("supersedes")?.unwrap_or_default(),
         ..NewMemory::default()
     };
-    Ok((memory, set(arguments.text("idempotency_key")?)))
+    let force = match arguments.text("force")?.as_deref() {
+        None | Some("false" | "") => false,
+        Some("true") => true,
+        Some(_) => return Err("`force` must be true or false".into()),
+    };
+    Ok((memory, set(arguments.text("idempotency_key")?), force))
 }
 
 /// An empty optional text counts as absent: models send it for "none".
 fn set(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
-}
-
-/// The reply to a stored memory.
-pub fn remember_reply(engine: &Engine, remembered: &Remembered) -> Reply {
-    let id = engine.shown_id(&remembered.stem);
-    let message = if remembered.existed {
-        format!("Memory was already stored with ID: {id}")
-    } else {
-        format!("Memory stored successfully with ID: {id}")
-    };
-    let superseded: Vec<String> = remembered
-        .superseded
-        .iter()
-        .map(|stem| engine.shown_id(stem))
-        .collect();
-    let message = if superseded.is_empty() {
-        message
-    } else {
-        format!("{message}; it supersedes {}", superseded.join(", "))
-    };
-    let warnings = remembered.screened.warnings();
-    let mut reply = remember_answer(&id, &message);
-    if !warnings.is_empty() {
-        let structured = &mut reply.structured;
-        structured.insert("warnings".to_owned(), json!(warnings));
-        reply.text = written(structured);
-    }
-    reply
-}
-
-fn remember_answer(id: &str, message: &str) -> Reply {
-    let structured = object(json!({"memory_id": id, "message": message}));
-    Reply {
-        text: written(&structured),
-        structured,
-        is_error: false,
-    }
 }
 
 fn run_think(engine: &Engine, _: &Caller, arguments: JsonObject) -> Reply {

@@ -6,6 +6,7 @@
 pub mod arguments;
 pub mod core;
 mod preview;
+mod remembered;
 mod shape;
 
 pub use preview::Preview;

@@ -636,6 +636,7 @@ mod tests {
             secrets: crate::secrets::Policy::Off,
             life: Default::default(),
             maintenance: Default::default(),
+            writes: Default::default(),
             models: None,
         };
         Engine::open(options, Box::new(SystemClock)).unwrap()

@@ -7,6 +7,7 @@
 mod archive;
 mod background;
 mod conflicts;
+mod duplicates;
 mod error;
 mod exchange;
 mod expiry;
@@ -39,6 +40,9 @@ mod verify;
 mod watching;
 
 pub use crate::journal::Record;
+pub use crate::lifecycle::DuplicatePolicy;
+pub use crate::lifecycle::Suggestion;
+pub use crate::lifecycle::WritePolicy;
 pub use archive::Archived;
 pub use archive::Moved;
 pub use background::Background;
@@ -67,7 +71,9 @@ pub use models::Models;
 pub use open::Engine;
 pub use open::Options;
 pub use recall::Recalled;
+pub use remember::Became;
 pub use remember::Remembered;
+pub use remember::Stored;
 pub use screen::FoundSecret;
 pub use screen::Screened;
 pub use screen::Settled;

@@ -31,6 +31,7 @@ use crate::index::embedded::EmbeddedIndex;
 use crate::journal::Journal;
 use crate::lifecycle::Life;
 use crate::lifecycle::Maintenance;
+use crate::lifecycle::WritePolicy;
 use crate::model::Layout;
 use crate::model::Stem;
 use crate::secrets::Policy;
@@ -64,6 +65,8 @@ pub struct Options {
     pub life: Life,
     /// What a server does unasked, and how.
     pub maintenance: Maintenance,
+    /// What is done, beside writing it, about a new memory that resembles others.
+    pub writes: WritePolicy,
     /// What finds memories by their meaning; `None`: words alone.
     pub models: Option<Arc<dyn Models>>,
 }
@@ -103,6 +106,7 @@ pub struct Engine {
     pub(super) warned_of_journal: AtomicBool,
     pub(super) life: Life,
     pub(super) maintenance: Maintenance,
+    writes: WritePolicy,
     pub(super) models: Option<Opened>,
     pub(super) warned_of_model: AtomicBool,
     /// Wakes the thread that embeds, in a process that has one.
@@ -167,6 +171,7 @@ impl Engine {
             warned_of_journal: AtomicBool::new(false),
             life: options.life,
             maintenance: options.maintenance,
+            writes: options.writes,
             models: options.models.map(Opened::new),
             warned_of_model: AtomicBool::new(false),
             wake_embedding: OnceLock::new(),
@@ -225,6 +230,11 @@ impl Engine {
                 wake();
             }
         })
+    }
+
+    /// What the settings say about new memories that resemble others.
+    pub fn write_policy(&self) -> &WritePolicy {
+        &self.writes
     }
 
     pub fn is_read_only(&self) -> bool {

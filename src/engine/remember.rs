@@ -10,6 +10,10 @@ use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::format;
+use crate::lifecycle::Decision;
+use crate::lifecycle::DuplicatePolicy;
+use crate::lifecycle::Suggestion;
+use crate::lifecycle::WritePolicy;
 use crate::model::Filter;
 use crate::model::Handle;
 use crate::model::Kind;
@@ -21,15 +25,60 @@ use crate::model::Visibility;
 use crate::model::misfit;
 
 /// A memory that is safely on disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
     pub stem: Stem,
-    /// It had been written before, by a call with the same idempotency key.
-    pub existed: bool,
+    pub became: Became,
     /// The memories that are now marked as superseded by it.
     pub superseded: Vec<Stem>,
+    /// Those that are nearly the same; it is linked with them.
+    pub near: Vec<Suggestion>,
+    /// Those that it is linked with because they share its topics.
+    pub related: Vec<Stem>,
     /// The credentials in it.
     pub screened: Screened,
+}
+
+/// How a memory came to be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Became {
+    /// It was written.
+    Added,
+    /// It had been written before, by a call with the same idempotency key.
+    Repeated,
+    /// It was there and says the very same; nothing was written.
+    Known,
+    /// It was there, and has this text now.
+    Updated {
+        /// What it said before, in the archive; `None` if it said the same.
+        earlier: Option<Stem>,
+    },
+}
+
+/// What became of a memory that was to be stored.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stored {
+    Written(Remembered),
+    /// Nothing was written: one of these may be meant.
+    Suggested(Vec<Suggestion>),
+}
+
+impl Remembered {
+    fn of(stem: Stem, became: Became) -> Remembered {
+        Remembered {
+            stem,
+            became,
+            superseded: Vec::new(),
+            near: Vec::new(),
+            related: Vec::new(),
+            screened: Screened::default(),
+        }
+    }
+
+    /// Whether it had been written before, by a call with the same idempotency key.
+    pub fn existed(&self) -> bool {
+        self.became == Became::Repeated
+    }
 }
 
 /// The metadata key that tells a repeated call from a new one.
@@ -49,9 +98,27 @@ impl Engine {
     /// if any step of writing fails; then nothing was written.
     pub fn remember(
         &self,
-        mut memory: NewMemory,
+        memory: NewMemory,
         key: Option<&str>,
     ) -> Result<Remembered, EngineError> {
+        match self.remember_as(memory, key, &WritePolicy::plain())? {
+            Stored::Written(remembered) => Ok(remembered),
+            Stored::Suggested(_) => unreachable!("suggestions were not asked for"),
+        }
+    }
+
+    /// As [`Engine::remember`], and does what `policy` says about memories that say the same, or
+    /// have to do with it. A memory that supersedes another one is always stored.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::remember`], and if the store cannot be searched where the policy needs it.
+    pub fn remember_as(
+        &self,
+        mut memory: NewMemory,
+        key: Option<&str>,
+        policy: &WritePolicy,
+    ) -> Result<Stored, EngineError> {
         self.check_writable()?;
         check_details(memory.kind, &memory.metadata)?;
         match memory.namespace.as_deref() {
@@ -74,23 +141,37 @@ impl Engine {
                 memory
                     .metadata
                     .push((KEY.to_owned(), MetaValue::Text(key.to_owned())));
-                let shard = crate::files::digest(key.as_bytes()) % 16;
-                let path = self
-                    .state()
-                    .join("locks")
-                    .join(format!("key-{shard:x}.lock"));
-                let lock = Lock::take(&path, "the idempotency key")?;
+                let lock = self.lock_shard("key", key, "the idempotency key")?;
                 if let Some(stem) = self.written_with(key, &memory.user)? {
-                    return Ok(Remembered {
-                        stem,
-                        existed: true,
-                        superseded: Vec::new(),
-                        screened: Screened::default(),
-                    });
+                    return Ok(Stored::Written(Remembered::of(stem, Became::Repeated)));
                 }
                 Some(lock)
             }
         };
+        // Two at once with one title must not each be the first.
+        let _same_title = match (&memory.title, policy.duplicates) {
+            (Some(title), DuplicatePolicy::SameTitle) => {
+                let title = title.trim().to_lowercase();
+                Some(self.lock_shard("title", &title, "the title")?)
+            }
+            _ => None,
+        };
+        let near = match self.decide_on(&memory, policy)? {
+            Decision::Add { near } => near,
+            Decision::Suggest(suggestions) => return Ok(Stored::Suggested(suggestions)),
+            Decision::Known(stem) => {
+                return Ok(Stored::Written(Remembered::of(stem, Became::Known)));
+            }
+            Decision::Update(stem) => {
+                let (earlier, screened) = self.renew(&stem, &memory)?;
+                return Ok(Stored::Written(Remembered {
+                    screened,
+                    ..Remembered::of(stem, Became::Updated { earlier })
+                }));
+            }
+        };
+        let near_stems: Vec<Stem> = near.iter().map(|one| one.stem.clone()).collect();
+        let related = self.relate(&mut memory, &near_stems, policy)?;
         let (stem, screened) = self.write_new(&memory, "remember")?;
         for old in &superseded {
             // The new memory says what it supersedes; the mark on the old one is for readers.
@@ -98,12 +179,23 @@ impl Engine {
                 tracing::warn!("cannot mark {old} as superseded by {stem}: {error}");
             }
         }
-        Ok(Remembered {
-            stem,
-            existed: false,
+        Ok(Stored::Written(Remembered {
             superseded,
+            near,
+            related,
             screened,
-        })
+            ..Remembered::of(stem, Became::Added)
+        }))
+    }
+
+    /// Keeps others out who are about something of the same `name`.
+    fn lock_shard(&self, kind: &str, name: &str, what: &'static str) -> Result<Lock, EngineError> {
+        let shard = crate::files::digest(name.as_bytes()) % 16;
+        let locks = self.state().join("locks");
+        Ok(Lock::take(
+            &locks.join(format!("{kind}-{shard:x}.lock")),
+            what,
+        )?)
     }
 
     /// Draws a name and writes; draws again if somebody has it.

@@ -115,6 +115,18 @@ impl Engine {
         filter: &Filter,
         limit: usize,
     ) -> Result<Vec<Similar>, EngineError> {
+        let mut similar = self.sharing_words(memory, filter)?;
+        similar.retain(|similar| similar.similarity > 0.0);
+        similar.truncate(limit);
+        Ok(similar)
+    }
+
+    /// The memories that share most words with `memory`, compared by their shingles, best first.
+    pub(super) fn sharing_words(
+        &self,
+        memory: &Memory,
+        filter: &Filter,
+    ) -> Result<Vec<Similar>, EngineError> {
         let words = memory.content.split_whitespace().take(LOOKED_FOR);
         let text = words.collect::<Vec<_>>().join(" ");
         if text.is_empty() {
@@ -138,10 +150,8 @@ impl Engine {
                 hit,
                 by: Likeness::Shingles,
             })
-            .filter(|similar| similar.similarity > 0.0)
             .collect();
         similar.sort_by(|a, b| b.similarity.total_cmp(&a.similarity));
-        similar.truncate(limit);
         Ok(similar)
     }
 }

@@ -11,6 +11,7 @@ use super::scalar;
 use super::value;
 use crate::model::Change;
 use crate::model::Patch;
+use crate::model::Stem;
 
 /// Returns `bytes` with `change` made.
 ///
@@ -32,6 +33,15 @@ pub fn edit(bytes: &[u8], change: &Change) -> Result<Vec<u8>, FormatError> {
         edited = set_content(&edited, content);
     }
     Ok(edited)
+}
+
+/// Returns `bytes` as those of a memory that is called `stem`: with its id, and else as they are.
+///
+/// # Errors
+///
+/// Fails if the file has no frontmatter.
+pub fn called(bytes: &[u8], stem: &Stem) -> Result<Vec<u8>, FormatError> {
+    set_key(bytes, "id", Some(&format!(" {}", stem.short())))
 }
 
 /// Returns `bytes` with `fingerprints` added to those of the credentials that may stand in them;

@@ -25,6 +25,7 @@ mod value;
 pub use danger::find as yaml_danger;
 pub use edit::allow_secrets;
 pub use edit::allowed_secrets;
+pub use edit::called;
 pub use edit::content_start;
 pub use edit::edit;
 pub use file_name::FileNameKind;

@@ -1,5 +1,6 @@
 //! What a memory is *as of now*: whether it lives, how long, how sure and how important it is; and
 //! what maintenance would do with memories, as plans.
+//! how a new one stands to those that are there.
 //!
 //! Functions of what the file states, of its uses and of a moment; nothing is stored, so reading a
 //! memory never changes its file, and no run of any maintenance is needed for a value to be right.
@@ -9,6 +10,7 @@
 
 mod cleanup;
 mod compaction;
+mod duplicate;
 mod life;
 mod observation;
 mod plan;
@@ -31,6 +33,16 @@ pub use compaction::MOST_SOURCES;
 pub use compaction::auto_consolidate;
 pub use compaction::compact;
 pub use compaction::consolidate;
+pub use duplicate::Action;
+pub use duplicate::Candidate;
+pub use duplicate::Decision;
+pub use duplicate::DuplicatePolicy;
+pub use duplicate::Reason;
+pub use duplicate::Suggestion;
+pub use duplicate::WritePolicy;
+pub use duplicate::as_update;
+pub use duplicate::decide;
+pub use duplicate::related_by_topics;
 pub use life::Decay;
 pub use life::Life;
 pub use life::Promotion;

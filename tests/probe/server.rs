@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         secrets: memdir::secrets::Policy::Off,
         life: Default::default(),
         maintenance: Default::default(),
+        writes: Default::default(),
         models: None,
     };
     let engine = Engine::open(options, Box::new(SystemClock)).expect("the store opens");

@@ -407,8 +407,8 @@ fn a_repeated_call_with_one_key_writes_once() {
     let again = engine
         .remember(new_memory("heron\n"), Some("key-1"))
         .unwrap();
-    assert!(!first.existed);
-    assert!(again.existed);
+    assert!(!first.existed());
+    assert!(again.existed());
     assert_eq!(again.stem, first.stem);
     // In another process, and after the index is gone.
     fs::remove_dir_all(store.state()).unwrap();
@@ -438,7 +438,7 @@ fn another_key_or_another_user_is_another_memory() {
         user: "marco".to_owned(),
         ..new_memory("heron\n")
     };
-    assert!(!engine.remember(other, Some("key-1")).unwrap().existed);
+    assert!(!engine.remember(other, Some("key-1")).unwrap().existed());
     assert_eq!(store.texts().len(), 5);
 }
 

@@ -10,6 +10,7 @@ mod cli;
 mod cli_import;
 mod core_dialect;
 mod drafts;
+mod duplicates;
 #[cfg(feature = "tract")]
 mod embedding;
 mod files_safety;

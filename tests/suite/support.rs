@@ -97,6 +97,7 @@ impl TestStore {
             secrets: memdir::secrets::Policy::Off,
             life: Default::default(),
             maintenance: Default::default(),
+            writes: Default::default(),
             models: None,
         }
     }

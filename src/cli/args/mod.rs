@@ -6,6 +6,7 @@ mod history;
 mod life;
 mod maintenance;
 mod model;
+mod remember;
 
 pub(super) use eval::Eval;
 pub(super) use eval::Form;
@@ -37,6 +38,7 @@ pub(super) use maintenance::Supersede;
 pub(super) use model::Model;
 pub(super) use model::ModelDownload;
 pub(super) use model::ModelUse;
+pub(super) use remember::Remember;
 
 use std::path::PathBuf;
 
@@ -94,7 +96,11 @@ pub(super) enum Command {
         after_help = "Examples:
   memdir remember --topics atlas,deploy 'Deploys go out on Tuesdays, after the backup.'
   git log -1 --format=%B | memdir remember - --topics release --title 'Release 2.1'
-  memdir remember --topics plan --expires 30d --importance 8 'Freeze until the audit is over.'"
+  memdir remember --topics plan --expires 30d --importance 8 'Freeze until the audit is over.'
+  memdir remember --duplicates title --title 'How we deploy' 'With a tag.'
+  memdir remember --duplicates suggest 'Deploys go out on Tuesdays.'      may one be meant?
+
+Exit code: 0 stored or known, 1 nothing was stored because others may be meant, 2 error"
     )]
     Remember(Box<Remember>),
     /// Find memories by a question, or by keywords
@@ -424,29 +430,6 @@ pub(super) struct Fields {
     /// An entry of its metadata; the value is JSON or a text; may be given several times
     #[arg(long = "meta", value_name = "KEY=VALUE")]
     pub metadata: Vec<String>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(super) struct Remember {
-    /// The memory, as markdown; `-` or nothing reads standard input
-    pub text: Option<String>,
-    /// Single words to find it by
-    #[arg(long, value_name = "A,B")]
-    pub topics: Option<String>,
-    /// Who writes it [default: the setting `agent`]
-    #[arg(long)]
-    pub agent: Option<String>,
-    /// Whom it is about or from [default: the setting `user`]
-    #[arg(long)]
-    pub user: Option<String>,
-    #[command(flatten)]
-    pub fields: Fields,
-    /// When it happened [default: now]
-    #[arg(long, value_name = "WHEN")]
-    pub timestamp: Option<String>,
-    /// A second call with the same key stores nothing new
-    #[arg(long, value_name = "KEY")]
-    pub idempotency_key: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -236,6 +236,7 @@ mod tests {
             secrets: Policy::Off,
             life: Default::default(),
             maintenance: Default::default(),
+            writes: Default::default(),
             models: None,
         };
         let now = DateTime::from_timestamp(1_800_000_000 + minutes * 60, 0).unwrap();

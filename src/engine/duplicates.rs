@@ -1,0 +1,356 @@
+//! Looks for the memories that a new one may double, and does what was decided about it.
+//!
+//! `lifecycle` decides; here is what it decides about, and what follows. A memory that is renewed
+//! leaves its earlier text in the archive, as a memory of its own, before it is changed.
+
+use std::collections::BTreeSet;
+
+use super::Engine;
+use super::EngineError;
+use super::reading::parse;
+use super::screen::Screened;
+use super::similar::Likeness;
+use super::similar::Similar;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::format;
+use crate::index::Ask;
+use crate::index::Request;
+use crate::lifecycle;
+use crate::lifecycle::Candidate;
+use crate::lifecycle::Decision;
+use crate::lifecycle::DuplicatePolicy;
+use crate::lifecycle::WritePolicy;
+use crate::model::Filter;
+use crate::model::Handle;
+use crate::model::Link;
+use crate::model::Memory;
+use crate::model::NewMemory;
+use crate::model::Stem;
+use crate::model::Timestamp;
+use crate::model::TopicMatch;
+
+/// What links memories that have to do with each other.
+const RELATED: &str = "related-to";
+/// So many memories that are most like the new one are compared with it.
+const COMPARED: usize = 8;
+/// So many topics of a memory are looked for.
+const MOST_TOPICS: usize = 8;
+/// So many of the newest memories are looked at for each set of topics, and in all.
+const MOST_SHARING: usize = 20;
+const MOST_SHARING_IN_ALL: usize = 100;
+/// How often a change is made anew because somebody else was faster, or a name was taken.
+const MAX_TRIES: usize = 16;
+
+impl Engine {
+    /// What is to be done with `new`, whose namespace and supersession are settled.
+    pub(super) fn decide_on(
+        &self,
+        new: &NewMemory,
+        policy: &WritePolicy,
+    ) -> Result<Decision, EngineError> {
+        let is_stored_anyhow = policy.force || !new.supersedes.is_empty();
+        let candidates = match policy.duplicates {
+            _ if is_stored_anyhow => Vec::new(),
+            DuplicatePolicy::Allow => Vec::new(),
+            DuplicatePolicy::SameTitle => self.with_title_of(new)?,
+            DuplicatePolicy::Similar => self.like(new, &group(new))?,
+            DuplicatePolicy::Suggest => {
+                let filter = match policy.broad {
+                    true => Filter::default(),
+                    false => group(new),
+                };
+                let mut candidates = self.like(new, &filter)?;
+                let others = self.sharing_topics(&new.topics, 2, &filter)?.into_iter();
+                let others = others.map(|memory| resembling(new, memory));
+                candidates.extend(self.with_title_of(new)?.into_iter().chain(others));
+                let mut seen = BTreeSet::new();
+                candidates.retain(|one| seen.insert(one.memory.stem.as_str().to_owned()));
+                candidates
+            }
+        };
+        Ok(lifecycle::decide(new, &candidates, policy))
+    }
+
+    /// Links `new` with those that it is nearly the same as, and as the policy says with those that
+    /// share its topics; returns the latter.
+    pub(super) fn relate(
+        &self,
+        new: &mut NewMemory,
+        near: &[Stem],
+        policy: &WritePolicy,
+    ) -> Result<Vec<Stem>, EngineError> {
+        let mut by_topics = Vec::new();
+        if policy.auto_links > 0 {
+            let filter = Filter {
+                namespaces: vec![namespace(new)],
+                ..Filter::default()
+            };
+            let least = policy.shared_topics.max(1);
+            let others = self.sharing_topics(&new.topics, least, &filter)?;
+            by_topics = lifecycle::related_by_topics(&new.topics, &others, policy);
+            by_topics.retain(|stem| {
+                let id = stem.as_str();
+                !near.contains(stem)
+                    && !new.supersedes.iter().any(|known| known == id)
+                    && !new
+                        .links
+                        .iter()
+                        .any(|link| super::names::is_called(stem, &link.to))
+            });
+        }
+        new.links
+            .extend(near.iter().chain(&by_topics).map(|stem| Link {
+                to: stem.as_str().to_owned(),
+                relation: RELATED.to_owned(),
+            }));
+        Ok(by_topics)
+    }
+
+    /// Makes `new` the text of the memory `stem`. The earlier text, if it is another one, lies in
+    /// the archive then, under a name of its own, which is returned.
+    pub(super) fn renew(
+        &self,
+        stem: &Stem,
+        new: &NewMemory,
+    ) -> Result<(Option<Stem>, Screened), EngineError> {
+        for _ in 0..MAX_TRIES {
+            let (name, version) = self.read(stem.as_str())?;
+            let old = parse(&version.entry, &version.bytes);
+            let bytes = format::edit(&version.bytes, &lifecycle::as_update(new, &old))?;
+            let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
+            if bytes == version.bytes {
+                return Ok((None, screened));
+            }
+            // First: should this process end in between, a text is there twice, and none is lost.
+            let earlier = self.keep_earlier(&old, &version.bytes)?;
+            if self.put(&name, &version, &bytes, "remember")?.is_some() {
+                return Ok((Some(earlier), screened));
+            }
+        }
+        Err(EngineError::Invalid(format!(
+            "`{}` changes faster than it can be written",
+            stem.short()
+        )))
+    }
+
+    /// Writes `bytes`, which are the memory `old`, into the archive as a memory of its own.
+    fn keep_earlier(&self, old: &Memory, bytes: &[u8]) -> Result<Stem, EngineError> {
+        let time = old.stem.time().unwrap_or_else(|| old.timestamp.utc());
+        for _ in 0..MAX_TRIES {
+            let earlier = Stem::new(time, self.draw_handle());
+            let name = self.layout.name_of(&earlier);
+            // A frontmatter that names no id cannot name this one.
+            let text = format::called(bytes, &earlier).unwrap_or_else(|_| bytes.to_vec());
+            match self.store.add(Place::Archive, &name, &text) {
+                Ok(()) => {
+                    let why = format!("an earlier text of {}", old.stem.short());
+                    self.changed_because("forget", &name, Some(&why));
+                    return Ok(earlier);
+                }
+                Err(FilesError::Taken { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::Invalid(format!(
+            "no free name was found in {MAX_TRIES} draws"
+        )))
+    }
+
+    /// The current memories with the title of `new` in its namespace, newest first.
+    fn with_title_of(&self, new: &NewMemory) -> Result<Vec<Candidate>, EngineError> {
+        let Some(title) = new.title.as_deref() else {
+            return Ok(Vec::new());
+        };
+        let filter = Filter {
+            namespaces: vec![namespace(new)],
+            equals: vec![("title".to_owned(), title.trim().to_owned())],
+            ..Filter::default()
+        };
+        let memories = self.newest(&filter, COMPARED)?.into_iter();
+        Ok(memories.map(|memory| resembling(new, memory)).collect())
+    }
+
+    /// The memories that are most like `new`, by their words, and by their meaning where there is
+    /// a model.
+    fn like(&self, new: &NewMemory, filter: &Filter) -> Result<Vec<Candidate>, EngineError> {
+        let memory = self.as_memory(new);
+        let by_words = self.sharing_words(&memory, filter)?.into_iter();
+        let mut candidates: Vec<Candidate> = by_words
+            .map(|similar| Candidate {
+                words: similar.similarity,
+                memory: similar.hit.memory,
+                meaning: None,
+            })
+            .collect();
+        let near = self.similar(&memory, filter, COMPARED)?.into_iter();
+        for Similar {
+            hit, similarity, ..
+        } in near.filter(|similar| similar.by == Likeness::Meaning)
+        {
+            let mut known = candidates.iter_mut();
+            match known.find(|one| one.memory.stem == hit.memory.stem) {
+                Some(known) => known.meaning = Some(similarity),
+                None => candidates.push(Candidate {
+                    meaning: Some(similarity),
+                    ..resembling(new, hit.memory)
+                }),
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// Current memories that have at least `least` of `topics`, the newest for each set of them.
+    fn sharing_topics(
+        &self,
+        topics: &[String],
+        least: usize,
+        filter: &Filter,
+    ) -> Result<Vec<Memory>, EngineError> {
+        let mut distinct: Vec<String> = topics.iter().map(|topic| topic.to_lowercase()).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        distinct.truncate(MOST_TOPICS);
+        let mut names: Vec<String> = self.mending(|| {
+            let mut names = Vec::new();
+            let snapshot = self.snapshot()?;
+            for topics in subsets(&distinct, least) {
+                let filter = Filter {
+                    topics,
+                    topic_match: TopicMatch::All,
+                    ..filter.clone()
+                };
+                names.extend(self.newest_names(snapshot.as_ref(), &filter, MOST_SHARING)?);
+            }
+            Ok(names)
+        })?;
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        names.truncate(MOST_SHARING_IN_ALL);
+        Ok(names
+            .iter()
+            .filter_map(|name| self.read_memory(name))
+            .collect())
+    }
+
+    /// The newest memories that pass `filter`.
+    fn newest(&self, filter: &Filter, limit: usize) -> Result<Vec<Memory>, EngineError> {
+        let names = self.mending(|| {
+            let snapshot = self.snapshot()?;
+            self.newest_names(snapshot.as_ref(), filter, limit)
+        })?;
+        Ok(names
+            .iter()
+            .filter_map(|name| self.read_memory(name))
+            .collect())
+    }
+
+    /// The files of the newest memories of a snapshot that pass `filter`.
+    pub(super) fn newest_names(
+        &self,
+        snapshot: &dyn crate::index::Snapshot,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<String>, EngineError> {
+        let found = self.at_once(|moment| {
+            let request = Request {
+                ask: Ask::Everything,
+                filter,
+                moment,
+                limit,
+                offset: 0,
+            };
+            snapshot.search(&request, &|_| None)
+        })?;
+        Ok(found.hits.into_iter().map(|hit| hit.name).collect())
+    }
+
+    /// The memory that `new` would be, if it were written now.
+    pub(super) fn as_memory(&self, new: &NewMemory) -> Memory {
+        let now = Timestamp::from_utc(self.clock.now());
+        let timestamp = new.timestamp.clone().unwrap_or(now);
+        let stem = Stem::new(timestamp.utc(), Handle::draw());
+        Memory {
+            id: stem.short().to_owned(),
+            stem,
+            timestamp,
+            agent: new.agent.clone(),
+            user: new.user.clone(),
+            topics: new.topics.clone(),
+            title: new.title.clone(),
+            kind: new.kind,
+            namespace: new.namespace.clone(),
+            scope: new.scope,
+            tier: new.tier,
+            importance: new.importance,
+            confidence: new.confidence,
+            source: new.source.clone(),
+            status: new.status.clone(),
+            expires: new.expires.clone(),
+            supersedes: new.supersedes.clone(),
+            superseded_by: new.superseded_by.clone(),
+            links: new.links.clone(),
+            metadata: new.metadata.clone(),
+            unknown: Vec::new(),
+            content: new.content.clone(),
+            problems: Vec::new(),
+        }
+    }
+}
+
+/// The namespace that `new` counts as.
+pub(super) fn namespace(new: &NewMemory) -> String {
+    new.namespace.clone().unwrap_or_else(|| "global".to_owned())
+}
+
+/// What passes may be of the group of `new`: a kind or a scope that is not stated cannot be asked
+/// for, and is left to the decision.
+fn group(new: &NewMemory) -> Filter {
+    Filter {
+        namespaces: vec![namespace(new)],
+        kinds: new.kind.into_iter().collect(),
+        scopes: new.scope.into_iter().collect(),
+        ..Filter::default()
+    }
+}
+
+fn resembling(new: &NewMemory, memory: Memory) -> Candidate {
+    Candidate {
+        words: crate::ranking::resemblance(&new.content, &memory.content),
+        memory,
+        meaning: None,
+    }
+}
+
+/// Every set of `size` of `items`; none if there are fewer.
+fn subsets(items: &[String], size: usize) -> Vec<Vec<String>> {
+    if size == 0 {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for (at, first) in items.iter().enumerate() {
+        for mut rest in subsets(&items[at + 1..], size - 1) {
+            rest.insert(0, first.clone());
+            all.push(rest);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_topics_are_complete() {
+        let items = ["a", "b", "c"].map(str::to_owned);
+        let joined = |size| -> Vec<String> {
+            let sets = subsets(&items, size).into_iter();
+            sets.map(|set| set.concat()).collect()
+        };
+        assert_eq!(joined(1), ["a", "b", "c"]);
+        assert_eq!(joined(2), ["ab", "ac", "bc"]);
+        assert_eq!(joined(3), ["abc"]);
+        assert_eq!(joined(4), [""; 0]);
+    }
+}

@@ -1,0 +1,454 @@
+//! What becomes of a memory that says what another one says already: a decision, with its reasons.
+//!
+//! Functions of the new memory and of those that may be meant. Promises: no text is ever dropped
+//! without a word; a memory that names what it supersedes is stored, whatever it resembles; what
+//! differs between tool sets is another [`WritePolicy`], never a branch. Finding the memories that
+//! may be meant, and writing, is left to `engine`.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use crate::model::Change;
+use crate::model::Memory;
+use crate::model::NewMemory;
+use crate::model::Patch;
+use crate::model::Stem;
+use crate::model::Tier;
+use crate::words::is_stop_word;
+
+/// What is done about a memory that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DuplicatePolicy {
+    /// Every memory is stored.
+    #[default]
+    Allow,
+    /// One with the title of another in its namespace is a new text of that one; the earlier text
+    /// is kept in the archive.
+    SameTitle,
+    /// The very same text is not stored again; one that is nearly the same is, with a link.
+    Similar,
+    /// Where others may be meant, nothing is written: they are returned, with what could be done.
+    Suggest,
+}
+
+impl DuplicatePolicy {
+    pub const ALL: [(&'static str, DuplicatePolicy); 4] = [
+        ("allow", DuplicatePolicy::Allow),
+        ("title", DuplicatePolicy::SameTitle),
+        ("similar", DuplicatePolicy::Similar),
+        ("suggest", DuplicatePolicy::Suggest),
+    ];
+
+    /// The policy called `name`.
+    pub fn named(name: &str) -> Option<DuplicatePolicy> {
+        let mut all = DuplicatePolicy::ALL.into_iter();
+        all.find_map(|(known, policy)| (known == name).then_some(policy))
+    }
+
+    pub fn name(self) -> &'static str {
+        DuplicatePolicy::ALL
+            .into_iter()
+            .find_map(|(name, policy)| (policy == self).then_some(name))
+            .expect("all of them have a name")
+    }
+}
+
+/// What is done beside writing a memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WritePolicy {
+    pub duplicates: DuplicatePolicy,
+    /// Store it, whatever else there is.
+    pub force: bool,
+    /// Other kinds, scopes and namespaces count as well, for [`DuplicatePolicy::Suggest`].
+    pub broad: bool,
+    /// From this share of common runs of words on, texts are nearly the same.
+    pub near_words: f32,
+    /// As above, by the cosine of their vectors.
+    pub near_meaning: f32,
+    /// It is linked with so many memories that share its topics; 0: with none.
+    pub auto_links: usize,
+    /// So many topics must be the same for it.
+    pub shared_topics: usize,
+    /// Whether it is told which memory it may contradict.
+    pub contradictions: bool,
+}
+
+impl Default for WritePolicy {
+    fn default() -> WritePolicy {
+        WritePolicy {
+            duplicates: DuplicatePolicy::Allow,
+            force: false,
+            broad: false,
+            near_words: 0.6,
+            near_meaning: 0.92,
+            auto_links: 0,
+            shared_topics: 2,
+            contradictions: true,
+        }
+    }
+}
+
+impl WritePolicy {
+    /// Writes, and looks at nothing else.
+    pub fn plain() -> WritePolicy {
+        WritePolicy {
+            contradictions: false,
+            ..WritePolicy::default()
+        }
+    }
+}
+
+/// A memory that may be meant, and how much it is like the new one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    pub memory: Memory,
+    /// The share of common runs of words.
+    pub words: f32,
+    /// The cosine of the vectors, where there are any.
+    pub meaning: Option<f32>,
+}
+
+/// What could be done with a new memory in the face of another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Action {
+    /// Nothing: it is there.
+    Nothing,
+    /// Change that one.
+    Update,
+    /// Store it beside that one.
+    Add,
+}
+
+impl Action {
+    pub fn word(self) -> &'static str {
+        match self {
+            Action::Nothing => "NOOP",
+            Action::Update => "UPDATE",
+            Action::Add => "ADD",
+        }
+    }
+}
+
+/// Why another memory may be meant.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reason {
+    /// Text and title are the same, but for blanks, case and punctuation.
+    SameWords,
+    SameTitle,
+    Topics(Vec<String>),
+    /// It holds this share of the new one's words.
+    Words(f32),
+    /// It has this share of runs of words in common.
+    Runs(f32),
+    /// The cosine of their vectors.
+    Meaning(f32),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::SameWords => f.write_str("it says the same"),
+            Reason::SameTitle => f.write_str("it has the same title"),
+            Reason::Topics(topics) => write!(f, "it shares the topics {}", topics.join(", ")),
+            Reason::Words(share) => write!(f, "it holds {} % of the words", percent(*share)),
+            Reason::Runs(share) => write!(f, "{} % of the text is the same", percent(*share)),
+            Reason::Meaning(cosine) => write!(f, "it means nearly the same ({cosine:.2})"),
+        }
+    }
+}
+
+fn percent(share: f32) -> u32 {
+    (share * 100.0).round() as u32
+}
+
+/// A memory that may be meant, and what could be done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suggestion {
+    pub stem: Stem,
+    pub headline: String,
+    pub action: Action,
+    /// At least one.
+    pub reasons: Vec<Reason>,
+}
+
+/// What is to be done with a new memory.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// Store it, and link it with these, which are nearly the same.
+    Add { near: Vec<Suggestion> },
+    /// It is a new text of this one.
+    Update(Stem),
+    /// This one says the very same: write nothing.
+    Known(Stem),
+    /// Ask: any of these may be meant.
+    Suggest(Vec<Suggestion>),
+}
+
+/// At most so many suggestions are made.
+const MOST_SUGGESTED: usize = 10;
+/// A new memory is linked with at most so many that are nearly the same.
+const MOST_NEAR: usize = 3;
+/// So many shared topics say that the same thing may be meant, and so many that it is.
+const FEW_TOPICS: usize = 2;
+const MANY_TOPICS: usize = 3;
+/// The share of the new words that says so, and the least number of them that says anything.
+const MUCH: f32 = 0.6;
+const LEAST_WORDS: usize = 3;
+
+/// Decides what is to be done with `new`. The candidates may hold more than can be meant; among
+/// equals, the first counts.
+pub fn decide(new: &NewMemory, candidates: &[Candidate], policy: &WritePolicy) -> Decision {
+    let add = || Decision::Add { near: Vec::new() };
+    // A correction is like what it corrects.
+    if !new.supersedes.is_empty() || policy.force {
+        return add();
+    }
+    match policy.duplicates {
+        DuplicatePolicy::Allow => add(),
+        DuplicatePolicy::SameTitle => {
+            let mut candidates = candidates.iter().map(|candidate| &candidate.memory);
+            let found = candidates.find(|memory| is_same_title(new, memory));
+            found.map_or_else(add, |memory| Decision::Update(memory.stem.clone()))
+        }
+        DuplicatePolicy::Similar => {
+            let of_group = || {
+                candidates
+                    .iter()
+                    .filter(|one| is_of_group(new, &one.memory))
+            };
+            if let Some(same) = of_group().find(|one| is_same_text(new, &one.memory)) {
+                return Decision::Known(same.memory.stem.clone());
+            }
+            let near = of_group().filter_map(|one| near(one, policy));
+            Decision::Add {
+                near: near.take(MOST_NEAR).collect(),
+            }
+        }
+        DuplicatePolicy::Suggest => {
+            let meant = candidates
+                .iter()
+                .filter(|one| policy.broad || is_of_group(new, &one.memory));
+            let mut suggested: Vec<_> = meant
+                .filter_map(|one| Some((suggestion(new, one, policy)?, one.words)))
+                .collect();
+            suggested.sort_by(|(a, near), (b, nearer)| {
+                a.action.cmp(&b.action).then(nearer.total_cmp(near))
+            });
+            let suggested: Vec<Suggestion> = suggested
+                .into_iter()
+                .map(|(suggestion, _)| suggestion)
+                .take(MOST_SUGGESTED)
+                .collect();
+            match suggested.is_empty() {
+                true => add(),
+                false => Decision::Suggest(suggested),
+            }
+        }
+    }
+}
+
+/// Whether both have one title, but for case and blanks at its ends, in one namespace.
+pub fn is_same_title(new: &NewMemory, memory: &Memory) -> bool {
+    let (Some(new_title), Some(title)) = (&new.title, &memory.title) else {
+        return false;
+    };
+    let plain = |title: &str| title.trim().to_lowercase();
+    let namespace = new.namespace.as_deref().unwrap_or("global");
+    plain(new_title) == plain(title) && namespace == memory.namespace_or_global()
+}
+
+/// Whether both are of one kind, scope and namespace: only then can one stand for the other.
+fn is_of_group(new: &NewMemory, memory: &Memory) -> bool {
+    let namespace = new.namespace.as_deref().unwrap_or("global");
+    (new.kind, new.scope, namespace) == (memory.kind, memory.scope, memory.namespace_or_global())
+}
+
+/// Whether both say the very same of the same person, but for blanks.
+fn is_same_text(new: &NewMemory, memory: &Memory) -> bool {
+    let same = |one: &str, other: &str| one.split_whitespace().eq(other.split_whitespace());
+    let title = |title: &Option<String>| title.clone().unwrap_or_default();
+    new.user == memory.user
+        && same(&title(&new.title), &title(&memory.title))
+        && same(&new.content, &memory.content)
+}
+
+/// What links a memory that is stored to one that says nearly the same.
+fn near(candidate: &Candidate, policy: &WritePolicy) -> Option<Suggestion> {
+    let reasons = nearness(candidate, policy);
+    (!reasons.is_empty()).then(|| Suggestion {
+        stem: candidate.memory.stem.clone(),
+        headline: candidate.memory.headline().to_owned(),
+        action: Action::Add,
+        reasons,
+    })
+}
+
+fn nearness(candidate: &Candidate, policy: &WritePolicy) -> Vec<Reason> {
+    let runs = Some(candidate.words).filter(|share| *share >= policy.near_words);
+    let meaning = candidate.meaning;
+    let meaning = meaning.filter(|cosine| *cosine >= policy.near_meaning);
+    let runs = runs.map(Reason::Runs).into_iter();
+    runs.chain(meaning.map(Reason::Meaning)).collect()
+}
+
+fn suggestion(new: &NewMemory, candidate: &Candidate, policy: &WritePolicy) -> Option<Suggestion> {
+    let memory = &candidate.memory;
+    let suggest = |action, reasons| {
+        Some(Suggestion {
+            stem: memory.stem.clone(),
+            headline: memory.headline().to_owned(),
+            action,
+            reasons,
+        })
+    };
+    if has_same_words(new, memory) {
+        return suggest(Action::Nothing, vec![Reason::SameWords]);
+    }
+    let mut reasons = nearness(candidate, policy);
+    let mut action = match reasons.is_empty() {
+        true => Action::Add,
+        false => Action::Update,
+    };
+    if is_same_title(new, memory) {
+        reasons.push(Reason::SameTitle);
+        action = Action::Update;
+    }
+    let share = share_of_words(&new.content, &memory.content);
+    if share >= MUCH {
+        reasons.push(Reason::Words(share));
+        action = Action::Update;
+    }
+    let topics = shared_topics(&new.topics, &memory.topics);
+    if topics.len() >= MANY_TOPICS {
+        action = Action::Update;
+    }
+    if topics.len() >= FEW_TOPICS {
+        reasons.push(Reason::Topics(topics));
+    }
+    if reasons.is_empty() {
+        return None;
+    }
+    suggest(action, reasons)
+}
+
+/// Whether both say the same words in the same order. Every word counts: "not" makes another text.
+fn has_same_words(new: &NewMemory, memory: &Memory) -> bool {
+    let words = all_words(&new.content);
+    new.user == memory.user && !words.is_empty() && words == all_words(&memory.content)
+}
+
+fn all_words(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
+}
+
+/// The share of the words of `new` that stand in `old` as well; 0 where there are too few to say
+/// anything. Words are of three letters or more and say something, numbers of any length.
+fn share_of_words(new: &str, old: &str) -> f32 {
+    let words = |text: &str| -> HashSet<String> {
+        let words = all_words(text).into_iter();
+        let says = |word: &String| {
+            let is_number = word.chars().any(|c| c.is_ascii_digit());
+            is_number || (word.chars().count() >= 3 && !is_stop_word(word))
+        };
+        words.filter(says).collect()
+    };
+    let (new, old) = (words(new), words(old));
+    if new.len() < LEAST_WORDS {
+        return 0.0;
+    }
+    new.intersection(&old).count() as f32 / new.len() as f32
+}
+
+/// The topics of `new` that `old` has as well, without regard to case, each once.
+fn shared_topics(new: &[String], old: &[String]) -> Vec<String> {
+    let lower = |topic: &String| topic.trim().to_lowercase();
+    let old: HashSet<String> = old.iter().map(lower).collect();
+    let mut shared: Vec<String> = new.iter().map(lower).collect();
+    shared.sort_unstable();
+    shared.dedup();
+    shared.retain(|topic| old.contains(topic));
+    shared
+}
+
+/// The memories that a new one with these topics is to be linked with: those that share most of
+/// them, and the first among equals.
+pub fn related_by_topics(topics: &[String], others: &[Memory], policy: &WritePolicy) -> Vec<Stem> {
+    let least = policy.shared_topics.max(1);
+    let mut related: Vec<(usize, &Stem)> = others
+        .iter()
+        .map(|memory| (shared_topics(topics, &memory.topics).len(), &memory.stem))
+        .filter(|(shared, _)| *shared >= least)
+        .collect();
+    related.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
+    let related = related.into_iter().take(policy.auto_links);
+    related.map(|(_, stem)| stem.clone()).collect()
+}
+
+/// The change that makes `new` the text of `old`: what `new` states counts, what it does not
+/// state stays, topics and links are united. A life is never shortened by it: neither by a lower
+/// tier, nor by one where there was none.
+pub fn as_update(new: &NewMemory, old: &Memory) -> Change {
+    fn set<T: Clone + PartialEq>(new: &Option<T>, old: &Option<T>) -> Patch<T> {
+        match new {
+            Some(value) if Some(value) != old.as_ref() => Patch::Set(value.clone()),
+            _ => Patch::Keep,
+        }
+    }
+    let mut topics = old.topics.clone();
+    for topic in &new.topics {
+        if !topics.iter().any(|known| known.eq_ignore_ascii_case(topic)) {
+            topics.push(topic.clone());
+        }
+    }
+    let mut links = old.links.clone();
+    links.extend(
+        new.links
+            .iter()
+            .filter(|link| !old.links.contains(link))
+            .cloned(),
+    );
+    let mut metadata = old.metadata.clone();
+    for (key, value) in &new.metadata {
+        match metadata.iter_mut().find(|(known, _)| known == key) {
+            Some((_, known)) => known.clone_from(value),
+            None => metadata.push((key.clone(), value.clone())),
+        }
+    }
+    let rank = |tier: Option<Tier>| match tier {
+        Some(Tier::Short) => 0,
+        Some(Tier::Mid) => 1,
+        Some(Tier::Long) => 2,
+        None => 3,
+    };
+    let lives_longer = new.tier.is_some() && rank(new.tier) > rank(old.tier);
+    Change {
+        topics: (topics != old.topics).then_some(topics),
+        kind: set(&new.kind, &old.kind),
+        scope: set(&new.scope, &old.scope),
+        tier: match lives_longer {
+            true => set(&new.tier, &old.tier),
+            false => Patch::Keep,
+        },
+        importance: set(&new.importance, &old.importance),
+        confidence: set(&new.confidence, &old.confidence),
+        source: set(&new.source, &old.source),
+        status: set(&new.status, &old.status),
+        expires: set(&new.expires, &old.expires),
+        links: match links == old.links {
+            true => Patch::Keep,
+            false => Patch::Set(links),
+        },
+        metadata: match metadata == old.metadata {
+            true => Patch::Keep,
+            false => Patch::Set(metadata),
+        },
+        content: (new.content != old.content).then(|| new.content.clone()),
+        ..Change::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

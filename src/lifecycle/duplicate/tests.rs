@@ -1,0 +1,367 @@
+use super::*;
+use crate::model::Kind;
+use crate::model::Scope;
+use crate::model::Timestamp;
+
+fn new(content: &str) -> NewMemory {
+    NewMemory {
+        agent: "claude".to_owned(),
+        user: "mira".to_owned(),
+        content: content.to_owned(),
+        ..NewMemory::default()
+    }
+}
+
+fn titled(title: &str) -> NewMemory {
+    NewMemory {
+        title: Some(title.to_owned()),
+        ..new("text")
+    }
+}
+
+/// The memory that `new` became when it was stored.
+fn stored(name: &str, new: &NewMemory) -> Memory {
+    Memory {
+        stem: Stem::from_file_name(name),
+        id: name.to_owned(),
+        timestamp: Timestamp::parse("2026-06-01T12:00:00Z").unwrap(),
+        agent: new.agent.clone(),
+        user: new.user.clone(),
+        topics: new.topics.clone(),
+        title: new.title.clone(),
+        kind: new.kind,
+        namespace: new.namespace.clone(),
+        scope: new.scope,
+        tier: new.tier,
+        importance: new.importance,
+        confidence: new.confidence,
+        source: new.source.clone(),
+        status: new.status.clone(),
+        expires: new.expires.clone(),
+        supersedes: Vec::new(),
+        superseded_by: None,
+        links: new.links.clone(),
+        metadata: new.metadata.clone(),
+        unknown: Vec::new(),
+        content: new.content.clone(),
+        problems: Vec::new(),
+    }
+}
+
+fn like(memory: Memory, words: f32, meaning: Option<f32>) -> Candidate {
+    Candidate {
+        memory,
+        words,
+        meaning,
+    }
+}
+
+fn by(duplicates: DuplicatePolicy) -> WritePolicy {
+    WritePolicy {
+        duplicates,
+        ..WritePolicy::default()
+    }
+}
+
+/// What is decided about `new` in the face of `old`, which is like it to these degrees.
+fn decided(
+    duplicates: DuplicatePolicy,
+    new: &NewMemory,
+    old: &NewMemory,
+    (words, meaning): (f32, Option<f32>),
+) -> String {
+    let candidate = like(stored("old", old), words, meaning);
+    match decide(new, &[candidate], &by(duplicates)) {
+        Decision::Add { near } if near.is_empty() => "add".to_owned(),
+        Decision::Add { near } => format!("add near {}", near[0].stem),
+        Decision::Update(stem) => format!("update {stem}"),
+        Decision::Known(stem) => format!("known {stem}"),
+        Decision::Suggest(all) => {
+            let reasons: Vec<String> = all[0].reasons.iter().map(Reason::to_string).collect();
+            format!("{} {}", all[0].action.word(), reasons.join("; "))
+        }
+    }
+}
+
+const SAME: (f32, Option<f32>) = (1.0, Some(1.0));
+const OTHER: (f32, Option<f32>) = (0.1, Some(0.3));
+
+#[test]
+fn a_correction_is_stored_by_every_policy() {
+    let old = NewMemory {
+        topics: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()],
+        ..titled("Deploys")
+    };
+    let correction = NewMemory {
+        supersedes: vec!["old".to_owned()],
+        ..old.clone()
+    };
+    for (_, policy) in DuplicatePolicy::ALL {
+        for likeness in [SAME, (0.95, Some(0.95)), (0.95, None)] {
+            assert_eq!(decided(policy, &correction, &old, likeness), "add");
+        }
+    }
+    let force = WritePolicy {
+        force: true,
+        ..by(DuplicatePolicy::Suggest)
+    };
+    let same = [like(stored("old", &old), 1.0, None)];
+    let stored = Decision::Add { near: Vec::new() };
+    assert_eq!(decide(&old, &same, &force), stored);
+    assert_eq!(decided(DuplicatePolicy::Allow, &old, &old, SAME), "add");
+}
+
+#[test]
+fn the_same_title_in_the_same_namespace_is_an_update() {
+    use DuplicatePolicy::SameTitle;
+    let old = titled("How we deploy");
+    let elsewhere = NewMemory {
+        namespace: Some("atlas".to_owned()),
+        ..titled("How we deploy")
+    };
+    let global = NewMemory {
+        namespace: Some("global".to_owned()),
+        ..titled("How we deploy")
+    };
+    for (new, expected) in [
+        (titled("How we deploy"), "update old"),
+        (titled(" how we DEPLOY "), "update old"),
+        (titled("How we deploy atlas"), "add"),
+        (new("text"), "add"),
+        (elsewhere, "add"),
+        (global, "update old"),
+    ] {
+        assert_eq!(decided(SameTitle, &new, &old, OTHER), expected, "{new:?}");
+    }
+    assert_eq!(decided(SameTitle, &new("text"), &new("text"), SAME), "add");
+}
+
+#[test]
+fn only_the_very_same_text_is_not_stored_again() {
+    use DuplicatePolicy::Similar;
+    let old = new("Deploys go out on Tuesdays.\nAfter the backup.");
+    let same = new("Deploys go out  on Tuesdays. After the backup.\n");
+    assert_eq!(decided(Similar, &same, &old, SAME), "known old");
+    let is_near = "add near old";
+    for (new, likeness, expected) in [
+        (
+            new("Deploys go out on Tuesdays, after the backup!"),
+            SAME,
+            is_near,
+        ),
+        (
+            new("Deploys go out on Wednesdays. After the backup."),
+            (0.6, None),
+            is_near,
+        ),
+        (
+            new("Deploys go out on Wednesdays. After the backup."),
+            (0.59, None),
+            "add",
+        ),
+        (new("We deploy on Tuesdays."), (0.0, Some(0.92)), is_near),
+        (new("We deploy on Tuesdays."), (0.0, Some(0.91)), "add"),
+        // Of somebody else, or under another title, it is another memory.
+        (
+            NewMemory {
+                user: "jonas".to_owned(),
+                ..same.clone()
+            },
+            SAME,
+            is_near,
+        ),
+        (
+            NewMemory {
+                title: Some("Deploys".to_owned()),
+                ..same.clone()
+            },
+            SAME,
+            is_near,
+        ),
+        // Of another kind, scope or namespace, it is nobody's duplicate.
+        (
+            NewMemory {
+                kind: Some(Kind::Episodic),
+                ..same.clone()
+            },
+            SAME,
+            "add",
+        ),
+        (
+            NewMemory {
+                scope: Some(Scope::Group),
+                ..same.clone()
+            },
+            SAME,
+            "add",
+        ),
+        (
+            NewMemory {
+                namespace: Some("atlas".to_owned()),
+                ..same.clone()
+            },
+            SAME,
+            "add",
+        ),
+    ] {
+        assert_eq!(decided(Similar, &new, &old, likeness), expected, "{new:?}");
+    }
+}
+
+#[test]
+fn what_may_be_meant_is_suggested_with_what_could_be_done() {
+    use DuplicatePolicy::Suggest;
+    let with_topics = |content: &str, topics: &[&str]| NewMemory {
+        topics: topics.iter().map(|topic| (*topic).to_owned()).collect(),
+        ..new(content)
+    };
+    let old = with_topics(
+        "The gateway listens on port 8080 at night.",
+        &["net", "gateway", "port"],
+    );
+    for (new, likeness, expected) in [
+        (
+            new("the gateway listens on port 8080, at night"),
+            SAME,
+            "NOOP it says the same",
+        ),
+        (
+            new("The gateway does not listen on port 8080"),
+            OTHER,
+            "UPDATE it holds 75 % of the words",
+        ),
+        (
+            new("The gateway listens on port 9090 at night."),
+            (0.61, None),
+            "UPDATE 61 % of the text is the same; it holds 80 % of the words",
+        ),
+        (new("Port"), OTHER, "add"),
+        (
+            with_topics("Something else.", &["Net", "gateway", "x"]),
+            OTHER,
+            "ADD it shares the topics gateway, net",
+        ),
+        (
+            with_topics("Something else.", &["port", "net", "gateway"]),
+            OTHER,
+            "UPDATE it shares the topics gateway, net, port",
+        ),
+        (
+            with_topics("Something else.", &["net", "net"]),
+            OTHER,
+            "add",
+        ),
+        (
+            new("Something else."),
+            (0.0, Some(0.95)),
+            "UPDATE it means nearly the same (0.95)",
+        ),
+    ] {
+        assert_eq!(decided(Suggest, &new, &old, likeness), expected, "{new:?}");
+    }
+    // The order of words and every "not" count.
+    let swapped = decided(
+        Suggest,
+        &new("spaces over tabs always"),
+        &new("tabs over spaces always"),
+        OTHER,
+    );
+    assert_eq!(swapped, "UPDATE it holds 100 % of the words");
+}
+
+#[test]
+fn broad_suggests_what_is_of_another_group() {
+    let old = NewMemory {
+        namespace: Some("atlas".to_owned()),
+        ..new("The gateway listens on port 8080.")
+    };
+    let same = new("The gateway listens on port 8080.");
+    assert_eq!(decided(DuplicatePolicy::Suggest, &same, &old, SAME), "add");
+    let broad = WritePolicy {
+        broad: true,
+        ..by(DuplicatePolicy::Suggest)
+    };
+    let decision = decide(&same, &[like(stored("old", &old), 1.0, None)], &broad);
+    assert!(matches!(decision, Decision::Suggest(all) if all[0].action == Action::Nothing));
+}
+
+#[test]
+fn suggestions_are_few_and_the_best_come_first() {
+    let same = new("The gateway listens on port 8080.");
+    let near = new("The gateway listens on port 9090.");
+    let candidates: Vec<Candidate> = (0..20)
+        .map(|number| like(stored(&format!("near{number}"), &near), 0.5, None))
+        .chain([like(stored("same", &same), 1.0, None)])
+        .collect();
+    let decision = decide(&same, &candidates, &by(DuplicatePolicy::Suggest));
+    let Decision::Suggest(all) = decision else {
+        panic!("{decision:?}");
+    };
+    assert_eq!(all.len(), MOST_SUGGESTED);
+    assert_eq!(all[0].stem.as_str(), "same");
+}
+
+#[test]
+fn topics_relate_as_many_memories_as_are_wanted() {
+    let topics = |topics: &[&str]| NewMemory {
+        topics: topics.iter().map(|topic| (*topic).to_owned()).collect(),
+        ..new("text")
+    };
+    let others = [
+        stored("two", &topics(&["a", "b"])),
+        stored("one", &topics(&["a", "x"])),
+        stored("three", &topics(&["A", "b", "c"])),
+        stored("again", &topics(&["b", "c"])),
+    ];
+    let related = |auto_links, shared_topics| -> Vec<String> {
+        let policy = WritePolicy {
+            auto_links,
+            shared_topics,
+            ..WritePolicy::default()
+        };
+        let stems = related_by_topics(&topics(&["a", "b", "c"]).topics, &others, &policy);
+        stems.iter().map(|stem| stem.as_str().to_owned()).collect()
+    };
+    assert_eq!(related(0, 2), [""; 0]);
+    assert_eq!(related(2, 2), ["three", "two"]);
+    assert_eq!(related(9, 2), ["three", "two", "again"]);
+    assert_eq!(related(9, 3), ["three"]);
+    assert_eq!(related(9, 0), ["three", "two", "again", "one"]);
+}
+
+#[test]
+fn an_update_unites_what_can_be_and_shortens_no_life() {
+    let old = NewMemory {
+        topics: vec!["a".to_owned()],
+        tier: Some(Tier::Mid),
+        importance: Some(8),
+        ..titled("Deploys")
+    };
+    let changed = |new: NewMemory| as_update(&new, &stored("old", &old));
+    assert_eq!(changed(old.clone()), Change::default());
+    let change = changed(NewMemory {
+        topics: vec!["B".to_owned(), "A".to_owned()],
+        tier: Some(Tier::Short),
+        content: "other".to_owned(),
+        ..titled("Deploys")
+    });
+    let expected = Change {
+        topics: Some(vec!["a".to_owned(), "B".to_owned()]),
+        content: Some("other".to_owned()),
+        ..Change::default()
+    };
+    assert_eq!(change, expected);
+    let longer = NewMemory {
+        tier: Some(Tier::Long),
+        ..old.clone()
+    };
+    assert_eq!(changed(longer.clone()).tier, Patch::Set(Tier::Long));
+    let without = NewMemory {
+        tier: None,
+        ..old.clone()
+    };
+    assert_eq!(
+        as_update(&longer, &stored("old", &without)).tier,
+        Patch::Keep
+    );
+}

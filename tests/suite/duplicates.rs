@@ -1,0 +1,434 @@
+//! Memories that say what others say: what becomes of them by each policy, and that no text is lost.
+
+use memdir::engine::Became;
+use memdir::engine::DuplicatePolicy;
+use memdir::engine::Engine;
+use memdir::engine::Remembered;
+use memdir::engine::Stored;
+use memdir::engine::Suggestion;
+use memdir::engine::WritePolicy;
+use memdir::model::NewMemory;
+use memdir::model::Stem;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::program::Home;
+use crate::program::names;
+use crate::session::Session;
+use crate::support::TestStore;
+use crate::support::keywords;
+use crate::support::new_memory;
+use crate::support::query;
+use crate::support::regular_files;
+
+const PORT: &str =
+    "The gateway of atlas listens on port 8080 and is reached through the tunnel only.";
+const OTHER_PORT: &str =
+    "The gateway of atlas listens on port 9090 and is reached through the tunnel only.";
+
+fn by(duplicates: DuplicatePolicy) -> WritePolicy {
+    WritePolicy {
+        duplicates,
+        ..WritePolicy::default()
+    }
+}
+
+fn titled(title: &str, content: &str) -> NewMemory {
+    NewMemory {
+        title: Some(title.to_owned()),
+        ..new_memory(content)
+    }
+}
+
+fn with_topics(content: &str, topics: &[&str]) -> NewMemory {
+    NewMemory {
+        topics: topics.iter().map(|topic| (*topic).to_owned()).collect(),
+        ..new_memory(content)
+    }
+}
+
+#[track_caller]
+fn written(engine: &Engine, memory: NewMemory, policy: &WritePolicy) -> Remembered {
+    match engine.remember_as(memory, None, policy).unwrap() {
+        Stored::Written(remembered) => remembered,
+        Stored::Suggested(suggestions) => panic!("{suggestions:?}"),
+    }
+}
+
+#[track_caller]
+fn suggested(engine: &Engine, memory: NewMemory, policy: &WritePolicy) -> Vec<Suggestion> {
+    match engine.remember_as(memory, None, policy).unwrap() {
+        Stored::Suggested(suggestions) => suggestions,
+        Stored::Written(remembered) => panic!("{remembered:?}"),
+    }
+}
+
+fn stems(suggestions: &[Suggestion]) -> Vec<&Stem> {
+    suggestions.iter().map(|one| &one.stem).collect()
+}
+
+/// How many memories hold a word.
+fn holding(engine: &Engine, word: &str) -> usize {
+    engine.search(&keywords(&[word])).unwrap().hits.len()
+}
+
+#[test]
+fn a_correction_is_stored_by_every_policy() {
+    let twenty = "one two three four five six seven eight nine ten eleven twelve thirteen \
+                  fourteen fifteen sixteen seventeen eighteen nineteen";
+    for (name, policy) in DuplicatePolicy::ALL {
+        let store = TestStore::new();
+        let engine = store.engine();
+        let old = titled("Counting", &format!("{twenty} twenty"));
+        let old_stem = engine.remember(old, None).unwrap().stem;
+        // Nearly all of its words are those of what it corrects, and then all of them.
+        for last in ["21", "twenty"] {
+            let correction = NewMemory {
+                supersedes: vec![old_stem.as_str().to_owned()],
+                ..titled("Counting", &format!("{twenty} {last}"))
+            };
+            let done = written(&engine, correction, &by(policy));
+            assert_eq!(done.became, Became::Added, "{name}");
+            assert_eq!(done.superseded, std::slice::from_ref(&old_stem));
+        }
+        assert_eq!(store.texts().len(), 3, "{name}");
+        assert_eq!(holding(&engine, "21"), 1, "{name}");
+    }
+}
+
+#[test]
+fn the_same_title_keeps_the_earlier_text_where_it_can_be_restored() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::SameTitle);
+    let first = NewMemory {
+        importance: Some(8),
+        ..titled("How we deploy", "By hand, with scp.\n")
+    };
+    let stem = written(&engine, first, &policy).stem;
+    let second = NewMemory {
+        topics: vec!["deploy".to_owned()],
+        ..titled("how we deploy ", "With a tag.\n")
+    };
+    let done = written(&engine, second, &policy);
+    assert_eq!(done.stem, stem);
+    let Became::Updated {
+        earlier: Some(earlier),
+    } = done.became
+    else {
+        panic!("{done:?}");
+    };
+    assert_eq!((holding(&engine, "tag"), holding(&engine, "scp")), (1, 0));
+    let memory = &engine.search(&query("deploy")).unwrap().hits[0].memory;
+    assert_eq!(memory.topics, ["test", "deploy"]);
+    assert_eq!(
+        (memory.importance, memory.title.as_deref()),
+        (Some(8), Some("How we deploy"))
+    );
+    // The record says what it is, and it is a sound memory beside the new text when it comes back.
+    assert_eq!(engine.archived().unwrap()[0].stem, earlier);
+    let why = engine.records_of(&earlier).unwrap()[0].why.clone().unwrap();
+    assert_eq!(why, format!("an earlier text of {}", stem.short()));
+    engine.restore(earlier.as_str()).unwrap();
+    assert_eq!((holding(&engine, "tag"), holding(&engine, "scp")), (1, 1));
+    let restored = &engine.search(&keywords(&["scp"])).unwrap().hits[0].memory;
+    assert_eq!(restored.content, "By hand, with scp.\n");
+    assert_eq!((&restored.stem, restored.problems.len()), (&earlier, 0));
+}
+
+#[test]
+fn a_title_again_and_again_loses_no_text() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::SameTitle);
+    for number in 0..20 {
+        written(
+            &engine,
+            titled("Counter", &format!("It is at {number}.\n")),
+            &policy,
+        );
+    }
+    // The same once more changes nothing.
+    let done = written(&engine, titled("Counter", "It is at 19.\n"), &policy);
+    assert_eq!(done.became, Became::Updated { earlier: None });
+    assert_eq!(store.texts().len(), 1);
+    let mut all = regular_files(&store.root().join("archive"));
+    all.extend(regular_files(&store.files()));
+    let mut texts: Vec<String> = all
+        .iter()
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .map(|text| text.split_once("---\n\n").unwrap().1.trim().to_owned())
+        .collect();
+    texts.sort_by_key(|text| text.len());
+    texts[..10].sort();
+    texts[10..].sort();
+    let expected: Vec<String> = (0..20)
+        .map(|number| format!("It is at {number}."))
+        .collect();
+    assert_eq!(texts, expected);
+}
+
+#[test]
+fn a_title_of_another_namespace_is_another_memory() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::SameTitle);
+    let of = |namespace: &str| NewMemory {
+        namespace: Some(namespace.to_owned()),
+        ..titled("Database", "PostgreSQL.")
+    };
+    for namespace in ["atlas", "billing", "global"] {
+        let done = written(&engine, of(namespace), &policy);
+        assert_eq!(done.became, Became::Added, "{namespace}");
+    }
+    let again = written(&engine, of("atlas"), &policy);
+    assert_eq!(again.became, Became::Updated { earlier: None });
+}
+
+#[test]
+fn two_at_once_with_one_title_make_one_memory() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::SameTitle);
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            let (engine, policy) = (&engine, &policy);
+            scope.spawn(move || {
+                written(
+                    engine,
+                    titled("Counter", &format!("It is at {number}.")),
+                    policy,
+                );
+            });
+        }
+    });
+    assert_eq!(store.texts().len(), 1);
+    assert_eq!(engine.archived().unwrap().len(), 3);
+}
+
+#[test]
+fn the_same_text_is_written_once_and_what_differs_is_kept_and_linked() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::Similar);
+    let stem = written(&engine, new_memory(PORT), &policy).stem;
+    let same = format!("  {}\n", PORT.replace(" and ", "\n and  "));
+    let done = written(&engine, new_memory(&same), &policy);
+    assert_eq!((&done.stem, &done.became), (&stem, &Became::Known));
+    assert_eq!(store.texts().len(), 1);
+    let done = written(&engine, new_memory(OTHER_PORT), &policy);
+    assert_eq!(done.became, Became::Added);
+    assert_eq!(stems(&done.near), [&stem]);
+    let relations = engine.relations_of(&done.stem).unwrap();
+    assert_eq!(relations.to.len(), 1);
+    assert_eq!(relations.to[0].relation, "related-to");
+    assert_eq!(relations.to[0].to.as_ref(), Some(&stem));
+    assert_eq!((holding(&engine, "8080"), holding(&engine, "9090")), (1, 1));
+    let elsewhere = NewMemory {
+        namespace: Some("billing".to_owned()),
+        ..new_memory(PORT)
+    };
+    let done = written(&engine, elsewhere, &policy);
+    assert_eq!((done.became, done.near), (Became::Added, Vec::new()));
+}
+
+#[test]
+fn what_was_forgotten_is_no_reason_not_to_store_it() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::Similar);
+    let stem = written(&engine, new_memory(PORT), &policy).stem;
+    engine.forget(stem.as_str()).unwrap();
+    assert_eq!(
+        written(&engine, new_memory(PORT), &policy).became,
+        Became::Added
+    );
+}
+
+#[test]
+fn suggest_writes_nothing_before_it_is_told_to() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::Suggest);
+    let port = written(&engine, with_topics(PORT, &["gateway"]), &policy).stem;
+    let lunch = with_topics("Lunch is at noon.", &["canteen", "times"]);
+    let lunch = written(&engine, lunch, &policy).stem;
+    let before = store.texts();
+    let said = suggested(&engine, new_memory(OTHER_PORT), &policy);
+    assert_eq!(stems(&said), [&port]);
+    assert_eq!(said[0].action.word(), "UPDATE");
+    let said = suggested(&engine, new_memory(&PORT.to_uppercase()), &policy);
+    assert_eq!(said[0].action.word(), "NOOP");
+    // Without a word in common, by topics.
+    let dinner = || with_topics("We eat again towards evening.", &["Canteen", "times"]);
+    let said = suggested(&engine, dinner(), &policy);
+    assert_eq!((stems(&said), said[0].action.word()), (vec![&lunch], "ADD"));
+    assert_eq!(store.texts(), before);
+    let elsewhere = NewMemory {
+        namespace: Some("billing".to_owned()),
+        ..dinner()
+    };
+    let broad = WritePolicy {
+        broad: true,
+        ..policy.clone()
+    };
+    assert_eq!(
+        stems(&suggested(&engine, elsewhere.clone(), &broad)),
+        [&lunch]
+    );
+    assert_eq!(written(&engine, elsewhere, &policy).became, Became::Added);
+    let force = WritePolicy {
+        force: true,
+        ..policy
+    };
+    assert_eq!(written(&engine, dinner(), &force).became, Became::Added);
+    assert_eq!(store.texts().len(), before.len() + 2);
+}
+
+#[test]
+fn topics_link_memories_if_that_is_wanted() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let plain = WritePolicy::default();
+    let both = written(
+        &engine,
+        with_topics("one", &["net", "gateway", "x"]),
+        &plain,
+    )
+    .stem;
+    let third = written(
+        &engine,
+        with_topics("two", &["net", "gateway", "port"]),
+        &plain,
+    )
+    .stem;
+    written(&engine, with_topics("three", &["net", "y"]), &plain);
+    let new = || with_topics("four", &["Net", "Gateway", "port"]);
+    assert_eq!(written(&engine, new(), &plain).related, []);
+    engine
+        .forget(written(&engine, new(), &plain).stem.as_str())
+        .unwrap();
+    let linking = |auto_links| WritePolicy {
+        auto_links,
+        ..WritePolicy::default()
+    };
+    // The one that shares all three comes first; the first of this text is still there.
+    let done = written(&engine, new(), &linking(9));
+    assert_eq!(done.related.len(), 3);
+    assert!(done.related.contains(&both) && done.related.contains(&third));
+    assert_eq!(done.related[2], both);
+    let relations = engine.relations_of(&done.stem).unwrap();
+    assert_eq!(relations.to.len(), 3);
+    assert_eq!(written(&engine, new(), &linking(1)).related.len(), 1);
+}
+
+#[test]
+fn the_command_says_what_happened() {
+    let home = Home::new();
+    let remember = |arguments: &[&str]| {
+        let mut all = vec!["remember", "--topics", "deploy"];
+        all.extend(arguments);
+        home.run(&all)
+    };
+    let id = remember(&["--title", "Deploys", "By hand."])
+        .done()
+        .trim()
+        .to_owned();
+    let ran = remember(&["--duplicates", "title", "--title", "Deploys", "With a tag."]);
+    ran.complains(0, &[&id, "its earlier text is", "in the archive"]);
+    assert_eq!(ran.text().trim(), id);
+    let json = remember(&[
+        "--json",
+        "--duplicates",
+        "title",
+        "--title",
+        "Deploys",
+        "With a cart.",
+    ])
+    .json();
+    assert_eq!(
+        (&json["memory_id"], &json["action"]),
+        (&json!(id), &json!("UPDATE"))
+    );
+    let earlier = json["earlier"].as_str().unwrap();
+    home.run(&["restore", earlier]).done();
+    assert!(home.text_of(earlier).ends_with("With a tag."));
+    remember(&[
+        "--duplicates",
+        "similar",
+        "--title",
+        "Deploys",
+        "With a cart.",
+    ])
+    .complains(0, &[&id, "nothing new was stored"]);
+    let before = names(&home.files());
+    let ran = remember(&[
+        "--duplicates",
+        "suggest",
+        "--title",
+        "Deploys",
+        "With a ship.",
+    ]);
+    ran.complains(1, &["nothing was stored", "--force"]);
+    assert!(ran.text().contains("it has the same title"), "{ran:?}");
+    let ran = remember(&[
+        "--duplicates",
+        "suggest",
+        "--json",
+        "--title",
+        "Deploys",
+        "With a ship.",
+    ]);
+    assert_eq!(
+        (ran.code, &ran.json()["candidates"][0]["action"]),
+        (1, &json!("UPDATE"))
+    );
+    assert_eq!(names(&home.files()), before);
+    remember(&[
+        "--duplicates",
+        "suggest",
+        "--force",
+        "--title",
+        "Deploys",
+        "With a ship.",
+    ])
+    .done();
+    assert_eq!(names(&home.files()).len(), before.len() + 1);
+    remember(&["--duplicates", "never", "x"]).complains(2, &["allow, title, similar, suggest"]);
+}
+
+#[test]
+fn an_agent_is_told_as_the_settings_say() {
+    let home = Home::new();
+    home.write("store/memdir.toml", "[duplicates]\npolicy = \"suggest\"\n");
+    let shown = home.run(&["config"]).text();
+    let line = shown
+        .lines()
+        .find(|line| line.starts_with("duplicates.policy"));
+    assert!(
+        line.is_some_and(|line| line.contains("suggest") && line.contains("memdir.toml")),
+        "{shown}"
+    );
+    let mut session = Session::on(&home);
+    let mut remember = |content: &str, force: bool| -> Value {
+        let arguments = json!({"agent": "claude", "user": "mira", "topics": ["net"],
+            "content": content, "force": force});
+        session.tool("remember", arguments)["structuredContent"].clone()
+    };
+    let first = remember(PORT, false);
+    assert_ne!(first["memory_id"], "");
+    let second = remember(OTHER_PORT, false);
+    assert_eq!(
+        (&second["memory_id"], &second["action"]),
+        (&json!(""), &json!("SUGGEST"))
+    );
+    assert_eq!(second["candidates"][0]["id"], first["memory_id"]);
+    let message = second["message"].as_str().unwrap();
+    assert!(
+        message.contains("Nothing was stored") && message.contains("`force`"),
+        "{message}"
+    );
+    assert_eq!(names(&home.files()).len(), 1);
+    assert_ne!(remember(OTHER_PORT, true)["memory_id"], "");
+    assert_eq!(names(&home.files()).len(), 2);
+}
