@@ -18,6 +18,9 @@ use crate::model::Stem;
 
 pub(super) fn resolve(context: &mut Context, command: &Resolve) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
+    if let (Some(winner), Some(loser)) = (&command.id, &command.loser) {
+        return decide(context, &engine, winner, loser);
+    }
     if let Some(id) = &command.id
         && let Some(done) = engine.take_out_markers(id)?
     {
@@ -46,6 +49,39 @@ pub(super) fn resolve(context: &mut Context, command: &Resolve) -> Result<Outcom
         }
     }
     super::after_writing(context, &engine)?;
+    Ok(Outcome::Done)
+}
+
+/// Says that one memory holds, and that it replaces the other.
+fn decide(
+    context: &mut Context,
+    engine: &Engine,
+    winner: &str,
+    loser: &str,
+) -> Result<Outcome, Failure> {
+    let decided = engine.decide_between(winner, loser)?;
+    let output = &mut context.output;
+    if output.json {
+        output.json(&json!({
+            "kept": [named(&decided.winner)],
+            "superseded": named(&decided.loser),
+            "unlinked": decided.unlinked,
+            "forgotten": null,
+        }))?;
+    } else {
+        let (winner, loser) = (
+            engine.shown_id(&decided.winner),
+            engine.shown_id(&decided.loser),
+        );
+        let already = if decided.is_new { "" } else { " already" };
+        output.line(format!(
+            "{ID}{winner}{ID:#} supersedes {ID}{loser}{ID:#}{already}"
+        ))?;
+        if decided.unlinked > 0 {
+            output.line("the link that says they contradict is gone")?;
+        }
+    }
+    super::after_writing(context, engine)?;
     Ok(Outcome::Done)
 }
 

@@ -13,6 +13,7 @@ use super::fields;
 use super::history;
 use super::output::DIM;
 use super::output::ID;
+use super::output::visible;
 use super::when;
 use super::when::Direction;
 use crate::dialect::core;
@@ -138,6 +139,15 @@ fn tell_written(
     for related in &remembered.related {
         let related = engine.shown_id(related);
         output.note(format!("linked with {related}, which has topics of it"));
+    }
+    for one in &remembered.contradicted {
+        let other = engine.shown_id(&one.stem);
+        let (headline, evidence) = (&one.headline, &one.evidence);
+        let shown = visible(&format!("{headline}: {evidence}"));
+        output.note(format!("hint: it may contradict {other}, {shown}"));
+        output.note(format!(
+            "`memdir resolve {id} {other}` says that it replaces that one"
+        ));
     }
     output.warnings(&remembered.screened);
     Ok(())

@@ -64,6 +64,14 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
         let related = ids(&remembered.related).join(", ");
         message = format!("{message}; linked with {related}, which have topics of it");
     }
+    for one in &remembered.contradicted {
+        let other = engine.shown_id(&one.stem);
+        message = format!(
+            "{message}. Hint: it may contradict {other} ({}). If it corrects that one, say so: \
+             `memdir resolve {id} {other}`",
+            one.evidence
+        );
+    }
     let mut object = fields(&id, &message);
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
     match &remembered.became {
@@ -87,6 +95,21 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
     }
     if !remembered.related.is_empty() {
         put("linked", json!(ids(&remembered.related)));
+    }
+    if !remembered.contradicted.is_empty() {
+        let contradicted = remembered.contradicted.iter();
+        let contradicted: Vec<Value> = contradicted
+            .map(|one| {
+                json!({
+                    "id": engine.shown_id(&one.stem),
+                    "headline": one.headline,
+                    "difference": one.evidence.difference.word(),
+                    "there": one.evidence.older,
+                    "here": one.evidence.newer,
+                })
+            })
+            .collect();
+        put("may_contradict", json!(contradicted));
     }
     let warnings = remembered.screened.warnings();
     if !warnings.is_empty() {

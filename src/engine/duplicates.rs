@@ -246,7 +246,7 @@ impl Engine {
     }
 
     /// The files of the newest memories of a snapshot that pass `filter`.
-    pub(super) fn newest_names(
+    fn newest_names(
         &self,
         snapshot: &dyn crate::index::Snapshot,
         filter: &Filter,
@@ -299,7 +299,7 @@ impl Engine {
 }
 
 /// The namespace that `new` counts as.
-pub(super) fn namespace(new: &NewMemory) -> String {
+fn namespace(new: &NewMemory) -> String {
     new.namespace.clone().unwrap_or_else(|| "global".to_owned())
 }
 

@@ -30,6 +30,8 @@ use crate::model::plain_id;
 /// What a mention in a text is.
 const MENTIONS: &str = "mentions";
 const SUPERSEDES: &str = "supersedes";
+/// The types of links that set two memories against each other.
+const AGAINST: [&str; 2] = ["contradicts", "conflicts-with"];
 
 /// One memory, as it stands to another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +54,17 @@ pub struct Relations {
     pub to: Vec<Relation>,
     /// From others to it, in the order of their stems.
     pub from: Vec<Relation>,
+}
+
+/// What a decision between two memories has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    pub winner: Stem,
+    pub loser: Stem,
+    /// It had not been decided so before.
+    pub is_new: bool,
+    /// How many links that said they contradict are gone.
+    pub unlinked: usize,
 }
 
 impl Engine {
@@ -196,6 +209,58 @@ impl Engine {
             self.update_as("supersede", older.as_str(), &mark)?;
         }
         Ok(edited.changed)
+    }
+
+    /// Decides between two live memories: `winner` supersedes `loser`, and neither contradicts the
+    /// other any more. Both files stay; the loser is not current.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such memory, if both are one, or if a file cannot be changed.
+    pub fn decide_between(&self, winner: &str, loser: &str) -> Result<Decided, EngineError> {
+        self.check_writable()?;
+        let (winner, _) = self.resolve(winner)?;
+        let (loser, _) = self.resolve(loser)?;
+        if winner == loser {
+            let what = "a memory cannot be decided against itself".to_owned();
+            return Err(EngineError::Invalid(what));
+        }
+        let mut unlinked = 0;
+        for (from, to) in [(&winner, &loser), (&loser, &winner)] {
+            for relation in AGAINST {
+                unlinked += self.unlink(from.as_str(), to.as_str(), Some(relation))?;
+            }
+        }
+        // An earlier decision the other way round no longer holds.
+        self.update_with("supersede", loser.as_str(), |memory| {
+            let mut supersedes = memory.supersedes.clone();
+            supersedes.retain(|known| !is_called(&winner, known));
+            Ok(Change {
+                supersedes: match (supersedes == memory.supersedes, supersedes.is_empty()) {
+                    (true, _) => Patch::Keep,
+                    (_, true) => Patch::Clear,
+                    _ => Patch::Set(supersedes),
+                },
+                ..Change::default()
+            })
+        })?;
+        self.update_with("supersede", winner.as_str(), |memory| {
+            let by = memory.superseded_by.as_deref();
+            Ok(Change {
+                superseded_by: match by.is_some_and(|by| is_called(&loser, by)) {
+                    true => Patch::Clear,
+                    false => Patch::Keep,
+                },
+                ..Change::default()
+            })
+        })?;
+        let is_new = self.supersede(&winner, &loser)?;
+        Ok(Decided {
+            winner,
+            loser,
+            is_new,
+            unlinked,
+        })
     }
 
     /// Changes the links of a memory; false if they are as before.

@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::EngineError;
 use super::freshness::Freshness;
+use super::hints::Recent;
 use super::models::Models;
 use super::models::Opened;
 use super::sync::GitOptions;
@@ -107,6 +108,8 @@ pub struct Engine {
     pub(super) life: Life,
     pub(super) maintenance: Maintenance,
     writes: WritePolicy,
+    /// What this process wrote last, for hints.
+    pub(super) recent: Mutex<Recent>,
     pub(super) models: Option<Opened>,
     pub(super) warned_of_model: AtomicBool,
     /// Wakes the thread that embeds, in a process that has one.
@@ -172,6 +175,7 @@ impl Engine {
             life: options.life,
             maintenance: options.maintenance,
             writes: options.writes,
+            recent: Mutex::default(),
             models: options.models.map(Opened::new),
             warned_of_model: AtomicBool::new(false),
             wake_embedding: OnceLock::new(),

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::EngineError;
+use super::hints::Contradicted;
 use super::reading::parse;
 use super::reading::stem_of;
 use super::screen::Screened;
@@ -17,6 +18,7 @@ use crate::lifecycle::WritePolicy;
 use crate::model::Filter;
 use crate::model::Handle;
 use crate::model::Kind;
+use crate::model::Memory;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
 use crate::model::Stem;
@@ -35,6 +37,8 @@ pub struct Remembered {
     pub near: Vec<Suggestion>,
     /// Those that it is linked with because they share its topics.
     pub related: Vec<Stem>,
+    /// Those that it may contradict.
+    pub contradicted: Vec<Contradicted>,
     /// The credentials in it.
     pub screened: Screened,
 }
@@ -71,6 +75,7 @@ impl Remembered {
             superseded: Vec::new(),
             near: Vec::new(),
             related: Vec::new(),
+            contradicted: Vec::new(),
             screened: Screened::default(),
         }
     }
@@ -107,8 +112,9 @@ impl Engine {
         }
     }
 
-    /// As [`Engine::remember`], and does what `policy` says about memories that say the same, or
-    /// have to do with it. A memory that supersedes another one is always stored.
+    /// As [`Engine::remember`], and does what `policy` says about memories that say the same, have
+    /// to do with it, or speak against it. A memory that supersedes another one is always stored,
+    /// and none is kept from being stored because it may contradict another one.
     ///
     /// # Errors
     ///
@@ -179,9 +185,20 @@ impl Engine {
                 tracing::warn!("cannot mark {old} as superseded by {stem}: {error}");
             }
         }
+        let contradicted = match policy.contradictions {
+            true => {
+                let written = Memory {
+                    stem: stem.clone(),
+                    ..self.as_memory(&memory)
+                };
+                self.contradicted(&self.layout.name_of(&stem), &written)
+            }
+            false => Vec::new(),
+        };
         Ok(Stored::Written(Remembered {
             superseded,
             near,
+            contradicted,
             related,
             screened,
             ..Remembered::of(stem, Became::Added)

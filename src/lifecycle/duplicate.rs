@@ -9,9 +9,11 @@ use std::collections::HashSet;
 use std::fmt;
 
 use crate::model::Change;
+use crate::model::Kind;
 use crate::model::Memory;
 use crate::model::NewMemory;
 use crate::model::Patch;
+use crate::model::Scope;
 use crate::model::Stem;
 use crate::model::Tier;
 use crate::words::is_stop_word;
@@ -260,7 +262,14 @@ pub fn is_same_title(new: &NewMemory, memory: &Memory) -> bool {
 /// Whether both are of one kind, scope and namespace: only then can one stand for the other.
 fn is_of_group(new: &NewMemory, memory: &Memory) -> bool {
     let namespace = new.namespace.as_deref().unwrap_or("global");
-    (new.kind, new.scope, namespace) == (memory.kind, memory.scope, memory.namespace_or_global())
+    let usual = new.kind.map_or(Scope::Global, Kind::usual_scope);
+    let scope = new.scope.unwrap_or(usual);
+    (new.kind, scope, namespace)
+        == (
+            memory.kind,
+            memory.scope_or_usual(),
+            memory.namespace_or_global(),
+        )
 }
 
 /// Whether both say the very same of the same person, but for blanks.

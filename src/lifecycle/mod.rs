@@ -1,6 +1,5 @@
-//! What a memory is *as of now*: whether it lives, how long, how sure and how important it is; and
-//! what maintenance would do with memories, as plans.
-//! how a new one stands to those that are there.
+//! What a memory is *as of now*: whether it lives, how long, how sure and how important it is; how a
+//! new one stands to those that are there; what maintenance would do with memories, as plans.
 //!
 //! Functions of what the file states, of its uses and of a moment; nothing is stored, so reading a
 //! memory never changes its file, and no run of any maintenance is needed for a value to be right.
@@ -10,6 +9,7 @@
 
 mod cleanup;
 mod compaction;
+mod contradiction;
 mod duplicate;
 mod life;
 mod observation;
@@ -33,6 +33,10 @@ pub use compaction::MOST_SOURCES;
 pub use compaction::auto_consolidate;
 pub use compaction::compact;
 pub use compaction::consolidate;
+pub use contradiction::Claims;
+pub use contradiction::Difference;
+pub use contradiction::Evidence;
+pub use contradiction::contradiction;
 pub use duplicate::Action;
 pub use duplicate::Candidate;
 pub use duplicate::Decision;

@@ -8,6 +8,7 @@
 
 mod cli;
 mod cli_import;
+mod contradictions;
 mod core_dialect;
 mod drafts;
 mod duplicates;

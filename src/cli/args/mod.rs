@@ -240,6 +240,7 @@ A memory is hardly believed below a confidence of 0.05 as of now, which falls on
     /// Show memories that contradict each other after a sync, or decide between two
     #[command(after_help = "Examples:
   memdir resolve                                list the pairs
+  memdir resolve 1f3a9c02 4be01c9a              the first holds: it supersedes the second
   memdir resolve 1f3a9c02 --keep 4be01c9a       keep one, forget the other
   memdir resolve 1f3a9c02 --keep 1f3a9c02       the same, by the one that stays
   memdir resolve 1f3a9c02 --both                keep both; they are no pair any more
@@ -571,9 +572,12 @@ pub(super) struct Ids {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Resolve {
-    /// One of a pair
+    /// One of a pair; with LOSER, the one that holds
     #[arg(value_name = "ID")]
     pub id: Option<String>,
+    /// The memory that the first one replaces; both files stay
+    #[arg(value_name = "LOSER", conflicts_with_all = ["keep", "both"])]
+    pub loser: Option<String>,
     /// The one of the two that stays; the other one is forgotten
     #[arg(long, value_name = "ID", requires = "id", conflicts_with = "both")]
     pub keep: Option<String>,

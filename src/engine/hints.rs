@@ -1,0 +1,147 @@
+//! Tells which memories a new one may contradict.
+//!
+//! Promises: it never keeps a memory from being written, and costs little: a few memories that share
+//! the rarest words are read and compared, in a view of the store that may be a moment old, with
+//! what this process wrote since. A contradiction that is said far down in a long text is not seen.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::PoisonError;
+
+use super::Engine;
+use super::names::is_called;
+use super::reading::stem_of;
+use crate::index::Ask;
+use crate::index::Request;
+use crate::index::Snapshot;
+use crate::index::Sought;
+use crate::lifecycle::Claims;
+use crate::lifecycle::Evidence;
+use crate::model::Filter;
+use crate::model::Memory;
+use crate::model::Stem;
+use crate::ranking::Method;
+use crate::ranking::Ranking;
+use crate::secrets;
+
+/// A memory that a new one may contradict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contradicted {
+    pub stem: Stem,
+    pub headline: String,
+    pub evidence: Evidence,
+}
+
+/// So many words look for memories that may be contradicted, and so many of these are read.
+const LOOKED_FOR: usize = 8;
+const COMPARED: usize = 6;
+/// More would be a list, not a hint.
+const MOST_HINTS: usize = 2;
+/// A view with so few files beside the index is made anew for each memory; above, a view that knows
+/// all but this process's last writes will do.
+const FEW_WAITING: usize = 32;
+const MANY_UNSEEN: usize = 64;
+/// So many of this process's last memories are known without a view: all that one may not show.
+const RECENT: usize = 2 * MANY_UNSEEN;
+
+/// What this process wrote last, by file.
+pub(super) type Recent = VecDeque<(String, Claims)>;
+
+impl Engine {
+    /// The memories that the one in the file `name`, just written, may contradict.
+    pub(super) fn contradicted(&self, name: &str, memory: &Memory) -> Vec<Contradicted> {
+        let claims = Claims::of(memory);
+        let words = claims.subject_words(LOOKED_FOR);
+        if words.is_empty() {
+            return Vec::new();
+        }
+        let mut names = self.recent_like(&claims);
+        names.extend(self.sharing_rare_words(&words, memory));
+        let mut found: Vec<Contradicted> = Vec::new();
+        for other in names {
+            if found.len() == MOST_HINTS {
+                break;
+            }
+            if other == name || found.iter().any(|known| known.stem == stem_of(&other)) {
+                continue;
+            }
+            let Some(other) = self.read_memory(&other) else {
+                continue;
+            };
+            // Whoever names it knows it.
+            let known = memory.links.iter().map(|link| &link.to);
+            let mut known = known.chain(&memory.supersedes);
+            if other.superseded_by.is_some() || known.any(|id| is_called(&other.stem, id)) {
+                continue;
+            }
+            if let Some(evidence) = Claims::of(&other).contradicted_by(&claims) {
+                found.push(Contradicted {
+                    headline: other.headline().to_owned(),
+                    stem: other.stem,
+                    evidence: Evidence {
+                        older: secrets::redact(&evidence.older),
+                        newer: secrets::redact(&evidence.newer),
+                        ..evidence
+                    },
+                });
+            }
+        }
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if recent.len() == RECENT {
+            recent.pop_front();
+        }
+        recent.push_back((name.to_owned(), claims));
+        found
+    }
+
+    /// Of what this process wrote last, what may be contradicted.
+    fn recent_like(&self, claims: &Claims) -> Vec<String> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let like = recent.iter().rev();
+        let like = like.filter(|(_, known)| known.contradicted_by(claims).is_some());
+        like.map(|(name, _)| name.clone()).take(COMPARED).collect()
+    }
+
+    /// The current memories of the namespace that share most of `words`. None is no reason to fail.
+    fn sharing_rare_words(&self, words: &[String], memory: &Memory) -> Vec<String> {
+        let Some(snapshot) = self.recent_view() else {
+            return Vec::new();
+        };
+        let filter = Filter {
+            namespaces: vec![memory.namespace_or_global().to_owned()],
+            ..Filter::default()
+        };
+        let ranking = Ranking {
+            method: Method::Bm25,
+            ..Ranking::default()
+        };
+        let text = words.join(" ");
+        let found = self.at_once(|moment| {
+            let request = Request {
+                ask: Ask::Text(Sought {
+                    text: &text,
+                    ranking: &ranking,
+                    embed: None,
+                }),
+                filter: &filter,
+                moment,
+                limit: COMPARED + 1, // Itself may be among them.
+                offset: 0,
+            };
+            snapshot.search(&request, &|name| self.read_memory(name))
+        });
+        let hits = found.map_or_else(|_| Vec::new(), |found| found.hits);
+        hits.into_iter().map(|hit| hit.name).collect()
+    }
+
+    /// A view of the store that lacks at most what this process wrote last.
+    fn recent_view(&self) -> Option<Arc<dyn Snapshot>> {
+        let unseen = self.own_changes.lock();
+        let unseen = unseen.unwrap_or_else(PoisonError::into_inner).len();
+        let waiting = self.try_freshness().map_or(usize::MAX, |now| now.waiting());
+        match self.latest() {
+            Some(latest) if waiting > FEW_WAITING && unseen < MANY_UNSEEN => Some(latest),
+            _ => self.snapshot().ok(),
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! Whether two memories contradict each other: evidence, or nothing.
+//!
+//! A function of two texts, by words alone; no model, no index. It compares what each says first in
+//! its sentences, claim by claim, and sees one difference in what is the same otherwise: another
+//! number, another value of something that has one, a "not", an opposite, an order turned round.
+//! Promises: what elaborates, speaks of something else, or says that something has changed is no
+//! evidence; it would rather miss a contradiction than see one that is none, because every hint
+//! costs an agent's attention. Which memories are compared is left to `engine`.
+
+mod claims;
+mod vocabulary;
+
+use std::fmt;
+
+use self::claims::Claim;
+use self::claims::Word;
+use crate::model::Kind;
+use crate::model::Memory;
+
+/// What speaks against two memories both being right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    pub difference: Difference,
+    /// What the older memory says.
+    pub older: String,
+    /// What the newer one says in its place.
+    pub newer: String,
+}
+
+/// In what two claims differ that are the same otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Difference {
+    Number,
+    Value,
+    Negation,
+    Opposite,
+    Order,
+}
+
+impl Difference {
+    pub fn word(self) -> &'static str {
+        match self {
+            Difference::Number => "number",
+            Difference::Value => "value",
+            Difference::Negation => "negation",
+            Difference::Opposite => "opposite",
+            Difference::Order => "order",
+        }
+    }
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there \"{}\", here \"{}\"", self.older, self.newer)
+    }
+}
+
+/// What a memory claims, cut into words once, to be compared with many others.
+#[derive(Debug, Clone)]
+pub struct Claims {
+    namespace: String,
+    user: String,
+    title: Option<String>,
+    is_episodic: bool,
+    /// It says that something is not as it was.
+    tells_of_change: bool,
+    claims: Vec<Claim>,
+}
+
+/// So many content words must be the same for two claims to be about the same.
+const SHARED: usize = 2;
+/// And so many where less speaks for it.
+const MUCH_SHARED: usize = 3;
+const VERY_MUCH_SHARED: usize = 4;
+/// The words of which a value consists at most.
+const MOST_VALUE_WORDS: usize = 4;
+/// The words by which one of two claims, but for a "not", may say more.
+const MOST_EXTRA_WORDS: usize = 4;
+
+impl Claims {
+    pub fn of(memory: &Memory) -> Claims {
+        Claims {
+            namespace: memory.namespace_or_global().to_owned(),
+            user: memory.user.clone(),
+            title: memory.title.as_deref().map(claims::plain_line),
+            is_episodic: memory.kind == Some(Kind::Episodic),
+            tells_of_change: claims::tells_of_change(&memory.content),
+            claims: claims::of(&memory.content),
+        }
+    }
+
+    /// The words that another memory must share to be compared with this one, those that say most
+    /// first, each once.
+    pub fn subject_words(&self, limit: usize) -> Vec<String> {
+        let mut words: Vec<&Word> = Vec::new();
+        for word in self.claims.iter().flat_map(|claim| &claim.words) {
+            if word.is_content && !words.iter().any(|known| known.stem == word.stem) {
+                words.push(word);
+            }
+        }
+        // Long words are rare ones, as a rule.
+        words.sort_by_key(|word| std::cmp::Reverse(word.text.chars().count().min(12)));
+        let words = words.into_iter().take(limit);
+        words.map(|word| word.text.clone()).collect()
+    }
+
+    /// Whether a claim of this memory shares enough with one of the other to be compared.
+    pub fn may_contradict(&self, other: &Claims) -> bool {
+        self.is_comparable(other)
+            && self.claims.iter().any(|one| {
+                let shared = |claim: &Claim| one.shared_content(claim) >= SHARED;
+                other.claims.iter().any(shared)
+            })
+    }
+
+    fn is_comparable(&self, other: &Claims) -> bool {
+        // Two events may differ in everything.
+        self.namespace == other.namespace && !(self.is_episodic && other.is_episodic)
+    }
+
+    /// What speaks against both `self`, the older memory, and `newer` being right.
+    pub fn contradicted_by(&self, newer: &Claims) -> Option<Evidence> {
+        if !self.is_comparable(newer) || newer.tells_of_change {
+            return None;
+        }
+        let is_titled_alike = self.title.is_some() && self.title == newer.title;
+        let is_same_user = self.user == newer.user;
+        newer.claims.iter().find_map(|here| {
+            let comparable = self
+                .claims
+                .iter()
+                .filter(|there| is_same_user || !(there.is_personal || here.is_personal));
+            comparable
+                .filter_map(|there| between(there, here, is_titled_alike))
+                .next()
+        })
+    }
+}
+
+/// What speaks against both memories being right.
+pub fn contradiction(older: &Memory, newer: &Memory) -> Option<Evidence> {
+    Claims::of(older).contradicted_by(&Claims::of(newer))
+}
+
+/// What two claims have against each other. The memories of which they are may bear one title: then
+/// they have the same subject.
+fn between(there: &Claim, here: &Claim, is_titled_alike: bool) -> Option<Evidence> {
+    let difference = |difference, older: &[Word], newer: &[Word]| {
+        Some(Evidence {
+            difference,
+            older: joined(older),
+            newer: joined(newer),
+        })
+    };
+    if is_negated(there, here) {
+        return difference(Difference::Negation, &there.words, &here.words);
+    }
+    if there.negations != here.negations {
+        return None;
+    }
+    let (ours, theirs) = (there.words.as_slice(), here.words.as_slice());
+    if is_turned_round(ours, theirs) {
+        return difference(Difference::Order, ours, theirs);
+    }
+    let prefix = common(ours.iter(), theirs.iter());
+    let suffix = common(ours[prefix..].iter().rev(), theirs[prefix..].iter().rev());
+    let older = &ours[prefix..ours.len() - suffix];
+    let newer = &theirs[prefix..theirs.len() - suffix];
+    // One that says more elaborates.
+    if older.is_empty() || newer.is_empty() {
+        return None;
+    }
+    let frame = Frame {
+        before: &ours[..prefix],
+        after: &ours[ours.len() - suffix..],
+        claim: there,
+        is_titled_alike,
+    };
+    if frame.is_opposite(older, newer) {
+        return difference(Difference::Opposite, older, newer);
+    }
+    if frame.is_other_number(older, newer) {
+        return difference(Difference::Number, older, newer);
+    }
+    if frame.is_other_value(older, newer) || frame.is_other_definition(older, newer) {
+        return difference(Difference::Value, older, newer);
+    }
+    None
+}
+
+/// What two claims have in common, around that in which they differ.
+struct Frame<'a> {
+    before: &'a [Word],
+    after: &'a [Word],
+    claim: &'a Claim,
+    is_titled_alike: bool,
+}
+
+impl Frame<'_> {
+    fn shared(&self) -> usize {
+        content(self.before) + content(self.after)
+    }
+
+    fn is_opposite(&self, older: &[Word], newer: &[Word]) -> bool {
+        let ([one], [other]) = (older, newer) else {
+            return false;
+        };
+        vocabulary::are_opposites(&one.plain, &other.plain)
+            && self.shared() >= SHARED
+            && content(self.before) > 0
+    }
+
+    /// The same but for a number, of something that is so and did not just happen.
+    fn is_other_number(&self, older: &[Word], newer: &[Word]) -> bool {
+        let is_number = |value: &[Word]| {
+            value.len() <= MOST_VALUE_WORDS && value.iter().any(|word| word.is_number)
+        };
+        if !is_number(older) || !is_number(newer) || share_words(older, newer) {
+            return false;
+        }
+        // "Step 3 is …", "Version 4.1 of …": the number says what it is about.
+        let has_verb = self.before.iter().any(Word::is_stative);
+        let follows_subject = content(self.before) > 0;
+        let is_timeless = !self.claim.is_past;
+        follows_subject
+            && is_timeless
+            && ((has_verb && self.shared() >= SHARED)
+                || (self.is_titled_alike && self.shared() >= SHARED)
+                || (self.shared() >= VERY_MUCH_SHARED && self.verb_before().is_some()))
+    }
+
+    /// The same but for the value of what has one value at a time.
+    fn is_other_value(&self, older: &[Word], newer: &[Word]) -> bool {
+        let is_short = |value: &[Word]| value.len() <= MOST_VALUE_WORDS;
+        if !is_short(older) || !is_short(newer) || share_words(older, newer) || self.claim.is_past {
+            return false;
+        }
+        if self.before.is_empty() {
+            return self.is_other_holder(older, newer);
+        }
+        let named = |value: &[Word]| value.iter().any(|word| word.is_name);
+        let (both, either) = (named(older) && named(newer), named(older) || named(newer));
+        let Some(verb) = self.verb_before() else {
+            // Under one title, and with much in common, the subject is the same.
+            return both
+                && !self.has_value_after(0)
+                && (self.is_titled_alike && self.shared() >= SHARED
+                    || self.shared() >= VERY_MUCH_SHARED);
+        };
+        let between = &self.before[verb + 1..];
+        let subject = content(&self.before[..verb]);
+        let is_free = !self.has_value_after(verb + 1);
+        if self.before[verb].is_copula() {
+            // "is proud of Ann" and "is proud of Tom" can both be.
+            return content(between) == 0 && subject >= SHARED && either;
+        }
+        let is_single = older.len() <= 2 && newer.len() <= 2;
+        is_free
+            && subject > 0
+            && (both && self.shared() >= SHARED
+                || either && self.shared() >= SHARED && content(between) == 0
+                || is_single && self.shared() >= VERY_MUCH_SHARED && self.after.is_empty())
+    }
+
+    /// "X is the owner of Z" and "Y is the owner of Z".
+    fn is_other_holder(&self, older: &[Word], newer: &[Word]) -> bool {
+        let are_names = |value: &[Word]| value.len() <= 2 && value.iter().all(Word::is_capital);
+        let is_the = matches!(self.after, [verb, article, ..]
+            if verb.is_copula() && vocabulary::is_definite(&article.plain));
+        are_names(older) && are_names(newer) && is_the && content(self.after) >= MUCH_SHARED
+    }
+
+    /// "The API of Z is X, with …" and "The API of Z is Y, with …": what follows the value may
+    /// differ as well.
+    fn is_other_definition(&self, older: &[Word], newer: &[Word]) -> bool {
+        let Some((verb, subject)) = self.before.split_last() else {
+            return false;
+        };
+        let (Some(one), Some(other)) = (older.first(), newer.first()) else {
+            return false;
+        };
+        let names_a_thing = subject
+            .iter()
+            .any(|word| word.is_content && !word.is_capital());
+        verb.is_copula()
+            && !self.claim.is_past
+            && content(subject) >= SHARED
+            && names_a_thing
+            && one.is_name
+            && other.is_name
+    }
+
+    /// Where the last verb before the difference stands that says how something is.
+    fn verb_before(&self) -> Option<usize> {
+        self.before.iter().rposition(Word::is_stative)
+    }
+
+    /// Whether there is a value already, so that what differs is where or when it counts.
+    fn has_value_after(&self, at: usize) -> bool {
+        let is_value = |(place, word): (usize, &Word)| {
+            word.is_number || (word.is_name && place > 0 && word.is_identifier())
+        };
+        self.before[at..]
+            .iter()
+            .enumerate()
+            .any(|(place, word)| is_value((at + place, word)))
+    }
+}
+
+/// Whether the claims say the same, one of them with a "not". The one without may say more.
+fn is_negated(one: &Claim, other: &Claim) -> bool {
+    let (with, without) = match (one.negations, other.negations) {
+        (1, 0) => (one, other),
+        (0, 1) => (other, one),
+        _ => return false,
+    };
+    let words = |claim: &Claim| -> Vec<String> {
+        let words = claim.words.iter();
+        let words = words.filter(|word| word.is_content && !vocabulary::is_always(&word.plain));
+        words.map(|word| word.stem.clone()).collect()
+    };
+    let (with, without) = (words(with), words(without));
+    let least = match with == without {
+        true => SHARED,
+        false => MUCH_SHARED,
+    };
+    let mut rest = without.iter();
+    let is_part = with.iter().all(|word| rest.any(|other| other == word));
+    with.len() >= least
+        && without.len() <= with.len() + MOST_EXTRA_WORDS
+        && with.first() == without.first()
+        && is_part
+}
+
+/// Whether both have the same words in another order, around a word that compares.
+fn is_turned_round(ours: &[Word], theirs: &[Word]) -> bool {
+    let stems =
+        |words: &[Word]| -> Vec<String> { words.iter().map(|word| word.stem.clone()).collect() };
+    let place = |words: &[Word]| {
+        let place = words
+            .iter()
+            .position(|word| vocabulary::compares(&word.plain))?;
+        (0 < place && place + 1 < words.len()).then_some(place)
+    };
+    let (Some(at), Some(same)) = (place(ours), place(theirs)) else {
+        return false;
+    };
+    let (mut one, mut other) = (stems(ours), stems(theirs));
+    let is_swapped = at == same
+        && one[..at - 1] == other[..at - 1]
+        && one[at - 1] == other[at + 1]
+        && one[at + 1] == other[at - 1]
+        && one[at - 1] != one[at + 1];
+    one.sort_unstable();
+    other.sort_unstable();
+    is_swapped && one == other && content(ours) >= MUCH_SHARED
+}
+
+fn common<'a>(
+    ours: impl Iterator<Item = &'a Word>,
+    theirs: impl Iterator<Item = &'a Word>,
+) -> usize {
+    ours.zip(theirs)
+        .take_while(|(one, other)| one.stem == other.stem)
+        .count()
+}
+
+fn share_words(one: &[Word], other: &[Word]) -> bool {
+    one.iter()
+        .any(|word| other.iter().any(|known| known.stem == word.stem))
+}
+
+fn content(words: &[Word]) -> usize {
+    words.iter().filter(|word| word.is_content).count()
+}
+
+fn joined(words: &[Word]) -> String {
+    let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests;

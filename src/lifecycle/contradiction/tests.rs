@@ -1,0 +1,175 @@
+use super::*;
+use crate::model::Stem;
+use crate::model::Timestamp;
+
+fn memory(content: &str) -> Memory {
+    Memory {
+        stem: Stem::from_file_name("20260601_120000_aaaaaaaa"),
+        id: "aaaaaaaa".to_owned(),
+        timestamp: Timestamp::parse("2026-06-01T12:00:00Z").unwrap(),
+        agent: "claude".to_owned(),
+        user: "mira".to_owned(),
+        topics: Vec::new(),
+        title: None,
+        kind: None,
+        namespace: None,
+        scope: None,
+        tier: None,
+        importance: None,
+        confidence: None,
+        source: None,
+        status: None,
+        expires: None,
+        supersedes: Vec::new(),
+        superseded_by: None,
+        links: Vec::new(),
+        metadata: Vec::new(),
+        unknown: Vec::new(),
+        content: content.to_owned(),
+        problems: Vec::new(),
+    }
+}
+
+fn found(older: &str, newer: &str) -> String {
+    match contradiction(&memory(older), &memory(newer)) {
+        None => String::new(),
+        Some(evidence) => format!("{}: {evidence}", evidence.difference.word()),
+    }
+}
+
+#[test]
+fn one_difference_in_what_is_the_same_otherwise_is_evidence() {
+    for (older, newer, expected) in [
+        (
+            "The gateway listens on port 8080.",
+            "The gateway listens on port 9090.",
+            "number: there \"8080\", here \"9090\"",
+        ),
+        (
+            "Atlas uses Postgres.",
+            "Atlas uses MySQL.",
+            "value: there \"Postgres\", here \"MySQL\"",
+        ),
+        (
+            "The flag fast-path is enabled.",
+            "The flag fast-path is disabled.",
+            "opposite: there \"enabled\", here \"disabled\"",
+        ),
+        (
+            "Mira prefers tabs over spaces.",
+            "Mira prefers spaces over tabs.",
+            "order: there \"Mira prefers tabs over spaces\", here \"Mira prefers spaces over tabs\"",
+        ),
+        (
+            "The flag fast-path is enabled.",
+            "The flag fast-path is not enabled.",
+            "negation: there \"The flag fast-path is enabled\", here \"The flag fast-path is enabled\"",
+        ),
+        (
+            "Lena is the owner of the billing module.",
+            "Marek is the owner of the billing module.",
+            "value: there \"Lena\", here \"Marek\"",
+        ),
+        (
+            "The format of exports is JSON with a header.",
+            "The format of exports is CSV with a footer.",
+            "value: there \"JSON with a header\", here \"CSV with a footer\"",
+        ),
+    ] {
+        assert_eq!(found(older, newer), expected);
+    }
+}
+
+#[test]
+fn what_can_both_be_is_none() {
+    for (older, newer) in [
+        (
+            "The gateway listens on port 8080.",
+            "The gateway listens on port 8080 at night.",
+        ),
+        (
+            "The gateway listens on port 8080.",
+            "The importer listens on port 9090.",
+        ),
+        (
+            "The gateway listens on port 8080.",
+            "The gateway no longer listens on port 8080.",
+        ),
+        (
+            "The gateway listens on port 8080.",
+            "Since May the gateway listens on port 9090.",
+        ),
+        (
+            "The gateway listens on port 8080.",
+            "Does the gateway listen on port 9090?",
+        ),
+        (
+            "The gateway listens on port 8080 on staging.",
+            "The gateway listens on port 8080 on production.",
+        ),
+        (
+            "Jonas walked 5 km in the woods.",
+            "Jonas walked 8 km in the woods.",
+        ),
+        ("Mira is proud of Tom.", "Mira is proud of Ann."),
+        ("Mira likes Rust.", "Mira likes Python."),
+        (
+            "The flag fast-path is enabled.",
+            "The flag slow-path is not enabled.",
+        ),
+    ] {
+        assert_eq!(found(older, newer), "", "{older} {newer}");
+    }
+}
+
+#[test]
+fn other_namespaces_people_and_events_are_other_things() {
+    let pair = |change: &dyn Fn(&mut Memory)| {
+        let older = memory("My favourite editor is Helix.");
+        let mut newer = memory("My favourite editor is Neovim.");
+        change(&mut newer);
+        contradiction(&older, &newer).is_some()
+    };
+    assert!(pair(&|_| ()));
+    assert!(!pair(&|newer| newer.user = "jonas".to_owned()));
+    assert!(!pair(&|newer| newer.namespace = Some("atlas".to_owned())));
+    let mut older = memory("The result of the benchmark is 1200.");
+    let mut newer = memory("The result of the benchmark is 1450.");
+    assert!(contradiction(&older, &newer).is_some());
+    older.kind = Some(Kind::Episodic);
+    newer.kind = Some(Kind::Episodic);
+    assert_eq!(contradiction(&older, &newer), None);
+}
+
+/// The pairs of the fixture, as the memories that would be stored.
+fn fixture() -> Vec<(bool, Memory, Memory)> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/contradictions.jsonl");
+    let text = std::fs::read_to_string(path).unwrap();
+    let rows = text.lines().map(|line| {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        let side = |key: &str, at: usize| {
+            let mut memory = memory(row[key].as_str().unwrap());
+            memory.title = row["title"][at].as_str().map(str::to_owned);
+            memory
+        };
+        let contradicts = row["contradicts"].as_bool().unwrap();
+        (contradicts, side("first", 0), side("second", 1))
+    });
+    rows.collect()
+}
+
+#[test]
+fn most_planted_contradictions_are_seen_and_hardly_anything_else() {
+    let (mut seen, mut missed, mut imagined) = (0, Vec::new(), Vec::new());
+    for (contradicts, older, newer) in fixture() {
+        let evidence = contradiction(&older, &newer);
+        match (contradicts, evidence) {
+            (true, Some(_)) => seen += 1,
+            (true, None) => missed.push((older.content, newer.content)),
+            (false, Some(evidence)) => imagined.push((older.content, evidence)),
+            (false, None) => {}
+        }
+    }
+    assert!(seen >= 45, "{seen} seen, missed: {missed:#?}");
+    assert!(imagined.len() <= 1, "{imagined:#?}");
+}
