@@ -206,8 +206,8 @@ impl Frame<'_> {
             return false;
         };
         vocabulary::are_opposites(&one.plain, &other.plain)
-            && self.shared() >= SHARED
-            && content(self.before) > 0
+            && !self.before.is_empty()
+            && (self.shared() >= MUCH_SHARED || content(self.before) > 0 && self.shared() >= SHARED)
     }
 
     /// The same but for a number, of something that is so and did not just happen.
@@ -249,17 +249,35 @@ impl Frame<'_> {
         };
         let between = &self.before[verb + 1..];
         let subject = content(&self.before[..verb]);
-        let is_free = !self.has_value_after(verb + 1);
+        let is_free = !self.has_value_after(verb + 1) && !self.before[verb].has_many();
+        let are_words = older.len() == 1 && newer.len() == 1;
         if self.before[verb].is_copula() {
             // "is proud of Ann" and "is proud of Tom" can both be.
-            return content(between) == 0 && subject >= SHARED && either;
+            return content(between) == 0
+                && (either && subject >= SHARED || are_words && subject >= MUCH_SHARED);
         }
+        // "runs on web-1" and "runs on web-2" can both be, unless it is one thing that runs.
+        let least = match vocabulary::runs(&self.before[verb].plain) {
+            true => SHARED,
+            false => 1,
+        };
+        let is_with = between.iter().any(|word| vocabulary::is_with(&word.plain));
+        let works_with = is_with && !self.before[..verb].iter().any(Word::is_copula);
+        let plays_a_part = self
+            .after
+            .first()
+            .is_none_or(|word| vocabulary::names_a_part(&word.plain));
         let is_single = older.len() <= 2 && newer.len() <= 2;
         is_free
-            && subject > 0
+            && !works_with
+            && subject >= least
             && (both && self.shared() >= SHARED
                 || either && self.shared() >= SHARED && content(between) == 0
-                || is_single && self.shared() >= VERY_MUCH_SHARED && self.after.is_empty())
+                || are_words
+                    && self.shared() >= MUCH_SHARED
+                    && content(between) == 0
+                    && plays_a_part
+                || is_single && self.shared() >= VERY_MUCH_SHARED && plays_a_part)
     }
 
     /// "X is the owner of Z" and "Y is the owner of Z".
@@ -273,7 +291,10 @@ impl Frame<'_> {
     /// "The API of Z is X, with …" and "The API of Z is Y, with …": what follows the value may
     /// differ as well.
     fn is_other_definition(&self, older: &[Word], newer: &[Word]) -> bool {
-        let Some((verb, subject)) = self.before.split_last() else {
+        let is_preposition = |word: &&Word| !word.is_content && !word.is_copula();
+        let prepositions = self.before.iter().rev().take_while(is_preposition).count();
+        let before = &self.before[..self.before.len() - prepositions];
+        let Some((verb, subject)) = before.split_last() else {
             return false;
         };
         let (Some(one), Some(other)) = (older.first(), newer.first()) else {
@@ -288,6 +309,7 @@ impl Frame<'_> {
             && names_a_thing
             && one.is_name
             && other.is_name
+            && !(one.is_number || other.is_number)
     }
 
     /// Where the last verb before the difference stands that says how something is.

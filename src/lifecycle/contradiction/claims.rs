@@ -44,6 +44,11 @@ impl Word {
         self.is_copula() || vocabulary::is_stative(&self.plain)
     }
 
+    /// Whether something may have several of what follows it.
+    pub fn has_many(&self) -> bool {
+        vocabulary::has_many(&self.plain)
+    }
+
     pub fn is_capital(&self) -> bool {
         self.text.starts_with(char::is_uppercase)
     }
@@ -239,7 +244,7 @@ fn claim(sentence: &str) -> Option<Claim> {
 }
 
 fn word(text: String, plain: String, place: usize) -> Word {
-    let is_number = text.chars().any(|c| c.is_ascii_digit()) || vocabulary::is_number(&plain);
+    let is_number = is_written_number(&text) || vocabulary::is_number(&plain);
     let is_made = looks_made(&text);
     Word {
         stem: stem(&plain),
@@ -249,6 +254,13 @@ fn word(text: String, plain: String, place: usize) -> Word {
         text,
         plain,
     }
+}
+
+/// Whether a word is a number, perhaps with a unit: `8080`, `v1.2`, `25MB`; `web-1` is a name.
+fn is_written_number(text: &str) -> bool {
+    let digits = text.chars().filter(char::is_ascii_digit).count();
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    digits > 0 && letters <= digits.max(2)
 }
 
 /// Whether a word is no plain word: `atlas-raw-eu`, `/etc/nginx`, `gRPC`, `v1.2`.
@@ -311,14 +323,13 @@ fn stem(plain: &str) -> String {
     word.to_owned()
 }
 
-/// Whether words tell what happened: a past, or a participle without "is" before it.
+/// Whether words tell what happened: a past, or a participle where nothing is said to be so.
 fn is_past(words: &[String]) -> bool {
-    words.iter().enumerate().any(|(place, word)| {
-        let is_participle = word.len() > 4 && word.ends_with("ed") && !word.ends_with("eed");
-        let before = &words[place.saturating_sub(3)..place];
-        let has_copula = before.iter().any(|word| vocabulary::makes_a_state(word));
-        vocabulary::is_past(word) || (is_participle && place > 0 && !has_copula)
-    })
+    let is_so = words.iter().any(|word| vocabulary::makes_a_state(word));
+    let is_participle =
+        |word: &String| word.len() > 4 && word.ends_with("ed") && !word.ends_with("eed");
+    words.iter().any(|word| vocabulary::is_past(word))
+        || (!is_so && words.iter().skip(1).any(is_participle))
 }
 
 #[cfg(test)]

@@ -170,6 +170,6 @@ fn most_planted_contradictions_are_seen_and_hardly_anything_else() {
             (false, None) => {}
         }
     }
-    assert!(seen >= 45, "{seen} seen, missed: {missed:#?}");
-    assert!(imagined.len() <= 1, "{imagined:#?}");
+    assert!(seen >= 90, "{seen} of 100 seen, missed: {missed:#?}");
+    assert!(imagined.len() <= 2, "{imagined:#?}");
 }

@@ -10,7 +10,7 @@ pub(super) fn is_copula(word: &str) -> bool {
 
 /// What something has one of at a time: it says how things are, and for long.
 pub(super) fn is_stative(word: &str) -> bool {
-    const WORDS: [&str; 107] = [
+    const WORDS: [&str; 127] = [
         "use",
         "uses",
         "require",
@@ -68,17 +68,12 @@ pub(super) fn is_stative(word: &str) -> bool {
         "publish",
         "publishes",
         "published",
-        "contains",
         "connects",
         "connect",
-        "points",
-        "point",
         "sits",
         "sit",
         "has",
         "have",
-        "speaks",
-        "speak",
         "maintained",
         "managed",
         "led",
@@ -86,7 +81,6 @@ pub(super) fn is_stative(word: &str) -> bool {
         "lead",
         "assigned",
         "defaults",
-        "allows",
         "lasts",
         "signed",
         "released",
@@ -95,7 +89,6 @@ pub(super) fn is_stative(word: &str) -> bool {
         "manages",
         "owns",
         "maintains",
-        // German.
         "benutzt",
         "verwendet",
         "nutzt",
@@ -111,7 +104,6 @@ pub(super) fn is_stative(word: &str) -> bool {
         "kostet",
         "beginnt",
         "endet",
-        // French.
         "utilise",
         "écoute",
         "tourne",
@@ -120,8 +112,72 @@ pub(super) fn is_stative(word: &str) -> bool {
         "coûte",
         "exige",
         "appartient",
+        "done",
+        "made",
+        "served",
+        "provided",
+        "implemented",
+        "configured",
+        "encrypted",
+        "merged",
+        "installed",
+        "mounted",
+        "routed",
+        "billed",
+        "paid",
+        "used",
+        "shipped",
+        "tracked",
+        "every",
+        "each",
+        "jeden",
+        "zahlt",
+        "usa",
+        "utiliza",
+        "corre",
+        "vive",
+        "escucha",
+        "prefiere",
     ];
     WORDS.contains(&word)
+}
+
+/// What things may have many of at a time: another value is no contradiction, another number is.
+pub(super) fn has_many(word: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "need",
+        "needs",
+        "require",
+        "requires",
+        "want",
+        "wants",
+        "has",
+        "have",
+        "connects",
+        "connect",
+        "hat",
+        "braucht",
+        "benötigt",
+        "exige",
+    ];
+    WORDS.contains(&word)
+}
+
+/// What many places may do at a time.
+pub(super) fn runs(word: &str) -> bool {
+    matches!(word, "run" | "runs" | "läuft" | "tourne" | "corre")
+}
+
+pub(super) fn is_with(word: &str) -> bool {
+    matches!(word, "with" | "mit" | "avec" | "con")
+}
+
+/// What names the part that a value plays: "as", "for".
+pub(super) fn names_a_part(word: &str) -> bool {
+    matches!(
+        word,
+        "as" | "for" | "als" | "für" | "pour" | "comme" | "como" | "para"
+    )
 }
 
 /// Before a participle, it makes it a state: "is limited", "must be approved".
@@ -166,8 +222,9 @@ pub(super) fn without_not(word: &str) -> Option<&str> {
 
 /// A verb that only helps another one to be negated.
 pub(super) fn is_helper(word: &str) -> bool {
-    const WORDS: [&str; 9] = [
-        "do", "does", "did", "can", "could", "will", "would", "should", "ne",
+    const WORDS: [&str; 14] = [
+        "do", "does", "did", "can", "could", "will", "would", "should", "ne", "need", "must",
+        "may", "might", "shall",
     ];
     WORDS.contains(&word)
 }
@@ -314,7 +371,7 @@ pub(super) fn is_number(word: &str) -> bool {
 
 /// Whether both cannot be.
 pub(super) fn are_opposites(one: &str, other: &str) -> bool {
-    const PAIRS: [(&str, &str); 49] = [
+    const PAIRS: [(&str, &str); 51] = [
         ("enabled", "disabled"),
         ("enable", "disable"),
         ("enables", "disables"),
@@ -361,6 +418,8 @@ pub(super) fn are_opposites(one: &str, other: &str) -> bool {
         ("weekly", "monthly"),
         ("daily", "monthly"),
         ("morning", "evening"),
+        ("dark", "light"),
+        ("tabs", "spaces"),
         ("mit", "ohne"),
         ("immer", "nie"),
         ("avec", "sans"),
@@ -455,9 +514,22 @@ pub(super) fn tells_of_change(words: &[String]) -> bool {
         ("statt", "bisher"),
     ];
     words.iter().enumerate().any(|(place, word)| {
-        // "Changes must be approved" tells of none.
-        let is_it = WORDS.contains(&word.as_str()) && word != "changes";
+        // "Changes must be approved" and "the key is changed every month" tell of none.
+        let before = &words[place.saturating_sub(PASSIVE)..place];
+        let is_habit = before.iter().any(|word| makes_a_habit(word));
+        let is_it = WORDS.contains(&word.as_str()) && word != "changes" && !is_habit;
         let next = words.get(place + 1).map_or("", String::as_str);
         is_it || PAIRS.contains(&(word.as_str(), next))
     })
+}
+
+/// So far before a participle stands what makes it a habit.
+const PASSIVE: usize = 5;
+
+/// Before a participle, it says what is done again and again: "is changed", "wird … gewechselt".
+fn makes_a_habit(word: &str) -> bool {
+    matches!(
+        word,
+        "is" | "are" | "be" | "wird" | "werden" | "est" | "sont"
+    )
 }
