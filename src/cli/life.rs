@@ -1,12 +1,11 @@
 //! Commands about the life of memories: what one is as of now, what points to it, what was done
-//! with it, and what no longer lives.
+//! with it, and what no longer lives. What was forgotten is the business of `archive`.
 
 use serde_json::Value;
 use serde_json::json;
 
 use super::Context;
 use super::Outcome;
-use super::args::Counted;
 use super::args::Forget;
 use super::args::Gc;
 use super::args::Ids;
@@ -71,53 +70,6 @@ pub(super) fn forget(context: &mut Context, command: &Forget) -> Result<Outcome,
             show_archived(context, &engine, archived, dry_run)
         }
     }
-}
-
-/// The forgotten memories, each with the last record of its going.
-pub(super) fn archived(context: &mut Context, command: &Counted) -> Result<Outcome, Failure> {
-    let engine = context.engine()?;
-    let mut memories = engine.archived()?;
-    let has_more = memories.len() > command.limit;
-    memories.truncate(command.limit);
-    let records = engine.records_since(None)?;
-    let went = |stem: &str| {
-        // The last thing that was done with it.
-        let mut records = records.iter().rev();
-        records.find(|record| record.of.iter().any(|of| of == stem))
-    };
-    let output = &mut context.output;
-    let found = !memories.is_empty();
-    let mut listed = Vec::new();
-    for memory in &memories {
-        let record = went(memory.stem.as_str());
-        if output.json {
-            listed.push(json!({
-                "id": memory.stem.short(),
-                "stem": memory.stem.as_str(),
-                "headline": memory.headline(),
-                "topics": memory.topics,
-                "archived_at": record.map(|record| record.at.to_rfc3339()),
-                "why": record.and_then(|record| record.why.clone()),
-            }));
-            continue;
-        }
-        let headline = output.shown(memory.headline());
-        let mut line = format!("{ID}{}{ID:#}  {headline}", memory.stem.short());
-        if let Some(record) = record {
-            let line_of = record_line(output, record);
-            line.push_str(&format!("  {line_of}"));
-        }
-        output.line(line)?;
-    }
-    if output.json {
-        output.json(&json!({"archived": listed, "more": has_more}))?;
-    } else if !found {
-        output.note("nothing was forgotten");
-    }
-    Ok(match found {
-        true => Outcome::Done,
-        false => Outcome::Nothing,
-    })
 }
 
 pub(super) fn promote(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
@@ -333,7 +285,7 @@ fn record_as_json(record: &Record) -> Value {
     })
 }
 
-fn record_line(output: &Output, record: &Record) -> String {
+pub(super) fn record_line(output: &Output, record: &Record) -> String {
     let at = record.at.format("%Y-%m-%d %H:%M:%S");
     let mut line = format!("{DIM}{at}{DIM:#}  {}", output.shown(&record.did));
     if !record.client.is_empty() {

@@ -4,6 +4,7 @@
 //! grep's: 0 found or done, 1 nothing found, 2 an error. What is meant for people goes to
 //! standard error or is plain text; colours appear on terminals only.
 
+mod archive;
 mod args;
 mod edit;
 mod embedding;
@@ -178,7 +179,8 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Link(command) => life::link(&mut context, &command),
         Command::Unlink(command) => life::unlink(&mut context, &command),
         Command::Links(command) => life::links(&mut context, &command),
-        Command::Archived(command) => life::archived(&mut context, &command),
+        Command::Archived(command) => archive::list(&mut context, &command),
+        Command::Archive(command) => archive::archive(&mut context, &command),
         Command::Promote(command) => life::promote(&mut context, &command),
         Command::Gc(command) => life::gc(&mut context, &command),
         Command::Compact(command) => maintenance::compact(&mut context, &command),

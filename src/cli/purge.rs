@@ -14,6 +14,7 @@ use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Purged;
 use crate::engine::Recalled;
+use crate::engine::Unpurged;
 
 pub(super) fn purge(context: &mut Context, command: &Purge) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
@@ -27,32 +28,45 @@ pub(super) fn purge(context: &mut Context, command: &Purge) -> Result<Outcome, F
     let (mut purged, mut failed) = (Vec::new(), Vec::new());
     for id in &command.ids {
         match engine.purge(id) {
-            Ok(one) => {
-                if !context.output.json {
-                    let short = one.stem.short();
-                    context.output.line(format!("purged {ID}{short}{ID:#}"))?;
-                }
-                purged.push(one);
-            }
-            Err(error) => {
-                let failure = Failure::from(error);
-                failed.push(json!({"id": id, "error": failure.what.clone()}));
-                if !context.output.json {
-                    context.output.error(&failure);
-                }
-            }
+            Ok(one) => purged.push(one),
+            Err(error) => failed.push((id.clone(), error)),
         }
     }
+    show(context, &engine, &purged, failed)
+}
+
+/// Says what was purged, and of what was not why.
+pub(super) fn show(
+    context: &mut Context,
+    engine: &Engine,
+    purged: &[Purged],
+    failed: Unpurged,
+) -> Result<Outcome, Failure> {
     let all_purged = failed.is_empty();
+    let failed = failed
+        .into_iter()
+        .map(|(id, error)| (id, Failure::from(error)));
+    let failed: Vec<(String, Failure)> = failed.collect();
     if context.output.json {
+        let errors = failed
+            .iter()
+            .map(|(id, failure)| json!({"id": id, "error": failure.what}));
+        let errors: Vec<Value> = errors.collect();
         let purged: Vec<Value> = purged.iter().map(as_json).collect();
         context
             .output
-            .json(&json!({"purged": purged, "errors": failed}))?;
+            .json(&json!({"purged": purged, "errors": errors}))?;
     } else {
-        warn_of_history(context, &purged)?;
+        for one in purged {
+            let short = one.stem.short();
+            context.output.line(format!("purged {ID}{short}{ID:#}"))?;
+        }
+        for (_, failure) in &failed {
+            context.output.error(failure);
+        }
+        warn_of_history(context, purged)?;
     }
-    super::after_writing(context, &engine)?;
+    super::after_writing(context, engine)?;
     Ok(if all_purged {
         Outcome::Done
     } else {
@@ -60,14 +74,20 @@ pub(super) fn purge(context: &mut Context, command: &Purge) -> Result<Outcome, F
     })
 }
 
-/// Shows what would be purged and asks; without a terminal nobody can answer.
-fn is_confirmed(context: &mut Context, engine: &Engine, ids: &[String]) -> Result<bool, Failure> {
+/// Fails where nobody can answer a question: without a terminal, or where a script reads.
+pub(super) fn check_can_ask(context: &Context) -> Result<(), Failure> {
     if context.output.json || !std::io::stdin().is_terminal() {
         return Err(Failure::new(
             "what is purged cannot be restored, and nobody can be asked here",
         )
         .hint("Say --yes if that is meant; `memdir forget ID` can be taken back."));
     }
+    Ok(())
+}
+
+/// Shows what would be purged and asks.
+fn is_confirmed(context: &mut Context, engine: &Engine, ids: &[String]) -> Result<bool, Failure> {
+    check_can_ask(context)?;
     for id in ids {
         let stem = engine.resolve_for_purging(id)?;
         let headline = match engine.recall(&[stem.as_str().to_owned()]).pop() {
@@ -79,9 +99,11 @@ fn is_confirmed(context: &mut Context, engine: &Engine, ids: &[String]) -> Resul
             .output
             .note(format!("{}  {headline}", stem.as_str()));
     }
-    context
-        .output
-        .note("Take this away for good? It cannot be restored. [y/N]");
+    is_answered_yes(context, "Take this away for good? It cannot be restored.")
+}
+
+pub(super) fn is_answered_yes(context: &mut Context, question: &str) -> Result<bool, Failure> {
+    context.output.note(format!("{question} [y/N]"));
     let mut answer = String::new();
     std::io::stdin()
         .read_line(&mut answer)

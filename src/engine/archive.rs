@@ -1,5 +1,10 @@
 //! Forgetting, which never loses: memories move to `archive/` and back.
 
+use std::collections::HashMap;
+
+use chrono::DateTime;
+use chrono::Utc;
+
 use super::Engine;
 use super::EngineError;
 use super::reading::parse;
@@ -11,6 +16,7 @@ use crate::files::FilesError;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::journal::RESTORE;
+use crate::journal::Record;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stem;
@@ -32,6 +38,18 @@ pub struct Archived {
     pub moved: Vec<Moved>,
     /// Those that could not be, with the reason.
     pub failed: Vec<(String, EngineError)>,
+}
+
+/// A memory in the archive.
+#[derive(Debug)]
+pub struct Forgotten {
+    pub memory: Memory,
+    /// Its path below `archive/`.
+    pub name: String,
+    /// The last record of its going, if a journal has one.
+    pub record: Option<Record>,
+    /// When it was forgotten: by that record, else when its file was last moved or changed here.
+    pub at: DateTime<Utc>,
 }
 
 impl Moved {
@@ -129,17 +147,47 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Fails if the archive cannot be listed.
-    pub fn archived(&self) -> Result<Vec<Memory>, EngineError> {
+    /// Fails if the archive cannot be listed, or a journal not be read.
+    pub fn archived(&self) -> Result<Vec<Forgotten>, EngineError> {
         let reader = self.store.reader(Place::Archive);
         let entries = self.store.list(Place::Archive)?.entries.into_iter();
+        let mut went: HashMap<String, Record> = HashMap::new();
+        for record in self.records_since(None)? {
+            for stem in &record.of {
+                // The last thing that was done with it: also maintenance takes memories there.
+                match record.did.as_str() {
+                    RESTORE => drop(went.remove(stem)),
+                    _ => drop(went.insert(stem.clone(), record.clone())),
+                }
+            }
+        }
         let read = |entry: Entry| {
             let version = reader.read(&entry.name, MAX_INDEXED_BYTES as u64).ok()?;
-            Some(parse(&version.entry, &version.bytes))
+            let memory = parse(&version.entry, &version.bytes);
+            let record = went.get(memory.stem.as_str()).cloned();
+            let at = record.as_ref().map_or_else(
+                || DateTime::from_timestamp_nanos(entry.changed),
+                |record| record.at,
+            );
+            Some(Forgotten {
+                memory,
+                name: entry.name,
+                record,
+                at,
+            })
         };
-        let mut memories: Vec<Memory> = entries.filter_map(read).collect();
-        memories.sort_by_key(|memory| std::cmp::Reverse(memory.timestamp.utc()));
-        Ok(memories)
+        let mut forgotten: Vec<Forgotten> = entries.filter_map(read).collect();
+        forgotten.sort_by_key(|one| std::cmp::Reverse(one.memory.timestamp.utc()));
+        Ok(forgotten)
+    }
+
+    /// The forgotten memory called `id`, with its file's name below `archive/`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is none, or if more than one is called so.
+    pub fn resolve_forgotten(&self, id: &str) -> Result<(Stem, String), EngineError> {
+        self.resolve_archived(id)
     }
 
     /// Brings the forgotten memory called `id` back.

@@ -6,6 +6,7 @@
 
 #![expect(clippy::print_stderr, reason = "tests say what they could not try")]
 
+mod archive;
 mod cli;
 mod cli_import;
 mod contradictions;

@@ -1,5 +1,6 @@
 //! The command line's words. Help texts are the reference documentation of the commands.
 
+mod archive;
 mod eval;
 mod exchange;
 mod history;
@@ -8,6 +9,8 @@ mod maintenance;
 mod model;
 mod remember;
 
+pub(super) use archive::Archive;
+pub(super) use archive::ArchivePurge;
 pub(super) use eval::Eval;
 pub(super) use eval::Form;
 pub(super) use exchange::Export;
@@ -173,6 +176,15 @@ The link stands in the first memory's file; the second is found by it all the sa
     Links(Links),
     /// List the forgotten memories, newest first, with when and why they went
     Archived(Counted),
+    /// Forgotten memories: list them, bring them back, or take them away for good
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  memdir archive list
+  memdir archive restore 1f3a9c02
+  memdir archive purge --older-than 90d         asks before it does it"
+    )]
+    Archive(Archive),
     /// Let memories live without end: tier long, and no `expires`
     Promote(Ids),
     /// Archive the memories whose life has ended; a server does it every half hour

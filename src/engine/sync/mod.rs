@@ -46,6 +46,7 @@ pub use past::Revision;
 pub use past::Versions;
 pub(super) use pending::Pending;
 pub use purge::Purged;
+pub use purge::Unpurged;
 pub use rearrange::Rearranged;
 pub use setup::Setup;
 pub use state::GitStatus;

@@ -15,6 +15,7 @@ use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::files::Replaced;
+use crate::files::tombstone_of;
 use crate::git::Id;
 use crate::model::Stem;
 
@@ -28,6 +29,26 @@ pub struct Purged {
     pub commit: Option<String>,
     /// Whether older commits of the store still hold its text.
     pub is_in_history: bool,
+}
+
+/// Those that could not be taken away: what they were called by, and why.
+pub type Unpurged = Vec<(String, EngineError)>;
+
+/// Where files of a memory are taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Everywhere,
+    /// A live memory of the same id stays.
+    Archive,
+}
+
+impl Reach {
+    fn places(self) -> &'static [Place] {
+        match self {
+            Reach::Everywhere => &[Place::Files, Place::Archive],
+            Reach::Archive => &[Place::Archive],
+        }
+    }
 }
 
 /// How often it is looked for files that somebody writes meanwhile.
@@ -74,7 +95,35 @@ impl Engine {
     /// done again.
     pub fn purge(&self, id: &str) -> Result<Purged, EngineError> {
         self.check_writable()?;
-        let (stem, name) = self.find_for_purging(id)?;
+        let found = self.find_for_purging(id)?;
+        let (mut purged, failed) = self.purge_all(&[found], Reach::Everywhere)?;
+        match (purged.pop(), failed.into_iter().next()) {
+            (Some(purged), _) => Ok(purged),
+            (None, Some((_, error))) => Err(error),
+            (None, None) => Err(EngineError::NotFound(id.to_owned())),
+        }
+    }
+
+    /// As [`Engine::purge`], of forgotten memories, each as a stem and a name below `archive/`, in one
+    /// commit. A live memory of the same id stays, and then no word is left that would take it away.
+    /// One that fails does not stop the others; it is told by its name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if nothing can be written here at all.
+    pub fn purge_forgotten(
+        &self,
+        forgotten: &[(Stem, String)],
+    ) -> Result<(Vec<Purged>, Unpurged), EngineError> {
+        self.check_writable()?;
+        self.purge_all(forgotten, Reach::Archive)
+    }
+
+    fn purge_all(
+        &self,
+        wanted: &[(Stem, String)],
+        reach: Reach,
+    ) -> Result<(Vec<Purged>, Unpurged), EngineError> {
         // Nobody commits a half of it, and no text of it.
         let turn = match &self.git {
             None => None,
@@ -83,36 +132,84 @@ impl Engine {
                 git.user.as_str(),
             )),
         };
-        let committed = self.committed_texts(&stem, &name)?;
-        self.leave_tombstone(&stem, &committed)?;
-        let names = self.remove_files(&stem, &name)?;
-        self.leave_word("purge", stem.as_str());
-        let mut purged = Purged {
-            stem,
-            files: names
-                .iter()
-                .map(|(place, name)| place.path_of(name))
-                .collect(),
-            commit: None,
-            is_in_history: false,
-        };
-        if let Some((_lock, user)) = &turn {
-            let stem = &purged.stem;
+        // Written before the commit, which takes them along.
+        let together = self.collect_records();
+        let (mut purged, mut failed) = (Vec::new(), Vec::new());
+        let mut all_names = BTreeSet::new();
+        for (stem, name) in wanted {
+            let one = self.committed_texts(stem, name).and_then(|committed| {
+                Ok((self.purge_one(stem, name, &committed, reach)?, committed))
+            });
+            match one {
+                Ok((names, committed)) if !names.is_empty() => {
+                    let files = names.iter().map(|(place, name)| place.path_of(name));
+                    purged.push((files.collect(), stem, committed));
+                    all_names.extend(names.into_iter().map(|(_, name)| name));
+                }
+                // Somebody else was faster: another one that has it now decides about it.
+                Ok(_) => failed.push((name.clone(), EngineError::NotFound(name.clone()))),
+                Err(error) => failed.push((name.clone(), error)),
+            }
+        }
+        drop(together);
+        let mut commit = None;
+        if let (Some((_lock, user)), [(_, first, _), ..]) = (&turn, purged.as_slice()) {
+            let subject = match purged.len() {
+                1 => format!("Purge memory {} ({first}.md)", first.short()),
+                count => format!("Purge {count} memories"),
+            };
             let reason = Reason {
-                subject: format!("Purge memory {} ({stem}.md)", stem.short()),
+                subject,
                 trailers: Vec::new(),
             };
-            let names: BTreeSet<String> = names.into_iter().map(|(_, name)| name).collect();
-            purged.commit = self.commit_as(names, user, &reason)?;
-            purged.is_in_history = match stem.is_canonical() {
+            commit = self.commit_as(all_names, user, &reason)?;
+        }
+        let told = purged.into_iter().map(|(files, stem, committed)| Purged {
+            stem: stem.clone(),
+            files,
+            commit: commit.clone(),
+            is_in_history: match stem.is_canonical() {
+                _ if turn.is_none() => false,
                 true => self.log(Some(stem.as_str()), 1).is_ok(),
                 false => !committed.is_empty(),
-            };
-        }
+            },
+        });
+        let told: Vec<Purged> = told.collect();
         // The words of its text leave the index now, and not when there is more to do.
         self.snapshot()?;
         self.settle(true)?;
-        Ok(purged)
+        Ok((told, failed))
+    }
+
+    /// Leaves word of one memory and removes its files; where they lay.
+    fn purge_one(
+        &self,
+        stem: &Stem,
+        name: &str,
+        committed: &BTreeSet<Id>,
+        reach: Reach,
+    ) -> Result<Vec<(Place, String)>, EngineError> {
+        let mut leaves_word = reach == Reach::Everywhere || !self.has_live(stem)?;
+        let path = tombstone_of(stem.as_str());
+        let known = self.version_at(&path)?;
+        if leaves_word {
+            self.leave_tombstone(stem, committed)?;
+            // Restored in the same moment: the word would take away what somebody wants to live.
+            if reach == Reach::Archive && self.has_live(stem)? {
+                leaves_word = false;
+                let seen = self.version_at(&path)?;
+                let before = known.as_ref().map(|known| known.bytes.as_slice());
+                self.store.put_beside(&path, seen.as_ref(), before)?;
+            }
+        }
+        let removed = self.remove_files(stem, name, reach, leaves_word)?;
+        self.leave_word("purge", stem.as_str());
+        Ok(removed)
+    }
+
+    fn has_live(&self, stem: &Stem) -> Result<bool, EngineError> {
+        let entries = self.store.list(Place::Files)?.entries;
+        Ok(entries.iter().any(|entry| stem_of(&entry.name) == *stem))
     }
 
     /// The texts of the file `name` in the history, where its tombstone has to name them.
@@ -130,23 +227,32 @@ impl Engine {
         }
     }
 
-    /// Removes every file of the memory `stem`, found as `name`; returns where they lay.
-    fn remove_files(&self, stem: &Stem, name: &str) -> Result<Vec<(Place, String)>, EngineError> {
+    /// Removes every file of the memory `stem`, found as `name`, as far as `reach` goes; returns where
+    /// they lay.
+    fn remove_files(
+        &self,
+        stem: &Stem,
+        name: &str,
+        reach: Reach,
+        leaves_word: bool,
+    ) -> Result<Vec<(Place, String)>, EngineError> {
         let mut removed = Vec::new();
         for _ in 0..MAX_LOOKS {
             let mut is_there = false;
-            for place in [Place::Files, Place::Archive] {
-                for entry in self.store.list(place)?.entries {
+            for place in reach.places() {
+                for entry in self.store.list(*place)?.entries {
                     if !is_of(stem, name, &entry.name) {
                         continue;
                     }
                     is_there = true;
                     let name = entry.name;
-                    let replaced = match self.store.reader(place).read(&name, u64::MAX) {
+                    let replaced = match self.store.reader(*place).read(&name, u64::MAX) {
                         Ok(seen) => {
-                            let text = Id::of_text(&seen.bytes);
-                            self.leave_tombstone(stem, &BTreeSet::from([text]))?;
-                            self.store.remove(place, &name, &seen)
+                            if leaves_word {
+                                let text = Id::of_text(&seen.bytes);
+                                self.leave_tombstone(stem, &BTreeSet::from([text]))?;
+                            }
+                            self.store.remove(*place, &name, &seen)
                         }
                         Err(error) => Err(error),
                     };
@@ -159,7 +265,7 @@ impl Engine {
                         Ok(Replaced::Done) => {}
                     }
                     self.changed_with("purge", &name);
-                    removed.push((place, name));
+                    removed.push((*place, name));
                 }
             }
             if !is_there {
