@@ -23,6 +23,7 @@ mod model;
 mod opened;
 mod output;
 mod purge;
+mod reset;
 mod resolve;
 mod secrets;
 mod setup;
@@ -200,6 +201,7 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Restore(command) => write::restore(&mut context, &command),
         Command::Layout(command) => layout::layout(&mut context, &command),
         Command::Purge(command) => purge::purge(&mut context, &command),
+        Command::Reset(command) => reset::reset(&mut context, &command),
         Command::Resolve(command) => resolve::resolve(&mut context, &command),
         Command::Eval(command) => eval::eval(&mut context, &command),
         Command::Reindex(command) => maintain::reindex(&mut context, &command),

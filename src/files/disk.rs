@@ -184,7 +184,10 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
 #[inline]
 pub(super) fn step() {
     #[cfg(test)]
-    super::schedules::step();
+    {
+        super::schedules::step();
+        super::dying::step();
+    }
 }
 
 /// Repeats an operation that a signal interrupted.

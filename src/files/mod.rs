@@ -7,8 +7,11 @@
 //! bytes mean is the business of `format`.
 
 mod append;
+mod backup;
 mod disk;
 mod draft;
+#[cfg(test)]
+mod dying;
 mod journals;
 mod list;
 mod lock;
@@ -20,6 +23,8 @@ mod store;
 mod swap;
 
 pub use append::append_lines;
+pub use backup::BACKUPS;
+pub use backup::Backup;
 pub use disk::STATE_FOLDER;
 pub use disk::create_private_folder;
 pub use disk::remove_derived;
@@ -27,6 +32,8 @@ pub use disk::scratch_folder;
 pub use disk::write_derived;
 pub use disk::write_synced;
 pub use draft::Draft;
+#[cfg(test)]
+pub(crate) use dying::dying_at;
 pub use journals::JOURNALS;
 pub use journals::Journals;
 pub use journals::is_below_journals;

@@ -126,7 +126,7 @@ fn the_same_title_keeps_the_earlier_text_where_it_can_be_restored() {
         (Some(8), Some("How we deploy"))
     );
     // The record says what it is, and it is a sound memory beside the new text when it comes back.
-    assert_eq!(engine.archived().unwrap()[0].stem, earlier);
+    assert_eq!(engine.archived().unwrap()[0].memory.stem, earlier);
     let why = engine.records_of(&earlier).unwrap()[0].why.clone().unwrap();
     assert_eq!(why, format!("an earlier text of {}", stem.short()));
     engine.restore(earlier.as_str()).unwrap();

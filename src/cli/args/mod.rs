@@ -8,6 +8,7 @@ mod life;
 mod maintenance;
 mod model;
 mod remember;
+mod reset;
 
 pub(super) use archive::Archive;
 pub(super) use archive::ArchivePurge;
@@ -42,6 +43,7 @@ pub(super) use model::Model;
 pub(super) use model::ModelDownload;
 pub(super) use model::ModelUse;
 pub(super) use remember::Remember;
+pub(super) use reset::Reset;
 
 use std::path::PathBuf;
 
@@ -268,6 +270,18 @@ Nothing is lost: `restore` brings the forgotten one back, `undo` both as they we
 No machine brings a purged memory back. Its text stays in the commits that hold it, here, on the
 remote and in every copy: `memdir log ID` shows them. A password that was in it must be changed.")]
     Purge(Purge),
+    /// Take all memories away into a backup beside them, or bring a backup back
+    #[command(after_help = "Examples:
+  memdir reset                                  asks before it does it, and says where the backup is
+  memdir reset --dry-run                        how many memories it is about
+  memdir reset --from 20261122T093000Z          bring the same bytes back
+
+Settings, journals and the words of what was purged stay. With a remote nothing is sent before you say
+`memdir sync --accept-deletions`. Bringing back overwrites nothing: what is in the way is named, and its
+text stays in the backup. The history keeps the memories, too: `memdir undo`.
+
+Exit code: 0 done, 1 nothing to do, 2 error")]
+    Reset(Reset),
     /// Say that memories may hold the credentials they hold now, also on other machines
     #[command(after_help = "Examples:
   memdir allow 1f3a9c02                         commit and send it all the same

@@ -22,6 +22,8 @@ const SMALLEST: usize = 3;
 const DAY: i64 = 24 * 60 * 60;
 /// Where the yardstick's age is noted.
 const SINCE: &str = "yardstick-at";
+/// Where the commit is noted that the store was reset on, until others were told or all is back.
+pub(super) const RESET: &str = "reset-on";
 
 impl Engine {
     /// Why `plan`, carried out on `head`, takes too many memories away; a purge on another machine
@@ -71,8 +73,15 @@ impl Engine {
         let purged: BTreeSet<String> = tombstones.iter().map(|(path, _)| stem(path)).collect();
         let gone = all
             .difference(&after)
-            .filter(|stem| !purged.contains(*stem));
-        Ok(reason(all.len(), gone.count()))
+            .filter(|stem| !purged.contains(*stem))
+            .count();
+        // Also of a few: whoever resets a store here has not said that others are to lose theirs.
+        if gone > 0 && repository.get(RESET).is_some() {
+            return Ok(Some(format!(
+                "the store was reset: {gone} memories went; if other machines are to lose them, too, `memdir sync --accept-deletions`; if not, `memdir reset --from BACKUP` brings them back"
+            )));
+        }
+        Ok(reason(all.len(), gone))
     }
 
     /// Makes `head` the yardstick if somebody `accepts` it, or if the present one is a day old.
@@ -82,6 +91,13 @@ impl Engine {
         head: Id,
         accepts: bool,
     ) -> Result<(), EngineError> {
+        // In step with the state before it, or on the way to it: nothing of a reset was sent yet.
+        if repository
+            .get(RESET)
+            .is_some_and(|on| on != head.to_string())
+        {
+            repository.unset(RESET)?;
+        }
         let name = yardstick(repository);
         let now = self.clock.now().timestamp();
         let since: Option<i64> = repository.get(SINCE).and_then(|at| at.parse().ok());

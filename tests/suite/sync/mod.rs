@@ -6,7 +6,7 @@ mod commits;
 mod exchange;
 mod journals;
 mod layout;
-mod machines;
+pub mod machines;
 mod others;
 mod past;
 mod purging;
