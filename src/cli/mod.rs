@@ -30,6 +30,7 @@ mod setup;
 mod stats;
 mod sync;
 mod when;
+mod with;
 mod write;
 
 use std::io::IsTerminal;

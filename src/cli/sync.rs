@@ -25,6 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Failure> {
+    if let Some(folder) = &command.with {
+        return super::with::sync_with(context, folder, command);
+    }
     let engine = context.engine()?;
     if command.status {
         return git_status(context, &engine);

@@ -63,6 +63,7 @@ pub use past::Places;
 pub use past::compare_texts;
 pub use paths::STORE_PARTS;
 pub use paths::Untaken;
+pub use paths::untaken;
 pub use project::project_name;
 pub use redact::without_credentials;
 pub use repair::RESUME;

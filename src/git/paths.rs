@@ -35,14 +35,7 @@ impl Repository {
     /// Why no machine would take the file at `path` below the store with so many bytes, if there is
     /// a reason.
     pub fn untaken(&self, path: &str, bytes: u64) -> Option<Untaken> {
-        let folders = self.prefix.matches('/').count() + path.matches('/').count();
-        if path.split('/').any(|part| is_gits_own(part.as_bytes())) {
-            Some(Untaken::Name)
-        } else if folders > MOST_DEPTH {
-            Some(Untaken::Depth)
-        } else {
-            (bytes > LARGEST_TEXT).then_some(Untaken::Size)
-        }
+        untaken_below(self.prefix.matches('/').count(), path, bytes)
     }
 
     /// The path below the store of what lies at `path` below the work folder, if it is the
@@ -94,6 +87,32 @@ impl Repository {
             .strip_prefix(path)
             .is_some_and(|rest| rest.starts_with('/'));
         is_above || self.is_store_part(path) || self.below_store(path).is_some()
+    }
+}
+
+/// Why no store takes the file at `path` below another one with so many bytes, if there is a reason;
+/// journals are measured otherwise.
+pub fn untaken(path: &str, bytes: u64) -> Option<Untaken> {
+    let most = match path.split_once('/') {
+        Some((JOURNALS, _)) => LARGEST_JOURNAL,
+        _ => LARGEST_TEXT,
+    };
+    let bytes = match bytes <= most {
+        true => 0,
+        false => bytes,
+    };
+    untaken_below(0, path, bytes)
+}
+
+/// As [`Repository::untaken`], of a store that lies in so many folders.
+fn untaken_below(folders: usize, path: &str, bytes: u64) -> Option<Untaken> {
+    let folders = folders + path.matches('/').count();
+    if path.split('/').any(|part| is_gits_own(part.as_bytes())) {
+        Some(Untaken::Name)
+    } else if folders > MOST_DEPTH {
+        Some(Untaken::Depth)
+    } else {
+        (bytes > LARGEST_TEXT).then_some(Untaken::Size)
     }
 }
 

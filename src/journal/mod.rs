@@ -173,6 +173,12 @@ impl Journal {
         is_own.then(|| self.folder.join(format!("{id}.jsonl")))
     }
 
+    /// The name of the file that only this copy of the store writes, if it has one.
+    pub fn own_name(&self) -> Option<String> {
+        let path = self.known()?;
+        Some(path.file_name()?.to_str()?.to_owned())
+    }
+
     fn note(&self) -> PathBuf {
         self.state.join("journal-id")
     }

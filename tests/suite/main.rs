@@ -44,3 +44,4 @@ mod sync;
 mod sync_services;
 mod verify;
 mod vocabulary;
+mod with;

@@ -52,6 +52,16 @@ pub(in crate::cli) struct Export {
     pub filters: Filters,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(in crate::cli) enum Direction {
+    /// This one takes in what DIR has; DIR is only read
+    Pull,
+    /// DIR takes in what this one has
+    Push,
+    /// Both have the same memories afterwards
+    Merge,
+}
+
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Sync {
     /// Do it now, as without any option
@@ -73,6 +83,16 @@ pub(in crate::cli) struct Sync {
     /// Follow a remote whose history was rewritten: what was taken out of it is not sent again
     #[arg(long, conflicts_with_all = ["setup", "accept_history"])]
     pub adopt_remote: bool,
+    /// Come into step with another store on this machine, or on a stick: its folder. No git is needed
+    #[arg(long, value_name = "DIR")]
+    #[arg(conflicts_with_all = ["now", "status", "setup", "adopt_remote", "accept_history"])]
+    pub with: Option<PathBuf>,
+    /// Which store takes in what the other one has
+    #[arg(long, value_enum, default_value_t = Direction::Merge, requires = "with")]
+    pub direction: Direction,
+    /// Only say what would be done
+    #[arg(long, requires = "with")]
+    pub dry_run: bool,
     /// Put the histories together although the remote's is another one than before, or with --setup
     /// although it holds other things than memories
     #[arg(long)]

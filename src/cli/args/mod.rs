@@ -14,6 +14,7 @@ pub(super) use archive::Archive;
 pub(super) use archive::ArchivePurge;
 pub(super) use eval::Eval;
 pub(super) use eval::Form;
+pub(super) use exchange::Direction;
 pub(super) use exchange::Export;
 pub(super) use exchange::Import;
 pub(super) use exchange::Source;
@@ -352,6 +353,8 @@ A store is made of each set in a temporary folder; your own store is left alone.
   memdir sync --setup git@example.org:me/memories.git
   memdir sync                                   commit, get, merge, send
   memdir sync --status                          how it is, without asking the remote
+  memdir sync --with /media/stick/memories      another store, without a remote; both have the same then
+  memdir sync --with DIR --direction pull --dry-run
 
 A server does the same in the background.
 Exit code: 0 all is committed and in step, 1 this store is not committed, 2 paused or failed")]

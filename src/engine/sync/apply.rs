@@ -50,7 +50,7 @@ impl Engine {
         Ok(None)
     }
 
-    fn apply_to(
+    pub(super) fn apply_to(
         &self,
         file: &File<'_>,
         before: Option<Id>,
@@ -92,14 +92,14 @@ impl Engine {
 }
 
 /// What a path of the store is to the program.
-enum File<'a> {
+pub(super) enum File<'a> {
     Memory(Place, &'a str),
     /// Something beside the memories, such as the settings.
     Other(&'a str),
 }
 
 impl File<'_> {
-    fn at(path: &str) -> File<'_> {
+    pub fn at(path: &str) -> File<'_> {
         if let Some(name) = path.strip_prefix("files/") {
             return File::Memory(Place::Files, name);
         }

@@ -126,11 +126,16 @@ fn measured(
     Ok(all)
 }
 
-/// Says that `deleted` of `all` memories are too many, if they are.
-fn reason(all: usize, deleted: usize) -> Option<String> {
+/// Whether `deleted` of `all` memories are too many to go without a word.
+pub(super) fn are_too_many(all: usize, deleted: usize) -> bool {
     let is_fifth = deleted > FEW && deleted * 5 > all;
     let is_everything = deleted == all && all >= SMALLEST;
-    (is_fifth || is_everything).then(|| {
+    is_fifth || is_everything
+}
+
+/// Says that `deleted` of `all` memories are too many, if they are.
+fn reason(all: usize, deleted: usize) -> Option<String> {
+    are_too_many(all, deleted).then(|| {
         format!(
             "{deleted} of {all} memories were deleted; if that is meant, `memdir sync --accept-deletions`"
         )

@@ -31,6 +31,7 @@ mod tidy;
 mod tombstones;
 mod undo;
 mod unite;
+mod with;
 
 pub use commit::Committed;
 pub(super) use committer::Committer;
@@ -58,6 +59,10 @@ pub use state::SyncState;
 pub use undo::RestoredText;
 pub use undo::Undone;
 pub use undo::UndoneFile;
+pub use with::Direction;
+pub use with::Taken;
+pub use with::With;
+pub use with::WithReport;
 
 use std::time::Duration;
 

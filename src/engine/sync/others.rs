@@ -4,6 +4,8 @@
 //! Promises: none of them stands in the way of the memories; no text that is in no commit is
 //! overwritten.
 
+use std::path::Path;
+
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::files::FilesError;
@@ -71,13 +73,18 @@ impl Engine {
 
     /// Whether a folder on the way to `path` is something else, so that it would lead elsewhere.
     pub(super) fn lies_behind_link(&self, path: &str) -> bool {
-        let folders = std::path::Path::new(path).ancestors().skip(1);
-        let is_other = |folder: &std::path::Path| {
-            let data = std::fs::symlink_metadata(self.root().join(folder));
-            data.is_ok_and(|data| !data.is_dir())
-        };
-        folders
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .any(is_other)
+        lies_behind_link(self.root(), path)
     }
+}
+
+/// As [`Engine::lies_behind_link`], of the store at `root`.
+pub(super) fn lies_behind_link(root: &Path, path: &str) -> bool {
+    let folders = Path::new(path).ancestors().skip(1);
+    let is_other = |folder: &Path| {
+        let data = std::fs::symlink_metadata(root.join(folder));
+        data.is_ok_and(|data| !data.is_dir())
+    };
+    folders
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .any(is_other)
 }

@@ -53,6 +53,10 @@ pub(super) struct Step {
 pub(super) trait Sources {
     /// The text of a file.
     fn text(&self, id: Id) -> Result<Vec<u8>, EngineError>;
+    /// The text of a file that both sides come from; `None` where nobody has it any more.
+    fn base_text(&self, id: Id) -> Result<Option<Vec<u8>>, EngineError> {
+        self.text(id).map(Some)
+    }
     /// Whether the local side holds a memory `stem`, live or forgotten.
     fn is_here(&self, stem: &str) -> Result<bool, EngineError>;
     /// When the local side, or the other one, last changed a file of the memory `stem`; in seconds
@@ -429,7 +433,10 @@ impl Memory {
         let Some(stem) = Stem::parse(stem) else {
             return Ok(None);
         };
-        let decided = is_decided(&stem, &sources.text(base.1)?, &sources.text(live.1)?);
+        let Some(before) = sources.base_text(base.1)? else {
+            return Ok(None);
+        };
+        let decided = is_decided(&stem, &before, &sources.text(live.1)?);
         Ok(decided.then_some(base.1))
     }
 
@@ -465,7 +472,10 @@ impl Memory {
         (local, remote): (Id, Id),
         sources: &dyn Sources,
     ) -> Result<Merged, EngineError> {
-        let base = base.map(|id| sources.text(id)).transpose()?;
+        let base = match base {
+            Some(id) => sources.base_text(id)?,
+            None => None,
+        };
         let (ours, theirs) = (sources.text(local)?, sources.text(remote)?);
         let ours = Side {
             bytes: &ours,

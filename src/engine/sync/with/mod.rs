@@ -1,0 +1,641 @@
+//! Brings this store and another one on this machine, or on a stick, into step, without git.
+//!
+//! Promises: the rules are those of a sync by git (`unite`): a memory that only one side changed is
+//! taken, what both changed is merged by meaning, what excludes each other becomes two memories, a
+//! purged one is not brought back. What was in common is noted (`record`); without that note nothing is
+//! taken for deleted. Files are written as any edit writes them; a run that was killed is ended by the
+//! next one. Settings are each store's own. The other store is somebody else's: no link in it is
+//! followed, and what git would not carry is passed over (`side`).
+
+mod journals;
+mod record;
+mod report;
+mod side;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::path::Path;
+
+pub use self::report::Direction;
+pub use self::report::Taken;
+pub use self::report::With;
+pub use self::report::WithReport;
+
+use self::record::Base;
+use self::record::Notes;
+use self::record::Pending;
+use self::side::Files;
+use self::side::Found;
+use self::side::Side;
+use self::side::check_store;
+use self::side::stem_of_path;
+use super::apply::File;
+use super::deletions::are_too_many;
+use super::deletions::is_memory;
+use super::others::lies_behind_link;
+use super::tombstones::texts_since_added;
+use super::unite;
+use super::unite::Plan;
+use super::unite::Sources;
+use super::unite::Step;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::files::Lock;
+use crate::files::STATE_FOLDER;
+use crate::files::tombstone_of;
+use crate::format::Tombstone;
+use crate::git::Id;
+use crate::git::PathChange;
+use crate::git::Repository;
+
+/// How often it begins anew because files change meanwhile.
+const ROUNDS: usize = 5;
+
+/// What is to be done to one of the two stores.
+struct Task {
+    plan: Plan,
+    journals: Vec<journals::Unite>,
+}
+
+impl Engine {
+    /// Brings this store and the one at `with.folder` into step. `other` is that store opened, and
+    /// needed where it is written.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder is no store or this one, if a side that is to be written can only be read,
+    /// if memories would go in mass unasked, or if something changes all the time.
+    pub fn sync_with(
+        &self,
+        with: &With<'_>,
+        other: Option<&Engine>,
+    ) -> Result<WithReport, EngineError> {
+        self.check_there()?;
+        let there = with.folder;
+        check_store(there)?;
+        let real = |root: &Path| root.canonicalize().ok();
+        if real(there) == real(self.root()) {
+            return Err(EngineError::Invalid(format!(
+                "{} is this store itself",
+                there.display()
+            )));
+        }
+        if with.dry_run {
+            return Ok(self.look_with(with)?.report(with));
+        }
+        // One that can only be read notes nothing: the other one does, as whoever takes in.
+        if let (true, Direction::Push, Some(other)) = (self.is_read_only(), with.direction, other) {
+            let turned = With {
+                folder: self.root(),
+                direction: Direction::Pull,
+                ..*with
+            };
+            return Ok(other.sync_with(&turned, None)?.turned());
+        }
+        self.check_writable()?;
+        let other = match (with.direction, other) {
+            (Direction::Pull, _) => None,
+            (_, Some(other)) => {
+                other.check_writable()?;
+                Some(other)
+            }
+            (_, None) => return Err(EngineError::ReadOnly(there.to_owned())),
+        };
+        let _alone = self.lock_with(other)?;
+        // What waits belongs to other commits, and is what a later merge begins at.
+        for engine in [Some(self), other].into_iter().flatten() {
+            if !engine.is_led() {
+                engine.commit_everything()?;
+            }
+        }
+        let mut blocked = String::new();
+        for _ in 0..ROUNDS {
+            let mut look = self.look_with(with)?;
+            let report = look.report(with);
+            if let Some(path) = self.carry_out_with(with, other, &mut look)? {
+                blocked = path;
+                continue;
+            }
+            for engine in [Some(self), other].into_iter().flatten() {
+                engine.commit_brought(&report);
+            }
+            return Ok(report);
+        }
+        Err(EngineError::Invalid(format!(
+            "`{blocked}` changes all the time, or something else stands there; what was done is done, and a run again goes on"
+        )))
+    }
+
+    /// Commits what came; what cannot be now waits for the next commit.
+    fn commit_brought(&self, report: &WithReport) {
+        if report.is_in_step() || self.is_led() {
+            return;
+        }
+        if let Err(error) = self.commit_everything() {
+            let root = self.root().display();
+            tracing::warn!("nothing was committed in {root}: {error}");
+        }
+    }
+
+    /// Lets nobody else bring one of the stores into step with another meanwhile. Both orders of
+    /// calling take the locks in one order.
+    fn lock_with(&self, other: Option<&Engine>) -> Result<Vec<Lock>, EngineError> {
+        let mut folders: Vec<_> = [Some(self), other]
+            .into_iter()
+            .flatten()
+            .map(|engine| engine.root().canonicalize())
+            .collect::<Result<_, _>>()
+            .map_err(|error| EngineError::Invalid(error.to_string()))?;
+        folders.sort();
+        let lock = |folder: &std::path::PathBuf| {
+            let path = folder.join(STATE_FOLDER).join("with.lock");
+            Ok(Lock::take(&path, "another sync with a store")?)
+        };
+        folders.iter().map(lock).collect()
+    }
+
+    /// Looks at both stores and plans what is to be done.
+    fn look_with<'a>(&'a self, with: &With<'a>) -> Result<Look<'a>, EngineError> {
+        let state = with.folder.join(STATE_FOLDER);
+        let mut here = Side::look(self.root(), self.state())?;
+        let mut there = Side::look(with.folder, &state)?;
+        let notes = Notes::read(self.root(), with.folder)?;
+        let mut skipped = here.skipped_stems();
+        skipped.extend(there.skipped_stems());
+        let base = notes.base(&here, &there);
+        let repositories = repositories([self.root(), with.folder]);
+        loop {
+            let texts = Texts {
+                here: &here,
+                there: &there,
+                new: HashMap::new(),
+                repositories: &repositories,
+            };
+            let found = plans(with, &base, &skipped, texts)?;
+            let blocked = found.behind_links([self.root(), with.folder]);
+            if blocked.is_empty() {
+                let Plans {
+                    after,
+                    for_here,
+                    for_there,
+                } = found;
+                check_deletions(with, [&here.files, &there.files], [&for_here, &for_there])?;
+                return Ok(Look {
+                    here,
+                    there,
+                    notes,
+                    base,
+                    skipped,
+                    after,
+                    for_here,
+                    for_there,
+                });
+            }
+            for (path, is_here) in blocked {
+                skipped.insert(stem_of_path(&path).to_owned());
+                let side = match is_here {
+                    true => &mut here,
+                    false => &mut there,
+                };
+                side.skipped
+                    .push((path, "a link lies on the way to it".to_owned()));
+            }
+        }
+    }
+
+    /// Does what was planned; the path that stands in the way, if there is one.
+    fn carry_out_with(
+        &self,
+        with: &With<'_>,
+        other: Option<&Engine>,
+        look: &mut Look<'_>,
+    ) -> Result<Option<String>, EngineError> {
+        let mut new = HashMap::new();
+        if let Some(task) = &look.for_here {
+            new = new_texts(&task.plan);
+            let pending = pending(&task.plan, &look.there.files, false);
+            if !pending.is_empty() {
+                look.notes.write_here(&look.base, pending)?;
+            }
+            if let Some(path) = self.apply_with(task, [&look.here, &look.there], &new)? {
+                return Ok(Some(path));
+            }
+            let common = in_common(&look.there, &look.skipped, &look.base);
+            if with.direction == Direction::Pull || !task.plan.steps.is_empty() {
+                look.notes.write_here(&common, Vec::new())?;
+            }
+            look.base = common;
+        }
+        if let (Some(task), Some(other)) = (&look.for_there, other) {
+            new.extend(new_texts(&task.plan));
+            let pending = pending(&task.plan, &look.after, true);
+            if !pending.is_empty() {
+                look.notes.write_here(&look.base, pending)?;
+            }
+            if let Some(path) = other.apply_with(task, [&look.there, &look.here], &new)? {
+                return Ok(Some(path));
+            }
+            look.here.look_at_journals()?;
+            look.here.files.clone_from(&look.after);
+            let common = in_common(&look.here, &look.skipped, &look.base);
+            look.notes.write_both(&common)?;
+        }
+        Ok(None)
+    }
+
+    /// Does a task on this store, whose texts come from it, the other one and `new`; the path that
+    /// stands in the way, if there is one.
+    fn apply_with(
+        &self,
+        task: &Task,
+        sides: [&Side; 2],
+        new: &HashMap<Id, Vec<u8>>,
+    ) -> Result<Option<String>, EngineError> {
+        let (added, others): (Vec<&Step>, Vec<&Step>) = task
+            .plan
+            .steps
+            .iter()
+            .partition(|step| step.before.is_none() && step.after.is_some());
+        // New files come first, so that a memory that moves is there at every moment.
+        for step in added.into_iter().chain(others) {
+            if self.lies_behind_link(&step.path) {
+                return Ok(Some(step.path.clone()));
+            }
+            let text = match (&step.text, step.after) {
+                (Some(text), _) => Some(text.clone()),
+                (None, None) => None,
+                (None, Some(id)) => match find_text(id, sides, new)? {
+                    Some(text) => Some(text),
+                    None => return Ok(Some(step.path.clone())),
+                },
+            };
+            let file = File::at(&step.path);
+            if !self.apply_to(&file, step.before, text.as_deref())? {
+                return Ok(Some(step.path.clone()));
+            }
+            let name = step.path.split_once('/').map_or("", |(_, name)| name);
+            self.leave_word("sync --with", name);
+            if let File::Memory(_, name) = file {
+                self.changed_by_us(name);
+            }
+        }
+        for unite in &task.journals {
+            if !self.unite_journal(unite)? {
+                return Ok(Some(unite.path.clone()));
+            }
+            self.journals_are_to_commit();
+        }
+        Ok(None)
+    }
+}
+
+/// Both stores at one moment, and what is to be done.
+struct Look<'a> {
+    here: Side,
+    there: Side,
+    notes: Notes<'a>,
+    base: Base,
+    /// Stems of which nothing is said.
+    skipped: BTreeSet<String>,
+    /// What this store holds when it has taken in what the other one has.
+    after: Files,
+    for_here: Option<Task>,
+    for_there: Option<Task>,
+}
+
+impl Look<'_> {
+    fn report(&self, with: &With<'_>) -> WithReport {
+        let taken = |task: &Option<Task>, side: &Side| match task {
+            Some(task) => Taken::of(&task.plan, &side.files, task.journals.len()),
+            None => Taken::default(),
+        };
+        let shown = |side: &Side, is_here: bool| {
+            let skipped = side.skipped.iter().cloned();
+            skipped
+                .map(|(path, reason)| report::Skipped {
+                    is_here,
+                    path,
+                    reason,
+                })
+                .collect::<Vec<_>>()
+        };
+        WithReport {
+            dry_run: with.dry_run,
+            here: taken(&self.for_here, &self.here),
+            there: taken(&self.for_there, &self.there),
+            skipped: [shown(&self.here, true), shown(&self.there, false)].concat(),
+        }
+    }
+}
+
+/// What is to be done to both, and what this store holds afterwards.
+struct Plans {
+    after: Files,
+    for_here: Option<Task>,
+    for_there: Option<Task>,
+}
+
+impl Plans {
+    /// What would be written through a link, and in which store.
+    fn behind_links(&self, [here, there]: [&Path; 2]) -> Vec<(String, bool)> {
+        let mut found = Vec::new();
+        for (task, root, is_here) in [
+            (&self.for_here, here, true),
+            (&self.for_there, there, false),
+        ] {
+            let steps = task.iter().flat_map(|task| &task.plan.steps);
+            let paths = steps.map(|step| &step.path);
+            let behind = paths.filter(|path| lies_behind_link(root, path));
+            found.extend(behind.map(|path| (path.clone(), is_here)));
+        }
+        found
+    }
+}
+
+fn plans(
+    with: &With<'_>,
+    base: &Base,
+    skipped: &BTreeSet<String>,
+    mut texts: Texts<'_>,
+) -> Result<Plans, EngineError> {
+    let (here, there) = (texts.here, texts.there);
+    let mut plans = Plans {
+        after: here.files.clone(),
+        for_here: None,
+        for_there: None,
+    };
+    let mut common = base.clone();
+    if with.direction != Direction::Push {
+        let plan = planned([&here.files, &there.files], base, skipped, &texts)?;
+        plans.after = carried_out(&here.files, &plan);
+        texts.new = new_texts(&plan);
+        common = in_common(there, skipped, base);
+        let journals = journals::plan(here, there, base, &texts)?;
+        plans.for_here = Some(Task { plan, journals });
+    }
+    if with.direction != Direction::Pull {
+        // After a pull the other side has nothing that is not here.
+        let plan = planned([&there.files, &plans.after], &common, skipped, &texts)?;
+        let journals = journals::plan(there, here, base, &texts)?;
+        plans.for_there = Some(Task { plan, journals });
+    }
+    Ok(plans)
+}
+
+/// Plans how the first files take in what the others hold, where `base` was in common.
+fn planned(
+    [local, remote]: [&Files; 2],
+    base: &Base,
+    skipped: &BTreeSet<String>,
+    texts: &Texts<'_>,
+) -> Result<Plan, EngineError> {
+    let both = Both {
+        local,
+        remote,
+        texts,
+    };
+    let changes = |files: &Files| changes(base, files, skipped);
+    unite::plan(&changes(local), &changes(remote), &both)
+}
+
+/// How `files` differ from what was in common.
+fn changes(base: &Base, files: &Files, skipped: &BTreeSet<String>) -> Vec<PathChange> {
+    let paths: BTreeSet<&String> = base.keys().chain(files.keys()).collect();
+    let change = |path: &String| {
+        let before = base.get(path).copied();
+        let after = files.get(path).map(|found| found.id);
+        // Nobody takes the word back that a memory was purged.
+        let is_unsaid = after.is_none() && !is_memory(path);
+        (before != after && !is_unsaid && !is_skipped(path, skipped)).then(|| PathChange {
+            path: path.clone(),
+            before,
+            after,
+        })
+    };
+    paths.into_iter().filter_map(change).collect()
+}
+
+fn is_skipped(path: &str, skipped: &BTreeSet<String>) -> bool {
+    skipped.contains(stem_of_path(path))
+}
+
+/// What `base` says of memories that this run says nothing of.
+fn kept(base: &Base, skipped: &BTreeSet<String>) -> Base {
+    let mut kept = base.clone();
+    kept.retain(|path, _| is_skipped(path, skipped));
+    kept
+}
+
+/// What is in common with `side` once all it holds was taken in.
+fn in_common(side: &Side, skipped: &BTreeSet<String>, base: &Base) -> Base {
+    let mut common = kept(base, skipped);
+    let files = side.files.iter();
+    let files = files.filter(|(path, _)| !is_skipped(path, skipped));
+    common.extend(files.map(|(path, found)| (path.clone(), found.id)));
+    common.extend(side.journals.iter().map(|(path, id)| (path.clone(), *id)));
+    common
+}
+
+/// What `files` become by `plan`.
+fn carried_out(files: &Files, plan: &Plan) -> Files {
+    let mut after = files.clone();
+    for step in &plan.steps {
+        match step.after {
+            Some(id) => {
+                let at = files.get(&step.path).map_or(0, |found| found.at);
+                after.insert(step.path.clone(), Found { id, at });
+            }
+            None => drop(after.remove(&step.path)),
+        }
+    }
+    after
+}
+
+fn new_texts(plan: &Plan) -> HashMap<Id, Vec<u8>> {
+    let steps = plan.steps.iter();
+    steps
+        .filter_map(|step| Some((step.after?, step.text.clone()?)))
+        .collect()
+}
+
+/// The texts of `plan` that are made of both sides: where they lie, `source` was taken in.
+fn pending(plan: &Plan, source: &Files, there: bool) -> Vec<Pending> {
+    let made = plan.steps.iter().filter(|step| step.text.is_some());
+    made.filter_map(|step| {
+        let stem = stem_of_path(&step.path);
+        let of = source.iter();
+        let of: Base = of
+            .filter(|(path, _)| stem_of_path(path) == stem)
+            .map(|(path, found)| (path.clone(), found.id))
+            .collect();
+        // One that is put aside has a name of its own, and says nothing of the other side's.
+        (!of.is_empty()).then(|| Pending {
+            there,
+            path: step.path.clone(),
+            id: step.after.map(|id| id.to_string()).unwrap_or_default(),
+            of: record::written(&of),
+        })
+    })
+    .collect()
+}
+
+/// Fails if too many memories go from one of the stores. What was purged here is meant.
+fn check_deletions(
+    with: &With<'_>,
+    [here, there]: [&Files; 2],
+    [for_here, for_there]: [&Option<Task>; 2],
+) -> Result<(), EngineError> {
+    if with.accept_deletions {
+        return Ok(());
+    }
+    if let Some(task) = for_here {
+        check_deletions_from("this store", here, &task.plan, None)?;
+    }
+    if let Some(task) = for_there {
+        let place = with.folder.display().to_string();
+        check_deletions_from(&place, there, &task.plan, Some(here))?;
+    }
+    Ok(())
+}
+
+fn check_deletions_from(
+    place: &str,
+    files: &Files,
+    plan: &Plan,
+    ours: Option<&Files>,
+) -> Result<(), EngineError> {
+    let stems = |files: &Files| -> BTreeSet<String> {
+        let memories = files.keys().filter(|path| is_memory(path));
+        memories.map(|path| stem_of_path(path).to_owned()).collect()
+    };
+    let (before, after) = (stems(files), stems(&carried_out(files, plan)));
+    let is_meant = |stem: &&String| ours.is_some_and(|ours| ours.contains_key(&tombstone_of(stem)));
+    let gone = before
+        .difference(&after)
+        .filter(|stem| !is_meant(stem))
+        .count();
+    if !are_too_many(before.len(), gone) {
+        return Ok(());
+    }
+    Err(EngineError::Invalid(format!(
+        "nothing was done: {gone} of {} memories would go from {place}; if that is meant, say --accept-deletions",
+        before.len()
+    )))
+}
+
+/// Where texts are found.
+struct Texts<'a> {
+    here: &'a Side,
+    there: &'a Side,
+    /// Those that are still to be written.
+    new: HashMap<Id, Vec<u8>>,
+    /// Histories that may hold earlier ones.
+    repositories: &'a [Repository],
+}
+
+impl Texts<'_> {
+    /// A text that some commit holds.
+    fn committed(&self, id: Id) -> Option<Vec<u8>> {
+        self.repositories
+            .iter()
+            .find_map(|repository| repository.text(id).ok())
+    }
+}
+
+/// The repositories of stores that memdir made already: looking at one writes nothing.
+fn repositories(roots: [&Path; 2]) -> Vec<Repository> {
+    roots
+        .into_iter()
+        .filter(|root| root.join(".git/memdir.config").is_file())
+        .filter_map(|root| Repository::find(root).ok().flatten())
+        .collect()
+}
+
+/// A text by what git calls it, if a file still holds it.
+fn find_text(
+    id: Id,
+    sides: [&Side; 2],
+    new: &HashMap<Id, Vec<u8>>,
+) -> Result<Option<Vec<u8>>, EngineError> {
+    if let Some(text) = new.get(&id) {
+        return Ok(Some(text.clone()));
+    }
+    for side in sides {
+        for (path, _) in side.files.iter().filter(|(_, found)| found.id == id) {
+            if let Some(text) = side.text(path)?
+                && Id::of_text(&text) == id
+            {
+                return Ok(Some(text));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// What a plan is made with, out of two folders.
+struct Both<'a> {
+    local: &'a Files,
+    remote: &'a Files,
+    texts: &'a Texts<'a>,
+}
+
+impl Sources for Both<'_> {
+    fn text(&self, id: Id) -> Result<Vec<u8>, EngineError> {
+        let texts = self.texts;
+        let found = find_text(id, [texts.here, texts.there], &texts.new)?;
+        found.or_else(|| texts.committed(id)).ok_or_else(|| {
+            EngineError::Invalid("a memory changed while it was read; try again".to_owned())
+        })
+    }
+
+    fn base_text(&self, id: Id) -> Result<Option<Vec<u8>>, EngineError> {
+        let texts = self.texts;
+        let found = find_text(id, [texts.here, texts.there], &texts.new)?;
+        Ok(found.or_else(|| texts.committed(id)))
+    }
+
+    fn is_here(&self, stem: &str) -> Result<bool, EngineError> {
+        let mut memories = self.local.keys().filter(|path| is_memory(path));
+        Ok(memories.any(|path| stem_of_path(path) == stem))
+    }
+
+    fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError> {
+        let files = match is_local {
+            true => self.local,
+            false => self.remote,
+        };
+        let times = files.iter().filter(|(path, _)| stem_of_path(path) == stem);
+        Ok(times.map(|(_, found)| found.at).max().unwrap_or_default())
+    }
+
+    fn tombstone(&self, stem: &str) -> Result<Option<Tombstone>, EngineError> {
+        let mut all: Option<Tombstone> = None;
+        for files in [self.local, self.remote] {
+            if let Some(found) = files.get(&tombstone_of(stem)) {
+                let one = Tombstone::read(&self.text(found.id)?);
+                all = Some(match all {
+                    Some(other) => other.and(one),
+                    None => one,
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    fn texts(&self, path: &str, is_local: bool) -> Result<BTreeSet<Id>, EngineError> {
+        let files = match is_local {
+            true => self.local,
+            false => self.remote,
+        };
+        let mut texts: BTreeSet<Id> = files.get(path).map(|found| found.id).into_iter().collect();
+        // An earlier text may be the one that was purged.
+        for repository in self.texts.repositories {
+            if let Ok(Some(head)) = repository.head() {
+                texts.extend(texts_since_added(repository, head, path)?);
+            }
+        }
+        Ok(texts)
+    }
+}

@@ -1,0 +1,125 @@
+//! What is asked of a sync between two stores, and what it tells.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::side::Files;
+use super::side::stem_of_path;
+use crate::engine::sync::deletions::is_memory;
+use crate::engine::sync::unite::Plan;
+use crate::engine::sync::unite::Step;
+
+/// Which of two stores takes in what the other one has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// This one.
+    Pull,
+    /// The other one.
+    Push,
+    /// Both.
+    Merge,
+}
+
+/// How two stores are brought into step.
+#[derive(Debug, Clone, Copy)]
+pub struct With<'a> {
+    /// The other store.
+    pub folder: &'a Path,
+    pub direction: Direction,
+    /// Only say what would be done.
+    pub dry_run: bool,
+    /// That more than a fifth of the memories, or all, go from a store.
+    pub accept_deletions: bool,
+}
+
+/// What was done to two stores.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WithReport {
+    pub dry_run: bool,
+    /// What this store took in.
+    pub here: Taken,
+    /// What the other one took in.
+    pub there: Taken,
+    /// What neither takes from the other.
+    pub skipped: Vec<Skipped>,
+}
+
+/// What one store took in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Taken {
+    /// Paths of memories that came, or came back, or are now as the other store has them.
+    pub came: Vec<String>,
+    /// Stems of memories that both changed, and that hold the changes of both.
+    pub united: Vec<String>,
+    /// Stems of memories that were forgotten.
+    pub forgotten: Vec<String>,
+    /// Stems of memories that were deleted or purged.
+    pub removed: Vec<String>,
+    /// Stems of memories that both changed in ways that exclude each other: each is two now.
+    pub conflicts: Vec<String>,
+    /// How many journals are longer now.
+    pub journals: usize,
+}
+
+/// A file that no other store takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    pub is_here: bool,
+    pub path: String,
+    pub reason: String,
+}
+
+impl WithReport {
+    /// As the other store tells it.
+    pub(super) fn turned(mut self) -> WithReport {
+        std::mem::swap(&mut self.here, &mut self.there);
+        for skipped in &mut self.skipped {
+            skipped.is_here = !skipped.is_here;
+        }
+        self
+    }
+
+    /// Whether there was nothing to do.
+    pub fn is_in_step(&self) -> bool {
+        self.here == Taken::default() && self.there == Taken::default()
+    }
+}
+
+impl Taken {
+    /// What `plan` does to `files`.
+    pub(super) fn of(plan: &Plan, files: &Files, journals: usize) -> Taken {
+        let mut taken = Taken {
+            conflicts: plan.conflicts.clone(),
+            journals,
+            ..Taken::default()
+        };
+        let mut by_stem: BTreeMap<&str, Vec<&Step>> = BTreeMap::new();
+        for step in plan.steps.iter().filter(|step| is_memory(&step.path)) {
+            by_stem
+                .entry(stem_of_path(&step.path))
+                .or_default()
+                .push(step);
+        }
+        let is_archived = |path: &str| path.starts_with("archive/");
+        for (stem, steps) in by_stem {
+            let is_live = |path: &String| !is_archived(path) && stem_of_path(path) == stem;
+            let was_live = files.keys().any(is_live);
+            let after = steps.iter().find(|step| step.after.is_some());
+            let path = after.map(|step| step.path.clone());
+            match path {
+                _ if taken.conflicts.iter().any(|one| one == stem) => {}
+                None => taken.removed.push(stem.to_owned()),
+                Some(path) if is_archived(&path) && was_live => {
+                    taken.forgotten.push(stem.to_owned());
+                }
+                // One that is put aside is told with the memory that it contradicts.
+                Some(_) if after.is_some_and(|step| step.text.is_some()) => {
+                    let is_known = files.keys().any(|path| stem_of_path(path) == stem);
+                    taken.united.extend(is_known.then(|| stem.to_owned()));
+                }
+                Some(path) => taken.came.push(path),
+            }
+        }
+        taken
+    }
+}
