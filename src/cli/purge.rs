@@ -14,12 +14,17 @@ use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Purged;
 use crate::engine::Recalled;
+use crate::engine::RemoteHistory;
 use crate::engine::Unpurged;
+use crate::model::Stem;
 
 pub(super) fn purge(context: &mut Context, command: &Purge) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     if engine.is_read_only() {
         return Err(EngineError::ReadOnly(engine.root().to_owned()).into());
+    }
+    if command.history {
+        return erase(context, &engine, command);
     }
     if !command.yes && !is_confirmed(context, &engine, &command.ids)? {
         context.output.line("nothing was purged")?;
@@ -123,6 +128,106 @@ fn warn_of_history(context: &mut Context, purged: &[Purged]) -> Result<(), Failu
         stem = one.stem
     ))?;
     Ok(())
+}
+
+/// Purges, and takes the texts out of the history.
+fn erase(context: &mut Context, engine: &Engine, command: &Purge) -> Result<Outcome, Failure> {
+    let ids = command.ids.iter();
+    let named: Vec<(Stem, String)> = ids
+        .map(|id| engine.resolve_for_erasing(id))
+        .collect::<Result<_, EngineError>>()?;
+    let remote = engine.check_erasing()?;
+    if !command.yes && !is_erasing_confirmed(context, &named, remote.as_ref())? {
+        context.output.line("nothing was purged")?;
+        return Ok(Outcome::Nothing);
+    }
+    let mut purged = Vec::new();
+    for (stem, _) in &named {
+        match engine.purge(stem.as_str()) {
+            Ok(one) => purged.push(one),
+            Err(EngineError::NotFound(_)) => {} // It was purged before.
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let erased = engine.erase(&named).map_err(|error| {
+        let hint =
+            "The files are purged all the same; only the history is as it was. Run it again.";
+        Failure::from(error).hint(hint)
+    })?;
+    let output = &mut context.output;
+    if output.json {
+        let purged = purged.iter().map(|purged| Purged {
+            is_in_history: false,
+            // That commit has another id now.
+            commit: None,
+            ..purged.clone()
+        });
+        let purged: Vec<Value> = purged.map(|purged| as_json(&purged)).collect();
+        output.json(&json!({
+            "purged": purged,
+            "errors": [],
+            "history": {
+                "commits": erased.commits,
+                "texts": erased.texts,
+                "remote": erased.remote.as_ref().map(|remote| &remote.address),
+                "command": erased.remote.as_ref().map(|remote| &remote.command),
+            },
+        }))?;
+    } else {
+        for (stem, _) in &named {
+            output.line(format!("purged {ID}{}{ID:#}", stem.short()))?;
+        }
+        output.line(format!(
+            "no commit of this store holds the text any more: {} commits were made anew, {} texts are gone",
+            erased.commits, erased.texts
+        ))?;
+        for line in erased.remote.iter().flat_map(what_follows) {
+            output.line(line)?;
+        }
+    }
+    super::after_writing(context, engine)?;
+    Ok(Outcome::Done)
+}
+
+/// Says what a remote has, and what is to be done there.
+fn what_follows(remote: &RemoteHistory) -> [String; 5] {
+    [
+        format!(
+            "{} still has the text, and so has every other machine. `memdir sync` pauses until that is settled:",
+            remote.address
+        ),
+        format!("  {}", remote.command),
+        "replaces the remote's branch by the one that is here; memdir never does that by itself.".to_owned(),
+        "Then `memdir sync`, and the same purge once more: what was got from the old branch meanwhile goes.".to_owned(),
+        "`memdir sync --adopt-remote` on every other machine follows it. `memdir sync --accept-history` would bring the text back.".to_owned(),
+    ]
+}
+
+/// Asks for what nobody types by mistake: the id, or of several how many they are.
+fn is_erasing_confirmed(
+    context: &mut Context,
+    named: &[(Stem, String)],
+    remote: Option<&RemoteHistory>,
+) -> Result<bool, Failure> {
+    check_can_ask(context)?;
+    let output = &mut context.output;
+    for (stem, _) in named {
+        output.note(stem.as_str());
+    }
+    output.note("Every commit that held this is made anew without it. No backup is kept, and nothing brings it back.");
+    for line in remote.into_iter().flat_map(what_follows) {
+        output.note(line);
+    }
+    let wanted = match named {
+        [(stem, _)] => stem.short().to_owned(),
+        several => several.len().to_string(),
+    };
+    output.note(format!("Type {wanted} to go on:"));
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::new("cannot read the answer").because(error))?;
+    Ok(answer.trim() == wanted)
 }
 
 fn as_json(purged: &Purged) -> Value {

@@ -96,6 +96,61 @@ impl Repository {
         Ok(joined.len())
     }
 
+    /// Whether somebody said of a pack that it has to stay as it is.
+    pub(super) fn has_kept_packs(&self) -> bool {
+        self.packs().iter().any(|pack| !pack.is_plain())
+    }
+
+    /// Removes objects, wherever they lie: of a pack that holds one, a new one is made of the others
+    /// before it is removed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if something cannot be read or written; some may be gone then.
+    pub(super) fn remove_objects(&self, gone: &HashSet<Oid>) -> Result<(), GitError> {
+        let action = "remove objects";
+        let failed = |error: std::io::Error| GitError::new(action, error.to_string());
+        let mut packs = self.packs();
+        let mut held = Vec::new();
+        for pack in packs.drain(..) {
+            let ids = pack.ids().map_err(failed)?;
+            let ids = ids.iter().map(|id| Oid::from_bytes(id));
+            let ids: Vec<Oid> = ids.collect::<Result<_, _>>().to(action)?;
+            if ids.iter().any(|id| gone.contains(id)) {
+                held.push((pack, ids));
+            }
+        }
+        let objects = self.inner.commondir().join("objects");
+        // Lists across packs and commits would name what is gone; git makes them anew.
+        let _ = std::fs::remove_file(self.pack_folder().join("multi-pack-index"));
+        let _ = std::fs::remove_file(objects.join("info/commit-graph"));
+        let graphs = objects.join("info/commit-graphs");
+        for graph in std::fs::read_dir(graphs).into_iter().flatten().flatten() {
+            std::fs::remove_file(graph.path()).map_err(failed)?;
+        }
+        if !held.is_empty() {
+            let mut builder = self.inner.packbuilder().to(action)?;
+            builder.set_threads(1);
+            let mut count = 0;
+            for id in held.iter().flat_map(|(_, ids)| ids) {
+                if !gone.contains(id) {
+                    builder.insert_object(*id, None).to(action)?;
+                    count += 1;
+                }
+            }
+            if count > 0 {
+                self.write_pack(&mut builder, action)?;
+            }
+            held.iter().for_each(|(pack, _)| pack.remove());
+        }
+        for (id, path, _) in self.loose_objects() {
+            if gone.contains(&id) {
+                std::fs::remove_file(path).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes what `builder` holds as a pack of this repository, for `action`.
     pub(super) fn write_pack(
         &self,

@@ -267,6 +267,7 @@ Nothing is lost: `restore` brings the forgotten one back, `undo` both as they we
     #[command(after_help = "Examples:
   memdir purge 1f3a9c02                         asks before it does it
   memdir purge 1f3a9c02 4be01c9a --yes
+  memdir purge 1f3a9c02 --history               also out of every commit here; of a purged one, too
 
 No machine brings a purged memory back. Its text stays in the commits that hold it, here, on the
 remote and in every copy: `memdir log ID` shows them. A password that was in it must be changed.")]
@@ -619,6 +620,9 @@ pub(super) struct Resolve {
 pub(super) struct Purge {
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<String>,
+    /// Rewrite the store's history as well, so that no commit holds the text; keeps no backup
+    #[arg(long)]
+    pub history: bool,
     /// Do not ask
     #[arg(long)]
     pub yes: bool,

@@ -9,6 +9,7 @@ mod apply;
 mod commit;
 mod committer;
 mod deletions;
+mod erase;
 mod exchange;
 mod exchanger;
 mod held;
@@ -35,6 +36,8 @@ mod with;
 
 pub use commit::Committed;
 pub(super) use committer::Committer;
+pub use erase::Erased;
+pub use erase::RemoteHistory;
 pub use exchange::Accept;
 pub use exchange::Exchanged;
 pub use exchange::Moved as Exchange;

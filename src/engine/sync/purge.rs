@@ -65,7 +65,7 @@ impl Engine {
     }
 
     /// As [`Engine::resolve_for_purging`], with the file's name below its place.
-    fn find_for_purging(&self, id: &str) -> Result<(Stem, String), EngineError> {
+    pub(super) fn find_for_purging(&self, id: &str) -> Result<(Stem, String), EngineError> {
         let not_found = |error: &EngineError| matches!(error, EngineError::NotFound(_));
         match (self.resolve(id), self.resolve_archived(id)) {
             (Ok(live), Ok(archived)) if !is_of(&live.0, &live.1, &archived.1) => {

@@ -466,6 +466,8 @@ mod tests {
             git: None,
             secrets: Policy::Off,
             life: Default::default(),
+            maintenance: Default::default(),
+            writes: Default::default(),
             models: None,
         };
         let now = chrono::DateTime::from_timestamp(1_800_000_000, 0).unwrap();

@@ -35,6 +35,8 @@ fn engine(root: &Path, git: bool, read_only: bool) -> Engine {
         }),
         secrets: Policy::Off,
         life: Default::default(),
+        maintenance: Default::default(),
+        writes: Default::default(),
         models: None,
     };
     let now = chrono::DateTime::from_timestamp(1_800_000_000, 0).unwrap();
