@@ -16,6 +16,7 @@ use crate::engine::Purged;
 use crate::engine::Recalled;
 use crate::engine::RemoteHistory;
 use crate::engine::Unpurged;
+use crate::files::BACKUPS;
 use crate::model::Stem;
 
 pub(super) fn purge(context: &mut Context, command: &Purge) -> Result<Outcome, Failure> {
@@ -70,6 +71,8 @@ pub(super) fn show(
             context.output.error(failure);
         }
         warn_of_history(context, purged)?;
+        let stems: Vec<Stem> = purged.iter().map(|one| one.stem.clone()).collect();
+        warn_of_backups(context, engine, &stems)?;
     }
     super::after_writing(context, engine)?;
     Ok(if all_purged {
@@ -130,6 +133,16 @@ fn warn_of_history(context: &mut Context, purged: &[Purged]) -> Result<(), Failu
     Ok(())
 }
 
+/// Names the backups that hold what was purged: they are whoever's who made them.
+fn warn_of_backups(context: &mut Context, engine: &Engine, stems: &[Stem]) -> Result<(), Failure> {
+    for name in engine.backups_holding(stems)? {
+        let folder = engine.root().join(BACKUPS).join(name);
+        let line = format!("The backup {} holds it still.", folder.display());
+        context.output.line(line)?;
+    }
+    Ok(())
+}
+
 /// Purges, and takes the texts out of the history.
 fn erase(context: &mut Context, engine: &Engine, command: &Purge) -> Result<Outcome, Failure> {
     let ids = command.ids.iter();
@@ -184,6 +197,8 @@ fn erase(context: &mut Context, engine: &Engine, command: &Purge) -> Result<Outc
         for line in erased.remote.iter().flat_map(what_follows) {
             output.line(line)?;
         }
+        let stems: Vec<Stem> = named.into_iter().map(|(stem, _)| stem).collect();
+        warn_of_backups(context, engine, &stems)?;
     }
     super::after_writing(context, engine)?;
     Ok(Outcome::Done)

@@ -196,6 +196,25 @@ fn what_is_in_the_way_is_kept_and_what_was_purged_stays_away() {
 }
 
 #[test]
+fn a_purge_says_which_backup_holds_the_memory_still() {
+    let home = Home::new();
+    let id = home.remember(&["a heron"]);
+    home.run(&["reset", "--yes"]).done();
+    home.run(&["reset", "--from", &backup(&home)]).done();
+    let other = home.remember(&["a stork"]);
+    let said = home.run(&["purge", &other, "--yes"]).done();
+    assert!(!said.contains("The backup"), "{said}");
+    for more in [None, Some("--history")] {
+        let all = ["purge", &id, "--yes"].into_iter().chain(more);
+        let said = home.run(&all.collect::<Vec<_>>()).done();
+        assert!(
+            said.contains(&format!("{} holds it still", backup(&home))),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn the_remote_is_told_only_when_somebody_says_so() {
     let machines = Machines::new(2);
     let [one, other] = [&machines.homes[0], &machines.homes[1]];

@@ -294,6 +294,30 @@ impl Engine {
         Ok(back)
     }
 
+    /// The names of the backups that hold one of the memories: purging leaves these alone.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there are backups that cannot be listed.
+    pub fn backups_holding(&self, stems: &[Stem]) -> Result<Vec<String>, EngineError> {
+        let mut holding = Vec::new();
+        for name in self.store.backups()? {
+            let folder = self.root().join(crate::files::BACKUPS).join(&name);
+            let backup = Store::new(&folder, &folder.join(crate::files::STATE_FOLDER));
+            for place in [Place::Files, Place::Archive] {
+                let entries = backup.list(place)?.entries;
+                if entries
+                    .iter()
+                    .any(|entry| stems.contains(&stem_of(&entry.name)))
+                {
+                    holding.push(name.clone());
+                    break;
+                }
+            }
+        }
+        Ok(holding)
+    }
+
     fn backup_folder(&self, backup: &str) -> Result<PathBuf, EngineError> {
         let known = self.store.backups()?;
         if known.iter().any(|name| name == backup) {
