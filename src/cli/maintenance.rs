@@ -10,7 +10,7 @@ use super::args::AutoConsolidate;
 use super::args::Cleanup;
 use super::args::Compact;
 use super::args::Consolidate;
-use super::args::Filtered;
+use super::args::Decay;
 use super::args::Reflect;
 use super::args::Supersede;
 use super::fail::Failure;
@@ -114,38 +114,13 @@ pub(super) fn reflect(context: &mut Context, command: &Reflect) -> Result<Outcom
     perform_with(context, &engine, &proposed, !command.apply, more)
 }
 
-/// Shows the confidence of memories as of now, where it is another than they state.
-pub(super) fn decay(context: &mut Context, command: &Filtered) -> Result<Outcome, Failure> {
-    let engine = context.engine()?;
+/// Shows the confidence of memories as of now, where it is another than they state; states it on
+/// request.
+pub(super) fn decay(context: &mut Context, command: &Decay) -> Result<Outcome, Failure> {
+    let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
-    let decayed = engine.decayed(&filter)?;
-    let output = &mut context.output;
-    if output.json {
-        let memories = decayed.iter().map(|(memory, stated, now)| {
-            json!({
-                "id": memory.stem.short(),
-                "stem": memory.stem.as_str(),
-                "stated": stated,
-                "confidence": rounded(*now),
-            })
-        });
-        let memories: Vec<Value> = memories.collect();
-        output.json(&json!({"decayed": memories}))?;
-    } else {
-        for (memory, stated, now) in &decayed {
-            let headline = output.shown(memory.headline());
-            let id = memory.stem.short();
-            let now = rounded(*now);
-            output.line(format!("{ID}{id}{ID:#}  {stated} → {now}  {headline}"))?;
-        }
-        if decayed.is_empty() {
-            output.note("every memory is as sure as it states");
-        }
-    }
-    Ok(match decayed.is_empty() {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
-    })
+    let proposed = engine.plan_decay(&filter)?;
+    perform(context, &engine, &proposed, !command.apply)
 }
 
 pub(super) fn supersede(context: &mut Context, command: &Supersede) -> Result<Outcome, Failure> {
@@ -378,8 +353,4 @@ fn at_least_two(number: usize, option: &str) -> Result<usize, Failure> {
         0 | 1 => Err(Failure::new(format!("{option} must be at least 2"))),
         number => Ok(number),
     }
-}
-
-fn rounded(number: f64) -> f64 {
-    (number * 1_000.0).round() / 1_000.0
 }

@@ -107,7 +107,9 @@ impl Line {
     pub fn counts(&self) -> bool {
         match self {
             Line::Used(..) | Line::Month(_) => true,
-            Line::Record(record) => record.did == super::RESTORE,
+            Line::Record(record) => {
+                [super::RESTORE, super::DECAY, super::UNDO_DECAY].contains(&record.did.as_str())
+            }
         }
     }
 

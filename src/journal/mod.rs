@@ -50,6 +50,10 @@ pub struct Record {
 
 /// What is done to a memory that comes back from the archive: it counts for its life.
 pub const RESTORE: &str = "restore";
+/// The word for confidence that was written into the file as of then.
+pub const DECAY: &str = "decay";
+/// The word for taking that back.
+pub const UNDO_DECAY: &str = "undo decay";
 
 /// Why a journal could not be written or read.
 #[derive(Debug, thiserror::Error)]

@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::DECAY;
+use super::RESTORE;
+use super::UNDO_DECAY;
 use super::line::Line;
 use crate::model::Usage;
 
@@ -32,8 +35,14 @@ impl Uses {
                 }
             }
             Line::Record(record) => {
+                let note = match record.did.as_str() {
+                    RESTORE => Usage::restored_at,
+                    DECAY => Usage::settled_at,
+                    UNDO_DECAY => Usage::unsettled_at,
+                    _ => return,
+                };
                 for stem in record.of {
-                    self.0.entry(stem).or_default().restored_at(record.at);
+                    note(self.0.entry(stem).or_default(), record.at);
                 }
             }
         }

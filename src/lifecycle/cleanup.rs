@@ -153,6 +153,27 @@ pub fn reflect(seen: &[Seen], reflection: &Reflection, now: DateTime<Utc>) -> Re
     reflected
 }
 
+/// The proposals to state the confidence that memories have as of now. It goes on from there: doing
+/// so more often changes nothing.
+pub fn decay(seen: &[Seen]) -> Vec<Proposal> {
+    let other = seen.iter().filter_map(|one| {
+        let stated = one.memory.confidence.unwrap_or(super::USUAL_CONFIDENCE);
+        let now = (one.state.confidence * 10_000.0).round() / 10_000.0;
+        let change = Change {
+            confidence: Patch::Set(now),
+            ..Change::default()
+        };
+        ((stated - now).abs() >= DIFFERENT).then(|| Proposal {
+            edit: vec![(one.memory.stem.clone(), change)],
+            ..Proposal::new(format!("confidence {stated} → {now}"))
+        })
+    });
+    other.collect()
+}
+
+/// Two confidences that are nearer to each other are the same for everybody.
+const DIFFERENT: f64 = 0.001;
+
 /// Marks a memory whose confidence was lowered for want of use.
 const DOUBTED: &str = "doubted";
 

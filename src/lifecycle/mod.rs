@@ -26,6 +26,7 @@ pub use cleanup::Cleanup;
 pub use cleanup::Reflected;
 pub use cleanup::Reflection;
 pub use cleanup::clean_up;
+pub use cleanup::decay;
 pub use cleanup::reflect;
 pub use compaction::Compaction;
 pub use compaction::Grouping;
@@ -138,6 +139,7 @@ struct Known {
     days: Vec<(NaiveDate, u32)>,
     last: Option<DateTime<Utc>>,
     restored: Option<DateTime<Utc>>,
+    settled: Option<DateTime<Utc>>,
 }
 
 impl Known {
@@ -151,6 +153,7 @@ impl Known {
                 .collect(),
             last: usage.last().filter(is_past),
             restored: usage.restored().filter(is_past),
+            settled: usage.settled().filter(is_past),
         }
     }
 
@@ -214,10 +217,13 @@ fn importance(stated: &Stated, known: &Known, life: &Life) -> u8 {
     sum.min(u32::from(MOST_IMPORTANT.max(base))) as u8
 }
 
-/// Falls with the time, if that is wanted, and rises with each use, day by day.
+/// Falls with the time, if that is wanted, and rises with each use, day by day. What is stated holds
+/// as of the timestamp, or as of when it was settled; uses up to that day are in it.
 fn confidence(stated: &Stated, known: &Known, life: &Life, now: DateTime<Utc>) -> f64 {
     let mut confidence = stated.confidence.unwrap_or(USUAL_CONFIDENCE);
-    let mut since = stated.timestamp;
+    let mut since = stated
+        .timestamp
+        .max(known.settled.unwrap_or(stated.timestamp));
     let mut fall = |confidence: f64, until: DateTime<Utc>| {
         let elapsed = (until - since).max(TimeDelta::zero());
         since = since.max(until);
@@ -226,7 +232,9 @@ fn confidence(stated: &Stated, known: &Known, life: &Life, now: DateTime<Utc>) -
             Some(decay) => confidence * decay.factor(stated.kind, elapsed),
         }
     };
-    for (day, count) in &known.days {
+    let settled = known.settled.map(|settled| settled.date_naive());
+    let days = known.days.iter();
+    for (day, count) in days.filter(|(day, _)| settled.is_none_or(|settled| settled < *day)) {
         let day = day.and_time(NaiveTime::MIN).and_utc();
         confidence = fall(confidence, day.min(now));
         let risen = confidence + life.confidence_per_use * f64::from(*count);

@@ -32,6 +32,8 @@ pub enum Operation {
     Cleanup,
     /// Confidence is brought in line with use and source.
     Reflect,
+    /// Confidence as of now is written into the files.
+    Decay,
 }
 
 impl Operation {
@@ -42,6 +44,7 @@ impl Operation {
             Operation::Consolidate => "consolidate",
             Operation::Cleanup => "cleanup",
             Operation::Reflect => "reflect",
+            Operation::Decay => "decay",
         }
     }
 }

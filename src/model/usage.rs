@@ -15,6 +15,8 @@ pub struct Usage {
     days: BTreeMap<NaiveDate, u32>,
     last: Option<DateTime<Utc>>,
     restored: Option<DateTime<Utc>>,
+    settled: Option<DateTime<Utc>>,
+    unsettled: Option<DateTime<Utc>>,
 }
 
 impl Usage {
@@ -40,6 +42,16 @@ impl Usage {
         self.restored = self.restored.max(Some(at));
     }
 
+    /// Notes that its confidence as of the moment `at` was written into its file.
+    pub fn settled_at(&mut self, at: DateTime<Utc>) {
+        self.settled = self.settled.max(Some(at));
+    }
+
+    /// Notes that this was taken back at the moment `at`.
+    pub fn unsettled_at(&mut self, at: DateTime<Utc>) {
+        self.unsettled = self.unsettled.max(Some(at));
+    }
+
     /// Adds the uses of the same memory elsewhere.
     pub fn add_all(&mut self, other: &Usage) {
         for (&day, &count) in &other.days {
@@ -47,6 +59,8 @@ impl Usage {
         }
         self.last = self.last.max(other.last);
         self.restored = self.restored.max(other.restored);
+        self.settled = self.settled.max(other.settled);
+        self.unsettled = self.unsettled.max(other.unsettled);
     }
 
     pub fn count(&self) -> u32 {
@@ -62,6 +76,12 @@ impl Usage {
 
     pub fn last(&self) -> Option<DateTime<Utc>> {
         self.last
+    }
+
+    /// As of when the confidence in its file is; `None` for as of its timestamp.
+    pub fn settled(&self) -> Option<DateTime<Utc>> {
+        self.settled
+            .filter(|settled| self.unsettled < Some(*settled))
     }
 
     /// When it was brought back from the archive the last time.

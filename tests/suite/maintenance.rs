@@ -533,3 +533,65 @@ fn a_plan_is_one_commit_that_git_takes_back_too() {
     let listed = home.run(&["list", "--json"]).json();
     assert_eq!(listed["memories"].as_array().unwrap().len(), 5);
 }
+
+#[test]
+fn confidence_falls_by_the_time_however_often_it_is_stated() {
+    let life = || Life {
+        decay: Some(Decay::default()),
+        ..Life::default()
+    };
+    let confidence = |steps: &[i64]| {
+        let store = TestStore::new();
+        let stem = remember(&store.engine(), episode("a heron\n", 0));
+        let mut plans = Vec::new();
+        for days in steps {
+            let options = memdir::engine::Options {
+                life: life(),
+                ..store.options()
+            };
+            let engine = Engine::open(options, clock(noon() + TimeDelta::days(*days))).unwrap();
+            let used = [stem.as_str().to_owned()];
+            if *days == 40 {
+                engine.count_uses(&engine.recall(&used));
+            }
+            let plan = engine.plan_decay(&Filter::default()).unwrap();
+            plans.extend(engine.perform_plan(&plan).unwrap());
+        }
+        let options = memdir::engine::Options {
+            life: life(),
+            ..store.options()
+        };
+        let engine = Engine::open(options, clock(noon() + TimeDelta::days(70))).unwrap();
+        let found = engine.search(&query("heron")).unwrap();
+        let as_it_is = engine.state_of(&found.hits[0].memory).0.confidence;
+        // Taken back, last first, it is as if nothing had been stated.
+        for plan in plans.iter().rev() {
+            engine.take_back(&plan.id, false).unwrap();
+        }
+        let found = engine.search(&query("heron")).unwrap();
+        (
+            as_it_is,
+            engine.state_of(&found.hits[0].memory).0.confidence,
+        )
+    };
+    let near = |one: f64, other: f64| (one - other).abs() < 0.001;
+    let once = 0.95_f64.powi(10);
+    for steps in [
+        &[][..],
+        &[35],
+        &[7, 14, 21, 28, 35, 42, 69, 70],
+        &[70, 70, 70],
+    ] {
+        let (now, back) = confidence(steps);
+        assert!(
+            near(now, once) && near(back, once),
+            "{steps:?}: {now} {back} {once}"
+        );
+    }
+    // A use counts once, whether it is settled or not.
+    let (settled, back) = confidence(&[40, 50]);
+    assert!(
+        settled > once + 0.02 && near(settled, back),
+        "{settled} {back}"
+    );
+}

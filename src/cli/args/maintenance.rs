@@ -69,9 +69,12 @@ pub(in crate::cli) struct Reflect {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Filtered {
+pub(in crate::cli) struct Decay {
     #[command(flatten)]
     pub filters: Filters,
+    /// Write it into the files, from where it goes on
+    #[arg(long)]
+    pub apply: bool,
 }
 
 #[derive(Debug, ClapArgs)]

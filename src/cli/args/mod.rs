@@ -36,7 +36,7 @@ pub(super) use maintenance::AutoConsolidate;
 pub(super) use maintenance::Cleanup;
 pub(super) use maintenance::Compact;
 pub(super) use maintenance::Consolidate;
-pub(super) use maintenance::Filtered;
+pub(super) use maintenance::Decay;
 pub(super) use maintenance::Reflect;
 pub(super) use maintenance::Standards;
 pub(super) use maintenance::Supersede;
@@ -232,7 +232,12 @@ A memory is hardly believed below a confidence of 0.05 as of now, which falls on
   memdir reflect --namespace atlas --apply      does what is proposed")]
     Reflect(Reflect),
     /// Show the confidence of memories as of now, where it is another than they state
-    Decay(Filtered),
+    #[command(after_help = "Examples:
+  memdir decay                                  only shows it
+  memdir decay --apply                          states it in the files, for other programs
+
+Nobody has to: confidence is computed when it is asked for, by the time that has gone by.")]
+    Decay(Decay),
     /// Say that one memory replaces another, which is then found only on request
     #[command(after_help = "Example:
   memdir supersede 1f3a9c02 4be01c9a            the second one holds now")]

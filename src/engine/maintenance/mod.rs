@@ -231,21 +231,17 @@ impl Engine {
         ))
     }
 
-    /// The memories that pass `filter`, by their stems, whose confidence is another as of now than
-    /// is stated: what it states or counts as, and what it is.
+    /// Proposes to state the confidence that the memories that pass `filter` have as of now, where it
+    /// is another than they state.
     ///
     /// # Errors
     ///
     /// As for [`Engine::plan_cleanup`].
-    pub fn decayed(&self, filter: &Filter) -> Result<Vec<(Memory, f64, f64)>, EngineError> {
+    pub fn plan_decay(&self, filter: &Filter) -> Result<Proposed, EngineError> {
         self.check_uses()?;
-        let seen = self.gather(filter)?.seen.into_iter();
-        let decayed = seen.filter_map(|one| {
-            let stated = one.memory.confidence.unwrap_or(lifecycle::USUAL_CONFIDENCE);
-            let is_other = (stated - one.state.confidence).abs() >= 0.001;
-            is_other.then_some((one.memory, stated, one.state.confidence))
-        });
-        Ok(decayed.collect())
+        let gathered = self.gather(filter)?;
+        let proposals = lifecycle::decay(&gathered.seen);
+        Ok(gathered.propose(Operation::Decay, proposals))
     }
 
     fn gather(&self, filter: &Filter) -> Result<Gathered, EngineError> {

@@ -20,6 +20,8 @@ use crate::files::Replaced;
 use crate::files::digest;
 use crate::format;
 use crate::journal::RESTORE;
+use crate::journal::UNDO_DECAY;
+use crate::lifecycle::Operation;
 use crate::model::Stem;
 use crate::model::Timestamp;
 
@@ -380,6 +382,7 @@ impl Engine {
             id: record.id.clone(),
             ..TakenBack::default()
         };
+        let is_decay = record.operation == Operation::Decay.as_str();
         let mut are_moves_synced = false;
         for step in record.steps.iter().rev() {
             if !matches!(step, Step::Archive { .. }) && !are_moves_synced {
@@ -393,6 +396,7 @@ impl Engine {
                 Ok(true) => {
                     let (did, list) = match step {
                         Step::Archive { .. } => (RESTORE, &mut taken.restored),
+                        Step::Edit { .. } if is_decay => (UNDO_DECAY, &mut taken.edited),
                         Step::Edit { .. } => ("undo", &mut taken.edited),
                         Step::Create { .. } => ("undo", &mut taken.removed),
                     };
