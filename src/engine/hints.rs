@@ -11,7 +11,9 @@ use std::sync::PoisonError;
 use super::Engine;
 use super::names::is_called;
 use super::reading::stem_of;
+use crate::files::Place;
 use crate::index::Ask;
+use crate::index::Overlay;
 use crate::index::Request;
 use crate::index::Snapshot;
 use crate::index::Sought;
@@ -41,6 +43,8 @@ const MOST_HINTS: usize = 2;
 /// all but this process's last writes will do.
 const FEW_WAITING: usize = 32;
 const MANY_UNSEEN: usize = 64;
+/// Without an index, so many files are not read for a hint.
+const MANY_FILES: usize = 256;
 /// So many of this process's last memories are known without a view: all that one may not show.
 const RECENT: usize = 2 * MANY_UNSEEN;
 
@@ -134,14 +138,31 @@ impl Engine {
         hits.into_iter().map(|hit| hit.name).collect()
     }
 
-    /// A view of the store that lacks at most what this process wrote last.
+    /// A view of the store that lacks at most what this process wrote last; `None` where an answer
+    /// would have to wait for many files to be read.
     fn recent_view(&self) -> Option<Arc<dyn Snapshot>> {
         let unseen = self.own_changes.lock();
         let unseen = unseen.unwrap_or_else(PoisonError::into_inner).len();
-        let waiting = self.try_freshness().map_or(usize::MAX, |now| now.waiting());
+        let (waiting, behind) = self
+            .try_freshness()
+            .map_or((usize::MAX, 0), |now| (now.waiting(), now.behind));
+        if behind > 0 {
+            return None;
+        }
         match self.latest() {
             Some(latest) if waiting > FEW_WAITING && unseen < MANY_UNSEEN => Some(latest),
+            None if !self.is_indexed() => None,
             _ => self.snapshot().ok(),
         }
+    }
+
+    /// Whether there is an index, or so few files that none is missed.
+    fn is_indexed(&self) -> bool {
+        let committed = self.index.snapshot(&Overlay::default());
+        committed.is_ok_and(|committed| !committed.is_empty())
+            || self
+                .store
+                .list(Place::Files)
+                .is_ok_and(|listing| listing.entries.len() < MANY_FILES)
     }
 }
