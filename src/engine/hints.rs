@@ -7,6 +7,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::PoisonError;
+use std::time::Duration;
+use std::time::Instant;
 
 use super::Engine;
 use super::names::is_called;
@@ -39,17 +41,23 @@ const LOOKED_FOR: usize = 8;
 const COMPARED: usize = 6;
 /// More would be a list, not a hint.
 const MOST_HINTS: usize = 2;
-/// A view with so few files beside the index is made anew for each memory; above, a view that knows
-/// all but this process's last writes will do.
-const FEW_WAITING: usize = 32;
+/// A view is made anew after so long, or so many writes: it costs more than everything else here,
+/// and what it lacks until then is others' work of the last moment.
+const VIEW_LASTS: Duration = Duration::from_secs(2);
 const MANY_UNSEEN: usize = 64;
 /// Without an index, so many files are not read for a hint.
 const MANY_FILES: usize = 256;
 /// So many of this process's last memories are known without a view: all that one may not show.
 const RECENT: usize = 2 * MANY_UNSEEN;
 
-/// What this process wrote last, by file.
-pub(super) type Recent = VecDeque<(String, Claims)>;
+/// What is known without a look at the store.
+#[derive(Default)]
+pub(super) struct Recent {
+    /// What this process wrote last, by file.
+    written: VecDeque<(String, Claims)>,
+    /// When a view was made for a hint.
+    viewed: Option<Instant>,
+}
 
 impl Engine {
     /// The memories that the one in the file `name`, just written, may contradict.
@@ -91,18 +99,20 @@ impl Engine {
             }
         }
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if recent.len() == RECENT {
-            recent.pop_front();
+        if recent.written.len() == RECENT {
+            recent.written.pop_front();
         }
-        recent.push_back((name.to_owned(), claims));
+        recent.written.push_back((name.to_owned(), claims));
         found
     }
 
     /// Of what this process wrote last, what may be contradicted.
     fn recent_like(&self, claims: &Claims) -> Vec<String> {
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        let like = recent.iter().rev();
-        let like = like.filter(|(_, known)| known.contradicted_by(claims).is_some());
+        let like = recent.written.iter().rev();
+        let like = like.filter(|(_, known)| {
+            known.may_contradict(claims) && known.contradicted_by(claims).is_some()
+        });
         like.map(|(name, _)| name.clone()).take(COMPARED).collect()
     }
 
@@ -143,17 +153,21 @@ impl Engine {
     fn recent_view(&self) -> Option<Arc<dyn Snapshot>> {
         let unseen = self.own_changes.lock();
         let unseen = unseen.unwrap_or_else(PoisonError::into_inner).len();
-        let (waiting, behind) = self
-            .try_freshness()
-            .map_or((usize::MAX, 0), |now| (now.waiting(), now.behind));
-        if behind > 0 {
+        if self.try_freshness().is_some_and(|now| now.behind > 0) {
             return None;
         }
+        let viewed = self.recent.lock();
+        let viewed = viewed.unwrap_or_else(PoisonError::into_inner).viewed;
+        let is_young = viewed.is_some_and(|viewed| viewed.elapsed() < VIEW_LASTS);
         match self.latest() {
-            Some(latest) if waiting > FEW_WAITING && unseen < MANY_UNSEEN => Some(latest),
-            None if !self.is_indexed() => None,
-            _ => self.snapshot().ok(),
+            Some(latest) if is_young && unseen < MANY_UNSEEN => return Some(latest),
+            None if !self.is_indexed() => return None,
+            _ => {}
         }
+        let view = self.snapshot().ok()?;
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.viewed = Some(Instant::now());
+        Some(view)
     }
 
     /// Whether there is an index, or so few files that none is missed.
