@@ -62,7 +62,10 @@ impl Engine {
         };
         let mut names = self.mending(|| self.names_of(self.snapshot()?.as_ref(), &filter))?;
         names.sort_unstable();
-        names.retain(|name| self.has_expired(name, until));
+        // What was written a moment ago is left where it is, whatever end it states.
+        let written_until = of.map(|_| until);
+        let has_expired = |name: &str| self.has_expired(name, until, written_until);
+        names.retain(|name| has_expired(name));
         if let Some(all) = of
             && names.len() > MOST
             && names.len() * SHARE > all
@@ -70,16 +73,24 @@ impl Engine {
             return Err(EngineError::TooManyExpired(names.len()));
         }
         // The file decides, and a use of a moment ago.
-        let has_expired = |name: &str| self.has_expired(name, until);
         Ok(self.archive_all(names, Some(EXPIRED), dry_run, has_expired))
     }
 
-    fn has_expired(&self, name: &str, until: DateTime<Utc>) -> bool {
+    fn has_expired(
+        &self,
+        name: &str,
+        until: DateTime<Utc>,
+        written_until: Option<DateTime<Utc>>,
+    ) -> bool {
         let reader = self.store.reader(Place::Files);
         let Ok(version) = reader.read(name, MAX_INDEXED_BYTES as u64) else {
             return false;
         };
         let memory = parse(&version.entry, &version.bytes);
+        let is_young = |until: DateTime<Utc>| memory.timestamp.utc() > until;
+        if written_until.is_some_and(is_young) {
+            return false;
+        }
         let (state, _) = self.state_of(&memory);
         state.is_expired(until)
     }

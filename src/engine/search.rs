@@ -1,5 +1,6 @@
 //! Finds memories and proves each against the disk.
 
+use std::ops::Range;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -118,17 +119,29 @@ impl Engine {
         snapshot: &dyn Snapshot,
         filter: &Filter,
     ) -> Result<Vec<String>, EngineError> {
+        Ok(self.page_of(snapshot, filter, 0..usize::MAX / 2)?.1)
+    }
+
+    /// As [`Engine::names_of`], but only those at the places `range`, the newest first; with how
+    /// many there are in all.
+    pub(super) fn page_of(
+        &self,
+        snapshot: &dyn Snapshot,
+        filter: &Filter,
+        range: Range<usize>,
+    ) -> Result<(usize, Vec<String>), EngineError> {
         let found = self.at_once(|moment| {
             let request = Request {
                 ask: Ask::Everything,
                 filter,
                 moment,
-                limit: usize::MAX / 2,
-                offset: 0,
+                limit: range.len(),
+                offset: range.start,
             };
             snapshot.search(&request, &|_| None)
         })?;
-        Ok(found.hits.into_iter().map(|hit| hit.name).collect())
+        let names = found.hits.into_iter().map(|hit| hit.name).collect();
+        Ok((found.total, names))
     }
 
     /// The memory in the file `name`, as it is now; `None` if it is gone.

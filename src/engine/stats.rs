@@ -1,6 +1,7 @@
 //! The store in numbers.
 
 use std::collections::BTreeMap;
+use std::collections::HashSet;
 
 use chrono::DateTime;
 use chrono::Utc;
@@ -59,9 +60,14 @@ impl Engine {
             ..filter.clone()
         };
         let everything = with(Visibility::Everything);
-        // The newest first, so that both ends are at hand.
-        let names = self.names_of(snapshot, &everything)?;
-        let at = |name: Option<&String>| Some(self.read_memory(name?)?.timestamp.utc());
+        // The newest comes first.
+        let newest = self.page_of(snapshot, &everything, 0..1)?;
+        let memories = newest.0;
+        let last = memories.saturating_sub(1)..memories;
+        let oldest = self.page_of(snapshot, &everything, last)?;
+        let at = |(_, names): &(usize, Vec<String>)| {
+            Some(self.read_memory(names.first()?)?.timestamp.utc())
+        };
         let is_whole = everything
             == Filter {
                 visibility: Visibility::Everything,
@@ -81,7 +87,6 @@ impl Engine {
             Ok(counts)
         };
         let distinct = |key: &str| Ok::<_, EngineError>(counted(key)?.len());
-        let sizes = names.iter().filter_map(|name| snapshot.indexed(name));
         let mut linked: Vec<String> = Vec::new();
         for key in ["links", "supersedes"] {
             let holders = snapshot.holders(key)?.into_iter();
@@ -89,16 +94,29 @@ impl Engine {
         }
         linked.sort_unstable();
         linked.dedup();
-        let passing: std::collections::HashSet<&String> = names.iter().collect();
-        linked.retain(|name| passing.contains(name));
-        let current = self.names_of(snapshot, &with(Visibility::Current))?.len();
-        let expired = self.names_of(snapshot, &with(Visibility::Expired))?.len();
+        let bytes = match is_whole {
+            true => snapshot
+                .files()
+                .map(|(_, indexed)| indexed.stamp.size)
+                .sum(),
+            false => {
+                let names = self.names_of(snapshot, &everything)?;
+                let passing: HashSet<&String> = names.iter().collect();
+                linked.retain(|name| passing.contains(name));
+                let sizes = names.iter().filter_map(|name| snapshot.indexed(name));
+                sizes.map(|indexed| indexed.stamp.size).sum()
+            }
+        };
+        let total =
+            |visibility| Ok::<_, EngineError>(self.page_of(snapshot, &with(visibility), 0..0)?.0);
+        let current = total(Visibility::Current)?;
+        let expired = total(Visibility::Expired)?;
         Ok(Stats {
-            memories: names.len(),
+            memories,
             current,
             expired,
             // One may have ended between the two looks.
-            superseded: names.len().saturating_sub(current + expired),
+            superseded: memories.saturating_sub(current + expired),
             archived: self.store.list(Place::Archive)?.entries.len(),
             kinds: counted("kind")?,
             scopes: counted("scope")?,
@@ -107,9 +125,9 @@ impl Engine {
             users: distinct("user")?,
             namespaces: distinct("namespace")?,
             linked: linked.len(),
-            bytes: sizes.map(|indexed| indexed.stamp.size).sum(),
-            oldest: at(names.last()),
-            newest: at(names.first()),
+            bytes,
+            oldest: at(&oldest),
+            newest: at(&newest),
         })
     }
 
@@ -122,7 +140,7 @@ impl Engine {
     ) -> Result<usize, EngineError> {
         let mut filter = filter.clone();
         filter.equals.push((key.to_owned(), value.to_owned()));
-        Ok(self.names_of(snapshot, &filter)?.len())
+        Ok(self.page_of(snapshot, &filter, 0..0)?.0)
     }
 
     /// The values of a facet (`topics`, `namespace`, `user`, …) with their numbers of live memories,

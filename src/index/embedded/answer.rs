@@ -1,7 +1,9 @@
 //! What a view answers.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use tantivy::schema::IndexRecordOption;
 
@@ -45,7 +47,7 @@ impl EmbeddedSnapshot {
     }
 
     /// Newest first, then by name: the order among equals.
-    fn newer(&self, a: u32, b: u32) -> std::cmp::Ordering {
+    fn newer(&self, a: u32, b: u32) -> Ordering {
         let time = |row| self.table.collection.timestamp(row);
         time(b)
             .cmp(&time(a))
@@ -62,9 +64,8 @@ impl EmbeddedSnapshot {
                 let mut rows: Vec<u32> = (0..self.table.len() as u32)
                     .filter(|&row| passing.contains(row))
                     .collect();
-                rows.sort_unstable_by(|&a, &b| self.newer(a, b));
                 let range = wanted(rows.len());
-                let hits = rows[range]
+                let hits = page(&mut rows, range, |&a, &b| self.newer(a, b))
                     .iter()
                     .map(|&row| self.hit(row, 0.0, Vec::new()))
                     .collect();
@@ -343,5 +344,43 @@ impl Snapshot for EmbeddedSnapshot {
 
     fn verified(&self) -> i64 {
         self.committed().verified
+    }
+}
+
+/// The places `range` of what `rows` are in order; only they are put in order.
+fn page<T>(rows: &mut [T], range: Range<usize>, order: impl Fn(&T, &T) -> Ordering) -> &[T] {
+    if range.is_empty() {
+        return &[];
+    }
+    if range.start > 0 {
+        rows.select_nth_unstable_by(range.start, &order);
+    }
+    let rest = &mut rows[range.start..];
+    if range.len() < rest.len() {
+        rest.select_nth_unstable_by(range.len(), &order);
+    }
+    let page = &mut rest[..range.len()];
+    page.sort_unstable_by(&order);
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::page;
+
+    proptest! {
+        #[test]
+        fn a_page_is_a_part_of_the_whole_order(
+            mut rows in prop::collection::vec(0..1_000_u32, 0..60),
+            (one, other) in (0..60_usize, 0..60_usize),
+        ) {
+            let (start, end) = (one.min(other).min(rows.len()), one.max(other).min(rows.len()));
+            let mut sorted = rows.clone();
+            sorted.sort_unstable();
+            let found = page(&mut rows, start..end, |a, b| a.cmp(b)).to_vec();
+            prop_assert_eq!(found, &sorted[start..end]);
+        }
     }
 }
