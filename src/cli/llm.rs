@@ -1,14 +1,18 @@
 //! From settings to a language model, and what it is asked for.
 
+use std::cell::Cell;
+
 use super::Context;
 use super::fail::Failure;
 use crate::config::LlmProvider;
+use crate::engine::Engine;
 use crate::engine::Proposed;
 use crate::fetch::Address;
 use crate::fetch::Client;
 use crate::fetch::Key;
 use crate::fetch::Limits;
 use crate::llm::Llm;
+use crate::llm::LlmError;
 use crate::llm::LlmSettings;
 use crate::llm::Note;
 use crate::llm::Protocol;
@@ -19,6 +23,7 @@ use crate::secrets;
 /// one. What it cannot write stays as it was proposed.
 pub(super) fn write_summaries(
     context: &mut Context,
+    engine: &Engine,
     proposed: &mut Proposed,
 ) -> Result<(), Failure> {
     let Some(llm) = open(context)? else {
@@ -27,13 +32,22 @@ pub(super) fn write_summaries(
     if !proposed.plan.proposals.iter().any(|one| one.is_summary) {
         return Ok(());
     }
+    engine.check_plan(proposed)?;
     context.output.note(llm.notice());
     let length = context.config.maintenance.value.compaction.budget;
+    let is_gone = Cell::new(false);
     let failures = proposed.write_summaries(|_, sources| {
+        // Nobody waits for a host again that has just not answered.
+        if is_gone.get() {
+            return Err(None);
+        }
         let notes: Vec<Note> = sources.iter().map(|memory| note(memory)).collect();
-        llm.summarize(&notes, length)
+        llm.summarize(&notes, length).map_err(|error| {
+            is_gone.set(matches!(error, LlmError::Fetch(_)));
+            Some(error)
+        })
     });
-    if let Some(error) = failures.first() {
+    if let Some(error) = failures.iter().flatten().next() {
         let what = match failures.len() {
             1 => "a summary was made of sentences of its sources".to_owned(),
             many => format!("{many} summaries were made of sentences of their sources"),

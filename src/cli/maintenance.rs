@@ -41,7 +41,7 @@ pub(super) fn compact(context: &mut Context, command: &Compact) -> Result<Outcom
     }
     let observations = constants.observations.clone();
     let mut proposed = engine.plan_compaction(&filter, &compaction, &observations)?;
-    summarize(context, &mut proposed, command.dry_run)?;
+    summarize(context, &engine, &mut proposed, command.dry_run)?;
     perform(context, &engine, &proposed, command.dry_run)
 }
 
@@ -65,7 +65,7 @@ pub(super) fn consolidate(
             }
         }
     }
-    summarize(context, &mut proposed, command.dry_run)?;
+    summarize(context, &engine, &mut proposed, command.dry_run)?;
     perform(context, &engine, &proposed, command.dry_run)
 }
 
@@ -83,7 +83,7 @@ pub(super) fn auto_consolidate(
         budget: constants.compaction.budget,
     };
     let mut proposed = engine.plan_grouping(&filter, &grouping)?;
-    summarize(context, &mut proposed, command.dry_run)?;
+    summarize(context, &engine, &mut proposed, command.dry_run)?;
     perform(context, &engine, &proposed, command.dry_run)
 }
 
@@ -226,10 +226,15 @@ pub(super) fn recovered(context: &Context) -> Result<Engine, Failure> {
 }
 
 /// Nothing is sent for a plan that is only to be shown.
-fn summarize(context: &mut Context, proposed: &mut Proposed, dry_run: bool) -> Result<(), Failure> {
+fn summarize(
+    context: &mut Context,
+    engine: &Engine,
+    proposed: &mut Proposed,
+    dry_run: bool,
+) -> Result<(), Failure> {
     match dry_run {
         true => Ok(()),
-        false => write_summaries(context, proposed),
+        false => write_summaries(context, engine, proposed),
     }
 }
 
@@ -262,6 +267,10 @@ fn perform_with(
         document["operation"] = json!(plan.operation.as_str());
         document["dry_run"] = json!(dry_run);
         document["proposals"] = json!(proposals);
+        let left_out = proposed.left_out.iter();
+        let left_out = left_out.map(|(because, why)| json!({"because": because, "why": why}));
+        document["left_out"] = left_out.collect();
+        document["damaged"] = json!(proposed.damaged);
         if let Some(done) = &performed {
             let created = done.created.iter().map(|stem| json!(stem.as_str()));
             document["plan"] = json!(done.id);
@@ -285,6 +294,15 @@ fn perform_with(
                 let more = memories.len() - MOST_NAMED;
                 output.line(format!("    {DIM}and {more} more{DIM:#}"))?;
             }
+        }
+        for (because, why) in &proposed.left_out {
+            output.note(format!("left as it is: {because}: {why}"));
+        }
+        if proposed.damaged > 0 {
+            let damaged = proposed.damaged;
+            output.note(format!(
+                "{damaged} memories are left alone: something is wrong with their files; see `memdir verify`"
+            ));
         }
         match &performed {
             Some(done) => {

@@ -234,6 +234,25 @@ pub fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_directory(folder)
 }
 
+/// What tells a folder from every other one, also from a copy of it: its place, and which one it is
+/// there.
+///
+/// # Errors
+///
+/// Fails if it cannot be looked at.
+pub fn place_of(folder: &Path) -> io::Result<String> {
+    let data = fs::metadata(folder)?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&data);
+    #[cfg(not(unix))]
+    let number = {
+        let made = data.created().ok();
+        let since = made.and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
+        since.map_or(0, |since| since.as_nanos() as u64)
+    };
+    Ok(format!("{number}:{}", folder.canonicalize()?.display()))
+}
+
 /// Removes a file that is no memory, if it is there.
 ///
 /// # Errors

@@ -27,6 +27,7 @@ pub use backup::BACKUPS;
 pub use backup::Backup;
 pub use disk::STATE_FOLDER;
 pub use disk::create_private_folder;
+pub use disk::place_of;
 pub use disk::remove_derived;
 pub use disk::scratch_folder;
 pub use disk::write_derived;

@@ -189,9 +189,7 @@ impl Journal {
 
     /// Tells the folder from a copy of it.
     fn here(&self) -> io::Result<String> {
-        let (_, inode) = id_in(&fs::metadata(&self.folder)?);
-        let path = self.folder.canonicalize()?;
-        Ok(format!("{inode}:{}", path.display()))
+        files::place_of(&self.folder)
     }
 
     /// The uses of all memories, as all journals say now; with it why some of them may be missing,

@@ -50,10 +50,9 @@ pub fn clean_up(seen: &[Seen], cleanup: &Cleanup, now: DateTime<Utc>) -> Vec<Pro
     proposals
 }
 
-/// How long it was neither written nor used.
+/// How long it was neither written nor used, nor brought back.
 fn idle(seen: &Seen, now: DateTime<Utc>) -> TimeDelta {
-    let written = seen.memory.timestamp.utc();
-    now - seen.usage.last().map_or(written, |last| last.max(written))
+    now - seen.touched()
 }
 
 /// What a look back at all memories finds.
@@ -106,7 +105,7 @@ pub fn reflect(seen: &[Seen], reflection: &Reflection, now: DateTime<Utc>) -> Re
     for (place, one) in seen.iter().enumerate() {
         let memory = &one.memory;
         let uses = one.usage.count();
-        let age = now - memory.timestamp.utc();
+        let age = idle(one, now);
         let is_stale = uses == 0 && age >= reflection.stale;
         if is_stale {
             reflected.stale.push(place);

@@ -4,6 +4,7 @@
 //! sources, which go to the archive: nothing is lost, and restoring them brings the same bytes back.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use chrono::DateTime;
 use chrono::Datelike;
@@ -46,6 +47,10 @@ impl Default for Compaction {
 
 /// A summary has at most so many sources: it names them in its frontmatter, which has its limit.
 pub const MOST_SOURCES: usize = 100;
+/// And so many links in all.
+const MOST_LINKS: usize = 150;
+/// The metadata key of a memory that holds for all of a namespace.
+const STANDARD_OF: &str = "standard_of";
 /// And so many topics.
 const MOST_TOPICS: usize = 12;
 /// The link from what was made to what it was made of.
@@ -62,10 +67,12 @@ pub fn compact(seen: &[Seen], compaction: &Compaction, now: DateTime<Utc>) -> Ve
     for one in seen {
         let memory = &one.memory;
         let at = memory.timestamp.utc();
+        // Who brought one back wants it as it is, for as long as a new one stays so.
+        let is_old = at < before && one.usage.restored().is_none_or(|back| back < before);
         let is_meant = memory.kind == Some(Kind::Episodic)
-            && at < before
+            && is_old
             && one.state.importance < compaction.keep_importance
-            && !is_summary(one);
+            && may_go(one);
         if is_meant {
             let week = at.iso_week();
             let scope = memory.scope_or_usual().as_str();
@@ -74,17 +81,18 @@ pub fn compact(seen: &[Seen], compaction: &Compaction, now: DateTime<Utc>) -> Ve
                 week.week(),
                 memory.namespace_or_global(),
                 scope,
+                &memory.user,
             );
             groups.entry(group).or_default().push(one);
         }
     }
     let mut proposals = Vec::new();
-    for ((year, week, namespace, _), mut group) in groups {
+    for ((year, week, namespace, ..), mut group) in groups {
         if group.len() < compaction.min_group {
             continue;
         }
         sort_by_time(&mut group);
-        for part in parts(&group, compaction.min_group) {
+        for part in parts(&group) {
             let what = format!("{year}-W{week:02}, {namespace}");
             let title = format!("{what}: {} memories", part.len());
             let mut new = merged(part, title, compaction.budget);
@@ -102,15 +110,26 @@ pub fn compact(seen: &[Seen], compaction: &Compaction, now: DateTime<Utc>) -> Ve
     proposals
 }
 
+/// Whether it may become part of another unasked: not if it stands for others, has a role or an end
+/// of its own.
+fn may_go(seen: &Seen) -> bool {
+    let has_role = seen
+        .memory
+        .metadata
+        .iter()
+        .any(|(key, _)| key == STANDARD_OF);
+    !is_summary(seen) && !has_role && seen.memory.expires.is_none()
+}
+
 /// Whether it stands for others already.
 pub(super) fn is_summary(seen: &Seen) -> bool {
     let mut metadata = seen.memory.metadata.iter();
     metadata.any(|(key, value)| key == SUMMARY && *value == MetaValue::Bool(true))
 }
 
-/// The group in parts that one summary may stand for; none is smaller than a group may be.
-fn parts<'a, 'b>(group: &'a [&'b Seen], min_group: usize) -> Vec<&'a [&'b Seen]> {
-    let count = group.len().div_ceil(MOST_SOURCES.max(min_group));
+/// The group in parts of about the same size that one summary may stand for.
+fn parts<'a, 'b>(group: &'a [&'b Seen]) -> Vec<&'a [&'b Seen]> {
+    let count = group.len().div_ceil(MOST_SOURCES);
     let size = group.len().div_ceil(count.max(1));
     group.chunks(size.max(1)).collect()
 }
@@ -143,12 +162,47 @@ pub(super) fn merged(group: &[&Seen], title: String, budget: usize) -> NewMemory
         namespace: group[0].memory.namespace.clone(),
         scope: group[0].memory.scope,
         importance: memories().filter_map(|memory| memory.importance).max(),
-        links: memories()
-            .map(|memory| derived_from(&memory.stem))
-            .collect(),
+        // As sure as the least sure of them.
+        confidence: memories()
+            .filter_map(|memory| memory.confidence)
+            .min_by(f64::total_cmp),
+        source: same(memories().map(|memory| memory.source.clone())),
+        supersedes: superseded(group),
+        links: links(group),
         content,
         ..NewMemory::default()
     }
+}
+
+/// What all agree on.
+fn same<T: PartialEq>(mut values: impl Iterator<Item = Option<T>>) -> Option<T> {
+    let first = values.next()??;
+    values
+        .all(|value| value.as_ref() == Some(&first))
+        .then_some(first)
+}
+
+/// What the sources had replaced stays replaced.
+fn superseded(group: &[&Seen]) -> Vec<String> {
+    let is_source = |stem: &str| group.iter().any(|one| one.memory.stem.as_str() == stem);
+    let all = group.iter().flat_map(|one| &one.memory.supersedes);
+    let all: BTreeSet<&String> = all.filter(|stem| !is_source(stem)).collect();
+    all.into_iter().cloned().collect()
+}
+
+/// To all sources, and to what they were linked with.
+fn links(group: &[&Seen]) -> Vec<Link> {
+    let mut links: Vec<Link> = group
+        .iter()
+        .map(|one| derived_from(&one.memory.stem))
+        .collect();
+    let is_source = |link: &Link| group.iter().any(|one| one.memory.stem.as_str() == link.to);
+    for link in group.iter().flat_map(|one| &one.memory.links) {
+        if links.len() < MOST_LINKS && !is_source(link) && !links.contains(link) {
+            links.push(link.clone());
+        }
+    }
+    links
 }
 
 pub(super) fn derived_from(stem: &Stem) -> Link {
@@ -213,6 +267,17 @@ pub fn consolidate(seen: &[Seen], title: Option<&str>, budget: usize) -> Option<
     }
     new.timestamp = None;
     new.tier = Some(Tier::Long);
+    // Where all have an end, so has what they become: the latest.
+    let ends = group.iter().map(|one| one.memory.expires.clone());
+    if let Some(ends) = ends.collect::<Option<Vec<_>>>() {
+        new.expires = ends.into_iter().max_by_key(|end| end.utc());
+    }
+    // What only one of them says is kept; of what several say otherwise, what the latest says.
+    for (key, value) in group.iter().rev().flat_map(|one| &one.memory.metadata) {
+        if !new.metadata.iter().any(|(known, _)| known == key) {
+            new.metadata.push((key.clone(), value.clone()));
+        }
+    }
     Some(Proposal {
         create: Some(new),
         is_summary: true,
@@ -237,18 +302,16 @@ pub fn auto_consolidate(seen: &[Seen], grouping: &Grouping) -> Vec<Proposal> {
     for one in seen {
         let memory = &one.memory;
         let is_meant = !grouping.short_only || memory.tier == Some(Tier::Short);
-        let stands_for_others = is_summary(one)
-            || memory
-                .links
-                .iter()
-                .any(|link| link.relation == DERIVED_FROM);
+        let mut links = memory.links.iter();
+        let stands_for_others = links.any(|link| link.relation == DERIVED_FROM);
         let Some(topic) = memory.topics.first() else {
             continue;
         };
-        if is_meant && !stands_for_others {
+        if is_meant && may_go(one) && !stands_for_others && one.usage.restored().is_none() {
             let kind = memory.kind.map_or("", Kind::as_str);
             let scope = memory.scope_or_usual().as_str();
-            let group = (memory.namespace_or_global(), topic.as_str(), kind, scope);
+            let namespace = memory.namespace_or_global();
+            let group = (namespace, topic.as_str(), kind, scope, &memory.user);
             groups.entry(group).or_default().push(one.clone());
         }
     }
@@ -259,7 +322,7 @@ pub fn auto_consolidate(seen: &[Seen], grouping: &Grouping) -> Vec<Proposal> {
         }
         group.sort_by_key(|one| (one.memory.timestamp.utc(), one.memory.stem.clone()));
         let all: Vec<&Seen> = group.iter().collect();
-        for part in parts(&all, grouping.min_count) {
+        for part in parts(&all) {
             let part: Vec<Seen> = part.iter().copied().cloned().collect();
             let title = format!("{topic}: {} memories", part.len());
             let because = format!("{} memories of {namespace} about {topic}", part.len());

@@ -5,8 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use super::compaction::MOST_SOURCES;
 use super::compaction::common;
 use super::compaction::derived_from;
+use super::compaction::is_summary;
 use super::plan::Proposal;
 use super::plan::Seen;
 use crate::model::Kind;
@@ -54,10 +56,12 @@ pub fn distil(
     let mut order: Vec<usize> = (0..seen.len()).collect();
     // Whoever is like the most is the middle of its group; among equals the earlier one.
     order.sort_by_key(|&at| (std::cmp::Reverse(like[at].len()), at));
-    let mut taken = vec![false; seen.len()];
+    // A summary is no observation.
+    let mut taken: Vec<bool> = seen.iter().map(is_summary).collect();
     let mut proposals = Vec::new();
     for at in order {
-        let group: Vec<usize> = like[at].iter().copied().filter(|&at| !taken[at]).collect();
+        let group = like[at].iter().copied().filter(|&at| !taken[at]);
+        let group: Vec<usize> = group.take(MOST_SOURCES - 1).collect();
         if taken[at] || group.len() + 1 < observations.min_count {
             continue;
         }
@@ -83,6 +87,10 @@ fn proposal(group: &[&Seen]) -> Proposal {
         scope: fact.scope,
         importance: group.iter().filter_map(|one| one.memory.importance).max(),
         source: Some("inferred".to_owned()),
+        confidence: group
+            .iter()
+            .filter_map(|one| one.memory.confidence)
+            .min_by(f64::total_cmp),
         links: group
             .iter()
             .map(|one| derived_from(&one.memory.stem))

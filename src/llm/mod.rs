@@ -54,6 +54,8 @@ pub struct Llm {
 pub enum LlmError {
     #[error(transparent)]
     Fetch(#[from] FetchError),
+    #[error("there is too much to send: {0} characters")]
+    TooMuch(usize),
     #[error("{address} gives a wrong answer: {what}")]
     Wrong { address: String, what: &'static str },
 }

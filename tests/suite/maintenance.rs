@@ -56,6 +56,15 @@ fn everything(store: &TestStore) -> BTreeMap<PathBuf, Vec<u8>> {
     texts
 }
 
+/// Has all files of the store written so many days before noon.
+fn age_files(store: &TestStore, days: i64) {
+    let written = std::time::SystemTime::from(noon() - TimeDelta::days(days));
+    for path in regular_files(&store.files()) {
+        let file = fs::File::options().write(true).open(path).unwrap();
+        file.set_modified(written).unwrap();
+    }
+}
+
 fn compaction(engine: &Engine) -> Proposed {
     let nothing_observed = Observations {
         min_count: 0,
@@ -153,7 +162,7 @@ fn a_plan_is_performed_whole_or_not_at_all() {
         stems.push(remember(&engine, episode(&format!("heron {number}\n"), 60)));
     }
     let plan = compaction(&engine);
-    // The archive holds another memory of the name of the last one.
+    // By now the archive holds another memory of the name of the last one.
     let archive = store.root().join("archive");
     fs::create_dir_all(&archive).unwrap();
     let in_the_way = archive.join(format!("{}.md", stems[4]));
@@ -371,7 +380,10 @@ fn only_what_is_doubted_or_superseded_and_unused_is_cleaned_up() {
         ..new_memory("the port is 9090\n")
     };
     remember(&engine, new);
-    let plan = engine.plan_cleanup(&Filter::default(), &Cleanup::default());
+    let cleanup = || engine.plan_cleanup(&Filter::default(), &Cleanup::default());
+    assert!(cleanup().unwrap().plan.is_empty(), "they were written now");
+    age_files(&store, 100);
+    let plan = cleanup();
     let done = engine.perform_plan(&plan.unwrap()).unwrap().unwrap();
     let mut archived = done.archived.clone();
     archived.sort();
@@ -402,6 +414,7 @@ fn a_look_back_proposes_and_changes_only_when_asked() {
     };
     let unimportant = remember(&engine, unimportant);
     let before = everything(&store);
+    age_files(&store, 10);
     let reflect = || {
         let found = engine.plan_reflection(&Filter::default(), &Reflection::default());
         found.unwrap()
@@ -593,5 +606,171 @@ fn confidence_falls_by_the_time_however_often_it_is_stated() {
     assert!(
         settled > once + 0.02 && near(settled, back),
         "{settled} {back}"
+    );
+}
+
+#[test]
+fn what_sources_had_replaced_stays_replaced() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let old = remember(&engine, new_memory("Postgres 12 on alder\n"));
+    let older = remember(&engine, new_memory("Postgres 9 on oak\n"));
+    let new = NewMemory {
+        supersedes: vec![old.as_str().to_owned()],
+        ..new_memory("Postgres 16 on birch\n")
+    };
+    let new = remember(&engine, new);
+    // Only the oldest one says that it was replaced.
+    let name = format!("{older}.md");
+    let text = String::from_utf8(store.read(&name)).unwrap();
+    store.put(
+        &name,
+        text.replacen("agent:", &format!("superseded_by: {new}\nagent:"), 1),
+    );
+    let other = remember(&engine, new_memory("Postgres is on port 5433\n"));
+    assert_eq!(hits(&engine, "postgres").len(), 2);
+    let ids = [new.as_str().to_owned(), other.as_str().to_owned()];
+    let plan = engine.plan_consolidation(&ids, None, 2_000).unwrap();
+    let done = engine.perform_plan(&plan).unwrap().unwrap();
+    assert_eq!(hits(&engine, "postgres"), done.created);
+}
+
+#[test]
+fn a_record_of_another_store_or_of_other_files_is_none() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    for number in 0..5 {
+        remember(&engine, episode(&format!("heron {number}\n"), 60));
+    }
+    let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
+    let record = store.state().join(format!("plans/{}.json", done.id));
+    let text = fs::read_to_string(&record).unwrap();
+    let victim = store.root().join("victim.md");
+    fs::write(&victim, "victim").unwrap();
+    let place = text
+        .split("\"place\":")
+        .nth(1)
+        .unwrap()
+        .split(",\"steps")
+        .next()
+        .unwrap();
+    let evil = |place: &str, name: &str| {
+        format!(
+            "{{\"version\":1,\"id\":\"plan-a0000000\",\"at\":\"2026-01-01T00:00:00Z\",\
+             \"operation\":\"compact\",\"state\":\"begun\",\"place\":{place},\"steps\":\
+             [{{\"step\":\"create\",\"name\":\"{name}\",\"text\":\"victim\"}}]}}"
+        )
+    };
+    let path = store.state().join("plans/plan-a0000000.json");
+    for name in [
+        "../victim.md",
+        "a/../../victim.md",
+        "/victim.md",
+        "a//b.md",
+        ".git/b.md",
+    ] {
+        fs::write(&path, evil(place, name)).unwrap();
+        assert!(engine.recover_plans().unwrap().is_empty(), "{name}");
+    }
+    let live = format!("{}.md", done.created[0]);
+    for place in ["\"\"", "\"1:/elsewhere\""] {
+        fs::write(&path, evil(place, &live)).unwrap();
+        assert!(engine.recover_plans().unwrap().is_empty(), "{place}");
+    }
+    assert!(victim.exists() && store.files().join(live).exists());
+    // A copy of the whole store has no plans of its own.
+    let copy = store.root().join("copy");
+    fs::create_dir_all(copy.join(".memdir/plans")).unwrap();
+    fs::create_dir(copy.join("files")).unwrap();
+    fs::copy(
+        &record,
+        copy.join(format!(".memdir/plans/{}.json", done.id)),
+    )
+    .unwrap();
+    let options = memdir::engine::Options {
+        root: copy,
+        ..store.options()
+    };
+    let other = Engine::open(options, clock(noon())).unwrap();
+    assert!(other.plans().unwrap().is_empty());
+    assert!(other.take_back(&done.id, false).is_err());
+}
+
+#[test]
+fn a_summary_stays_until_its_sources_are_back() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    for number in 0..5 {
+        remember(&engine, episode(&format!("heron {number}\n"), 60));
+    }
+    let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
+    let record = store.state().join(format!("plans/{}.json", done.id));
+    let text = fs::read_to_string(&record).unwrap();
+    fs::write(&record, text.replace("\"done\"", "\"begun\"")).unwrap();
+    let archive = store.root().join("archive");
+    let changed = archive.join(format!("{}.md", done.archived[0]));
+    let text = fs::read_to_string(&changed).unwrap().replace('\n', "\r\n");
+    fs::write(&changed, text).unwrap();
+    // One is out of reach.
+    let gone = archive.join(format!("{}.md", done.archived[1]));
+    let aside = store.root().join("aside.md");
+    fs::rename(&gone, &aside).unwrap();
+    let taken = engine.recover_plans().unwrap();
+    assert_eq!((taken[0].restored.len(), taken[0].removed.len()), (4, 0));
+    assert!(
+        store
+            .files()
+            .join(format!("{}.md", done.created[0]))
+            .exists()
+    );
+    fs::rename(&aside, &gone).unwrap();
+    let taken = engine.recover_plans().unwrap();
+    assert_eq!((taken[0].restored.len(), taken[0].removed.len()), (1, 1));
+    assert_eq!(store.texts().len(), 5);
+}
+
+#[test]
+fn what_was_brought_back_is_not_taken_again_at_once() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    for number in 0..5 {
+        remember(&engine, episode(&format!("heron {number}\n"), 60));
+    }
+    let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
+    engine.take_back(&done.id, false).unwrap();
+    assert!(compaction(&engine).plan.is_empty());
+    let later = store.engine_at(noon() + TimeDelta::days(31));
+    assert_eq!(compaction(&later).plan.proposals.len(), 1);
+}
+
+#[test]
+fn what_cannot_be_done_does_not_hinder_the_rest() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let mut stems = Vec::new();
+    for number in 0..10 {
+        let days = if number < 5 { 60 } else { 90 };
+        stems.push(remember(
+            &engine,
+            episode(&format!("heron {number}\n"), days),
+        ));
+    }
+    let archive = store.root().join("archive");
+    fs::create_dir(&archive).unwrap();
+    fs::write(archive.join(format!("{}.md", stems[0])), "in the way\n").unwrap();
+    let plan = compaction(&engine);
+    assert_eq!((plan.plan.proposals.len(), plan.left_out.len()), (1, 1));
+    let done = engine.perform_plan(&plan).unwrap().unwrap();
+    assert_eq!(done.archived.len(), 5);
+    // A damaged one is named, not passed over.
+    store.put("20260101_000000_aaaaaaaa.md", "---\nid: aaaaaaaa\nno end\n");
+    let ids = ["aaaaaaaa".to_owned(), stems[1].as_str().to_owned()];
+    let error = engine
+        .plan_consolidation(&ids, None, 2_000)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("aaaaaaaa") && error.contains("verify"),
+        "{error}"
     );
 }

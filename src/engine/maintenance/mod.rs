@@ -10,14 +10,20 @@ mod record;
 mod schedule;
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
+use chrono::DateTime;
 use chrono::TimeDelta;
 
 use super::Engine;
 use super::EngineError;
+use super::names::is_called;
 use super::reading::parse;
+use super::reading::stem_of;
 use super::similar::Likeness;
+use super::similar::Similar;
 use crate::files::Place;
+use crate::format;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::lifecycle;
 use crate::lifecycle::Cleanup;
@@ -32,10 +38,12 @@ use crate::lifecycle::Reflection;
 use crate::lifecycle::Seen;
 use crate::lifecycle::Stated;
 use crate::model::Filter;
+use crate::model::Handle;
 use crate::model::Kind;
 use crate::model::Memory;
 use crate::model::NewMemory;
 use crate::model::Stem;
+use crate::model::Timestamp;
 use crate::model::Visibility;
 
 pub use perform::Performed;
@@ -47,6 +55,10 @@ pub use record::Recorded;
 #[derive(Debug, Clone)]
 pub struct Proposed {
     pub plan: Plan,
+    /// What cannot be done: because of what it was proposed, and why not.
+    pub left_out: Vec<(String, String)>,
+    /// How many memories were left alone because something is wrong with their files.
+    pub damaged: usize,
     files: BTreeMap<Stem, File>,
 }
 
@@ -62,6 +74,7 @@ struct File {
 struct Gathered {
     seen: Vec<Seen>,
     files: BTreeMap<Stem, File>,
+    damaged: usize,
 }
 
 impl Gathered {
@@ -71,6 +84,8 @@ impl Gathered {
                 operation,
                 proposals,
             },
+            left_out: Vec::new(),
+            damaged: self.damaged,
             files: self.files,
         }
     }
@@ -107,6 +122,20 @@ impl Proposed {
         failures
     }
 
+    /// The memories that what is made of them says something of: they must be as they were.
+    fn sources(&self) -> impl Iterator<Item = &Stem> {
+        let new = self
+            .plan
+            .proposals
+            .iter()
+            .filter_map(|one| one.create.as_ref());
+        let links = new.flat_map(|new| &new.links);
+        links.filter_map(|link| {
+            let stem = Stem::parse(&link.to)?;
+            self.files.get_key_value(&stem).map(|(stem, _)| stem)
+        })
+    }
+
     /// The memory that a step is about, as it was read.
     pub fn memory(&self, stem: &Stem) -> Option<&Memory> {
         self.files.get(stem).map(|file| &file.memory)
@@ -137,7 +166,7 @@ impl Engine {
             let pairs = self.like_pairs(&gathered.seen, observations)?;
             proposals.extend(lifecycle::distil(&gathered.seen, &pairs, observations));
         }
-        Ok(gathered.propose(Operation::Compact, proposals))
+        self.possible(gathered.propose(Operation::Compact, proposals))
     }
 
     /// Proposes one memory in place of those called `ids`.
@@ -166,12 +195,18 @@ impl Engine {
             return Err(EngineError::Invalid(what));
         }
         let gathered = self.gather(&Filter {
-            stems: Some(stems),
+            stems: Some(stems.clone()),
             visibility: Visibility::Everything,
             ..Filter::default()
         })?;
+        if let Some(stem) = stems.iter().find(|stem| !gathered.files.contains_key(stem)) {
+            return Err(EngineError::Invalid(format!(
+                "something is wrong with the file of {stem}, so it is left as it is; \
+                 `memdir verify` tells what"
+            )));
+        }
         let proposal = lifecycle::consolidate(&gathered.seen, title, budget);
-        Ok(gathered.propose(Operation::Consolidate, proposal.into_iter().collect()))
+        self.possible(gathered.propose(Operation::Consolidate, proposal.into_iter().collect()))
     }
 
     /// Proposes one memory in place of those that pass `filter` and have a first topic in common.
@@ -186,7 +221,7 @@ impl Engine {
     ) -> Result<Proposed, EngineError> {
         let gathered = self.gather(filter)?;
         let proposals = lifecycle::auto_consolidate(&gathered.seen, grouping);
-        Ok(gathered.propose(Operation::Consolidate, proposals))
+        self.possible(gathered.propose(Operation::Consolidate, proposals))
     }
 
     /// Proposes to archive what passes `filter` and is of no use any more.
@@ -207,7 +242,7 @@ impl Engine {
             ..filter.clone()
         })?;
         let proposals = lifecycle::clean_up(&gathered.seen, cleanup, self.clock.now());
-        Ok(gathered.propose(Operation::Cleanup, proposals))
+        self.possible(gathered.propose(Operation::Cleanup, proposals))
     }
 
     /// Looks back at what passes `filter`: proposals, and the memories that nobody has used.
@@ -225,10 +260,8 @@ impl Engine {
         let reflected = lifecycle::reflect(&gathered.seen, reflection, self.clock.now());
         let stale = reflected.stale.into_iter();
         let stale = stale.map(|at| gathered.seen[at].memory.clone()).collect();
-        Ok((
-            gathered.propose(Operation::Reflect, reflected.proposals),
-            stale,
-        ))
+        let proposed = gathered.propose(Operation::Reflect, reflected.proposals);
+        Ok((self.possible(proposed)?, stale))
     }
 
     /// Proposes to state the confidence that the memories that pass `filter` have as of now, where it
@@ -241,7 +274,51 @@ impl Engine {
         self.check_uses()?;
         let gathered = self.gather(filter)?;
         let proposals = lifecycle::decay(&gathered.seen);
-        Ok(gathered.propose(Operation::Decay, proposals))
+        self.possible(gathered.propose(Operation::Decay, proposals))
+    }
+
+    /// The plan without what cannot be done, and with what sources had replaced.
+    fn possible(&self, mut proposed: Proposed) -> Result<Proposed, EngineError> {
+        let marks = self.mending(|| Ok(self.snapshot()?.holders("superseded_by")?))?;
+        let archive = self.store.reader(Place::Archive);
+        let mut possible = Vec::new();
+        for mut proposal in std::mem::take(&mut proposed.plan.proposals) {
+            if let Some(new) = &mut proposal.create {
+                let is_source = |newer: &str| {
+                    let mut sources = proposal.archive.iter();
+                    sources.any(|stem| is_called(stem, newer))
+                };
+                // Only the older one says so; it would count again without its source.
+                for (_, older) in marks.iter().filter(|(newer, _)| is_source(newer)) {
+                    let older = stem_of(older);
+                    let is_known = new.supersedes.iter().any(|stem| is_called(&older, stem));
+                    if !is_known && !proposal.archive.contains(&older) {
+                        new.supersedes.push(older.as_str().to_owned());
+                    }
+                }
+            }
+            let trial = Stem::new(self.clock.now(), Handle::draw());
+            let at = Timestamp::from_utc(self.clock.now());
+            let rendered = proposal
+                .create
+                .as_ref()
+                .map(|new| format::render(new, &trial, &at));
+            let in_the_way = proposal.archive.iter().find_map(|stem| {
+                let name = &proposed.files.get(stem)?.name;
+                archive.read(name, 0).is_ok().then_some(name)
+            });
+            let trouble = match (rendered, in_the_way) {
+                (Some(Err(error)), _) => error.to_string(),
+                (_, Some(name)) => format!("archive/{name} is there already"),
+                _ => {
+                    possible.push(proposal);
+                    continue;
+                }
+            };
+            proposed.left_out.push((proposal.because, trouble));
+        }
+        proposed.plan.proposals = possible;
+        Ok(proposed)
     }
 
     fn gather(&self, filter: &Filter) -> Result<Gathered, EngineError> {
@@ -251,6 +328,7 @@ impl Engine {
         let mut gathered = Gathered {
             seen: Vec::new(),
             files: BTreeMap::new(),
+            damaged: 0,
         };
         self.at_once(|moment| {
             for name in names {
@@ -260,8 +338,10 @@ impl Engine {
                 let memory = parse(&version.entry, &version.bytes);
                 // What cannot be read whole is not touched, and of two of one stem neither.
                 if !memory.problems.is_empty() || gathered.files.contains_key(&memory.stem) {
+                    gathered.damaged += 1;
                     continue;
                 }
+                let written = version.entry.stamp.modified;
                 let usage = self.usage_of(&memory.stem);
                 let state = (moment.state)(memory.stem.as_str(), &Stated::of(&memory), moment.now);
                 let file = File {
@@ -274,6 +354,7 @@ impl Engine {
                     memory,
                     state,
                     usage,
+                    written: DateTime::from_timestamp_nanos(written).min(moment.now),
                 });
             }
         });
@@ -291,7 +372,7 @@ impl Engine {
         let places: BTreeMap<&Stem, usize> = seen
             .iter()
             .enumerate()
-            .filter(|(_, one)| !known.contains_key(one.memory.stem.as_str()))
+            .filter(|(_, one)| !known.contains(one.memory.stem.as_str()))
             .map(|(place, one)| (&one.memory.stem, place))
             .collect();
         let mut pairs = Vec::new();
@@ -302,6 +383,22 @@ impl Engine {
                 namespaces: vec![memory.namespace_or_global().to_owned()],
                 ..Filter::default()
             };
+            let known = Filter {
+                kinds: vec![Kind::Semantic],
+                ..filter.clone()
+            };
+            let is_like = |other: &Similar| {
+                let least = match other.by {
+                    Likeness::Meaning => observations.similarity,
+                    Likeness::Shingles => observations.resemblance,
+                };
+                let is_same_scope = other.hit.memory.scope_or_usual() == memory.scope_or_usual();
+                other.similarity >= least && is_same_scope
+            };
+            let knows = |other: &Similar| is_like(&Similar { ..other.clone() });
+            if self.similar(memory, &known, 1)?.iter().any(knows) {
+                continue;
+            }
             for other in self.similar(memory, &filter, COMPARED)? {
                 let least = match other.by {
                     Likeness::Meaning => observations.similarity,
@@ -320,14 +417,22 @@ impl Engine {
         Ok(pairs)
     }
 
-    /// The memories that knowledge rests on already, by what it calls them.
-    fn observed(&self) -> Result<BTreeMap<String, ()>, EngineError> {
+    /// The memories that knowledge rests on, or rested on before somebody forgot it or took it back,
+    /// by what it calls them.
+    fn observed(&self) -> Result<BTreeSet<String>, EngineError> {
         let holders = self.mending(|| Ok(self.snapshot()?.holders(OBSERVATIONS)?))?;
-        let memories = holders
+        let live = holders
             .into_iter()
             .filter_map(|(_, name)| self.read_memory(&name));
-        let links = memories.flat_map(|memory| memory.links);
-        Ok(links.map(|link| (link.to, ())).collect())
+        let archived = self.archived()?.into_iter().map(|one| one.memory);
+        let has_observations = |memory: &Memory| {
+            let mut metadata = memory.metadata.iter();
+            metadata.any(|(key, _)| format!("metadata.{key}") == OBSERVATIONS)
+        };
+        let taken_back = self.plans()?.into_iter().flat_map(|plan| plan.taken_back());
+        let all = live.chain(archived).chain(taken_back);
+        let links = all.filter(has_observations).flat_map(|memory| memory.links);
+        Ok(links.map(|link| link.to).collect())
     }
 }
 

@@ -80,15 +80,17 @@ impl Engine {
         let mut record = Recorded::new(operation, self.clock.now(), steps);
         let records = self.plan_records();
         self.store.create()?;
-        self.written(records.write(&record), &record.id)?;
+        self.written(records.write(&mut record), &record.id)?;
         let _together = self.collect_records();
         if let Err(error) = self.do_steps(&record) {
-            self.take_back_steps(&record, true)?;
-            self.written(records.remove(&record.id), &record.id)?;
+            // What cannot be taken back now is taken back by whoever comes next.
+            if self.take_back_steps(&record, true)?.kept.is_empty() {
+                self.written(records.remove(&record.id), &record.id)?;
+            }
             return Err(error);
         }
         record.state = PlanState::Done;
-        self.written(records.write(&record), &record.id)?;
+        self.written(records.write(&mut record), &record.id)?;
         self.tell(&record, |step| match step {
             Step::Create { .. } | Step::Edit { .. } | Step::Archive { .. } => operation,
         });
@@ -159,11 +161,13 @@ impl Engine {
         }
         // Whoever is interrupted in it goes on with it.
         record.state = PlanState::Begun;
-        self.written(records.write(&record), id)?;
+        self.written(records.write(&mut record), id)?;
         let _together = self.collect_records();
         let taken = self.take_back_steps(&record, is_interrupted)?;
-        record.state = PlanState::TakenBack;
-        self.written(records.write(&record), id)?;
+        if taken.kept.is_empty() {
+            record.state = PlanState::TakenBack;
+            self.written(records.write(&mut record), id)?;
+        }
         Ok(taken)
     }
 
@@ -193,9 +197,12 @@ impl Engine {
             let _together = self.collect_records();
             let id = record.id.clone();
             tracing::warn!("the plan {id} was interrupted; it is taken back");
-            taken.push(self.take_back_steps(&record, true)?);
-            record.state = PlanState::TakenBack;
-            self.written(records.write(&record), &id)?;
+            let ended = self.take_back_steps(&record, true)?;
+            if ended.kept.is_empty() {
+                record.state = PlanState::TakenBack;
+                self.written(records.write(&mut record), &id)?;
+            }
+            taken.push(ended);
         }
         Ok(taken)
     }
@@ -204,6 +211,16 @@ impl Engine {
         done.map_err(|error| {
             EngineError::Invalid(format!("the record of {what} cannot be kept: {error}"))
         })
+    }
+
+    /// Looks whether a plan could be performed now.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::perform_plan`].
+    pub fn check_plan(&self, proposed: &Proposed) -> Result<(), EngineError> {
+        self.check_writable()?;
+        self.steps(proposed).map(drop)
     }
 
     /// The steps of a plan, each on the text that it was made for.
@@ -240,6 +257,9 @@ impl Engine {
             }
             Ok((file.name.clone(), version))
         };
+        for stem in proposed.sources() {
+            as_seen(stem)?;
+        }
         for (stem, change) in proposed.plan.proposals.iter().flat_map(|one| &one.edit) {
             let (name, version) = as_seen(stem)?;
             let after = format::edit(&version.bytes, change)?;
@@ -286,11 +306,12 @@ impl Engine {
                 }
             }
         }
-        self.sync_names(record)
+        self.sync_names(record, [Place::Archive, Place::Files])
     }
 
-    /// Makes the new places of what was moved survive a power cut: the new names first.
-    fn sync_names(&self, record: &Recorded) -> Result<(), EngineError> {
+    /// Makes the new places of what was moved survive a power cut: the new names first, then that
+    /// the old ones are gone.
+    fn sync_names(&self, record: &Recorded, to_and_from: [Place; 2]) -> Result<(), EngineError> {
         let mut folders: Vec<&str> = record
             .steps
             .iter()
@@ -303,9 +324,14 @@ impl Engine {
             .collect();
         folders.sort_unstable();
         folders.dedup();
-        for place in [Place::Archive, Place::Files] {
+        for place in to_and_from {
             for folder in &folders {
-                self.store.sync_folder(place, folder)?;
+                match self.store.sync_folder(place, folder) {
+                    // Nothing was moved there yet.
+                    Err(FilesError::Io { source, .. })
+                        if source.kind() == io::ErrorKind::NotFound => {}
+                    other => other?,
+                }
             }
         }
         Ok(())
@@ -391,7 +417,12 @@ impl Engine {
             }
             let name = step.name();
             let stem = stem_of(name);
-            match self.take_back_step(step) {
+            if matches!(step, Step::Create { .. }) && !taken.kept.is_empty() {
+                // It stands for what is not there again.
+                taken.kept.push(name.to_owned());
+                continue;
+            }
+            match self.take_back_step(step, leniently) {
                 Ok(false) => {}
                 Ok(true) => {
                     let (did, list) = match step {
@@ -417,19 +448,11 @@ impl Engine {
     }
 
     fn sync_back(&self, record: &Recorded) -> Result<(), EngineError> {
-        match self.sync_names(record) {
-            // There is no archive yet.
-            Err(EngineError::Files(FilesError::Io { source, .. }))
-                if source.kind() == io::ErrorKind::NotFound =>
-            {
-                Ok(())
-            }
-            other => other,
-        }
+        self.sync_names(record, [Place::Files, Place::Archive])
     }
 
     /// False if there was nothing to take back.
-    fn take_back_step(&self, step: &Step) -> Result<bool, EngineError> {
+    fn take_back_step(&self, step: &Step, leniently: bool) -> Result<bool, EngineError> {
         let read = |place, name: &str| match self.store.reader(place).read(name, u64::MAX) {
             Err(FilesError::Missing { .. }) => Ok(None),
             other => other.map(Some),
@@ -444,7 +467,11 @@ impl Engine {
                         None => Err(EngineError::NotFound(name.clone())),
                     };
                 };
-                if format!("{:032x}", version.hash) != *hash {
+                if read(Place::Files, name)?.is_some() {
+                    return Ok(false); // Somebody brought it back otherwise.
+                }
+                // Whatever it says by now, its place is among the others.
+                if !leniently && format!("{:032x}", version.hash) != *hash {
                     return Err(changed_meanwhile(name));
                 }
                 self.store
@@ -457,7 +484,14 @@ impl Engine {
                 after,
             } => {
                 let live = read(Place::Files, name)?;
-                let is_before = live.is_some_and(|version| version.bytes == before.as_bytes());
+                let says = |text: &str| {
+                    let live = live.as_ref();
+                    live.is_some_and(|version| version.bytes == text.as_bytes())
+                };
+                let is_before = says(before);
+                if !is_before && !says(after) && leniently {
+                    return Ok(false); // Somebody has changed or forgotten it since.
+                }
                 if !is_before {
                     self.swap_text(name, after, before)?;
                 }
@@ -468,7 +502,11 @@ impl Engine {
                     return Ok(false);
                 };
                 if version.hash != digest(text.as_bytes()) {
-                    return Err(changed_meanwhile(name));
+                    // Somebody has made it their own.
+                    return match leniently {
+                        true => Ok(false),
+                        false => Err(changed_meanwhile(name)),
+                    };
                 }
                 // Its text is in the record.
                 match self.store.remove(Place::Files, name, &version)? {

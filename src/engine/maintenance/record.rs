@@ -1,7 +1,9 @@
 //! The record of a plan: what each step did, so that it can be taken back.
 //!
 //! It lies with what is this machine's, `.memdir/plans/plan-<8 hex>.json`, and is written before the
-//! first step. It holds whatever the store would not hold after the plan is taken back.
+//! first step. It holds whatever the store would not hold after the plan is taken back. A record
+//! that came along with a copy of the store, or that somebody put there, is none: each says in which
+//! folder it was written, by what nobody else can know, and names memories only.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,8 +13,12 @@ use chrono::Utc;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::engine::reading::stem_of;
 use crate::files;
+use crate::format;
+use crate::format::is_memory_name;
 use crate::model::Handle;
+use crate::model::Memory;
 
 /// What became of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +41,8 @@ pub struct Recorded {
     /// The word of its operation.
     pub operation: String,
     pub state: PlanState,
+    /// The folder of records that it was written in, told from any copy of it.
+    place: String,
     pub(super) steps: Vec<Step>,
 }
 
@@ -80,8 +88,23 @@ impl Recorded {
             at,
             operation: operation.to_owned(),
             state: PlanState::Begun,
+            place: String::new(),
             steps,
         }
+    }
+
+    /// The memories that it had made, if it was taken back.
+    pub(super) fn taken_back(&self) -> Vec<Memory> {
+        if self.state != PlanState::TakenBack {
+            return Vec::new();
+        }
+        let made = self.steps.iter().filter_map(|step| match step {
+            Step::Create { name, text } => {
+                Some(format::parse(&stem_of(name), text.as_bytes(), self.at))
+            }
+            Step::Edit { .. } | Step::Archive { .. } => None,
+        });
+        made.collect()
     }
 
     /// How many memories it made, changed, and moved to the archive.
@@ -104,8 +127,9 @@ impl Records {
     }
 
     /// Writes a record; it is on disk when this returns.
-    pub fn write(&self, record: &Recorded) -> io::Result<()> {
+    pub fn write(&self, record: &mut Recorded) -> io::Result<()> {
         files::create_private_folder(&self.0)?;
+        record.place = files::place_of(&self.0)?;
         let text = serde_json::to_vec(record).map_err(io::Error::other)?;
         files::write_synced(&self.path(&record.id), &text)
     }
@@ -141,9 +165,23 @@ impl Records {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
-        let record: Option<Recorded> = serde_json::from_slice(&text).ok();
-        Ok(record.filter(|record| record.version == VERSION && record.id == id))
+        let Ok(record) = serde_json::from_slice::<Recorded>(&text) else {
+            return Ok(None);
+        };
+        let is_own = record.version == VERSION
+            && record.id == id
+            && record.place == files::place_of(&self.0)?
+            && record.steps.iter().all(|step| is_plain(step.name()));
+        Ok(is_own.then_some(record))
     }
+}
+
+/// Whether a name is that of a memory below the folder of memories.
+fn is_plain(name: &str) -> bool {
+    let mut parts = name.split('/');
+    let file = parts.next_back().unwrap_or_default();
+    let is_folder = |part: &str| !part.is_empty() && !part.starts_with('.');
+    is_memory_name(file) && !name.contains('\\') && parts.all(is_folder)
 }
 
 /// Whether a text is the id of a plan.

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use chrono::DateTime;
 use chrono::Utc;
 
+use super::Proposed;
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::files::Lock;
 use crate::model::Filter;
 
 /// When it was done last, beside the records of plans.
@@ -41,6 +43,11 @@ impl Engine {
         if self.is_read_only() || self.check_there().is_err() {
             return Ok(false);
         }
+        // Of several processes one does it.
+        let path = self.state().join("locks").join("schedule.lock");
+        let Some(_lock) = Lock::try_take(&path)? else {
+            return Ok(false);
+        };
         let now = self.clock.now();
         let path = self.state().join("plans").join(LAST);
         let last = std::fs::read_to_string(&path).ok();
@@ -54,21 +61,29 @@ impl Engine {
         self.written(noted, "the schedule")?;
         let everything = Filter::default();
         let constants = &self.maintenance;
-        let plans = [
-            self.plan_compaction(&everything, &constants.compaction, &constants.observations)?,
-            self.plan_cleanup(&everything, &constants.cleanup)?,
-        ];
-        for plan in plans {
-            if let Some(done) = self.perform_plan(&plan)? {
-                let operation = plan.plan.operation.as_str();
-                let (created, archived) = (done.created.len(), done.archived.len());
-                tracing::info!(
-                    "{operation}: {created} memories were made, {archived} archived; \
-                     `memdir undo {}` takes it back",
-                    done.id
-                );
-            }
+        let compacted = self
+            .plan_compaction(&everything, &constants.compaction, &constants.observations)
+            .and_then(|plan| self.perform_unasked(&plan));
+        // What was compacted is not there to be cleaned up; what could not be does not hinder it.
+        let cleaned = self
+            .plan_cleanup(&everything, &constants.cleanup)
+            .and_then(|plan| self.perform_unasked(&plan));
+        compacted.and(cleaned).map(|()| true)
+    }
+
+    fn perform_unasked(&self, plan: &Proposed) -> Result<(), EngineError> {
+        for (because, trouble) in &plan.left_out {
+            tracing::warn!("left as it is: {because}: {trouble}");
         }
-        Ok(true)
+        if let Some(done) = self.perform_plan(plan)? {
+            let operation = plan.plan.operation.as_str();
+            let (created, archived) = (done.created.len(), done.archived.len());
+            tracing::info!(
+                "{operation}: {created} memories were made, {archived} archived; \
+                 `memdir undo {}` takes it back",
+                done.id
+            );
+        }
+        Ok(())
     }
 }
