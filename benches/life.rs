@@ -6,6 +6,7 @@
 
 #![allow(clippy::print_stdout, reason = "it prints what it measured")]
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -18,7 +19,9 @@ use memdir::engine::Engine;
 use memdir::engine::Options;
 use memdir::engine::Search;
 use memdir::engine::Wanted;
+use memdir::lifecycle::WritePolicy;
 use memdir::model::Filter;
+use memdir::model::NewMemory;
 use memdir::ranking::Ranking;
 
 const RECALLS: usize = 10_000;
@@ -52,6 +55,29 @@ fn main() {
     each("namespaces", || {
         drop(engine.facet("namespace").expect("counted"));
     });
+
+    // As an agent says it: what is told of the build of one project may speak against another's.
+    for (what, policy) in [
+        ("remember", WritePolicy::plain()),
+        (
+            "remember, with a look for contradictions",
+            WritePolicy::default(),
+        ),
+    ] {
+        let number = Cell::new(0);
+        each(what, || {
+            number.set(number.get() + 1);
+            let memory = NewMemory {
+                agent: "bench".to_owned(),
+                user: "mira".to_owned(),
+                topics: vec!["all".to_owned()],
+                namespace: Some(format!("project{}", number.get() % NAMESPACES)),
+                content: format!("Note {}: the build took a minute.\n", number.get()),
+                ..NewMemory::default()
+            };
+            engine.remember_as(memory, None, &policy).expect("written");
+        });
+    }
 
     let before = texts(folder.path());
     let stems = before.keys().filter_map(|path| path.file_stem()?.to_str());
