@@ -119,7 +119,13 @@ fn tell_written(
             output.note(format!("remembered in {}", path.display()));
         }
         Became::Added | Became::Repeated => {}
-        Became::Known => output.note(format!("{id} says the same; nothing new was stored")),
+        Became::Known if remembered.changed.is_empty() => {
+            output.note(format!("{id} says the same; nothing new was stored"));
+        }
+        Became::Known => output.note(format!(
+            "{id} says the same; nothing new was stored, but it got what is new: {}",
+            remembered.changed.join(", ")
+        )),
         Became::Updated { earlier: None } => {
             output.note(format!("{id} has this title and text; nothing was changed"));
         }
@@ -129,6 +135,9 @@ fn tell_written(
             "{id} has this title and was updated; its earlier text is {} in the archive",
             engine.shown_id(earlier)
         )),
+    }
+    if remembered.lives_on {
+        output.note(format!("{id} lives longer than that, and goes on so"));
     }
     for near in &remembered.near {
         let (other, reasons) = (engine.shown_id(&near.stem), reasons(near));

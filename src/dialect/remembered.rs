@@ -39,9 +39,14 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
     let mut message = match &remembered.became {
         Became::Added => format!("Memory stored successfully with ID: {id}"),
         Became::Repeated => format!("Memory was already stored with ID: {id}"),
-        Became::Known => {
+        Became::Known if remembered.changed.is_empty() => {
             format!("Memory says the same as the one with ID: {id}; nothing new was stored")
         }
+        Became::Known => format!(
+            "Memory says the same as the one with ID: {id}; nothing new was stored, but that one \
+             got what is new: {}",
+            remembered.changed.join(", ")
+        ),
         Became::Updated { earlier: None } => {
             format!("Memory says the same as the one with its title, ID: {id}; nothing was changed")
         }
@@ -52,6 +57,9 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
             engine.shown_id(earlier)
         ),
     };
+    if remembered.lives_on {
+        message = format!("{message}; it lives longer than that, and goes on so");
+    }
     if !remembered.superseded.is_empty() {
         let superseded = ids(&remembered.superseded).join(", ");
         message = format!("{message}; it supersedes {superseded}");
@@ -76,7 +84,10 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
     match &remembered.became {
         Became::Added | Became::Repeated => {}
-        Became::Known => put("action", json!("NOOP")),
+        Became::Known => {
+            let is_changed = !remembered.changed.is_empty();
+            put("action", json!(if is_changed { "UPDATE" } else { "NOOP" }));
+        }
         Became::Updated { earlier } => {
             let is_changed = earlier.is_some();
             put("action", json!(if is_changed { "UPDATE" } else { "NOOP" }));
@@ -84,6 +95,9 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
                 put("earlier", json!(engine.shown_id(earlier)));
             }
         }
+    }
+    if !remembered.changed.is_empty() {
+        put("changed", json!(remembered.changed));
     }
     if !remembered.near.is_empty() {
         let near: Vec<Value> = remembered

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use super::Engine;
 use super::EngineError;
 use super::reading::parse;
-use super::screen::Screened;
+use super::remember::Became;
+use super::remember::Remembered;
 use super::similar::Likeness;
 use super::similar::Similar;
 use crate::files::FilesError;
@@ -20,7 +21,9 @@ use crate::lifecycle;
 use crate::lifecycle::Candidate;
 use crate::lifecycle::Decision;
 use crate::lifecycle::DuplicatePolicy;
+use crate::lifecycle::Ends;
 use crate::lifecycle::WritePolicy;
+use crate::model::Change;
 use crate::model::Filter;
 use crate::model::Handle;
 use crate::model::Link;
@@ -53,7 +56,7 @@ impl Engine {
         let candidates = match policy.duplicates {
             _ if is_stored_anyhow => Vec::new(),
             DuplicatePolicy::Allow => Vec::new(),
-            DuplicatePolicy::SameTitle => self.with_title_of(new)?,
+            DuplicatePolicy::SameTitle => self.with_title_of(new, Some(&new.user))?,
             DuplicatePolicy::Similar => self.like(new, &group(new))?,
             DuplicatePolicy::Suggest => {
                 let filter = match policy.broad {
@@ -63,7 +66,7 @@ impl Engine {
                 let mut candidates = self.like(new, &filter)?;
                 let others = self.sharing_topics(&new.topics, 2, &filter)?.into_iter();
                 let others = others.map(|memory| resembling(new, memory));
-                candidates.extend(self.with_title_of(new)?.into_iter().chain(others));
+                candidates.extend(self.with_title_of(new, None)?.into_iter().chain(others));
                 let mut seen = BTreeSet::new();
                 candidates.retain(|one| seen.insert(one.memory.stem.as_str().to_owned()));
                 candidates
@@ -108,30 +111,75 @@ impl Engine {
     }
 
     /// Makes `new` the text of the memory `stem`. The earlier text, if it is another one, lies in
-    /// the archive then, under a name of its own, which is returned.
-    pub(super) fn renew(
-        &self,
-        stem: &Stem,
-        new: &NewMemory,
-    ) -> Result<(Option<Stem>, Screened), EngineError> {
+    /// the archive then, under a name of its own.
+    pub(super) fn renew(&self, stem: &Stem, new: &NewMemory) -> Result<Remembered, EngineError> {
         for _ in 0..MAX_TRIES {
             let (name, version) = self.read(stem.as_str())?;
             let old = parse(&version.entry, &version.bytes);
-            let bytes = format::edit(&version.bytes, &lifecycle::as_update(new, &old))?;
+            let ends = self.ends(new, &old);
+            let change = lifecycle::as_update(new, &old, ends);
+            let bytes = format::edit(&version.bytes, &change)?;
             let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
+            let done = |earlier| Remembered {
+                changed: lifecycle::changed_fields(&change),
+                lives_on: ends.is_new_sooner(),
+                screened: screened.clone(),
+                ..Remembered::of(stem.clone(), Became::Updated { earlier })
+            };
             if bytes == version.bytes {
-                return Ok((None, screened));
+                return Ok(done(None));
             }
             // First: should this process end in between, a text is there twice, and none is lost.
             let earlier = self.keep_earlier(&old, &version.bytes)?;
             if self.put(&name, &version, &bytes, "remember")?.is_some() {
-                return Ok((Some(earlier), screened));
+                return Ok(done(Some(earlier)));
             }
         }
-        Err(EngineError::Invalid(format!(
-            "`{}` changes faster than it can be written",
-            stem.short()
-        )))
+        Err(too_fast(stem))
+    }
+
+    /// Gives the memory `stem`, which says the very same, what `new` states beside its text;
+    /// `None` if it says something else by now.
+    pub(super) fn enrich(
+        &self,
+        stem: &Stem,
+        new: &NewMemory,
+    ) -> Result<Option<Remembered>, EngineError> {
+        for _ in 0..MAX_TRIES {
+            let (name, version) = match self.read(stem.as_str()) {
+                Err(EngineError::NotFound(_)) => return Ok(None),
+                read => read?,
+            };
+            let old = parse(&version.entry, &version.bytes);
+            if !lifecycle::is_same_text(new, &old) {
+                return Ok(None);
+            }
+            let ends = self.ends(new, &old);
+            let change = Change {
+                content: None,
+                ..lifecycle::as_update(new, &old, ends)
+            };
+            let bytes = format::edit(&version.bytes, &change)?;
+            let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
+            if self.put(&name, &version, &bytes, "remember")?.is_some() {
+                return Ok(Some(Remembered {
+                    changed: lifecycle::changed_fields(&change),
+                    lives_on: ends.is_new_sooner(),
+                    screened,
+                    ..Remembered::of(stem.clone(), Became::Known)
+                }));
+            }
+        }
+        Err(too_fast(stem))
+    }
+
+    /// When both end, as of now.
+    fn ends(&self, new: &NewMemory, old: &Memory) -> Ends {
+        let end = |memory: &Memory| self.state_of(memory).0.expires;
+        Ends {
+            new: end(&self.as_memory(new)),
+            old: end(old),
+        }
     }
 
     /// Writes `bytes`, which are the memory `old`, into the archive as a memory of its own.
@@ -157,14 +205,21 @@ impl Engine {
         )))
     }
 
-    /// The current memories with the title of `new` in its namespace, newest first.
-    fn with_title_of(&self, new: &NewMemory) -> Result<Vec<Candidate>, EngineError> {
+    /// The current memories with the title of `new` in its namespace, of one user or of all, newest
+    /// first.
+    fn with_title_of(
+        &self,
+        new: &NewMemory,
+        user: Option<&str>,
+    ) -> Result<Vec<Candidate>, EngineError> {
         let Some(title) = new.title.as_deref() else {
             return Ok(Vec::new());
         };
+        let mut equals = vec![("title".to_owned(), title.trim().to_owned())];
+        equals.extend(user.map(|user| ("user".to_owned(), user.to_owned())));
         let filter = Filter {
             namespaces: vec![namespace(new)],
-            equals: vec![("title".to_owned(), title.trim().to_owned())],
+            equals,
             ..Filter::default()
         };
         let memories = self.newest(&filter, COMPARED)?.into_iter();
@@ -296,6 +351,13 @@ impl Engine {
             problems: Vec::new(),
         }
     }
+}
+
+fn too_fast(stem: &Stem) -> EngineError {
+    EngineError::Invalid(format!(
+        "`{}` changes faster than it can be written",
+        stem.short()
+    ))
 }
 
 /// The namespace that `new` counts as.

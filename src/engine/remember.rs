@@ -13,6 +13,7 @@ use crate::files::Place;
 use crate::format;
 use crate::lifecycle::Decision;
 use crate::lifecycle::DuplicatePolicy;
+use crate::lifecycle::IDEMPOTENCY_KEY as KEY;
 use crate::lifecycle::Suggestion;
 use crate::lifecycle::WritePolicy;
 use crate::model::Filter;
@@ -39,6 +40,10 @@ pub struct Remembered {
     pub related: Vec<Stem>,
     /// Those that it may contradict.
     pub contradicted: Vec<Contradicted>,
+    /// The fields that one which was there got from it; none for one that was added.
+    pub changed: Vec<&'static str>,
+    /// Whether one that was there lives longer than what was to be stored, and goes on so.
+    pub lives_on: bool,
     /// The credentials in it.
     pub screened: Screened,
 }
@@ -50,7 +55,7 @@ pub enum Became {
     Added,
     /// It had been written before, by a call with the same idempotency key.
     Repeated,
-    /// It was there and says the very same; nothing was written.
+    /// It was there and says the very same; what was stated beside the text is in `changed`.
     Known,
     /// It was there, and has this text now.
     Updated {
@@ -68,7 +73,7 @@ pub enum Stored {
 }
 
 impl Remembered {
-    fn of(stem: Stem, became: Became) -> Remembered {
+    pub(super) fn of(stem: Stem, became: Became) -> Remembered {
         Remembered {
             stem,
             became,
@@ -76,6 +81,8 @@ impl Remembered {
             near: Vec::new(),
             related: Vec::new(),
             contradicted: Vec::new(),
+            changed: Vec::new(),
+            lives_on: false,
             screened: Screened::default(),
         }
     }
@@ -86,8 +93,6 @@ impl Remembered {
     }
 }
 
-/// The metadata key that tells a repeated call from a new one.
-const KEY: &str = "idempotency_key";
 /// New names drawn before giving up; a second one is needed once in four billion times.
 const MAX_DRAWS: usize = 16;
 
@@ -165,16 +170,11 @@ impl Engine {
         let near = match self.decide_on(&memory, policy)? {
             Decision::Add { near } => near,
             Decision::Suggest(suggestions) => return Ok(Stored::Suggested(suggestions)),
-            Decision::Known(stem) => {
-                return Ok(Stored::Written(Remembered::of(stem, Became::Known)));
-            }
-            Decision::Update(stem) => {
-                let (earlier, screened) = self.renew(&stem, &memory)?;
-                return Ok(Stored::Written(Remembered {
-                    screened,
-                    ..Remembered::of(stem, Became::Updated { earlier })
-                }));
-            }
+            Decision::Known(stem) => match self.enrich(&stem, &memory)? {
+                Some(known) => return Ok(Stored::Written(known)),
+                None => Vec::new(),
+            },
+            Decision::Update(stem) => return Ok(Stored::Written(self.renew(&stem, &memory)?)),
         };
         let near_stems: Vec<Stem> = near.iter().map(|one| one.stem.clone()).collect();
         let related = self.relate(&mut memory, &near_stems, policy)?;
@@ -280,7 +280,11 @@ impl Engine {
             version.is_ok_and(|version| {
                 let memory = parse(&version.entry, &version.bytes);
                 let value = MetaValue::Text(key.to_owned());
-                memory.user == user && memory.metadata.iter().any(|(k, v)| k == KEY && *v == value)
+                let holds = |known: &MetaValue| match known {
+                    MetaValue::List(keys) => keys.contains(&value),
+                    one => *one == value,
+                };
+                memory.user == user && memory.metadata.iter().any(|(k, v)| k == KEY && holds(v))
             })
         };
         let mut names = found.into_iter();

@@ -8,14 +8,19 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use chrono::DateTime;
+use chrono::Utc;
+
 use crate::model::Change;
 use crate::model::Kind;
 use crate::model::Memory;
+use crate::model::MetaValue;
 use crate::model::NewMemory;
 use crate::model::Patch;
 use crate::model::Scope;
 use crate::model::Stem;
 use crate::model::Tier;
+use crate::model::Timestamp;
 use crate::words::is_stop_word;
 
 /// What is done about a memory that is there already.
@@ -180,7 +185,7 @@ pub enum Decision {
     Add { near: Vec<Suggestion> },
     /// It is a new text of this one.
     Update(Stem),
-    /// This one says the very same: write nothing.
+    /// This one says the very same: it gets what the new one states beside its text.
     Known(Stem),
     /// Ask: any of these may be meant.
     Suggest(Vec<Suggestion>),
@@ -209,7 +214,9 @@ pub fn decide(new: &NewMemory, candidates: &[Candidate], policy: &WritePolicy) -
         DuplicatePolicy::Allow => add(),
         DuplicatePolicy::SameTitle => {
             let mut candidates = candidates.iter().map(|candidate| &candidate.memory);
-            let found = candidates.find(|memory| is_same_title(new, memory));
+            // What somebody else calls so is theirs.
+            let is_it = |memory: &&Memory| new.user == memory.user && is_same_title(new, memory);
+            let found = candidates.find(is_it);
             found.map_or_else(add, |memory| Decision::Update(memory.stem.clone()))
         }
         DuplicatePolicy::Similar => {
@@ -273,7 +280,7 @@ fn is_of_group(new: &NewMemory, memory: &Memory) -> bool {
 }
 
 /// Whether both say the very same of the same person, but for blanks.
-fn is_same_text(new: &NewMemory, memory: &Memory) -> bool {
+pub fn is_same_text(new: &NewMemory, memory: &Memory) -> bool {
     let same = |one: &str, other: &str| one.split_whitespace().eq(other.split_whitespace());
     let title = |title: &Option<String>| title.clone().unwrap_or_default();
     new.user == memory.user
@@ -396,10 +403,35 @@ pub fn related_by_topics(topics: &[String], others: &[Memory], policy: &WritePol
     related.map(|(_, stem)| stem.clone()).collect()
 }
 
+/// The metadata key that tells a repeated call from a new one: a text, or a list of them.
+pub const IDEMPOTENCY_KEY: &str = "idempotency_key";
+/// So many of these keys are kept with a memory, the last ones.
+const MOST_KEYS: usize = 16;
+
+/// When two memories end, as of now; `None` for never.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ends {
+    pub new: Option<DateTime<Utc>>,
+    pub old: Option<DateTime<Utc>>,
+}
+
+impl Ends {
+    fn is_new_later(self) -> bool {
+        self.old
+            .is_some_and(|old| self.new.is_none_or(|new| new > old))
+    }
+
+    /// Whether what the new one states of its end does not count, because the old one lives longer.
+    pub fn is_new_sooner(self) -> bool {
+        self.new
+            .is_some_and(|new| self.old.is_none_or(|old| new < old))
+    }
+}
+
 /// The change that makes `new` the text of `old`: what `new` states counts, what it does not
-/// state stays, topics and links are united. A life is never shortened by it: neither by a lower
-/// tier, nor by one where there was none.
-pub fn as_update(new: &NewMemory, old: &Memory) -> Change {
+/// state stays, topics and links are united. It lives as long as the one of them that lives longer
+/// would; one that states no end lives for ever.
+pub fn as_update(new: &NewMemory, old: &Memory, ends: Ends) -> Change {
     fn set<T: Clone + PartialEq>(new: &Option<T>, old: &Option<T>) -> Patch<T> {
         match new {
             Some(value) if Some(value) != old.as_ref() => Patch::Set(value.clone()),
@@ -422,30 +454,22 @@ pub fn as_update(new: &NewMemory, old: &Memory) -> Change {
     let mut metadata = old.metadata.clone();
     for (key, value) in &new.metadata {
         match metadata.iter_mut().find(|(known, _)| known == key) {
+            Some((_, known)) if key == IDEMPOTENCY_KEY => add_key(known, value),
             Some((_, known)) => known.clone_from(value),
             None => metadata.push((key.clone(), value.clone())),
         }
     }
-    let rank = |tier: Option<Tier>| match tier {
-        Some(Tier::Short) => 0,
-        Some(Tier::Mid) => 1,
-        Some(Tier::Long) => 2,
-        None => 3,
-    };
-    let lives_longer = new.tier.is_some() && rank(new.tier) > rank(old.tier);
+    let (tier, expires) = longer_life(new, old, ends);
     Change {
         topics: (topics != old.topics).then_some(topics),
         kind: set(&new.kind, &old.kind),
         scope: set(&new.scope, &old.scope),
-        tier: match lives_longer {
-            true => set(&new.tier, &old.tier),
-            false => Patch::Keep,
-        },
+        tier,
         importance: set(&new.importance, &old.importance),
         confidence: set(&new.confidence, &old.confidence),
         source: set(&new.source, &old.source),
         status: set(&new.status, &old.status),
-        expires: set(&new.expires, &old.expires),
+        expires,
         links: match links == old.links {
             true => Patch::Keep,
             false => Patch::Set(links),
@@ -457,6 +481,72 @@ pub fn as_update(new: &NewMemory, old: &Memory) -> Change {
         content: (new.content != old.content).then(|| new.content.clone()),
         ..Change::default()
     }
+}
+
+/// Both calls are known by their keys, the earlier one and this.
+fn add_key(known: &mut MetaValue, key: &MetaValue) {
+    let mut keys = match std::mem::replace(known, MetaValue::Null) {
+        MetaValue::List(keys) => keys,
+        one => vec![one],
+    };
+    if !keys.contains(key) {
+        keys.push(key.clone());
+    }
+    keys.drain(..keys.len().saturating_sub(MOST_KEYS));
+    *known = match <[MetaValue; 1]>::try_from(keys) {
+        Ok([one]) => one,
+        Err(keys) => MetaValue::List(keys),
+    };
+}
+
+/// Tier and end that let `old` live as long as `new` would, if that is longer.
+fn longer_life(new: &NewMemory, old: &Memory, ends: Ends) -> (Patch<Tier>, Patch<Timestamp>) {
+    if !ends.is_new_later() {
+        return (Patch::Keep, Patch::Keep);
+    }
+    let Some(end) = ends.new else {
+        let tier = match (new.tier, old.tier) {
+            (Some(tier), known) if known != new.tier => Patch::Set(tier),
+            (None, Some(Tier::Short | Tier::Mid)) => Patch::Clear,
+            _ => Patch::Keep,
+        };
+        let expires = match old.expires {
+            Some(_) => Patch::Clear,
+            None => Patch::Keep,
+        };
+        return (tier, expires);
+    };
+    let rank = |tier: Tier| match tier {
+        Tier::Short => 0,
+        Tier::Mid => 1,
+        Tier::Long => 2,
+    };
+    let tier = match (new.tier, old.tier) {
+        (Some(tier), Some(known)) if rank(tier) > rank(known) => Patch::Set(tier),
+        _ => Patch::Keep,
+    };
+    let stated = new.expires.clone().filter(|stated| stated.utc() == end);
+    let expires = stated.unwrap_or_else(|| Timestamp::from_utc(end));
+    (tier, Patch::Set(expires))
+}
+
+/// The names of the fields that `change` changes, but for the text.
+pub fn changed_fields(change: &Change) -> Vec<&'static str> {
+    let all = [
+        ("topics", change.topics.is_some()),
+        ("kind", !change.kind.is_keep()),
+        ("scope", !change.scope.is_keep()),
+        ("tier", !change.tier.is_keep()),
+        ("importance", !change.importance.is_keep()),
+        ("confidence", !change.confidence.is_keep()),
+        ("source", !change.source.is_keep()),
+        ("status", !change.status.is_keep()),
+        ("expires", !change.expires.is_keep()),
+        ("links", !change.links.is_keep()),
+        ("metadata", !change.metadata.is_keep()),
+    ];
+    let changed = all.into_iter().filter(|(_, is_changed)| *is_changed);
+    changed.map(|(name, _)| name).collect()
 }
 
 #[cfg(test)]

@@ -7,8 +7,11 @@ use memdir::engine::Remembered;
 use memdir::engine::Stored;
 use memdir::engine::Suggestion;
 use memdir::engine::WritePolicy;
+use memdir::model::MetaValue;
 use memdir::model::NewMemory;
 use memdir::model::Stem;
+use memdir::model::Tier;
+use memdir::model::Timestamp;
 use serde_json::Value;
 use serde_json::json;
 
@@ -233,6 +236,105 @@ fn the_same_text_is_written_once_and_what_differs_is_kept_and_linked() {
 }
 
 #[test]
+fn the_same_text_again_gives_the_known_one_what_is_stated_beside_it() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::Similar);
+    let short = NewMemory {
+        tier: Some(Tier::Short),
+        ..with_topics(PORT, &["net"])
+    };
+    let stem = written(&engine, short, &policy).stem;
+    let again = || NewMemory {
+        tier: Some(Tier::Long),
+        importance: Some(9),
+        metadata: vec![("ticket".to_owned(), MetaValue::Text("A-1".to_owned()))],
+        ..with_topics(PORT, &["vault"])
+    };
+    let remember = |memory, key| match engine.remember_as(memory, Some(key), &policy).unwrap() {
+        Stored::Written(remembered) => remembered,
+        Stored::Suggested(suggestions) => panic!("{suggestions:?}"),
+    };
+    let done = remember(again(), "k-1");
+    assert_eq!((&done.stem, &done.became), (&stem, &Became::Known));
+    assert_eq!(done.changed, ["topics", "tier", "importance", "metadata"]);
+    let known = || engine.search(&keywords(&["8080"])).unwrap().hits[0].clone();
+    let memory = known().memory;
+    assert_eq!(memory.topics, ["net", "vault"]);
+    assert_eq!(
+        (memory.tier, memory.importance),
+        (Some(Tier::Long), Some(9))
+    );
+    assert_eq!(engine.state_of(&memory).0.expires, None);
+    assert_eq!(memory.content, PORT);
+    // The call is known by its key, and so is a later one.
+    assert!(remember(again(), "k-1").existed());
+    assert_eq!(remember(again(), "k-2").changed, ["metadata"]);
+    assert!(remember(again(), "k-1").existed() && remember(again(), "k-2").existed());
+    // A shorter life does not count, and that is said.
+    let shorter = NewMemory {
+        tier: Some(Tier::Short),
+        ..new_memory(PORT)
+    };
+    let done = written(&engine, shorter, &policy);
+    assert!(done.lives_on);
+    assert_eq!(known().memory.tier, Some(Tier::Long));
+    assert_eq!(store.texts().len(), 1);
+    assert_eq!(engine.archived().unwrap().len(), 0);
+}
+
+#[test]
+fn a_title_again_shortens_no_life_and_is_of_one_person() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::SameTitle);
+    let of = |user: &str, content: &str, expires: Option<&str>| NewMemory {
+        user: user.to_owned(),
+        expires: expires.map(|text| Timestamp::parse(text).unwrap()),
+        ..titled("How we deploy", content)
+    };
+    let end = Some("2999-01-01");
+    let ann = written(&engine, of("ann", "By hand.", None), &policy).stem;
+    let bob = written(&engine, of("bob", "With a tag.", end), &policy);
+    assert_eq!(bob.became, Became::Added);
+    let again = written(&engine, of("ann", "With a cart.", end), &policy);
+    assert_eq!((&again.stem, again.lives_on), (&ann, true));
+    let cart = &engine.search(&keywords(&["cart"])).unwrap().hits[0].memory;
+    assert_eq!((cart.user.as_str(), &cart.expires), ("ann", &None));
+    // Without an end it is for ever.
+    let lasting = written(&engine, of("bob", "With a ship.", None), &policy);
+    assert_eq!(
+        (&lasting.stem, lasting.changed),
+        (&bob.stem, vec!["expires"])
+    );
+    let ship = &engine.search(&keywords(&["ship"])).unwrap().hits[0].memory;
+    assert_eq!((ship.user.as_str(), &ship.expires), ("bob", &None));
+    assert_eq!(store.texts().len(), 2);
+}
+
+#[test]
+fn a_late_retry_of_a_call_before_the_update_is_recognised() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::SameTitle);
+    let remember = |content: &str, key| {
+        let memory = titled("Counter", content);
+        match engine.remember_as(memory, Some(key), &policy).unwrap() {
+            Stored::Written(remembered) => remembered,
+            Stored::Suggested(suggestions) => panic!("{suggestions:?}"),
+        }
+    };
+    let stem = remember("It is at 11.", "k-1").stem;
+    assert_eq!(remember("It is at 22.", "k-2").stem, stem);
+    for (content, key) in [("It is at 11.", "k-1"), ("It is at 22.", "k-2")] {
+        let retry = remember(content, key);
+        assert_eq!((&retry.stem, retry.existed()), (&stem, true), "{key}");
+    }
+    assert_eq!((holding(&engine, "22"), holding(&engine, "11")), (1, 0));
+    assert_eq!(store.texts().len(), 1);
+}
+
+#[test]
 fn what_was_forgotten_is_no_reason_not_to_store_it() {
     let store = TestStore::new();
     let engine = store.engine();
@@ -361,6 +463,26 @@ fn the_command_says_what_happened() {
         "With a cart.",
     ])
     .complains(0, &[&id, "nothing new was stored"]);
+    let json = remember(&[
+        "--json",
+        "--duplicates",
+        "similar",
+        "--title",
+        "Deploys",
+        "--importance",
+        "9",
+        "With a cart.",
+    ])
+    .json();
+    assert_eq!(
+        (&json["memory_id"], &json["action"], &json["changed"]),
+        (&json!(id), &json!("UPDATE"), &json!(["importance"]))
+    );
+    let message = json["message"].as_str().unwrap();
+    assert!(
+        message.ends_with("got what is new: importance"),
+        "{message}"
+    );
     let before = names(&home.files());
     let ran = remember(&[
         "--duplicates",

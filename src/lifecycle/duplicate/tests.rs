@@ -337,31 +337,115 @@ fn an_update_unites_what_can_be_and_shortens_no_life() {
         importance: Some(8),
         ..titled("Deploys")
     };
-    let changed = |new: NewMemory| as_update(&new, &stored("old", &old));
-    assert_eq!(changed(old.clone()), Change::default());
-    let change = changed(NewMemory {
+    let soon = Timestamp::parse("2026-06-02T12:00:00Z").unwrap();
+    let late = Timestamp::parse("2026-07-01T12:00:00Z").unwrap();
+    let update =
+        |new: &NewMemory, old: &NewMemory, ends: (Option<&Timestamp>, Option<&Timestamp>)| {
+            let ends = Ends {
+                new: ends.0.map(Timestamp::utc),
+                old: ends.1.map(Timestamp::utc),
+            };
+            as_update(new, &stored("old", old), ends)
+        };
+    let ending = |tier, expires: Option<&Timestamp>| NewMemory {
+        tier,
+        expires: expires.cloned(),
+        ..old.clone()
+    };
+    let (soon, late) = (Some(&soon), Some(&late));
+    assert_eq!(update(&old, &old, (late, late)), Change::default());
+    let other = NewMemory {
         topics: vec!["B".to_owned(), "A".to_owned()],
         tier: Some(Tier::Short),
         content: "other".to_owned(),
         ..titled("Deploys")
-    });
+    };
     let expected = Change {
         topics: Some(vec!["a".to_owned(), "B".to_owned()]),
         content: Some("other".to_owned()),
         ..Change::default()
     };
-    assert_eq!(change, expected);
-    let longer = NewMemory {
-        tier: Some(Tier::Long),
-        ..old.clone()
+    assert_eq!(update(&other, &old, (soon, late)), expected);
+    let life = |new: &NewMemory, old: &NewMemory, ends| {
+        let change = update(new, old, ends);
+        (change.tier, change.expires)
     };
-    assert_eq!(changed(longer.clone()).tier, Patch::Set(Tier::Long));
-    let without = NewMemory {
-        tier: None,
-        ..old.clone()
-    };
+    let keep = (Patch::Keep, Patch::Keep);
+    // Who lives for ever, or longer, is given no end.
+    let lasting = ending(None, None);
+    assert_eq!(life(&ending(None, soon), &lasting, (soon, None)), keep);
+    let long = ending(Some(Tier::Long), None);
+    assert_eq!(life(&ending(None, soon), &long, (soon, None)), keep);
+    assert_eq!(life(&long, &lasting, (None, None)), keep);
     assert_eq!(
-        as_update(&longer, &stored("old", &without)).tier,
-        Patch::Keep
+        life(&ending(None, soon), &ending(None, late), (soon, late)),
+        keep
     );
+    // Who ends sooner lives as long as the new one would.
+    assert_eq!(
+        life(&long, &ending(Some(Tier::Mid), soon), (None, soon)),
+        (Patch::Set(Tier::Long), Patch::Clear)
+    );
+    assert_eq!(
+        life(&lasting, &ending(Some(Tier::Short), None), (None, soon)),
+        (Patch::Clear, Patch::Keep)
+    );
+    assert_eq!(
+        life(&ending(None, late), &ending(None, soon), (late, soon)),
+        (Patch::Keep, Patch::Set(late.unwrap().clone()))
+    );
+    let short = ending(Some(Tier::Short), None);
+    let (tier, expires) = life(&ending(Some(Tier::Mid), None), &short, (late, soon));
+    assert_eq!(tier, Patch::Set(Tier::Mid));
+    let Patch::Set(expires) = expires else {
+        panic!("{expires:?}");
+    };
+    assert_eq!(Some(expires.utc()), late.map(Timestamp::utc));
+}
+
+#[test]
+fn the_title_of_another_person_is_another_memory() {
+    let old = titled("How we deploy");
+    let of_jonas = NewMemory {
+        user: "jonas".to_owned(),
+        ..old.clone()
+    };
+    let title = DuplicatePolicy::SameTitle;
+    assert_eq!(decided(title, &of_jonas, &old, OTHER), "add");
+    let both = [&old, &of_jonas].map(|one| like(stored(&one.user, one), 1.0, None));
+    let decision = decide(&of_jonas, &both, &by(title));
+    assert_eq!(decision, Decision::Update(both[1].memory.stem.clone()));
+}
+
+#[test]
+fn the_keys_of_all_calls_are_kept_up_to_a_number() {
+    let text = |key: String| MetaValue::Text(key);
+    let with = |key: MetaValue| NewMemory {
+        metadata: vec![(IDEMPOTENCY_KEY.to_owned(), key)],
+        ..new("text")
+    };
+    let never = Ends {
+        new: None,
+        old: None,
+    };
+    let mut old = stored("old", &with(text("k0".to_owned())));
+    for number in [0, 1, 1] {
+        let new = with(text(format!("k{number}")));
+        if let Patch::Set(metadata) = as_update(&new, &old, never).metadata {
+            old.metadata = metadata;
+        }
+    }
+    let two = MetaValue::List(vec![text("k0".to_owned()), text("k1".to_owned())]);
+    assert_eq!(old.metadata, [(IDEMPOTENCY_KEY.to_owned(), two)]);
+    for number in 0..40 {
+        let new = with(text(format!("k{number}")));
+        if let Patch::Set(metadata) = as_update(&new, &old, never).metadata {
+            old.metadata = metadata;
+        }
+    }
+    let MetaValue::List(keys) = &old.metadata[0].1 else {
+        panic!("{old:?}");
+    };
+    assert_eq!(keys.len(), MOST_KEYS);
+    assert_eq!(keys.last(), Some(&text("k39".to_owned())));
 }
