@@ -185,12 +185,12 @@ fn forgetting_and_deleting_are_taken_over_unless_the_other_side_edited() {
     let said = pair.merge();
     assert_eq!(
         said["sent"]["forgotten"].as_array().unwrap().len(),
-        1,
+        2,
         "{said}"
     );
     assert_eq!(
         said["sent"]["removed"].as_array().unwrap().len(),
-        1,
+        0,
         "{said}"
     );
     assert_eq!(
@@ -206,7 +206,7 @@ fn forgetting_and_deleting_are_taken_over_unless_the_other_side_edited() {
     assert!(pair.here.text_of("dddddddd").contains("edited"));
     assert_eq!(
         names(&pair.here.store().join("archive")),
-        ["aaaaaaaa", "eeeeeeee"].map(name)
+        ["aaaaaaaa", "cccccccc", "eeeeeeee"].map(name)
     );
 }
 
@@ -270,7 +270,7 @@ fn a_pull_goes_on_where_the_last_one_ended() {
         "{said}"
     );
     assert_eq!(
-        said["brought"]["removed"][0], "20260101_000000_bbbbbbbb",
+        said["brought"]["forgotten"][0], "20260101_000000_bbbbbbbb",
         "{said}"
     );
     edit(&pair.there, "aaaaaaaa", "THREE", "3");
@@ -353,6 +353,50 @@ fn uses_are_counted_in_both_and_once() {
     pair.here.run(&["recall", &id]);
     pair.merge();
     assert_eq!((uses(&pair.here), uses(&pair.there)), (4.into(), 4.into()));
+}
+
+#[test]
+fn a_file_that_vanished_there_goes_to_the_archive_here_with_a_reason() {
+    let pair = Pair::new();
+    let ids: Vec<String> = (0..8).map(|n| format!("aaaaaaa{n}")).collect();
+    for id in &ids {
+        pair.there
+            .put(&name(id), text(id, &format!("about {id}\n")));
+    }
+    pair.run("pull", &[]);
+    let before = pair.here.text_of(&ids[3]);
+    fs::remove_file(pair.there.file_of(&ids[3])).unwrap();
+    let said = pair.run("pull", &[]);
+    assert_eq!(said["brought"]["forgotten"][0], "20260101_000000_aaaaaaa3");
+    assert_eq!(said["brought"]["removed"].as_array().unwrap().len(), 0);
+    let archive = pair.here.store().join("archive");
+    assert_eq!(
+        fs::read_to_string(archive.join(name(&ids[3]))).unwrap(),
+        before
+    );
+    assert_eq!(names(&pair.here.files()).len(), 7);
+    let listed = pair.here.run(&["archived", "--json"]).json();
+    let why = listed["archived"][0]["why"].as_str().unwrap();
+    assert!(why.contains("gone from the other store"), "{listed}");
+    assert_eq!(pair.run("pull", &[])["in_step"], true);
+    // Gone from an archive, it is not taken from the other one.
+    pair.merge();
+    fs::remove_file(archive.join(name(&ids[3]))).unwrap();
+    let said = pair.merge();
+    assert_eq!(said["brought"]["files"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        fs::read_to_string(archive.join(name(&ids[3]))).unwrap(),
+        before
+    );
+    // The other way round, too: pushed, and in both at once.
+    fs::remove_file(pair.here.file_of(&ids[4])).unwrap();
+    pair.run("push", &[]);
+    fs::remove_file(pair.here.file_of(&ids[5])).unwrap();
+    pair.merge();
+    for home in [&pair.here, &pair.there] {
+        let archived = names(&home.store().join("archive"));
+        assert_eq!(archived, ["aaaaaaa3", "aaaaaaa4", "aaaaaaa5"].map(name));
+    }
 }
 
 #[test]

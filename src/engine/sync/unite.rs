@@ -34,6 +34,8 @@ pub(super) struct Plan {
     pub conflicts: Vec<String>,
     /// Files of purged memories that the other side holds: they are to be in no commit of both.
     pub buried: Vec<String>,
+    /// Files that go because their memory was purged.
+    pub purged: BTreeSet<String>,
 }
 
 /// One file of the local side.
@@ -218,6 +220,7 @@ fn bury(ours: &[&PathChange], theirs: &[&PathChange], plan: &mut Plan) {
     let ours_at = |path: &str| ours.iter().find(|change| change.path == path);
     for change in ours {
         if !is_tombstone(change) && change.after.is_some() {
+            plan.purged.insert(change.path.clone());
             plan.steps.push(Step {
                 path: change.path.clone(),
                 before: change.after,
@@ -235,6 +238,9 @@ fn bury(ours: &[&PathChange], theirs: &[&PathChange], plan: &mut Plan) {
             plan.buried.push(change.path.clone());
         }
         if change.before != after {
+            if after.is_none() {
+                plan.purged.insert(change.path.clone());
+            }
             plan.steps.push(Step {
                 path: change.path.clone(),
                 before: change.before,

@@ -3,14 +3,16 @@
 //! Promises: the rules are those of a sync by git (`unite`): a memory that only one side changed is
 //! taken, what both changed is merged by meaning, what excludes each other becomes two memories, a
 //! purged one is not brought back. What was in common is noted (`record`); without that note nothing is
-//! taken for deleted. Files are written as any edit writes them; a run that was killed is ended by the
+//! taken for deleted, and what is deleted goes to the archive (`keep`). Files are written as any edit writes them; a run that was killed is ended by the
 //! next one. Settings are each store's own. The other store is somebody else's: no link in it is
 //! followed, and what git would not carry is passed over (`side`).
 
 mod journals;
+mod keep;
 mod record;
 mod report;
 mod side;
+mod sources;
 #[cfg(test)]
 mod tests;
 
@@ -31,12 +33,14 @@ use self::side::Found;
 use self::side::Side;
 use self::side::check_store;
 use self::side::stem_of_path;
+use self::sources::Both;
+use self::sources::Texts;
+use self::sources::find_text;
+use self::sources::repositories;
 use super::apply::File;
 use super::deletions::are_too_many;
 use super::deletions::is_memory;
 use super::others::lies_behind_link;
-use super::tombstones::texts_since_added;
-use super::unite;
 use super::unite::Plan;
 use super::unite::Sources;
 use super::unite::Step;
@@ -45,10 +49,8 @@ use crate::engine::EngineError;
 use crate::files::Lock;
 use crate::files::STATE_FOLDER;
 use crate::files::tombstone_of;
-use crate::format::Tombstone;
 use crate::git::Id;
 use crate::git::PathChange;
-use crate::git::Repository;
 
 /// How often it begins anew because files change meanwhile.
 const ROUNDS: usize = 5;
@@ -57,6 +59,8 @@ const ROUNDS: usize = 5;
 struct Task {
     plan: Plan,
     journals: Vec<journals::Unite>,
+    /// Stems of memories that are forgotten because the other side holds them no more.
+    deleted: BTreeSet<String>,
 }
 
 impl Engine {
@@ -213,6 +217,7 @@ impl Engine {
         look: &mut Look<'_>,
     ) -> Result<Option<String>, EngineError> {
         let mut new = HashMap::new();
+        self.record_deleted(look)?;
         if let Some(task) = &look.for_here {
             new = new_texts(&task.plan);
             let pending = pending(&task.plan, &look.there.files, false);
@@ -243,6 +248,35 @@ impl Engine {
             look.notes.write_both(&common)?;
         }
         Ok(None)
+    }
+
+    /// Notes why memories are to be forgotten, in the journal that this store writes; the other one
+    /// takes that along.
+    fn record_deleted(&self, look: &mut Look<'_>) -> Result<(), EngineError> {
+        let tasks = [&look.for_here, &look.for_there];
+        let stems = tasks.into_iter().flatten().flat_map(|task| &task.deleted);
+        let stems: BTreeSet<&String> = stems.collect();
+        if stems.is_empty() {
+            return Ok(());
+        }
+        let together = self.collect_records();
+        for stem in stems {
+            self.record("forget", &format!("{stem}.md"), Some(keep::WHY));
+        }
+        drop(together);
+        self.journals_are_to_commit();
+        look.here.own_journal = Side::own_journal(self.root(), self.state());
+        look.here.look_at_journals()?;
+        if let Some(task) = &mut look.for_there {
+            let texts = Texts {
+                here: &look.here,
+                there: &look.there,
+                new: HashMap::new(),
+                repositories: &repositories([self.root(), look.there.store.root()]),
+            };
+            task.journals = journals::plan(&look.there, &look.here, &look.base, &texts)?;
+        }
+        Ok(())
     }
 
     /// Does a task on this store, whose texts come from it, the other one and `new`; the path that
@@ -367,37 +401,69 @@ fn plans(
         for_there: None,
     };
     let mut common = base.clone();
+    // Stems of memories that were deleted here, and are forgotten there.
+    let mut sent_away = BTreeSet::new();
     if with.direction != Direction::Push {
-        let plan = planned([&here.files, &there.files], base, skipped, &texts)?;
+        let files = [&here.files, &there.files];
+        let (mut plan, deleted) = planned(files, base, skipped, &texts)?;
+        common = in_common(there, skipped, base);
+        if with.direction == Direction::Merge {
+            // What was deleted here is forgotten in both, and so comes here from there.
+            let after = carried_out(&here.files, &plan);
+            let both = Both::new([&there.files, &after], &texts);
+            let sent = both.plan(&common, skipped)?;
+            for (path, id) in keep::lost(&sent, &there.files, &both)? {
+                let is_free = |path: &String| {
+                    !after.contains_key(path) && [here, there].iter().all(|side| !side.holds(path))
+                };
+                match keep::archived(&path).filter(is_free) {
+                    Some(archived) => {
+                        sent_away.insert(stem_of_path(&path).to_owned());
+                        keep::archive(&mut plan, archived, id);
+                    }
+                    // It stays there, and so it comes back.
+                    None if !after.contains_key(&path) => keep::archive(&mut plan, path, id),
+                    None => {}
+                }
+            }
+            plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
+        }
         plans.after = carried_out(&here.files, &plan);
         texts.new = new_texts(&plan);
-        common = in_common(there, skipped, base);
         let journals = journals::plan(here, there, base, &texts)?;
-        plans.for_here = Some(Task { plan, journals });
+        plans.for_here = Some(Task {
+            plan,
+            journals,
+            deleted,
+        });
     }
     if with.direction != Direction::Pull {
         // After a pull the other side has nothing that is not here.
-        let plan = planned([&there.files, &plans.after], &common, skipped, &texts)?;
+        let files = [&there.files, &plans.after];
+        let (plan, mut deleted) = planned(files, &common, skipped, &texts)?;
+        deleted.append(&mut sent_away);
         let journals = journals::plan(there, here, base, &texts)?;
-        plans.for_there = Some(Task { plan, journals });
+        plans.for_there = Some(Task {
+            plan,
+            journals,
+            deleted,
+        });
     }
     Ok(plans)
 }
 
-/// Plans how the first files take in what the others hold, where `base` was in common.
+/// Plans how the first files take in what the others hold, where `base` was in common; with the
+/// stems of memories that are forgotten because the others hold them no more.
 fn planned(
-    [local, remote]: [&Files; 2],
+    files: [&Files; 2],
     base: &Base,
     skipped: &BTreeSet<String>,
     texts: &Texts<'_>,
-) -> Result<Plan, EngineError> {
-    let both = Both {
-        local,
-        remote,
-        texts,
-    };
-    let changes = |files: &Files| changes(base, files, skipped);
-    unite::plan(&changes(local), &changes(remote), &both)
+) -> Result<(Plan, BTreeSet<String>), EngineError> {
+    let both = Both::new(files, texts);
+    let mut plan = both.plan(base, skipped)?;
+    let deleted = keep::keep(&mut plan, files[0], &both)?;
+    Ok((plan, deleted))
 }
 
 /// How `files` differ from what was in common.
@@ -463,13 +529,20 @@ fn new_texts(plan: &Plan) -> HashMap<Id, Vec<u8>> {
 /// The texts of `plan` that are made of both sides: where they lie, `source` was taken in.
 fn pending(plan: &Plan, source: &Files, there: bool) -> Vec<Pending> {
     let made = plan.steps.iter().filter(|step| step.text.is_some());
+    let made: Vec<&Step> = made.collect();
+    let stems: BTreeSet<&str> = made.iter().map(|step| stem_of_path(&step.path)).collect();
+    let mut files: HashMap<&str, Base> = HashMap::new();
+    for (path, found) in source {
+        let stem = stem_of_path(path);
+        if stems.contains(stem) {
+            let of = files.entry(stem).or_default();
+            of.insert(path.clone(), found.id);
+        }
+    }
+    let made = made.into_iter();
     made.filter_map(|step| {
-        let stem = stem_of_path(&step.path);
-        let of = source.iter();
-        let of: Base = of
-            .filter(|(path, _)| stem_of_path(path) == stem)
-            .map(|(path, found)| (path.clone(), found.id))
-            .collect();
+        let of = files.get(stem_of_path(&step.path));
+        let of = of.cloned().unwrap_or_default();
         // One that is put aside has a name of its own, and says nothing of the other side's.
         (!of.is_empty()).then(|| Pending {
             there,
@@ -491,11 +564,11 @@ fn check_deletions(
         return Ok(());
     }
     if let Some(task) = for_here {
-        check_deletions_from("this store", here, &task.plan, None)?;
+        check_deletions_from("this store", here, task, None)?;
     }
     if let Some(task) = for_there {
         let place = with.folder.display().to_string();
-        check_deletions_from(&place, there, &task.plan, Some(here))?;
+        check_deletions_from(&place, there, task, Some(here))?;
     }
     Ok(())
 }
@@ -503,17 +576,18 @@ fn check_deletions(
 fn check_deletions_from(
     place: &str,
     files: &Files,
-    plan: &Plan,
+    task: &Task,
     ours: Option<&Files>,
 ) -> Result<(), EngineError> {
     let stems = |files: &Files| -> BTreeSet<String> {
         let memories = files.keys().filter(|path| is_memory(path));
         memories.map(|path| stem_of_path(path).to_owned()).collect()
     };
-    let (before, after) = (stems(files), stems(&carried_out(files, plan)));
+    let (before, after) = (stems(files), stems(&carried_out(files, &task.plan)));
     let is_meant = |stem: &&String| ours.is_some_and(|ours| ours.contains_key(&tombstone_of(stem)));
     let gone = before
-        .difference(&after)
+        .iter()
+        .filter(|stem| !after.contains(*stem) || task.deleted.contains(*stem))
         .filter(|stem| !is_meant(stem))
         .count();
     if !are_too_many(before.len(), gone) {
@@ -523,119 +597,4 @@ fn check_deletions_from(
         "nothing was done: {gone} of {} memories would go from {place}; if that is meant, say --accept-deletions",
         before.len()
     )))
-}
-
-/// Where texts are found.
-struct Texts<'a> {
-    here: &'a Side,
-    there: &'a Side,
-    /// Those that are still to be written.
-    new: HashMap<Id, Vec<u8>>,
-    /// Histories that may hold earlier ones.
-    repositories: &'a [Repository],
-}
-
-impl Texts<'_> {
-    /// A text that some commit holds.
-    fn committed(&self, id: Id) -> Option<Vec<u8>> {
-        self.repositories
-            .iter()
-            .find_map(|repository| repository.text(id).ok())
-    }
-}
-
-/// The repositories of stores that memdir made already: looking at one writes nothing.
-fn repositories(roots: [&Path; 2]) -> Vec<Repository> {
-    roots
-        .into_iter()
-        .filter(|root| root.join(".git/memdir.config").is_file())
-        .filter_map(|root| Repository::find(root).ok().flatten())
-        .collect()
-}
-
-/// A text by what git calls it, if a file still holds it.
-fn find_text(
-    id: Id,
-    sides: [&Side; 2],
-    new: &HashMap<Id, Vec<u8>>,
-) -> Result<Option<Vec<u8>>, EngineError> {
-    if let Some(text) = new.get(&id) {
-        return Ok(Some(text.clone()));
-    }
-    for side in sides {
-        for (path, _) in side.files.iter().filter(|(_, found)| found.id == id) {
-            if let Some(text) = side.text(path)?
-                && Id::of_text(&text) == id
-            {
-                return Ok(Some(text));
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// What a plan is made with, out of two folders.
-struct Both<'a> {
-    local: &'a Files,
-    remote: &'a Files,
-    texts: &'a Texts<'a>,
-}
-
-impl Sources for Both<'_> {
-    fn text(&self, id: Id) -> Result<Vec<u8>, EngineError> {
-        let texts = self.texts;
-        let found = find_text(id, [texts.here, texts.there], &texts.new)?;
-        found.or_else(|| texts.committed(id)).ok_or_else(|| {
-            EngineError::Invalid("a memory changed while it was read; try again".to_owned())
-        })
-    }
-
-    fn base_text(&self, id: Id) -> Result<Option<Vec<u8>>, EngineError> {
-        let texts = self.texts;
-        let found = find_text(id, [texts.here, texts.there], &texts.new)?;
-        Ok(found.or_else(|| texts.committed(id)))
-    }
-
-    fn is_here(&self, stem: &str) -> Result<bool, EngineError> {
-        let mut memories = self.local.keys().filter(|path| is_memory(path));
-        Ok(memories.any(|path| stem_of_path(path) == stem))
-    }
-
-    fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError> {
-        let files = match is_local {
-            true => self.local,
-            false => self.remote,
-        };
-        let times = files.iter().filter(|(path, _)| stem_of_path(path) == stem);
-        Ok(times.map(|(_, found)| found.at).max().unwrap_or_default())
-    }
-
-    fn tombstone(&self, stem: &str) -> Result<Option<Tombstone>, EngineError> {
-        let mut all: Option<Tombstone> = None;
-        for files in [self.local, self.remote] {
-            if let Some(found) = files.get(&tombstone_of(stem)) {
-                let one = Tombstone::read(&self.text(found.id)?);
-                all = Some(match all {
-                    Some(other) => other.and(one),
-                    None => one,
-                });
-            }
-        }
-        Ok(all)
-    }
-
-    fn texts(&self, path: &str, is_local: bool) -> Result<BTreeSet<Id>, EngineError> {
-        let files = match is_local {
-            true => self.local,
-            false => self.remote,
-        };
-        let mut texts: BTreeSet<Id> = files.get(path).map(|found| found.id).into_iter().collect();
-        // An earlier text may be the one that was purged.
-        for repository in self.texts.repositories {
-            if let Ok(Some(head)) = repository.head() {
-                texts.extend(texts_since_added(repository, head, path)?);
-            }
-        }
-        Ok(texts)
-    }
 }

@@ -1,6 +1,7 @@
 //! What is asked of a sync between two stores, and what it tells.
 
 use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::side::Files;
@@ -51,9 +52,9 @@ pub struct Taken {
     pub came: Vec<String>,
     /// Stems of memories that both changed, and that hold the changes of both.
     pub united: Vec<String>,
-    /// Stems of memories that were forgotten.
+    /// Stems of memories that were forgotten, or whose files were gone.
     pub forgotten: Vec<String>,
-    /// Stems of memories that were deleted or purged.
+    /// Stems of memories that were purged.
     pub removed: Vec<String>,
     /// Stems of memories that both changed in ways that exclude each other: each is two now.
     pub conflicts: Vec<String>,
@@ -101,21 +102,26 @@ impl Taken {
                 .push(step);
         }
         let is_archived = |path: &str| path.starts_with("archive/");
+        let paths = files.keys();
+        let known: HashSet<&str> = paths.clone().map(|path| stem_of_path(path)).collect();
+        let live = paths.filter(|path| !is_archived(path));
+        let live: HashSet<&str> = live.map(|path| stem_of_path(path)).collect();
+        let conflicts: HashSet<&str> = plan.conflicts.iter().map(String::as_str).collect();
         for (stem, steps) in by_stem {
-            let is_live = |path: &String| !is_archived(path) && stem_of_path(path) == stem;
-            let was_live = files.keys().any(is_live);
+            let was_live = live.contains(stem);
             let after = steps.iter().find(|step| step.after.is_some());
             let path = after.map(|step| step.path.clone());
             match path {
-                _ if taken.conflicts.iter().any(|one| one == stem) => {}
+                _ if conflicts.contains(stem) => {}
                 None => taken.removed.push(stem.to_owned()),
                 Some(path) if is_archived(&path) && was_live => {
                     taken.forgotten.push(stem.to_owned());
                 }
                 // One that is put aside is told with the memory that it contradicts.
                 Some(_) if after.is_some_and(|step| step.text.is_some()) => {
-                    let is_known = files.keys().any(|path| stem_of_path(path) == stem);
-                    taken.united.extend(is_known.then(|| stem.to_owned()));
+                    taken
+                        .united
+                        .extend(known.contains(stem).then(|| stem.to_owned()));
                 }
                 Some(path) => taken.came.push(path),
             }

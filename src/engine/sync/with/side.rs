@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -39,6 +40,8 @@ pub(super) struct Side {
     pub store: Store,
     /// Memories, live and forgotten, and the words of those that were purged.
     pub files: Files,
+    /// Where each text lay when it was looked at.
+    paths: HashMap<Id, Vec<String>>,
     pub journals: BTreeMap<String, Id>,
     /// The path of the journal that only this store writes.
     pub own_journal: Option<String>,
@@ -81,10 +84,9 @@ impl Side {
         let mut side = Side {
             store: Store::new(root, state),
             files: Files::new(),
+            paths: HashMap::new(),
             journals: BTreeMap::new(),
-            own_journal: Journal::new(root, state)
-                .own_name()
-                .map(|name| format!("{}/{name}", crate::files::JOURNALS)),
+            own_journal: Side::own_journal(root, state),
             skipped: Vec::new(),
         };
         for place in [Place::Files, Place::Archive] {
@@ -97,9 +99,24 @@ impl Side {
                     .insert(tombstone_of(&stem), Found { id: found, at: 0 });
             }
         }
+        for (path, found) in &side.files {
+            let paths = side.paths.entry(found.id).or_default();
+            paths.push(path.clone());
+        }
         side.look_at_journals()?;
         side.skipped.sort_unstable();
         Ok(side)
+    }
+
+    /// The path of the journal that only the store at `root` writes.
+    pub fn own_journal(root: &Path, state: &Path) -> Option<String> {
+        let name = Journal::new(root, state).own_name()?;
+        Some(format!("{}/{name}", crate::files::JOURNALS))
+    }
+
+    /// Where a text lay when it was looked at.
+    pub fn paths_of(&self, text: Id) -> &[String] {
+        self.paths.get(&text).map_or(&[], Vec::as_slice)
     }
 
     /// Looks at the journals, which grow.
