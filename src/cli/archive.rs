@@ -144,7 +144,7 @@ fn chosen(
     let mut chosen = engine.archived()?;
     chosen.retain(|one| {
         let is_named = command.ids.is_empty() || names.contains(&one.name);
-        is_named && before.is_none_or(|before| one.at <= before)
+        is_named && before.is_none_or(|before| one.settled <= before)
     });
     Ok((chosen, not_found))
 }

@@ -50,7 +50,22 @@ pub struct Forgotten {
     pub record: Option<Record>,
     /// When it was forgotten: by that record, else when its file was last moved or changed here.
     pub at: DateTime<Utc>,
+    /// That, or when its file was last moved or changed here, whichever is later: a record may tell
+    /// of an earlier going. What cannot be taken back asks this one.
+    pub settled: DateTime<Utc>,
 }
+
+/// What is done to memories that may take them to the archive, as a record says it. Any other one,
+/// such as that it was written, does not say when it went.
+const ARCHIVES: [&str; 7] = [
+    "forget",
+    "compact",
+    "consolidate",
+    "cleanup",
+    "reflect",
+    "resolve",
+    "undo",
+];
 
 impl Moved {
     fn of(name: String) -> Moved {
@@ -154,10 +169,12 @@ impl Engine {
         let mut went: HashMap<String, Record> = HashMap::new();
         for record in self.records_since(None)? {
             for stem in &record.of {
-                // The last thing that was done with it: also maintenance takes memories there.
                 match record.did.as_str() {
                     RESTORE => drop(went.remove(stem)),
-                    _ => drop(went.insert(stem.clone(), record.clone())),
+                    did if ARCHIVES.contains(&did) => {
+                        went.insert(stem.clone(), record.clone());
+                    }
+                    _ => {}
                 }
             }
         }
@@ -165,15 +182,14 @@ impl Engine {
             let version = reader.read(&entry.name, MAX_INDEXED_BYTES as u64).ok()?;
             let memory = parse(&version.entry, &version.bytes);
             let record = went.get(memory.stem.as_str()).cloned();
-            let at = record.as_ref().map_or_else(
-                || DateTime::from_timestamp_nanos(entry.changed),
-                |record| record.at,
-            );
+            let lies_since = DateTime::from_timestamp_nanos(entry.changed);
+            let at = record.as_ref().map_or(lies_since, |record| record.at);
             Some(Forgotten {
                 memory,
                 name: entry.name,
                 record,
                 at,
+                settled: at.max(lies_since),
             })
         };
         let mut forgotten: Vec<Forgotten> = entries.filter_map(read).collect();

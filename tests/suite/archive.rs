@@ -123,3 +123,32 @@ fn when_it_was_forgotten_counts_and_not_when_it_was_written() {
     fs::remove_dir_all(store.root().join("journal")).unwrap();
     assert_ne!(at(stems[0].as_str()), noon() + TimeDelta::days(200));
 }
+
+#[test]
+fn a_record_of_its_writing_does_not_say_when_it_was_forgotten() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let moved = ["a heron", "a stork"].map(|text| {
+        let remembered = engine.remember(new_memory(text), None).unwrap();
+        remembered.stem.as_str().to_owned()
+    });
+    engine.forget(&moved[1]).unwrap();
+    let archive = store.root().join("archive");
+    let name = format!("{}.md", moved[0]);
+    let written = fs::metadata(store.root().join("files").join(&name)).unwrap();
+    // By hand: no journal tells of it.
+    fs::rename(store.root().join("files").join(&name), archive.join(&name)).unwrap();
+    let forgotten = engine.archived().unwrap();
+    let one = |stem: &str| {
+        let mut all = forgotten.iter();
+        all.find(|one| one.memory.stem.as_str() == stem).unwrap()
+    };
+    assert!(one(&moved[0]).record.is_none());
+    let written: chrono::DateTime<chrono::Utc> = written.modified().unwrap().into();
+    assert!(one(&moved[0]).at >= written);
+    // What cannot be taken back counts from when the file came to lie there, if that is later.
+    for stem in &moved {
+        assert!(one(stem).settled >= written.max(one(stem).at));
+    }
+    assert_eq!(one(&moved[1]).at, noon());
+}
