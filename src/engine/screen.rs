@@ -255,6 +255,9 @@ impl Engine {
                 stem: stem_of(&name),
                 found,
             };
+            if tool == "redact" && !settled.found.is_empty() {
+                self.forget_in_plans(std::slice::from_ref(&settled.stem));
+            }
             if bytes == seen.bytes {
                 return Ok(settled);
             }

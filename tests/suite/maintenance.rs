@@ -207,6 +207,25 @@ fn what_was_changed_since_keeps_a_plan_from_being_taken_back() {
 }
 
 #[test]
+fn a_purge_leaves_no_text_in_the_records_of_plans() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    for number in 0..5 {
+        remember(&engine, episode(&format!("heron {number}\n"), 60));
+    }
+    let other = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
+    for number in 0..5 {
+        remember(&engine, episode(&format!("stork {number}\n"), 60));
+    }
+    let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
+    engine.purge(done.archived[0].as_str()).unwrap();
+    let plans = store.root().join(".memdir/plans");
+    assert!(!plans.join(format!("{}.json", done.id)).exists());
+    assert!(plans.join(format!("{}.json", other.id)).exists());
+    assert!(engine.take_back(&done.id, false).is_err());
+}
+
+#[test]
 fn a_plan_that_was_interrupted_is_taken_back_by_the_next_process() {
     let store = TestStore::new();
     let engine = store.engine();

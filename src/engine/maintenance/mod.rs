@@ -6,6 +6,7 @@
 //! back by whoever comes next, and one that was performed can be taken back later, without git, too.
 
 mod perform;
+mod purged;
 mod record;
 mod schedule;
 

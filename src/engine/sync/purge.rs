@@ -152,6 +152,8 @@ impl Engine {
             }
         }
         drop(together);
+        let stems = purged.iter().map(|(_, stem, _)| Stem::clone(stem));
+        self.forget_in_plans(&stems.collect::<Vec<Stem>>());
         let mut commit = None;
         if let (Some((_lock, user)), [(_, first, _), ..]) = (&turn, purged.as_slice()) {
             let subject = match purged.len() {

@@ -1,0 +1,56 @@
+//! What a purge takes out of the records of plans.
+
+use std::fs;
+use std::path::Path;
+
+use super::record::Recorded;
+use super::record::is_plan;
+use crate::engine::Engine;
+use crate::engine::reading::stem_of;
+use crate::files;
+use crate::model::Stem;
+
+impl Engine {
+    /// Removes every record of a plan that did anything to one of the memories: it holds texts of
+    /// theirs. Without it the plan cannot be taken back; a log line says so.
+    pub(in crate::engine) fn forget_in_plans(&self, stems: &[Stem]) {
+        let folder = self.state().join("plans");
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
+            let Some(id) = id.filter(|id| is_plan(id)) else {
+                continue;
+            };
+            let path = folder.join(&name);
+            if !tells_of(&path, stems) {
+                continue;
+            }
+            match files::remove_derived(&path) {
+                Ok(()) => tracing::warn!(
+                    "{id} held a text that is gone for good, and can be taken back no more"
+                ),
+                Err(error) => tracing::warn!(
+                    "{} holds a text that was to go for good, and cannot be removed: {error}",
+                    path.display()
+                ),
+            }
+        }
+    }
+}
+
+/// Whether a record has a step of one of the memories; one that cannot be read, whether it names one.
+fn tells_of(path: &Path, stems: &[Stem]) -> bool {
+    let Ok(text) = fs::read(path) else {
+        return false; // Gone meanwhile.
+    };
+    match serde_json::from_slice::<Recorded>(&text) {
+        Ok(record) => {
+            let mut steps = record.steps.iter();
+            steps.any(|step| stems.contains(&stem_of(step.name())))
+        }
+        Err(_) => {
+            let text = String::from_utf8_lossy(&text);
+            stems.iter().any(|stem| text.contains(stem.as_str()))
+        }
+    }
+}
