@@ -53,6 +53,8 @@ pub(super) fn show(
         .into_iter()
         .map(|(id, error)| (id, Failure::from(error)));
     let failed: Vec<(String, Failure)> = failed.collect();
+    let stems: Vec<Stem> = purged.iter().map(|one| one.stem.clone()).collect();
+    let backups = backups_holding(engine, &stems);
     if context.output.json {
         let errors = failed
             .iter()
@@ -61,7 +63,7 @@ pub(super) fn show(
         let purged: Vec<Value> = purged.iter().map(as_json).collect();
         context
             .output
-            .json(&json!({"purged": purged, "errors": errors}))?;
+            .json(&json!({"purged": purged, "errors": errors, "backups": backups}))?;
     } else {
         for one in purged {
             let short = one.stem.short();
@@ -71,8 +73,7 @@ pub(super) fn show(
             context.output.error(failure);
         }
         warn_of_history(context, purged)?;
-        let stems: Vec<Stem> = purged.iter().map(|one| one.stem.clone()).collect();
-        warn_of_backups(context, engine, &stems)?;
+        warn_of_backups(context, &backups)?;
     }
     super::after_writing(context, engine)?;
     Ok(if all_purged {
@@ -133,11 +134,21 @@ fn warn_of_history(context: &mut Context, purged: &[Purged]) -> Result<(), Failu
     Ok(())
 }
 
-/// Names the backups that hold what was purged: they are whoever's who made them.
-fn warn_of_backups(context: &mut Context, engine: &Engine, stems: &[Stem]) -> Result<(), Failure> {
-    for name in engine.backups_holding(stems)? {
-        let folder = engine.root().join(BACKUPS).join(name);
-        let line = format!("The backup {} holds it still.", folder.display());
+/// The folders of the backups that hold what was purged: they are whoever's who made them. It is
+/// purged already where they cannot be listed.
+fn backups_holding(engine: &Engine, stems: &[Stem]) -> Vec<String> {
+    let names = engine.backups_holding(stems).unwrap_or_else(|error| {
+        tracing::warn!("whether a backup holds what was purged is not known: {error}");
+        Vec::new()
+    });
+    let folder = engine.root().join(BACKUPS);
+    let path = |name: String| folder.join(name).display().to_string();
+    names.into_iter().map(path).collect()
+}
+
+fn warn_of_backups(context: &mut Context, backups: &[String]) -> Result<(), Failure> {
+    for folder in backups {
+        let line = format!("The backup {folder} holds it still.");
         context.output.line(line)?;
     }
     Ok(())
@@ -167,6 +178,8 @@ fn erase(context: &mut Context, engine: &Engine, command: &Purge) -> Result<Outc
             "The files are purged all the same; only the history is as it was. Run it again.";
         Failure::from(error).hint(hint)
     })?;
+    let stems: Vec<Stem> = named.iter().map(|(stem, _)| stem.clone()).collect();
+    let backups = backups_holding(engine, &stems);
     let output = &mut context.output;
     if output.json {
         let purged = purged.iter().map(|purged| Purged {
@@ -179,6 +192,7 @@ fn erase(context: &mut Context, engine: &Engine, command: &Purge) -> Result<Outc
         output.json(&json!({
             "purged": purged,
             "errors": [],
+            "backups": backups,
             "history": {
                 "commits": erased.commits,
                 "texts": erased.texts,
@@ -197,8 +211,7 @@ fn erase(context: &mut Context, engine: &Engine, command: &Purge) -> Result<Outc
         for line in erased.remote.iter().flat_map(what_follows) {
             output.line(line)?;
         }
-        let stems: Vec<Stem> = named.into_iter().map(|(stem, _)| stem).collect();
-        warn_of_backups(context, engine, &stems)?;
+        warn_of_backups(context, &backups)?;
     }
     super::after_writing(context, engine)?;
     Ok(Outcome::Done)

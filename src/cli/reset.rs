@@ -100,7 +100,7 @@ fn show(
             "remote": reset.has_remote,
             "left": pairs(&reset.left),
         }))?;
-    } else if count == 0 {
+    } else if count == 0 && reset.backup.is_none() {
         output.note("there are no memories");
     } else {
         let done = match dry_run {
@@ -125,6 +125,7 @@ fn show(
         super::after_writing(context, engine)?;
     }
     Ok(match count {
+        _ if reset.backup.is_some() && !reset.left.is_empty() => Outcome::Failed,
         0 => Outcome::Nothing,
         _ => Outcome::Done,
     })

@@ -196,6 +196,50 @@ fn what_is_in_the_way_is_kept_and_what_was_purged_stays_away() {
 }
 
 #[test]
+fn several_files_of_one_memory_all_come_back() {
+    let home = Home::new();
+    let name = "20260101_000000_aaaaaaaa.md";
+    for (folder, content) in [
+        ("files", "live"),
+        ("files/2026-01", "in a folder"),
+        ("archive", "forgotten"),
+        ("archive/2026-01", "live"),
+    ] {
+        let text = memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", content);
+        home.write(&format!("store/{folder}/{name}"), text);
+    }
+    let before = bytes(&home.store(), &MEMORIES);
+    home.run(&["reset", "--yes"]).done();
+    home.run(&["reset", "--from", &backup(&home)]).done();
+    assert_eq!(bytes(&home.store(), &MEMORIES), before);
+    // And again, where some of them are there.
+    fs::remove_file(home.store().join("archive").join(name)).unwrap();
+    home.run(&["reset", "--from", &backup(&home)]).done();
+    assert_eq!(bytes(&home.store(), &MEMORIES), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_removed_stays_and_the_backup_is_named() {
+    let home = home();
+    let before = bytes(&home.store(), &MEMORIES);
+    // No change of a file gets its lock.
+    for shard in 0..=255u8 {
+        let lock = home.store().join(format!(".memdir/locks/{shard:02x}.lock"));
+        let _ = fs::remove_file(&lock);
+        std::os::unix::fs::symlink(&lock, &lock).unwrap();
+    }
+    let ran = home.run(&["reset", "--yes"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let folder = home.store().join("backup").join(backup(&home));
+    let said = format!("{}{}", ran.text(), ran.stderr);
+    assert!(said.contains(folder.to_str().unwrap()), "{said}");
+    assert_eq!(said.matches(" stays: ").count(), 4, "{said}");
+    assert_eq!(bytes(&home.store(), &MEMORIES), before);
+    assert_eq!(bytes(&folder, &MEMORIES), before);
+}
+
+#[test]
 fn a_purge_says_which_backup_holds_the_memory_still() {
     let home = Home::new();
     let id = home.remember(&["a heron"]);
@@ -204,6 +248,12 @@ fn a_purge_says_which_backup_holds_the_memory_still() {
     let other = home.remember(&["a stork"]);
     let said = home.run(&["purge", &other, "--yes"]).done();
     assert!(!said.contains("The backup"), "{said}");
+    let told = home.run(&["purge", &id, "--yes", "--json"]).json();
+    let folder = home.store().join("backup").join(backup(&home));
+    assert_eq!(told["backups"][0], folder.to_str().unwrap(), "{told}");
+    let path = format!("files/{}", names(&folder.join("files"))[0]);
+    fs::remove_dir_all(home.store().join("tombstones")).unwrap();
+    fs::copy(folder.join(&path), home.store().join(&path)).unwrap();
     for more in [None, Some("--history")] {
         let all = ["purge", &id, "--yes"].into_iter().chain(more);
         let said = home.run(&all.collect::<Vec<_>>()).done();

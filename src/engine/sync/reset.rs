@@ -69,7 +69,8 @@ impl Engine {
     /// # Errors
     ///
     /// Fails if a memory cannot be read or the backup not be written; then all are where they were.
-    /// Once the backup is complete, whatever fails leaves a memory in the store, in it, or in both.
+    /// Once the backup is complete, whatever fails leaves a memory in the store, in it, or in both, and
+    /// names the backup.
     pub fn reset(&self, dry_run: bool) -> Result<Reset, EngineError> {
         let mut reset = Reset::default();
         if dry_run {
@@ -91,7 +92,20 @@ impl Engine {
             return Ok(reset);
         }
         let (seen, backup) = self.back_up(&names, &mut reset)?;
+        let place = backup.display().to_string();
         reset.backup = Some(backup);
+        self.take_all_away(seen, &mut reset).map_err(|error| {
+            EngineError::Invalid(format!("{error}; all memories are in the backup {place}"))
+        })?;
+        Ok(reset)
+    }
+
+    /// Removes what the backup holds, and commits that.
+    fn take_all_away(
+        &self,
+        seen: Vec<(Place, Version)>,
+        reset: &mut Reset,
+    ) -> Result<(), EngineError> {
         let turn = match &self.git {
             None => None,
             Some(git) => {
@@ -102,7 +116,7 @@ impl Engine {
                 Some((lock, git.user.as_str()))
             }
         };
-        let gone = self.take_away(seen, &mut reset)?;
+        let gone = self.take_away(seen, reset);
         if let Some((_lock, user)) = turn {
             let subject = match reset.live + reset.forgotten {
                 1 => "Reset the store: take 1 memory away".to_owned(),
@@ -117,7 +131,7 @@ impl Engine {
         }
         self.snapshot()?;
         self.settle(true)?;
-        Ok(reset)
+        Ok(())
     }
 
     /// The names of all memories. What has such a name and cannot be read stays, and is told.
@@ -170,12 +184,9 @@ impl Engine {
         Ok((all_seen, backup.complete()?))
     }
 
-    /// Removes what the backup holds; the names of the files that are gone.
-    fn take_away(
-        &self,
-        seen: Vec<(Place, Version)>,
-        reset: &mut Reset,
-    ) -> Result<BTreeSet<String>, EngineError> {
+    /// Removes what the backup holds; the names of the files that are gone. One that cannot be
+    /// removed stays, and does not stop the others.
+    fn take_away(&self, seen: Vec<(Place, Version)>, reset: &mut Reset) -> BTreeSet<String> {
         let _together = self.collect_records();
         let mut gone = BTreeSet::new();
         for (place, seen) in seen {
@@ -192,13 +203,16 @@ impl Engine {
                     continue;
                 }
                 Err(FilesError::Missing { .. }) => continue,
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    reset.left.push((place.path_of(name), error.to_string()));
+                    continue;
+                }
             }
             self.changed_with("reset", name);
             reset.count(place);
             gone.insert(name.clone());
         }
-        Ok(gone)
+        gone
     }
 
     /// Notes which commit the store was reset on, before there is another one: what goes now is not
@@ -242,7 +256,7 @@ impl Engine {
         // Only read; it has no locks and no derived things of its own.
         let backup = Store::new(&folder, &folder.join(crate::files::STATE_FOLDER));
         let mut back = BroughtBack::default();
-        let mut here = self.names_by_stem()?;
+        let here = self.names_by_stem()?;
         let together = self.collect_records();
         let mut names = BTreeSet::new();
         for place in [Place::Files, Place::Archive] {
@@ -254,7 +268,7 @@ impl Engine {
             for entry in listing.entries {
                 let bytes = backup.reader(place).read(&entry.name, u64::MAX)?.bytes;
                 let path = place.path_of(&entry.name);
-                match self.in_the_way(&here, place, &entry.name, &bytes)? {
+                match self.in_the_way(&here, &backup, (place, &entry.name), &bytes)? {
                     Way::Known => back.known += 1,
                     Way::Blocked(reason) => back.left.push((path, reason)),
                     Way::Free => {
@@ -263,10 +277,6 @@ impl Engine {
                             back.left.push((path, reason.to_owned()));
                             continue;
                         }
-                        let stem = stem_of(&entry.name);
-                        here.entry(stem)
-                            .or_default()
-                            .push((place, entry.name.clone()));
                         names.insert(entry.name);
                         back.brought.push(path);
                     }
@@ -352,26 +362,39 @@ impl Engine {
     fn in_the_way(
         &self,
         here: &Names,
-        place: Place,
-        name: &str,
+        backup: &Store,
+        (place, name): (Place, &str),
         bytes: &[u8],
     ) -> Result<Way, EngineError> {
         let stem = stem_of(name);
         if self.is_purged(&stem, bytes)? {
             return Ok(Way::Blocked("it was purged since".to_owned()));
         }
-        // An id is one memory wherever it lies; under other names each folder may have one.
-        let is_it = |lying: &&(Place, String)| {
-            stem.is_canonical() || (lying.0, lying.1.as_str()) == (place, name)
+        let read = |store: &Store, (at, name): (Place, &str)| {
+            let read = store.reader(at).read(name, u64::MAX).ok();
+            read.map(|version| version.bytes)
         };
-        let mut present = here.get(&stem).into_iter().flatten().filter(is_it);
-        let Some((at, other)) = present.next() else {
-            return Ok(Way::Free);
-        };
-        Ok(match self.store.reader(*at).read(other, u64::MAX) {
-            Ok(version) if version.bytes == bytes => Way::Known,
-            _ => Way::Blocked(format!("{} has another text", at.path_of(other))),
-        })
+        let mut found = Way::Free;
+        for (at, other) in here.get(&stem).into_iter().flatten() {
+            let lying = (*at, other.as_str());
+            let text = read(&self.store, lying);
+            if lying == (place, name) {
+                return Ok(match text.as_deref() == Some(bytes) {
+                    true => Way::Known,
+                    false => Way::Blocked(format!("{} has another text", at.path_of(other))),
+                });
+            }
+            // An id is one memory wherever it lies; under other names each folder may have one. Where
+            // the backup has several files of it, one that came back is not in another's way.
+            if !stem.is_canonical() || text.is_some() && text == read(backup, lying) {
+                continue;
+            }
+            found = match (text.as_deref() == Some(bytes), found) {
+                (true, _) | (false, Way::Known) => Way::Known,
+                (false, _) => Way::Blocked(format!("{} has another text", at.path_of(other))),
+            };
+        }
+        Ok(found)
     }
 
     /// Puts one file back; false if its name was taken meanwhile.
