@@ -12,8 +12,12 @@ use crate::model::Stem;
 
 impl Engine {
     /// Removes every record of a plan that did anything to one of the memories: it holds texts of
-    /// theirs. Without it the plan cannot be taken back; a log line says so.
+    /// theirs. Without it the plan cannot be taken back; a log line says so. One that was
+    /// interrupted is taken back before.
     pub(in crate::engine) fn forget_in_plans(&self, stems: &[Stem]) {
+        if let Err(error) = self.recover_plans() {
+            tracing::warn!("an interrupted plan was not taken back: {error}");
+        }
         let folder = self.state().join("plans");
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
