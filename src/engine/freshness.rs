@@ -348,12 +348,14 @@ impl Freshness {
         age: Option<Duration>,
     ) -> bool {
         let now = Instant::now();
-        let left = patience.saturating_sub(age.unwrap_or_default());
         let file = self.unsettled.entry(name.to_owned()).or_insert(Unsettled {
             is_brief: true,
             since: now,
             until: now,
         });
+        // A change that lies ahead by the clock is as old as it is known here.
+        let age = age.unwrap_or_else(|| file.since.elapsed());
+        let left = patience.saturating_sub(age);
         file.is_brief = patience <= QUIET_IN_PLACE;
         file.until = (now + left).min(file.since + longest);
         now < file.until
