@@ -205,9 +205,16 @@ impl Frame<'_> {
         let ([one], [other]) = (older, newer) else {
             return false;
         };
+        // "Dark mode is the default": what is so has one side only.
+        let is_one_thing = || {
+            let mut after = self.after.windows(2);
+            after.any(|pair| pair[0].is_copula() && vocabulary::is_definite(&pair[1].plain))
+        };
         vocabulary::are_opposites(&one.plain, &other.plain)
-            && !self.before.is_empty()
-            && (self.shared() >= MUCH_SHARED || content(self.before) > 0 && self.shared() >= SHARED)
+            && (!self.before.is_empty() || is_one_thing())
+            && (self.shared() >= MUCH_SHARED
+                || content(self.before) > 0 && self.shared() >= SHARED
+                || self.is_of_one_thing() && self.after.is_empty())
     }
 
     /// The same but for a number, of something that is so and did not just happen.
@@ -241,6 +248,10 @@ impl Frame<'_> {
         let named = |value: &[Word]| value.iter().any(|word| word.is_name);
         let (both, either) = (named(older) && named(newer), named(older) || named(newer));
         let Some(verb) = self.verb_before() else {
+            let all = |value: &[Word]| value.iter().all(|word| word.is_name);
+            if self.is_habit_of_one_thing() && all(older) && all(newer) {
+                return true;
+            }
             // Under one title, and with much in common, the subject is the same.
             return both
                 && !self.has_value_after(0)
@@ -253,8 +264,19 @@ impl Frame<'_> {
         let are_words = older.len() == 1 && newer.len() == 1;
         if self.before[verb].is_copula() {
             // "is proud of Ann" and "is proud of Tom" can both be.
-            return content(between) == 0
-                && (either && subject >= SHARED || are_words && subject >= MUCH_SHARED);
+            let all = |value: &[Word]| value.iter().all(|word| word.is_name);
+            let are_all_names = all(older) && all(newer);
+            // "is based on X" says one thing, as "is X" does.
+            let is_how = |word: &&Word| {
+                ["ed", "able", "ible"]
+                    .iter()
+                    .any(|ending| word.plain.len() > 4 && word.plain.ends_with(ending))
+            };
+            let how = usize::from(between.first().is_some_and(|word| is_how(&word)));
+            return content(&between[how..]) == 0
+                && (either && subject >= SHARED
+                    || are_words && subject >= MUCH_SHARED
+                    || are_all_names && self.is_of_one_thing() && self.after.is_empty());
         }
         // "runs on web-1" and "runs on web-2" can both be, unless it is one thing that runs.
         let least = match vocabulary::runs(&self.before[verb].plain) {
@@ -268,9 +290,14 @@ impl Frame<'_> {
             .first()
             .is_none_or(|word| vocabulary::names_a_part(&word.plain));
         let is_single = older.len() <= 2 && newer.len() <= 2;
+        // "We use X for Z": the part says what it is about.
+        let has_part = || {
+            let mut after = self.after.iter();
+            after.any(|word| vocabulary::names_a_part(&word.plain))
+        };
         is_free
             && !works_with
-            && subject >= least
+            && (subject >= least || self.claim.is_personal && both && has_part())
             && (both && self.shared() >= SHARED
                 || either && self.shared() >= SHARED && content(between) == 0
                 || are_words
@@ -280,12 +307,41 @@ impl Frame<'_> {
                 || is_single && self.shared() >= VERY_MUCH_SHARED && plays_a_part)
     }
 
-    /// "X is the owner of Z" and "Y is the owner of Z".
+    /// "The bot answers in …", "The rotation changes on …".
+    fn is_habit_of_one_thing(&self) -> bool {
+        let [article, subject @ .., verb, place] = self.before else {
+            return false;
+        };
+        vocabulary::is_definite(&article.plain)
+            && (1..=3).contains(&subject.len())
+            && verb.plain.len() > 3
+            && verb.plain.ends_with('s')
+            && vocabulary::is_in_or_on(&place.plain)
+            && self.after.is_empty()
+    }
+
+    /// "The gateway is …", "The user's dog is …": there is one of it.
+    fn is_of_one_thing(&self) -> bool {
+        let verb = self.before.iter().position(Word::is_copula);
+        let is_one = |word: &Word| vocabulary::is_definite(&word.plain);
+        self.before.first().is_some_and(is_one) && verb.is_some_and(|verb| (2..=4).contains(&verb))
+    }
+
+    /// "X is the owner of Z" and "Y is the owner of Z", "X leads Z", "X is used as the Z".
     fn is_other_holder(&self, older: &[Word], newer: &[Word]) -> bool {
         let are_names = |value: &[Word]| value.len() <= 2 && value.iter().all(Word::is_capital);
         let is_the = matches!(self.after, [verb, article, ..]
-            if verb.is_copula() && vocabulary::is_definite(&article.plain));
-        are_names(older) && are_names(newer) && is_the && content(self.after) >= MUCH_SHARED
+            if (verb.is_copula() || vocabulary::is_held_by_one(&verb.plain))
+                && vocabulary::is_definite(&article.plain));
+        let is_the_part = matches!(self.after, [verb, used, part, article, ..]
+            if verb.is_copula()
+                && used.is_stative()
+                && vocabulary::names_a_part(&part.plain)
+                && vocabulary::is_definite(&article.plain));
+        are_names(older)
+            && are_names(newer)
+            && (is_the || is_the_part)
+            && content(self.after) >= SHARED
     }
 
     /// "The API of Z is X, with …" and "The API of Z is Y, with …": what follows the value may

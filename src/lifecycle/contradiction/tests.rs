@@ -173,3 +173,25 @@ fn most_planted_contradictions_are_seen_and_hardly_anything_else() {
     assert!(seen >= 90, "{seen} of 100 seen, missed: {missed:#?}");
     assert!(imagined.len() <= 2, "{imagined:#?}");
 }
+
+#[test]
+fn short_statements_contradict_each_other_where_they_say_so() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/fixtures/short_contradictions.jsonl"
+    );
+    let text = std::fs::read_to_string(path).unwrap();
+    let pairs = text.lines().map(|line| {
+        let pair: serde_json::Value = serde_json::from_str(line).unwrap();
+        let said = |key: &str| pair[key].as_str().unwrap().to_owned();
+        let contradicts = pair["contradicts"].as_bool().unwrap();
+        (contradicts, found(&said("first"), &said("second")), pair)
+    });
+    let pairs: Vec<_> = pairs.collect();
+    let hinted = |contradicts: bool| -> Vec<&serde_json::Value> {
+        let is_it = |one: &&(bool, String, _)| one.0 == contradicts && !one.1.is_empty();
+        pairs.iter().filter(is_it).map(|one| &one.2).collect()
+    };
+    assert!(hinted(true).len() >= 130, "{} of 150", hinted(true).len());
+    assert!(hinted(false).len() <= 3, "{:?}", hinted(false));
+}

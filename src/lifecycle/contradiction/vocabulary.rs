@@ -10,7 +10,25 @@ pub(super) fn is_copula(word: &str) -> bool {
 
 /// What something has one of at a time: it says how things are, and for long.
 pub(super) fn is_stative(word: &str) -> bool {
-    const WORDS: [&str; 127] = [
+    const WORDS: [&str; 145] = [
+        "reports",
+        "leaves",
+        "departs",
+        "meets",
+        "goes",
+        "points",
+        "supports",
+        "support",
+        "guarantees",
+        "guarantee",
+        "opens",
+        "closes",
+        "keeps",
+        "allows",
+        "arbeitet",
+        "beträgt",
+        "gilt",
+        "leitet",
         "use",
         "uses",
         "require",
@@ -144,7 +162,12 @@ pub(super) fn is_stative(word: &str) -> bool {
 
 /// What things may have many of at a time: another value is no contradiction, another number is.
 pub(super) fn has_many(word: &str) -> bool {
-    const WORDS: [&str; 14] = [
+    const WORDS: [&str; 19] = [
+        "supports",
+        "support",
+        "allows",
+        "keeps",
+        "guarantees",
         "need",
         "needs",
         "require",
@@ -159,6 +182,20 @@ pub(super) fn has_many(word: &str) -> bool {
         "braucht",
         "benötigt",
         "exige",
+    ];
+    WORDS.contains(&word)
+}
+
+/// What one holds alone, as a rule: "leads the team".
+pub(super) fn is_held_by_one(word: &str) -> bool {
+    const WORDS: [&str; 7] = [
+        "leads",
+        "owns",
+        "maintains",
+        "manages",
+        "heads",
+        "leitet",
+        "dirige",
     ];
     WORDS.contains(&word)
 }
@@ -361,17 +398,61 @@ pub(super) fn is_function_word(word: &str) -> bool {
 }
 
 pub(super) fn is_number(word: &str) -> bool {
-    const WORDS: [&str; 29] = [
-        "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    const WORDS: [&str; 38] = [
+        "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "one", "two",
+        "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
         "twenty", "thirty", "fifty", "hundred", "zwei", "drei", "vier", "fünf", "sechs", "sieben",
         "acht", "neun", "zehn", "zwölf", "deux", "trois", "quatre", "cinq",
     ];
     WORDS.contains(&word)
 }
 
+/// Of these, only one is so.
+const HOW_OFTEN: [&str; 16] = [
+    "hourly",
+    "daily",
+    "nightly",
+    "weekly",
+    "biweekly",
+    "monthly",
+    "quarterly",
+    "yearly",
+    "annually",
+    "immediately",
+    "stündlich",
+    "täglich",
+    "wöchentlich",
+    "monatlich",
+    "jährlich",
+    "halbjährlich",
+];
+const COLOURS: [&str; 14] = [
+    "red", "green", "blue", "yellow", "orange", "purple", "pink", "black", "white", "grey", "gray",
+    "brown", "rot", "blau",
+];
+
+/// Before a place, a time or a language, of which there is one.
+pub(super) fn is_in_or_on(word: &str) -> bool {
+    matches!(word, "in" | "on" | "at" | "from" | "im" | "am" | "auf")
+}
+
 /// Whether both cannot be.
 pub(super) fn are_opposites(one: &str, other: &str) -> bool {
-    const PAIRS: [(&str, &str); 51] = [
+    const PAIRS: [(&str, &str); 65] = [
+        ("left-handed", "right-handed"),
+        ("monthly", "yearly"),
+        ("weekly", "yearly"),
+        ("daily", "yearly"),
+        ("täglich", "wöchentlich"),
+        ("täglich", "monatlich"),
+        ("wöchentlich", "monatlich"),
+        ("monatlich", "jährlich"),
+        ("single", "married"),
+        ("red", "green"),
+        ("passing", "failing"),
+        ("broken", "working"),
+        ("hourly", "daily"),
+        ("light", "heavy"),
         ("enabled", "disabled"),
         ("enable", "disable"),
         ("enables", "disables"),
@@ -432,7 +513,14 @@ pub(super) fn are_opposites(one: &str, other: &str) -> bool {
                 .iter()
                 .any(|prefix| b.strip_prefix(prefix) == Some(a))
     };
-    is_pair(one, other) || is_pair(other, one) || is_turned(one, other) || is_turned(other, one)
+    let are_of_one_kind =
+        |words: &[&str]| one != other && [one, other].iter().all(|word| words.contains(word));
+    are_of_one_kind(&HOW_OFTEN)
+        || are_of_one_kind(&COLOURS)
+        || is_pair(one, other)
+        || is_pair(other, one)
+        || is_turned(one, other)
+        || is_turned(other, one)
 }
 
 /// Whether words say that something is not as it was.
