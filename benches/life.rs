@@ -103,20 +103,8 @@ fn main() {
 
 fn open(root: &Path) -> Engine {
     let options = Options {
-        root: root.to_owned(),
-        state: None,
-        cache: None,
-        languages: vec![memdir::words::Language::default()],
-        namespace: None,
-        layout: memdir::model::Layout::Flat,
-        limit: 25,
-        read_only: false,
-        git: None,
         secrets: memdir::secrets::Policy::Warn,
-        life: Default::default(),
-        maintenance: Default::default(),
-        writes: Default::default(),
-        models: None,
+        ..Options::new(root)
     };
     Engine::open(options, Box::new(SystemClock)).expect("a store")
 }

@@ -616,29 +616,13 @@ mod tests {
     use super::*;
     use crate::clock::SystemClock;
     use crate::engine::Options;
-    use crate::words::Language;
 
     const ONE: &str = "20260101_000000_aaaaaaaa.md";
     const TWO: &str = "20260101_000000_bbbbbbbb.md";
     const NEW: &str = "20260101_000000_cccccccc.md";
 
     fn engine(root: &std::path::Path) -> Engine {
-        let options = Options {
-            root: root.to_owned(),
-            state: None,
-            cache: None,
-            languages: vec![Language::default()],
-            namespace: None,
-            layout: crate::model::Layout::Flat,
-            limit: 10,
-            read_only: false,
-            git: None,
-            secrets: crate::secrets::Policy::Off,
-            life: Default::default(),
-            maintenance: Default::default(),
-            writes: Default::default(),
-            models: None,
-        };
+        let options = Options::new(root);
         Engine::open(options, Box::new(SystemClock)).unwrap()
     }
 

@@ -116,6 +116,29 @@ pub struct Engine {
     pub(super) wake_embedding: OnceLock<std::sync::mpsc::Sender<super::meaning::Wake>>,
 }
 
+impl Options {
+    /// The store at `root` by itself: English, flat, nothing committed, nothing looked for in what
+    /// is written, searched by words alone; everything else as where no setting says otherwise.
+    pub fn new(root: impl Into<PathBuf>) -> Options {
+        Options {
+            root: root.into(),
+            state: None,
+            cache: None,
+            languages: vec![Language::default()],
+            namespace: None,
+            layout: Layout::Flat,
+            limit: 25,
+            read_only: false,
+            git: None,
+            secrets: Policy::Off,
+            life: Life::default(),
+            maintenance: Maintenance::default(),
+            writes: WritePolicy::default(),
+            models: None,
+        }
+    }
+}
+
 impl Engine {
     /// Opens the store. Cheap: nothing is read before the first operation needs it.
     ///

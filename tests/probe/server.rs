@@ -35,22 +35,7 @@ fn main() -> ExitCode {
         .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
         .init();
     let store = std::env::args_os().nth(1).expect("a store is named");
-    let options = Options {
-        root: store.into(),
-        state: None,
-        cache: None,
-        languages: vec![memdir::words::Language::default()],
-        namespace: None,
-        layout: memdir::model::Layout::Flat,
-        limit: 25,
-        read_only: false,
-        git: None,
-        secrets: memdir::secrets::Policy::Off,
-        life: Default::default(),
-        maintenance: Default::default(),
-        writes: Default::default(),
-        models: None,
-    };
+    let options = Options::new(store);
     let engine = Engine::open(options, Box::new(SystemClock)).expect("the store opens");
     match memdir::mcp::serve_stdio(Arc::new(engine), &Probe) {
         // A probe that still waits must not keep the process.

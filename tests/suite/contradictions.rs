@@ -2,7 +2,6 @@
 //! never in the way of writing.
 
 use std::fs;
-use std::path::Path;
 
 use memdir::engine::Became;
 use memdir::engine::Contradicted;
@@ -206,61 +205,4 @@ fn a_decision_keeps_both_texts_takes_the_links_away_and_can_be_turned_round() {
     assert_eq!(store.texts().len(), 3);
     assert!(engine.decide_between(a, a).is_err());
     assert!(engine.decide_between(a, "nobody").is_err());
-}
-
-/// How many hints ordinary memories bring, on data that is not in the repository.
-#[test]
-#[ignore = "needs MEMDIR_DEV_DATA, a folder of corpora as `memdir eval` reads them"]
-fn ordinary_memories_bring_hardly_a_hint() {
-    let Some(folder) = std::env::var_os("MEMDIR_DEV_DATA") else {
-        eprintln!("MEMDIR_DEV_DATA names no folder: nothing was measured");
-        return;
-    };
-    let mut corpora: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path().join("corpus.jsonl"))
-        .filter(|path| path.exists())
-        .collect();
-    corpora.sort();
-    assert!(!corpora.is_empty(), "there is no */corpus.jsonl in it");
-    for corpus in corpora {
-        let (count, hinted) = hints_of(&corpus);
-        let name = corpus.display();
-        eprintln!("{name}: {count} memories, {} with a hint", hinted.len());
-        hinted.iter().for_each(|hint| eprintln!("  {hint}"));
-        assert!(
-            hinted.len() * 100 <= count,
-            "{name}: more than one in a hundred"
-        );
-    }
-}
-
-fn hints_of(corpus: &Path) -> (usize, Vec<String>) {
-    let store = TestStore::new();
-    let engine = store.engine();
-    let mut hinted = Vec::new();
-    let text = fs::read_to_string(corpus).unwrap();
-    for line in text.lines() {
-        let row: Value = serde_json::from_str(line).unwrap();
-        let field = |key: &str| row[key].as_str().unwrap_or("unknown").to_owned();
-        let memory = NewMemory {
-            agent: field("agent"),
-            user: field("user"),
-            content: field("text"),
-            ..NewMemory::default()
-        };
-        let (_, hints) = stored(&engine, memory);
-        let told = hints.iter().map(|hint| {
-            let evidence = &hint.evidence;
-            let text = field("text");
-            let text = text.lines().next().unwrap_or_default();
-            format!(
-                "{} {evidence}: {} | {text}",
-                evidence.difference.word(),
-                hint.headline,
-            )
-        });
-        hinted.extend(told.take(1));
-    }
-    (text.lines().count(), hinted)
 }

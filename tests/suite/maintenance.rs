@@ -45,6 +45,13 @@ fn remember(engine: &Engine, memory: NewMemory) -> Stem {
     engine.remember(memory, None).unwrap().stem
 }
 
+/// Five old episodic memories of one week.
+fn remember_herons(engine: &Engine) {
+    for number in 0..5 {
+        remember(engine, episode(&format!("heron {number}\n"), 60));
+    }
+}
+
 /// Every memory with its bytes, live and forgotten.
 fn everything(store: &TestStore) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut texts = store.texts();
@@ -188,9 +195,7 @@ fn a_plan_is_performed_whole_or_not_at_all() {
 fn what_was_changed_since_keeps_a_plan_from_being_taken_back() {
     let store = TestStore::new();
     let engine = store.engine();
-    for number in 0..5 {
-        remember(&engine, episode(&format!("heron {number}\n"), 60));
-    }
+    remember_herons(&engine);
     let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
     let name = format!("{}.md", done.created[0]);
     let text = String::from_utf8(store.read(&name)).unwrap();
@@ -210,9 +215,7 @@ fn what_was_changed_since_keeps_a_plan_from_being_taken_back() {
 fn a_purge_leaves_no_text_in_the_records_of_plans() {
     let store = TestStore::new();
     let engine = store.engine();
-    for number in 0..5 {
-        remember(&engine, episode(&format!("heron {number}\n"), 60));
-    }
+    remember_herons(&engine);
     let other = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
     for number in 0..5 {
         remember(&engine, episode(&format!("stork {number}\n"), 60));
@@ -229,9 +232,7 @@ fn a_purge_leaves_no_text_in_the_records_of_plans() {
 fn a_plan_that_was_interrupted_is_taken_back_by_the_next_process() {
     let store = TestStore::new();
     let engine = store.engine();
-    for number in 0..5 {
-        remember(&engine, episode(&format!("heron {number}\n"), 60));
-    }
+    remember_herons(&engine);
     let before = everything(&store);
     let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
     // As if the process had ended before the last of its steps.
@@ -478,9 +479,7 @@ fn a_server_maintains_by_its_schedule_alone() {
         Engine::open(options, clock(now)).unwrap()
     };
     let engine = open(None, noon());
-    for number in 0..5 {
-        remember(&engine, episode(&format!("heron {number}\n"), 60));
-    }
+    remember_herons(&engine);
     assert!(!engine.maintain_if_due().unwrap());
     assert_eq!(store.texts().len(), 5);
     let week = Some(TimeDelta::days(7));
@@ -658,9 +657,7 @@ fn what_sources_had_replaced_stays_replaced() {
 fn a_record_of_another_store_or_of_other_files_is_none() {
     let store = TestStore::new();
     let engine = store.engine();
-    for number in 0..5 {
-        remember(&engine, episode(&format!("heron {number}\n"), 60));
-    }
+    remember_herons(&engine);
     let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
     let record = store.state().join(format!("plans/{}.json", done.id));
     let text = fs::read_to_string(&record).unwrap();
@@ -719,9 +716,7 @@ fn a_record_of_another_store_or_of_other_files_is_none() {
 fn a_summary_stays_until_its_sources_are_back() {
     let store = TestStore::new();
     let engine = store.engine();
-    for number in 0..5 {
-        remember(&engine, episode(&format!("heron {number}\n"), 60));
-    }
+    remember_herons(&engine);
     let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
     let record = store.state().join(format!("plans/{}.json", done.id));
     let text = fs::read_to_string(&record).unwrap();
@@ -752,9 +747,7 @@ fn a_summary_stays_until_its_sources_are_back() {
 fn what_was_brought_back_is_not_taken_again_at_once() {
     let store = TestStore::new();
     let engine = store.engine();
-    for number in 0..5 {
-        remember(&engine, episode(&format!("heron {number}\n"), 60));
-    }
+    remember_herons(&engine);
     let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
     engine.take_back(&done.id, false).unwrap();
     assert!(compaction(&engine).plan.is_empty());

@@ -84,22 +84,7 @@ impl TestStore {
     }
 
     pub fn options(&self) -> Options {
-        Options {
-            root: self.root().to_owned(),
-            state: None,
-            cache: None,
-            languages: vec![memdir::words::Language::default()],
-            namespace: None,
-            layout: memdir::model::Layout::Flat,
-            limit: 25,
-            read_only: false,
-            git: None,
-            secrets: memdir::secrets::Policy::Off,
-            life: Default::default(),
-            maintenance: Default::default(),
-            writes: Default::default(),
-            models: None,
-        }
+        Options::new(self.root())
     }
 
     /// An engine as a new process would open it, at [`noon`].

@@ -214,30 +214,16 @@ mod tests {
     use crate::engine::GitOptions;
     use crate::engine::Options;
     use crate::engine::sync::Committed;
-    use crate::secrets::Policy;
-    use crate::words::Language;
 
     /// An engine on the store at `root` as a process opens it so many minutes after the first one.
     fn engine(root: &Path, minutes: i64) -> Engine {
         let options = Options {
-            root: root.to_owned(),
-            state: None,
-            cache: None,
-            languages: vec![Language::default()],
-            namespace: None,
-            layout: crate::model::Layout::Flat,
-            limit: 10,
-            read_only: false,
             git: Some(GitOptions {
                 user: "mira".to_owned(),
                 interval: Duration::from_secs(60),
                 remote: None,
             }),
-            secrets: Policy::Off,
-            life: Default::default(),
-            maintenance: Default::default(),
-            writes: Default::default(),
-            models: None,
+            ..Options::new(root)
         };
         let now = DateTime::from_timestamp(1_800_000_000 + minutes * 60, 0).unwrap();
         Engine::open(options, Box::new(FixedClock(now))).unwrap()

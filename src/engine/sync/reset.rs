@@ -497,26 +497,9 @@ mod tests {
     use crate::clock::FixedClock;
     use crate::engine::Options;
     use crate::files::dying_at;
-    use crate::secrets::Policy;
-    use crate::words::Language;
 
     fn engine(root: &Path) -> Engine {
-        let options = Options {
-            root: root.to_owned(),
-            state: None,
-            cache: None,
-            languages: vec![Language::default()],
-            namespace: None,
-            layout: crate::model::Layout::Flat,
-            limit: 10,
-            read_only: false,
-            git: None,
-            secrets: Policy::Off,
-            life: Default::default(),
-            maintenance: Default::default(),
-            writes: Default::default(),
-            models: None,
-        };
+        let options = Options::new(root);
         let now = chrono::DateTime::from_timestamp(1_800_000_000, 0).unwrap();
         Engine::open(options, Box::new(FixedClock(now))).unwrap()
     }

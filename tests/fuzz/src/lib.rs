@@ -50,21 +50,7 @@ fn engine() -> &'static Arc<Engine> {
         for (name, text) in MEMORIES {
             std::fs::write(files.join(name), text).expect("a file can be written");
         }
-        let options = Options {
-            root: folder.path().to_owned(),
-            state: None,
-            cache: None,
-            languages: vec![memdir::words::Language::default()],
-            namespace: None,
-            layout: memdir::model::Layout::Flat,
-            limit: 25,
-            read_only: false,
-            git: None,
-            secrets: memdir::secrets::Policy::Off,
-            life: Default::default(),
-            maintenance: Default::default(),
-            models: None,
-        };
+        let options = Options::new(folder.path());
         let now = chrono::DateTime::from_timestamp_nanos(1_800_000_000_000_000_000);
         let engine = Engine::open(options, Box::new(FixedClock(now))).expect("it is a store");
         (Arc::new(engine), folder)

@@ -1,6 +1,7 @@
 //! What people and agents ask.
 
 use arbitrary::Arbitrary;
+use memdir::engine::Ranking;
 use memdir::engine::Search;
 use memdir::engine::Wanted;
 use memdir::model::Filter;
@@ -47,6 +48,7 @@ pub fn query(input: Query<'_>) {
     let search = Search {
         wanted,
         filter: Filter::default(),
+        ranking: Ranking::default(),
         limit: 10,
         offset: 0,
     };

@@ -14,30 +14,17 @@ use crate::clock::FixedClock;
 use crate::engine::GitOptions;
 use crate::engine::Options;
 use crate::files::dying_at;
-use crate::secrets::Policy;
-use crate::words::Language;
 
 /// An engine as a process opens it; with `git` it commits.
 fn engine(root: &Path, git: bool, read_only: bool) -> Engine {
     let options = Options {
-        root: root.to_owned(),
-        state: None,
-        cache: None,
-        languages: vec![Language::default()],
-        namespace: None,
-        layout: crate::model::Layout::Flat,
-        limit: 10,
         read_only,
         git: git.then(|| GitOptions {
             user: "mira".to_owned(),
             interval: Duration::from_secs(60),
             remote: None,
         }),
-        secrets: Policy::Off,
-        life: Default::default(),
-        maintenance: Default::default(),
-        writes: Default::default(),
-        models: None,
+        ..Options::new(root)
     };
     let now = chrono::DateTime::from_timestamp(1_800_000_000, 0).unwrap();
     Engine::open(options, Box::new(FixedClock(now))).unwrap()
