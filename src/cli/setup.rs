@@ -15,10 +15,12 @@ use super::fail::Failure;
 use super::output::BOLD;
 use super::output::DIM;
 use super::output::Output;
+use crate::dialect::Preferences;
 use crate::dialect::core::Core;
 use crate::engine::Background;
 use crate::engine::EngineError;
 use crate::engine::Recalled;
+use crate::mcp::Served;
 
 /// What a new store's settings file says. It marks the folder as a store.
 const SETTINGS: &str = "\
@@ -104,7 +106,11 @@ pub(super) fn mcp(context: &mut Context) -> Result<Outcome, Failure> {
     let engine = Arc::new(context.engine_for_writing()?);
     let background = Background::start(&engine)
         .map_err(|error| Failure::new("cannot start the background loop").because(error))?;
-    let served = crate::mcp::serve_stdio(Arc::clone(&engine), &Core);
+    let served = crate::mcp::serve_stdio(Served {
+        engine: Arc::clone(&engine),
+        dialect: Arc::new(Core),
+        preferences: Arc::new(Preferences::default()),
+    });
     drop(background);
     crate::git::end_children();
     match served {

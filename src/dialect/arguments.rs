@@ -6,6 +6,8 @@
 use serde_json::Value;
 
 use super::JsonObject;
+use super::parameter::Form;
+use super::parameter::Parameter;
 use crate::model::Timestamp;
 
 /// What is wrong with a call, for the model to correct itself by.
@@ -17,31 +19,73 @@ pub struct BadArgument(String);
 #[derive(Debug)]
 pub struct Arguments {
     values: JsonObject,
+    parameters: &'static [Parameter],
 }
 
 impl Arguments {
-    /// Takes the arguments of a tool that knows the names `known`.
+    /// Takes the arguments of a tool that can be given `parameters`.
     ///
     /// # Errors
     ///
     /// Fails on a name that is none of them: it was meant to do something.
-    pub fn new(values: JsonObject, known: &[&str]) -> Result<Arguments, BadArgument> {
-        if let Some(name) = values.keys().find(|name| !known.contains(&name.as_str())) {
-            let near = known.iter().find(|known| is_near(known, name));
-            let hint = near
-                .map(|near| format!(" Did you mean `{near}`?"))
-                .unwrap_or_default();
-            let shown: String = name.chars().take(40).collect();
-            return Err(BadArgument(format!(
-                "there is no argument `{shown}`.{hint} The arguments are: {}",
-                known.join(", ")
-            )));
+    pub fn new(
+        values: JsonObject,
+        parameters: &'static [Parameter],
+    ) -> Result<Arguments, BadArgument> {
+        let arguments = Arguments { values, parameters };
+        let is_open = arguments.is_known(Parameter::REST.name);
+        let mut names = arguments.values.keys();
+        match names.find(|name| !is_open && !arguments.is_known(name)) {
+            None => Ok(arguments),
+            Some(name) => Err(arguments.unknown(name)),
         }
-        Ok(Arguments { values })
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        self.parameters.iter().any(|known| known.name == name)
+    }
+
+    fn unknown(&self, name: &str) -> BadArgument {
+        let known: Vec<&str> = self.parameters.iter().map(|known| known.name).collect();
+        let shown: String = name.chars().take(40).collect();
+        if known.is_empty() {
+            return BadArgument(format!("there is no argument `{shown}`: it takes none"));
+        }
+        let near = known.iter().find(|known| is_near(known, name));
+        let hint = near
+            .map(|near| format!(" Did you mean `{near}`?"))
+            .unwrap_or_default();
+        BadArgument(format!(
+            "there is no argument `{shown}`.{hint} The arguments are: {}",
+            known.join(", ")
+        ))
+    }
+
+    /// All of them, as they were given.
+    pub fn values(&self) -> &JsonObject {
+        &self.values
+    }
+
+    /// Whether anything but null was given.
+    pub fn has(&self, name: &str) -> bool {
+        self.value(name).is_some()
     }
 
     fn value(&self, name: &str) -> Option<&Value> {
+        debug_assert!(self.is_known(name), "`{name}` is in no table");
         self.values.get(name).filter(|value| !value.is_null())
+    }
+
+    /// The bounds of a whole number.
+    fn bounds(&self, name: &str) -> (u64, u64) {
+        let mut parameters = self.parameters.iter();
+        match parameters
+            .find(|known| known.name == name)
+            .map(|known| known.form)
+        {
+            Some(Form::Whole { low, high }) => (low, high),
+            _ => (0, u64::MAX),
+        }
     }
 
     /// A text; numbers and booleans count as their text.
@@ -56,6 +100,16 @@ impl Arguments {
             Some(value @ (Value::Number(_) | Value::Bool(_))) => Ok(Some(value.to_string())),
             Some(_) => Err(BadArgument(format!("`{name}` must be a text"))),
         }
+    }
+
+    /// As [`Arguments::text`]; an empty one counts as absent: models send it for "none".
+    ///
+    /// # Errors
+    ///
+    /// As for [`Arguments::text`].
+    pub fn set_text(&self, name: &str) -> Result<Option<String>, BadArgument> {
+        let text = self.text(name)?;
+        Ok(text.filter(|text| !text.trim().is_empty()))
     }
 
     /// As [`Arguments::text`], where the call makes no sense without it.
@@ -105,32 +159,127 @@ impl Arguments {
         ))
     }
 
-    /// A whole number from `low` to `high`.
+    /// A whole number within the bounds of its parameter.
     ///
     /// # Errors
     ///
     /// Fails if it is anything else.
-    pub fn number(&self, name: &str, low: u64, high: u64) -> Result<Option<u64>, BadArgument> {
-        let number = match self.value(name) {
+    pub fn number(&self, name: &str) -> Result<Option<u64>, BadArgument> {
+        let (low, high) = self.bounds(name);
+        match self.whole(name) {
+            None => Ok(None),
+            Some(Some(number)) if (low..=high).contains(&number) => Ok(Some(number)),
+            Some(_) if high == u64::MAX => Err(BadArgument(format!(
+                "`{name}` must be a whole number, at least {low}"
+            ))),
+            Some(_) => Err(BadArgument(format!(
+                "`{name}` must be a whole number from {low} to {high}"
+            ))),
+        }
+    }
+
+    /// As [`Arguments::number`]; more than `most` counts as `most`, since it is asked for in hope,
+    /// not in error.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is no whole number, or too small.
+    pub fn at_most(&self, name: &str, most: u64) -> Result<Option<u64>, BadArgument> {
+        let (low, _) = self.bounds(name);
+        match self.whole(name) {
+            None => Ok(None),
+            Some(Some(number)) if number >= low => Ok(Some(number.min(most))),
+            Some(_) => Err(BadArgument(format!(
+                "`{name}` must be a whole number, at least {low}"
+            ))),
+        }
+    }
+
+    /// As [`Arguments::number`]; what lies outside of the bounds counts as the nearest bound.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is no number.
+    pub fn clamped(&self, name: &str) -> Result<Option<u64>, BadArgument> {
+        let (low, high) = self.bounds(name);
+        match self.float(name) {
+            None => Ok(None),
+            // A cast keeps to what fits.
+            Some(Some(number)) => Ok(Some((number.round() as u64).clamp(low, high))),
+            Some(None) => Err(BadArgument(format!("`{name}` must be a number"))),
+        }
+    }
+
+    /// A number from 0 to 1.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is anything else.
+    pub fn share(&self, name: &str) -> Result<Option<f64>, BadArgument> {
+        match self.float(name) {
+            None => Ok(None),
+            Some(Some(number)) if (0.0..=1.0).contains(&number) => Ok(Some(number)),
+            Some(_) => Err(BadArgument(format!(
+                "`{name}` must be a number from 0.0 to 1.0"
+            ))),
+        }
+    }
+
+    /// Yes or no.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is neither.
+    pub fn flag(&self, name: &str) -> Result<Option<bool>, BadArgument> {
+        match self.set_text(name)?.as_deref().map(str::trim) {
+            None => Ok(None),
+            Some("true" | "True" | "1") => Ok(Some(true)),
+            Some("false" | "False" | "0") => Ok(Some(false)),
+            Some(_) => Err(BadArgument(format!("`{name}` must be true or false"))),
+        }
+    }
+
+    /// An object, or one as JSON in a text.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is anything else.
+    pub fn object(&self, name: &str) -> Result<Option<JsonObject>, BadArgument> {
+        let object = match self.value(name) {
             None => return Ok(None),
-            Some(Value::Number(number)) => {
+            Some(Value::Object(object)) => Some(object.clone()),
+            Some(Value::String(text)) => serde_json::from_str(text).ok(),
+            Some(_) => None,
+        };
+        object.map(Some).ok_or_else(|| {
+            BadArgument(format!(
+                "`{name}` must be an object, such as {{\"key\": \"value\"}}"
+            ))
+        })
+    }
+
+    /// The whole number that was given; `Some(None)` if it is none.
+    fn whole(&self, name: &str) -> Option<Option<u64>> {
+        Some(match self.value(name)? {
+            Value::Number(number) => {
                 let whole = number
                     .as_f64()
                     .filter(|float| float.fract() == 0.0 && *float >= 0.0);
                 number.as_u64().or_else(|| whole.map(|float| float as u64))
             }
-            Some(Value::String(text)) => text.trim().parse().ok(),
-            Some(_) => None,
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        })
+    }
+
+    /// The number that was given; `Some(None)` if it is none.
+    fn float(&self, name: &str) -> Option<Option<f64>> {
+        let number = match self.value(name)? {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
         };
-        match number {
-            Some(number) if (low..=high).contains(&number) => Ok(Some(number)),
-            _ if high == u64::MAX => Err(BadArgument(format!(
-                "`{name}` must be a whole number, at least {low}"
-            ))),
-            _ => Err(BadArgument(format!(
-                "`{name}` must be a whole number from {low} to {high}"
-            ))),
-        }
+        Some(number.filter(|number| number.is_finite()))
     }
 
     /// A moment in ISO 8601.
@@ -191,11 +340,13 @@ mod tests {
 
     use super::*;
 
+    const ONE: &[Parameter] = &[Parameter::whole("x", 1, 25, "")];
+
     fn arguments(value: Value) -> Arguments {
         let Value::Object(values) = value else {
             panic!("an object is given")
         };
-        Arguments { values }
+        Arguments::new(values, ONE).unwrap()
     }
 
     #[test]
@@ -224,10 +375,7 @@ mod tests {
     #[test]
     fn numbers_outside_their_range_are_refused() {
         for good in [json!(5), json!("5"), json!(5.0)] {
-            assert_eq!(
-                arguments(json!({"x": good})).number("x", 1, 25).unwrap(),
-                Some(5)
-            );
+            assert_eq!(arguments(json!({"x": good})).number("x").unwrap(), Some(5));
         }
         for bad in [
             json!(0),
@@ -239,11 +387,32 @@ mod tests {
             json!(1e300),
             json!(true),
         ] {
-            assert!(
-                arguments(json!({"x": bad})).number("x", 1, 25).is_err(),
-                "{bad}"
-            );
+            assert!(arguments(json!({"x": bad})).number("x").is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn bounds_are_kept_as_the_tool_wants_it() {
+        let one = |value: Value| arguments(json!({"x": value}));
+        assert_eq!(one(json!(80)).at_most("x", 25).unwrap(), Some(25));
+        assert!(one(json!(0)).at_most("x", 25).is_err());
+        for (given, kept) in [
+            (json!(0), 1),
+            (json!(-3), 1),
+            (json!(7.6), 8),
+            (json!(99), 25),
+        ] {
+            assert_eq!(one(given).clamped("x").unwrap(), Some(kept));
+        }
+        assert!(one(json!("high")).clamped("x").is_err());
+        assert_eq!(one(json!("0.5")).share("x").unwrap(), Some(0.5));
+        assert!(one(json!(1.01)).share("x").is_err());
+        assert!(one(json!("nan")).share("x").is_err());
+        assert_eq!(one(json!("true")).flag("x").unwrap(), Some(true));
+        assert!(one(json!("maybe")).flag("x").is_err());
+        assert!(one(json!([1])).object("x").is_err());
+        let object = one(json!("{\"a\": 1}")).object("x").unwrap().unwrap();
+        assert_eq!(object["a"], 1);
     }
 
     #[test]
@@ -251,9 +420,11 @@ mod tests {
         let Value::Object(values) = json!({"keyword": "x"}) else {
             unreachable!()
         };
-        let error = Arguments::new(values, &["keywords", "query"])
-            .unwrap_err()
-            .to_string();
+        const TWO: &[Parameter] = &[
+            Parameter::texts("keywords", ""),
+            Parameter::text("query", ""),
+        ];
+        let error = Arguments::new(values, TWO).unwrap_err().to_string();
         assert!(error.contains("Did you mean `keywords`?"), "{error}");
     }
 }

@@ -4,7 +4,6 @@
 //! waiting. A tool that panics costs its call and nothing else. What is not
 //! about tools is left to rmcp's defaults: empty lists, or "method not found".
 
-use std::sync::Arc;
 use std::sync::OnceLock;
 
 use rmcp::RoleServer;
@@ -27,8 +26,7 @@ use rmcp::model::Tool as ListedTool;
 use rmcp::service::RequestContext;
 
 use crate::dialect::Caller;
-use crate::dialect::Dialect;
-use crate::engine::Engine;
+use crate::mcp::Served;
 use crate::mcp::tools;
 
 /// How long a client may keep the list of tools. It changes with the program
@@ -36,17 +34,15 @@ use crate::mcp::tools;
 const LIST_TTL_MS: u64 = 60 * 60 * 1000;
 
 pub(super) struct Handler {
-    engine: Arc<Engine>,
-    dialect: &'static dyn Dialect,
+    served: Served,
     /// Made at the first question, not before `initialize` is answered.
     listed: OnceLock<Vec<ListedTool>>,
 }
 
 impl Handler {
-    pub(super) fn new(engine: Arc<Engine>, dialect: &'static dyn Dialect) -> Self {
+    pub(super) fn new(served: Served) -> Self {
         Handler {
-            engine,
-            dialect,
+            served,
             listed: OnceLock::new(),
         }
     }
@@ -54,7 +50,7 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let about = self.dialect.about();
+        let about = self.served.dialect.about();
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(
                 Implementation::new(about.name, about.version).with_title(about.title),
@@ -82,7 +78,7 @@ impl ServerHandler for Handler {
     ) -> Result<ListToolsResult, ErrorData> {
         let listed = self
             .listed
-            .get_or_init(|| tools::listed(self.dialect.tools()));
+            .get_or_init(|| tools::listed(self.served.dialect.tools()));
         let result = ListToolsResult::with_all_items(listed.clone());
         let knows_ttl = context
             .protocol_version()
@@ -101,20 +97,21 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tools = self.dialect.tools();
-        let Some(tool) = tools.iter().find(|tool| tool.name == request.name) else {
+        let tools = self.served.dialect.tools();
+        let Some(at) = tools.iter().position(|tool| tool.name == request.name) else {
             return Err(tools::unknown_tool(&request.name, tools));
         };
-        let engine = Arc::clone(&self.engine);
+        let served = self.served.clone();
         let caller = caller(&context);
-        engine.serve(caller.client.as_deref().unwrap_or("mcp"));
         let cancelled = context.ct;
         let arguments = request.arguments.unwrap_or_default();
         let run = move || {
             // A call cancelled while it waited for its turn is not run. Its
             // answer would be dropped by rmcp anyway.
-            (!cancelled.is_cancelled()).then(|| (tool.run)(&engine, &caller, arguments))
+            (!cancelled.is_cancelled())
+                .then(|| served.dialect.tools()[at].call(&served.call(&caller), arguments))
         };
+        let tool = &tools[at];
         let reply = match tokio::task::spawn_blocking(run).await {
             Ok(Some(reply)) => reply,
             Ok(None) => return Err(ErrorData::internal_error("cancelled", None)),
@@ -124,7 +121,7 @@ impl ServerHandler for Handler {
                 tools::broken_down(tool)
             }
         };
-        Ok(tools::result(reply).into())
+        Ok(tools::result(tool, reply).into())
     }
 
     async fn on_custom_request(

@@ -22,7 +22,10 @@ use std::time::Duration;
 
 use rmcp::service::QuitReason;
 
+use crate::dialect::Call;
+use crate::dialect::Caller;
 use crate::dialect::Dialect;
+use crate::dialect::Preferences;
 use crate::engine::Engine;
 use crate::mcp::handler::Handler;
 
@@ -51,16 +54,36 @@ pub enum ServeError {
     Stopped(#[source] tokio::task::JoinError),
 }
 
-/// Serves `dialect` on standard input and output until the client is gone.
+/// What is served: a tool set over a store, as the user has set it.
+#[derive(Clone)]
+pub struct Served {
+    pub engine: Arc<Engine>,
+    pub dialect: Arc<dyn Dialect>,
+    pub preferences: Arc<Preferences>,
+}
+
+impl Served {
+    /// What a call of `caller` is about.
+    fn call<'a>(&'a self, caller: &'a Caller) -> Call<'a> {
+        self.engine.serve(caller.client.as_deref().unwrap_or("mcp"));
+        Call {
+            engine: &self.engine,
+            caller,
+            preferences: &self.preferences,
+        }
+    }
+}
+
+/// Serves on standard input and output until the client is gone.
 ///
-/// A tool that outlasts the session keeps its thread and its share of `engine`:
+/// A tool that outlasts the session keeps its thread and its share of the engine:
 /// the caller should exit the process.
 ///
 /// # Errors
 ///
 /// Fails if the server cannot start, or on an I/O error other than a closed
 /// output, which is how some clients say goodbye.
-pub fn serve_stdio(engine: Arc<Engine>, dialect: &'static dyn Dialect) -> Result<(), ServeError> {
+pub fn serve_stdio(served: Served) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .max_blocking_threads(CONCURRENT_CALLS)
@@ -71,7 +94,7 @@ pub fn serve_stdio(engine: Arc<Engine>, dialect: &'static dyn Dialect) -> Result
     let served = runtime.block_on(async {
         // `serve_directly` skips rmcp's own opening, in which any notification
         // or failed `initialize` ends the session. The handler does it instead.
-        let service = rmcp::service::serve_directly(Handler::new(engine, dialect), transport, None);
+        let service = rmcp::service::serve_directly(Handler::new(served), transport, None);
         tokio::select! {
             quit = service.waiting() => match quit {
                 Ok(QuitReason::JoinError(error)) | Err(error) => Err(ServeError::Stopped(error)),

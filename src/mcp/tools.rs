@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::dialect::JsonObject;
 use crate::dialect::Reply;
 use crate::dialect::Tool;
+use crate::dialect::schema;
 
 /// Returns `tools` as `tools/list` shows them, in the same order.
 pub(super) fn listed(tools: &[Tool]) -> Vec<ListedTool> {
@@ -30,20 +31,24 @@ fn listed_tool(tool: &Tool) -> ListedTool {
         .destructive(hints.destructive)
         .idempotent(hints.idempotent)
         .open_world(false);
-    // Claude Code hides tools behind a search unless told otherwise, and a
-    // memory that has to be searched for is not used.
-    let meta = JsonObject::from_iter([("anthropic/alwaysLoad".to_owned(), json!(true))]);
-    ListedTool::new(tool.name, tool.description, (tool.arguments)())
-        .with_raw_output_schema(Arc::new((tool.result)()))
-        .with_annotations(annotations)
-        .with_meta(MetaObject::from(meta))
+    let mut listed = ListedTool::new(tool.name, tool.description, schema(tool.parameters))
+        .with_annotations(annotations);
+    if let Some(result) = tool.result {
+        listed = listed.with_raw_output_schema(Arc::new(result()));
+    }
+    if hints.at_hand {
+        let meta = JsonObject::from_iter([("anthropic/alwaysLoad".to_owned(), json!(true))]);
+        listed = listed.with_meta(MetaObject::from(meta));
+    }
+    listed
 }
 
-/// Returns `reply` as the result of `tools/call`.
-pub(super) fn result(reply: Reply) -> CallToolResult {
-    // An error without data must not bring an empty object along: clients
-    // would check it against the output schema and report that instead.
-    let has_data = !(reply.is_error && reply.structured.is_empty());
+/// Returns `reply`, of `tool`, as the result of `tools/call`.
+pub(super) fn result(tool: &Tool, reply: Reply) -> CallToolResult {
+    // What is a text alone must not bring an empty object along: clients would check it against the
+    // output schema and report that instead of an error, or show it instead of the text.
+    let is_text = reply.is_error || tool.result.is_none();
+    let has_data = !(is_text && reply.structured.is_empty());
     let mut result = CallToolResult::default();
     result.content = vec![ContentBlock::text(reply.text)];
     result.structured_content = has_data.then_some(Value::Object(reply.structured));
@@ -65,11 +70,10 @@ pub(super) fn unknown_tool(name: &str, tools: &[Tool]) -> ErrorData {
 /// The reply of a tool that broke down.
 pub(super) fn broken_down(tool: &Tool) -> Reply {
     Reply {
-        structured: JsonObject::new(),
-        text: format!(
+        is_error: true,
+        ..Reply::text(format!(
             "internal error, `{}` did not finish: please report it with what the server wrote to stderr",
             tool.name
-        ),
-        is_error: true,
+        ))
     }
 }

@@ -18,14 +18,18 @@ use std::sync::Mutex;
 
 use memdir::clock::SystemClock;
 use memdir::dialect::About;
-use memdir::dialect::Caller;
+use memdir::dialect::Arguments;
+use memdir::dialect::Call;
 use memdir::dialect::Dialect;
 use memdir::dialect::Hints;
 use memdir::dialect::JsonObject;
+use memdir::dialect::Parameter;
 use memdir::dialect::Reply;
 use memdir::dialect::Tool;
+use memdir::dialect::ToolError;
 use memdir::engine::Engine;
 use memdir::engine::Options;
+use memdir::mcp::Served;
 use serde_json::json;
 
 /// Serves the probe tools; the one argument is the folder of a store, which no tool uses.
@@ -37,7 +41,12 @@ fn main() -> ExitCode {
     let store = std::env::args_os().nth(1).expect("a store is named");
     let options = Options::new(store);
     let engine = Engine::open(options, Box::new(SystemClock)).expect("the store opens");
-    match memdir::mcp::serve_stdio(Arc::new(engine), &Probe) {
+    let served = Served {
+        engine: Arc::new(engine),
+        dialect: Arc::new(Probe),
+        preferences: Arc::default(),
+    };
+    match memdir::mcp::serve_stdio(served) {
         // A probe that still waits must not keep the process.
         Ok(()) => std::process::exit(0),
         Err(error) => {
@@ -59,41 +68,48 @@ impl Dialect for Probe {
         }
     }
 
-    fn tools(&self) -> &'static [Tool] {
+    fn tools(&self) -> &[Tool] {
         TOOLS
     }
 }
 
-const fn tool(name: &'static str, run: fn(&Engine, &Caller, JsonObject) -> Reply) -> Tool {
+type Run = fn(&Call<'_>, &Arguments) -> Result<Reply, ToolError>;
+
+const fn tool(name: &'static str, run: Run) -> Tool {
     Tool {
         name,
         description: "A probe.",
-        arguments: any_object,
-        result: any_object,
+        parameters: &[Parameter::REST],
+        result: Some(any_object),
         hints: Hints {
             title: "A probe",
             read_only: true,
             destructive: false,
             idempotent: true,
+            at_hand: true,
         },
         run,
+        refuse: |error| Reply::text(error.message()).failed(),
     }
 }
 
 const TOOLS: &[Tool] = &[
-    tool("zeta", |_, _, _| reply(json!({}), false)),
-    tool("echo", |_, _, arguments| reply(json!(arguments), false)),
-    tool("fail", |_, _, _| {
+    tool("zeta", |_, _| reply(json!({}), false)),
+    tool("echo", |_, arguments| {
+        reply(json!(arguments.values()), false)
+    }),
+    tool("fail", |_, _| {
         reply(json!({"error": "no such memory"}), true)
     }),
-    tool("fail_bare", |_, _, _| reply(json!({}), true)),
-    tool("whoami", |_, caller, _| {
+    tool("fail_bare", |_, _| reply(json!({}), true)),
+    tool("whoami", |call, _| {
+        let caller = call.caller;
         reply(
             json!({"client": caller.client, "version": caller.version}),
             false,
         )
     }),
-    tool("panic", |_, _, _| panic!("the probe panicked on purpose")),
+    tool("panic", |_, _| panic!("the probe panicked on purpose")),
     tool("hold", hold),
     tool("open", open),
     tool("visit", visit),
@@ -111,7 +127,8 @@ static GATES: LazyLock<Mutex<Gates>> = LazyLock::new(Mutex::default);
 static CHANGED: Condvar = Condvar::new();
 
 /// Waits until `open` was called for the same gate, or until so many wait.
-fn hold(_: &Engine, _: &Caller, arguments: JsonObject) -> Reply {
+fn hold(_: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let arguments = arguments.values();
     let gate = arguments["gate"].as_str().unwrap_or_default().to_owned();
     let party = arguments.get("party").and_then(|party| party.as_u64());
     let mut gates = GATES.lock().expect("no holder panics");
@@ -128,7 +145,8 @@ fn hold(_: &Engine, _: &Caller, arguments: JsonObject) -> Reply {
     reply(json!({"most": gates.most_held}), false)
 }
 
-fn open(_: &Engine, _: &Caller, arguments: JsonObject) -> Reply {
+fn open(_: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let arguments = arguments.values();
     let gate = arguments["gate"].as_str().unwrap_or_default().to_owned();
     let mut gates = GATES.lock().expect("no holder panics");
     let was_closed = gates.open.insert(gate);
@@ -137,23 +155,24 @@ fn open(_: &Engine, _: &Caller, arguments: JsonObject) -> Reply {
 }
 
 /// Calls on the test and stays until it is shown the door: the one gate that opens from outside.
-fn visit(_: &Engine, _: &Caller, arguments: JsonObject) -> Reply {
+fn visit(_: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let arguments = arguments.values();
     let host = arguments["host"].as_str().expect("a host is named");
     let mut door = TcpStream::connect(host).expect("the test is at home");
     let _ = door.read(&mut [0]); // Its end is what is waited for.
     reply(json!({}), false)
 }
 
-fn reply(value: serde_json::Value, is_error: bool) -> Reply {
+fn reply(value: serde_json::Value, is_error: bool) -> Result<Reply, ToolError> {
     let text = format!("text of {value}");
     let serde_json::Value::Object(structured) = value else {
         unreachable!("probes reply with objects")
     };
-    Reply {
+    Ok(Reply {
         structured,
         text,
         is_error,
-    }
+    })
 }
 
 fn any_object() -> JsonObject {

@@ -6,8 +6,8 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::JsonObject;
-use super::Reply;
+use crate::dialect::JsonObject;
+use crate::dialect::Reply;
 use crate::engine::Became;
 use crate::engine::Engine;
 use crate::engine::Remembered;
@@ -27,7 +27,7 @@ pub fn remember_reply(engine: &Engine, stored: &Stored) -> Reply {
 pub(super) fn failed(reason: &str) -> Reply {
     Reply {
         is_error: true,
-        ..reply(fields("", &format!("Error storing memory: {reason}")))
+        ..Reply::object(fields("", &format!("Error storing memory: {reason}")))
     }
 }
 
@@ -129,7 +129,7 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
     if !warnings.is_empty() {
         put("warnings", json!(warnings));
     }
-    reply(object)
+    Reply::object(object)
 }
 
 fn suggested(engine: &Engine, suggestions: &[Suggestion]) -> Reply {
@@ -159,7 +159,7 @@ fn suggested(engine: &Engine, suggestions: &[Suggestion]) -> Reply {
     let mut object = fields("", &message);
     object.insert("action".to_owned(), json!("SUGGEST"));
     object.insert("candidates".to_owned(), json!(candidates));
-    reply(object)
+    Reply::object(object)
 }
 
 fn reason_list(suggestion: &Suggestion) -> Vec<String> {
@@ -176,12 +176,4 @@ fn fields(id: &str, message: &str) -> JsonObject {
     object.insert("memory_id".to_owned(), json!(id));
     object.insert("message".to_owned(), json!(message));
     object
-}
-
-fn reply(structured: JsonObject) -> Reply {
-    Reply {
-        text: serde_json::to_string(&structured).unwrap_or_default(),
-        structured,
-        is_error: false,
-    }
 }

@@ -1,0 +1,90 @@
+//! `recall`: whole memories by their ids.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::list_reply;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::JsonObject;
+use crate::dialect::Reply;
+use crate::dialect::ToolError;
+use crate::dialect::reply::full;
+use crate::dialect::reply::object;
+use crate::dialect::reply::written;
+use crate::dialect::shape;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::Recalled;
+use crate::model::estimated_tokens;
+
+/// The most ids that one `recall` takes.
+const MAX_IDS: usize = 100;
+
+pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let ids = arguments.list("memory_ids")?.unwrap_or_default();
+    if ids.is_empty() {
+        let what = "`memory_ids` is missing: give a list of ids from `think`";
+        return Err(ToolError::refused(what));
+    }
+    if ids.len() > MAX_IDS {
+        let what = "too many `memory_ids`: give at most 100 at once";
+        return Err(ToolError::refused(what));
+    }
+    let max_tokens = arguments.number("max_tokens")?.map(|n| n as usize);
+    let recalled = call.engine.recall(&ids);
+    call.engine.count_uses(&recalled);
+    Ok(recall_reply(call.engine, recalled, max_tokens))
+}
+
+/// The reply to a recall: one entry for each id, in the order asked.
+pub fn recall_reply(engine: &Engine, recalled: Vec<Recalled>, max_tokens: Option<usize>) -> Reply {
+    let mut tokens = 0;
+    let mut entries = Vec::new();
+    for entry in recalled {
+        let mut object = match entry {
+            Recalled::Found { memory, .. } => {
+                shape::memory(&memory, &engine.shown_id(&memory.stem))
+            }
+            Recalled::Failed { id, error } => {
+                object(json!({"id": id, "error": not_recalled(&id, &error)}))
+            }
+        };
+        if let Some(most) = max_tokens {
+            fit(&mut object, most.saturating_sub(tokens));
+        }
+        tokens += estimated_tokens(&written(&object));
+        entries.push(Value::Object(object));
+    }
+    list_reply(entries, |structured| {
+        structured.insert("tokens".to_owned(), json!(tokens));
+    })
+}
+
+/// Cuts an entry's content so that the entry takes about `tokens`.
+fn fit(entry: &mut JsonObject, tokens: usize) {
+    let whole = estimated_tokens(&written(entry));
+    if whole <= tokens {
+        return;
+    }
+    let Some(Value::String(content)) = entry.get_mut("content") else {
+        return;
+    };
+    let keep = tokens.saturating_sub(whole - estimated_tokens(content).min(whole));
+    let characters = content.chars().count() * keep / estimated_tokens(content).max(1);
+    *content = content.chars().take(characters).collect();
+    entry.insert("truncated".to_owned(), json!(true));
+}
+
+fn not_recalled(id: &str, error: &EngineError) -> String {
+    match error {
+        EngineError::NotFound(_) => format!("Memory with ID {id} not found"),
+        EngineError::Ambiguous { candidates, .. } => {
+            format!(
+                "Memory ID {id} is ambiguous, use one of: {}",
+                candidates.join(", ")
+            )
+        }
+        other => full(other),
+    }
+}

@@ -1,0 +1,49 @@
+//! `remember`: from arguments to a memory on disk.
+
+use super::remembered::remember_reply;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::Reply;
+use crate::dialect::ToolError;
+use crate::engine::WritePolicy;
+use crate::model::NewMemory;
+
+pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let memory = memory(call, arguments)?;
+    let policy = WritePolicy {
+        force: arguments.flag("force")?.unwrap_or(false),
+        ..call.engine.write_policy().clone()
+    };
+    let key = arguments.set_text("idempotency_key")?;
+    let stored = call.engine.remember_as(memory, key.as_deref(), &policy)?;
+    Ok(remember_reply(call.engine, &stored))
+}
+
+fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError> {
+    let refused = |what: &str| ToolError::refused(what);
+    let content = arguments.required_text("content")?;
+    if content.trim().is_empty() {
+        return Err(refused("`content` is empty: give the text to remember"));
+    }
+    let agent = match arguments.text("agent")? {
+        Some(agent) => agent,
+        None => {
+            let client = call.caller.client.clone();
+            client.ok_or_else(|| refused("`agent` is missing: give your name"))?
+        }
+    };
+    Ok(NewMemory {
+        agent,
+        user: arguments.required_text("user")?,
+        topics: arguments
+            .list("topics")?
+            .ok_or_else(|| refused("`topics` is missing: give a list of words"))?,
+        content,
+        title: arguments.set_text("title")?,
+        namespace: arguments.set_text("namespace")?,
+        importance: arguments.number("importance")?.map(|n| n as u8),
+        expires: arguments.moment("expires")?,
+        supersedes: arguments.list("supersedes")?.unwrap_or_default(),
+        ..NewMemory::default()
+    })
+}

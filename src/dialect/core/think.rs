@@ -1,0 +1,170 @@
+//! `think`: from arguments to a search, and from hits to previews.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::MAX_RESULTS;
+use super::list_reply;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::JsonObject;
+use crate::dialect::Reply;
+use crate::dialect::ToolError;
+use crate::dialect::preview;
+use crate::dialect::reply::written;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::Hit;
+use crate::engine::Search;
+use crate::engine::Thought;
+use crate::engine::Wanted;
+use crate::model::Budget;
+use crate::model::Filter;
+use crate::model::Stem;
+use crate::model::TopicMatch;
+use crate::model::estimated_tokens;
+
+/// Characters of a content that a hit shows.
+const PREVIEW: usize = 200;
+
+pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let (search, budget) = search(call, arguments)?;
+    let thought = call.engine.search(&search)?;
+    Ok(think_reply(call.engine, &search, thought, budget))
+}
+
+fn search(call: &Call<'_>, arguments: &Arguments) -> Result<(Search, Budget), ToolError> {
+    let engine = call.engine;
+    let keywords = arguments.list("keywords")?.unwrap_or_default();
+    let wanted = match (arguments.set_text("query")?, keywords) {
+        (None, keywords) if keywords.is_empty() => {
+            let what = "give `keywords` (a list of words) or `query` (a question)";
+            return Err(ToolError::refused(what));
+        }
+        (None, keywords) => Wanted::Keywords(keywords),
+        // Both: the words belong to the question.
+        (Some(query), keywords) if keywords.is_empty() => Wanted::Text(query),
+        (Some(query), keywords) => Wanted::Text(format!("{query} {}", keywords.join(" "))),
+    };
+    let one = |name: &str| -> Result<Vec<String>, ToolError> {
+        Ok(arguments.set_text(name)?.into_iter().collect())
+    };
+    let topic_match = match arguments.text("topics_match")?.as_deref() {
+        None | Some("all") => TopicMatch::All,
+        Some("any") => TopicMatch::Any,
+        Some(_) => {
+            return Err(ToolError::refused(
+                "`topics_match` must be \"all\" or \"any\"",
+            ));
+        }
+    };
+    let filter = Filter {
+        agents: one("agent")?,
+        users: one("user")?,
+        topics: arguments.list("topics")?.unwrap_or_default(),
+        topic_match,
+        namespaces: one("namespace")?,
+        kinds: arguments.word("kind")?.into_iter().collect(),
+        since: arguments.moment("since")?.map(|at| at.utc()),
+        until: arguments.moment("until")?.map(|at| at.utc()),
+        stems: arguments.list("ids")?.map(|ids| stems(engine, &ids)),
+        ..Filter::default()
+    };
+    // A user may have set more than the usual most.
+    let most = engine.default_limit().max(MAX_RESULTS);
+    let limit = arguments.at_most("limit", most as u64)?;
+    let limit = limit.map_or(engine.default_limit(), |n| n as usize);
+    let max_tokens = arguments.number("max_tokens")?.map(|n| n as usize);
+    let search = Search {
+        wanted,
+        filter,
+        ranking: call.preferences.ranking.unwrap_or_default(),
+        limit,
+        offset: 0,
+    };
+    Ok((search, Budget { limit, max_tokens }))
+}
+
+/// The stems that `ids` name; what names nothing is left out.
+fn stems(engine: &Engine, ids: &[String]) -> Vec<Stem> {
+    ids.iter()
+        .flat_map(|id| match engine.resolve(id) {
+            Ok((stem, _)) => vec![stem],
+            Err(EngineError::Ambiguous { candidates, .. }) => candidates
+                .iter()
+                .map(|stem| Stem::from_file_name(stem))
+                .collect(),
+            Err(_) => Vec::new(),
+        })
+        .collect()
+}
+
+/// The reply to a search: hits with previews, as many as fit the budget.
+pub fn think_reply(engine: &Engine, search: &Search, thought: Thought, budget: Budget) -> Reply {
+    let words = shown_words(search);
+    let mut tokens = 0;
+    let mut hits = Vec::new();
+    for hit in thought.hits.into_iter().take(budget.limit) {
+        let mut shown = hit_object(engine, search, &hit, &words, PREVIEW);
+        let mut cost = estimated_tokens(&written(&shown));
+        if let Some(most) = budget.max_tokens
+            && tokens + cost > most
+        {
+            if !hits.is_empty() {
+                break;
+            }
+            // One hit is better than none: without a preview if need be.
+            shown = hit_object(engine, search, &hit, &words, PREVIEW / 4);
+            cost = estimated_tokens(&written(&shown));
+        }
+        tokens += cost;
+        hits.push(Value::Object(shown));
+    }
+    list_reply(hits, |structured| {
+        structured.insert("total".to_owned(), json!(thought.total));
+        structured.insert("tokens".to_owned(), json!(tokens));
+    })
+}
+
+/// The words that a preview should show.
+fn shown_words(search: &Search) -> Vec<String> {
+    match &search.wanted {
+        Wanted::Keywords(words) => words
+            .iter()
+            .map(|word| word.trim().to_lowercase())
+            .collect(),
+        Wanted::Text(text) => text
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| word.chars().count() > 3)
+            .map(str::to_lowercase)
+            .collect(),
+        Wanted::Everything => Vec::new(),
+    }
+}
+
+fn hit_object(
+    engine: &Engine,
+    search: &Search,
+    hit: &Hit,
+    words: &[String],
+    length: usize,
+) -> JsonObject {
+    let mut object = JsonObject::new();
+    let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
+    put("id", json!(engine.shown_id(&hit.memory.stem)));
+    put("timestamp", json!(hit.memory.timestamp.as_str()));
+    let score = match search.wanted {
+        Wanted::Keywords(_) => json!(hit.score as u64),
+        _ => json!((hit.score * 1000.0).round() / 1000.0),
+    };
+    put("relevance_score", score);
+    put("matching_keywords", json!(hit.matched));
+    hit.memory
+        .title
+        .iter()
+        .for_each(|title| put("title", json!(title)));
+    let shown = preview(&hit.memory.content, words, length);
+    put("content_preview", json!(shown.text));
+    put("truncated", json!(shown.truncated));
+    object
+}

@@ -1,0 +1,195 @@
+//! What a tool can be given: one table for the schema that clients see and for what is read.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::JsonObject;
+
+/// One argument of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// [`Parameter::REST`] has none.
+    pub name: &'static str,
+    pub form: Form,
+    /// For the model that calls; may be empty where the name says all.
+    pub about: &'static str,
+    pub is_required: bool,
+    /// What a call without it means, as the schema says it.
+    pub default: Option<Literal>,
+}
+
+/// What a value may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Form {
+    Text,
+    /// A list of so many texts.
+    Texts {
+        least: usize,
+        most: usize,
+    },
+    /// A whole number; `u64::MAX` is no bound.
+    Whole {
+        low: u64,
+        high: u64,
+    },
+    /// A number from 0 to 1.
+    Share,
+    Flag,
+    /// One word of several.
+    Word(&'static [&'static str]),
+    Object,
+    Any,
+}
+
+/// A default as a table can hold it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Literal {
+    Text(&'static str),
+    Whole(u64),
+    Share(f64),
+    Flag(bool),
+    Null,
+}
+
+impl Parameter {
+    /// Whatever else is given passes, too.
+    pub const REST: Parameter = Parameter::new("", Form::Any, "");
+
+    pub const fn new(name: &'static str, form: Form, about: &'static str) -> Parameter {
+        Parameter {
+            name,
+            form,
+            about,
+            is_required: false,
+            default: None,
+        }
+    }
+
+    pub const fn text(name: &'static str, about: &'static str) -> Parameter {
+        Parameter::new(name, Form::Text, about)
+    }
+
+    /// Any number of texts.
+    pub const fn texts(name: &'static str, about: &'static str) -> Parameter {
+        let form = Form::Texts {
+            least: 0,
+            most: usize::MAX,
+        };
+        Parameter::new(name, form, about)
+    }
+
+    pub const fn whole(name: &'static str, low: u64, high: u64, about: &'static str) -> Parameter {
+        Parameter::new(name, Form::Whole { low, high }, about)
+    }
+
+    pub const fn share(name: &'static str, about: &'static str) -> Parameter {
+        Parameter::new(name, Form::Share, about)
+    }
+
+    pub const fn flag(name: &'static str, about: &'static str) -> Parameter {
+        Parameter::new(name, Form::Flag, about)
+    }
+
+    pub const fn word(
+        name: &'static str,
+        words: &'static [&'static str],
+        about: &'static str,
+    ) -> Parameter {
+        Parameter::new(name, Form::Word(words), about)
+    }
+
+    pub const fn object(name: &'static str, about: &'static str) -> Parameter {
+        Parameter::new(name, Form::Object, about)
+    }
+
+    pub const fn required(mut self) -> Parameter {
+        self.is_required = true;
+        self
+    }
+
+    pub const fn or(mut self, default: Literal) -> Parameter {
+        self.default = Some(default);
+        self
+    }
+
+    fn schema(&self) -> Value {
+        let mut schema = JsonObject::new();
+        let mut put = |key: &str, value: Value| drop(schema.insert(key.to_owned(), value));
+        put("type", json!(self.form.json_type()));
+        match self.form {
+            Form::Texts { least, most } => {
+                put("items", json!({"type": "string"}));
+                if least > 0 {
+                    put("minItems", json!(least));
+                }
+                if most < usize::MAX {
+                    put("maxItems", json!(most));
+                }
+            }
+            Form::Whole { low, high } => {
+                put("minimum", json!(low));
+                if high < u64::MAX {
+                    put("maximum", json!(high));
+                }
+            }
+            Form::Share => {
+                put("minimum", json!(0));
+                put("maximum", json!(1));
+            }
+            Form::Word(words) => put("enum", json!(words)),
+            Form::Text | Form::Flag | Form::Object | Form::Any => {}
+        }
+        if let Some(default) = self.default {
+            put("default", default.value());
+        }
+        if !self.about.is_empty() {
+            put("description", json!(self.about));
+        }
+        Value::Object(schema)
+    }
+}
+
+impl Form {
+    fn json_type(self) -> Value {
+        match self {
+            Form::Text | Form::Word(_) => json!("string"),
+            Form::Texts { .. } => json!("array"),
+            Form::Whole { .. } => json!("integer"),
+            Form::Share => json!("number"),
+            Form::Flag => json!("boolean"),
+            Form::Object => json!("object"),
+            Form::Any => json!(["string", "number", "boolean", "object", "array", "null"]),
+        }
+    }
+}
+
+impl Literal {
+    fn value(self) -> Value {
+        match self {
+            Literal::Text(text) => json!(text),
+            Literal::Whole(number) => json!(number),
+            Literal::Share(share) => json!(share),
+            Literal::Flag(flag) => json!(flag),
+            Literal::Null => Value::Null,
+        }
+    }
+}
+
+/// The JSON schema of an object with these members.
+pub fn schema(parameters: &[Parameter]) -> JsonObject {
+    let named = || parameters.iter().filter(|one| !one.name.is_empty());
+    let properties: JsonObject = named()
+        .map(|one| (one.name.to_owned(), one.schema()))
+        .collect();
+    let required: Vec<&str> = named()
+        .filter(|one| one.is_required)
+        .map(|one| one.name)
+        .collect();
+    let mut schema = JsonObject::new();
+    schema.insert("type".to_owned(), json!("object"));
+    schema.insert("properties".to_owned(), Value::Object(properties));
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), json!(required));
+    }
+    schema
+}

@@ -1,0 +1,102 @@
+//! What tools answer, and how what went wrong is said.
+
+use serde_json::Value;
+
+use super::JsonObject;
+use super::arguments::BadArgument;
+use crate::engine::EngineError;
+
+/// What a tool answers: an object for programs, a text for models.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// Empty where the text is all there is.
+    pub structured: JsonObject,
+    pub text: String,
+    pub is_error: bool,
+}
+
+impl Reply {
+    /// An object, and the same as text.
+    pub fn object(object: JsonObject) -> Reply {
+        Reply {
+            text: written(&object),
+            structured: object,
+            is_error: false,
+        }
+    }
+
+    /// As [`Reply::object`], of a `json!` object; anything else is an empty one.
+    pub fn json(value: Value) -> Reply {
+        Reply::object(object(value))
+    }
+
+    /// A text alone.
+    pub fn text(text: impl Into<String>) -> Reply {
+        Reply {
+            structured: JsonObject::new(),
+            text: text.into(),
+            is_error: false,
+        }
+    }
+
+    /// The same, as what went wrong.
+    pub fn failed(self) -> Reply {
+        Reply {
+            is_error: true,
+            ..self
+        }
+    }
+}
+
+/// Why a call was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    #[error(transparent)]
+    Argument(#[from] BadArgument),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// What the tool set forbids, in its own words.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl ToolError {
+    pub fn refused(why: impl Into<String>) -> ToolError {
+        ToolError::Refused(why.into())
+    }
+
+    /// The error with its causes, without paths outside of the store.
+    pub fn message(&self) -> String {
+        match self {
+            ToolError::Engine(error) => full(error),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// An error of the engine with its causes.
+pub fn full(error: &EngineError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(next) = cause {
+        let next_text = next.to_string();
+        if !text.contains(&next_text) {
+            text = format!("{text}: {next_text}");
+        }
+        cause = next.source();
+    }
+    text
+}
+
+/// The object that a `json!` value is; anything else is an empty one.
+pub fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
+    }
+}
+
+/// An object as JSON.
+pub fn written(object: &JsonObject) -> String {
+    serde_json::to_string(object).unwrap_or_default()
+}
