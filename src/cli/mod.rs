@@ -19,6 +19,7 @@ mod life;
 mod llm;
 mod maintain;
 mod maintenance;
+mod mcp;
 mod model;
 mod opened;
 mod output;
@@ -218,7 +219,7 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Verify => maintain::verify(&mut context),
         Command::Import(command) => exchange::import(&mut context, &command),
         Command::Export(command) => exchange::export(&mut context, &command),
-        Command::Mcp => setup::mcp(&mut context),
+        Command::Mcp(command) => mcp::mcp(&mut context, &command),
         Command::Completions(_) | Command::Man => unreachable!("they were answered above"),
     }
 }

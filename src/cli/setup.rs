@@ -1,7 +1,5 @@
 //! Commands around a store: init, mcp, config, path, completions, man.
 
-use std::sync::Arc;
-
 use clap::CommandFactory;
 use serde_json::json;
 
@@ -15,12 +13,8 @@ use super::fail::Failure;
 use super::output::BOLD;
 use super::output::DIM;
 use super::output::Output;
-use crate::dialect::Preferences;
-use crate::dialect::core::Core;
-use crate::engine::Background;
 use crate::engine::EngineError;
 use crate::engine::Recalled;
-use crate::mcp::Served;
 
 /// What a new store's settings file says. It marks the folder as a store.
 const SETTINGS: &str = "\
@@ -99,25 +93,6 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
         }
     }
     Ok(Outcome::Done)
-}
-
-/// Serves agents until standard input ends.
-pub(super) fn mcp(context: &mut Context) -> Result<Outcome, Failure> {
-    let engine = Arc::new(context.engine_for_writing()?);
-    let background = Background::start(&engine)
-        .map_err(|error| Failure::new("cannot start the background loop").because(error))?;
-    let served = crate::mcp::serve_stdio(Served {
-        engine: Arc::clone(&engine),
-        dialect: Arc::new(Core),
-        preferences: Arc::new(Preferences::default()),
-    });
-    drop(background);
-    crate::git::end_children();
-    match served {
-        // A tool that still runs must not keep the process; its file is whole or absent.
-        Ok(()) => std::process::exit(0),
-        Err(error) => Err(Failure::new("the server ended").because(error)),
-    }
 }
 
 pub(super) fn config(context: &mut Context) -> Result<Outcome, Failure> {

@@ -235,6 +235,17 @@ pub struct Prompt {
     pub run: fn(&Call<'_>, &Arguments) -> Result<String, ToolError>,
 }
 
+/// The tool sets, the usual one first.
+pub const NAMES: [&str; 1] = ["core"];
+
+/// The tool set called `name`.
+pub fn named(name: &str) -> Option<Arc<dyn Dialect>> {
+    match name {
+        "core" => Some(Arc::new(core::Core)),
+        _ => None,
+    }
+}
+
 /// A set of tools as one kind of client knows it.
 pub trait Dialect: Send + Sync {
     /// Server name, version and instructions shown at connection.

@@ -6,6 +6,7 @@ mod exchange;
 mod history;
 mod life;
 mod maintenance;
+mod mcp;
 mod model;
 mod remember;
 mod reset;
@@ -40,6 +41,7 @@ pub(super) use maintenance::Decay;
 pub(super) use maintenance::Reflect;
 pub(super) use maintenance::Standards;
 pub(super) use maintenance::Supersede;
+pub(super) use mcp::Mcp;
 pub(super) use model::Model;
 pub(super) use model::ModelDownload;
 pub(super) use model::ModelUse;
@@ -399,7 +401,12 @@ it is started again.")]
     /// Write memories out
     Export(Export),
     /// Serve agents over standard input and output (Model Context Protocol)
-    Mcp,
+    #[command(after_help = "Examples:
+  memdir mcp                                    remember, think, recall
+  memdir mcp --dialect loci                     store_memory, recall_memory, forget_memory, …
+  memdir mcp --dialect ai-memory --tier smart   the memory_* tools, with a language model
+  claude mcp add --scope user memdir -- memdir mcp")]
+    Mcp(Mcp),
     /// Print a completion script for a shell
     Completions(Completions),
     /// Print the manual page

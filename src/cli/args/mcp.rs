@@ -1,0 +1,18 @@
+//! The words of the command that serves agents.
+
+use clap::Args as ClapArgs;
+
+use crate::dialect::FeatureTier;
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Mcp {
+    /// The tool set: as clients of another memory server know it, on the same files
+    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(crate::dialect::NAMES))]
+    pub dialect: Option<String>,
+    /// Features of the prefixed tool set; `smart` wants a language model in [llm]
+    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(FeatureTier::ALL.map(|(name, _)| name)))]
+    pub tier: Option<String>,
+    /// The project or group that the session belongs to, else LOCI_GROUP
+    #[arg(long)]
+    pub group: Option<String>,
+}
