@@ -7,16 +7,16 @@ use super::Outcome;
 use super::args::Mcp;
 use super::fail::Failure;
 use crate::dialect;
+use crate::dialect::Dialect;
 use crate::dialect::FeatureTier;
 use crate::dialect::Preferences;
+use crate::dialect::core::Core;
 use crate::engine::Background;
 use crate::mcp::Served;
 
 /// Serves agents until standard input ends.
 pub(super) fn mcp(context: &mut Context, command: &Mcp) -> Result<Outcome, Failure> {
-    let name = command.dialect.as_deref().unwrap_or("core");
-    let dialect = dialect::named(name)
-        .ok_or_else(|| Failure::new(format!("there is no tool set `{name}`")))?;
+    let dialect = dialect(command)?;
     let preferences = preferences(context, command);
     let engine = Arc::new(context.engine_for_writing()?);
     let background = Background::start(&engine)
@@ -32,6 +32,22 @@ pub(super) fn mcp(context: &mut Context, command: &Mcp) -> Result<Outcome, Failu
         // A tool that still runs must not keep the process; its file is whole or absent.
         Ok(()) => std::process::exit(0),
         Err(error) => Err(Failure::new("the server ended").because(error)),
+    }
+}
+
+fn dialect(command: &Mcp) -> Result<Arc<dyn Dialect>, Failure> {
+    let name = command.dialect.as_deref().unwrap_or(dialect::NAMES[0]);
+    if command.tools.is_empty() {
+        let dialect = dialect::named(name);
+        return dialect.ok_or_else(|| Failure::new(format!("there is no tool set `{name}`")));
+    }
+    if name != dialect::NAMES[0] {
+        let what = "is served as it is: --tools adds to `core` only";
+        return Err(Failure::new(format!("the tool set `{name}` {what}")));
+    }
+    match Core::with(&command.tools) {
+        Ok(core) => Ok(Arc::new(core)),
+        Err(error) => Err(Failure::new(error.to_string())),
     }
 }
 

@@ -172,6 +172,7 @@ impl Call<'_> {
 }
 
 /// One tool: what the client sees, and what it does.
+#[derive(Clone, Copy)]
 pub struct Tool {
     pub name: &'static str,
     pub description: &'static str,
@@ -241,7 +242,7 @@ pub const NAMES: [&str; 1] = ["core"];
 /// The tool set called `name`.
 pub fn named(name: &str) -> Option<Arc<dyn Dialect>> {
     match name {
-        "core" => Some(Arc::new(core::Core)),
+        "core" => Some(Arc::new(core::Core::default())),
         _ => None,
     }
 }

@@ -254,6 +254,7 @@ impl Loop {
             self.engine.snapshot()?;
             self.next_check = Some(Instant::now() + CHECK_PAUSE);
         }
+        self.engine.tell_changes(&self.engine.snapshot()?);
         if self.engine.freshness().next_due().is_some() {
             // Until the last good texts have been let go, there is something to do.
             let now = Instant::now();

@@ -6,6 +6,7 @@
 
 mod archive;
 mod background;
+mod changes;
 mod conflicts;
 mod duplicates;
 mod error;
@@ -50,6 +51,8 @@ pub use archive::Archived;
 pub use archive::Forgotten;
 pub use archive::Moved;
 pub use background::Background;
+pub use changes::Changed;
+pub use changes::Listening;
 pub use conflicts::Conflict;
 pub use conflicts::Contender;
 pub use conflicts::Resolved;

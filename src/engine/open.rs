@@ -12,6 +12,7 @@ use std::sync::TryLockError;
 use std::sync::atomic::AtomicBool;
 
 use super::EngineError;
+use super::changes::Listeners;
 use super::freshness::Freshness;
 use super::hints::Recent;
 use super::models::Models;
@@ -108,6 +109,7 @@ pub struct Engine {
     pub(super) life: Life,
     pub(super) maintenance: Maintenance,
     writes: WritePolicy,
+    pub(super) listeners: Listeners,
     /// What this process wrote last, for hints.
     pub(super) recent: Mutex<Recent>,
     pub(super) models: Option<Opened>,
@@ -198,6 +200,7 @@ impl Engine {
             life: options.life,
             maintenance: options.maintenance,
             writes: options.writes,
+            listeners: Listeners::default(),
             recent: Mutex::default(),
             models: options.models.map(Opened::new),
             warned_of_model: AtomicBool::new(false),

@@ -2,9 +2,12 @@
 //!
 //! Tools run on blocking threads, so that waiting for a disk never keeps a ping
 //! waiting. A tool that panics costs its call and nothing else. What is not
-//! about tools is left to rmcp's defaults: empty lists, or "method not found".
+//! about tools, resources or prompts is left to rmcp's defaults: "method not found".
 
+use std::sync::Arc;
+use std::sync::Mutex;
 use std::sync::OnceLock;
+use std::sync::PoisonError;
 
 use rmcp::RoleServer;
 use rmcp::ServerHandler;
@@ -15,18 +18,38 @@ use rmcp::model::CustomRequest;
 use rmcp::model::CustomResult;
 use rmcp::model::ErrorCode;
 use rmcp::model::ErrorData;
+use rmcp::model::GetPromptRequestParams;
+use rmcp::model::GetPromptResponse;
 use rmcp::model::Implementation;
 use rmcp::model::InitializeRequestParams;
 use rmcp::model::InitializeResult;
+use rmcp::model::ListPromptsResult;
+use rmcp::model::ListResourceTemplatesResult;
+use rmcp::model::ListResourcesResult;
 use rmcp::model::ListToolsResult;
 use rmcp::model::PaginatedRequestParams;
+use rmcp::model::PromptsCapability;
+use rmcp::model::ReadResourceRequestParams;
+use rmcp::model::ReadResourceResponse;
+use rmcp::model::ResourceUpdatedNotificationParam;
+use rmcp::model::ResourcesCapability;
 use rmcp::model::ServerCapabilities;
 use rmcp::model::ServerConfig;
+use rmcp::model::SubscribeRequestParams;
+use rmcp::model::SubscriptionFilter;
 use rmcp::model::Tool as ListedTool;
+use rmcp::model::UnsubscribeRequestParams;
 use rmcp::service::RequestContext;
+use rmcp::service::SubscriptionContext;
 
+use crate::dialect::Call;
 use crate::dialect::Caller;
+use crate::dialect::Dialect;
 use crate::mcp::Served;
+use crate::mcp::resources;
+use crate::mcp::subscriptions;
+use crate::mcp::subscriptions::Followed;
+use crate::mcp::subscriptions::News;
 use crate::mcp::tools;
 
 /// How long a client may keep the list of tools. It changes with the program
@@ -37,6 +60,9 @@ pub(super) struct Handler {
     served: Served,
     /// Made at the first question, not before `initialize` is answered.
     listed: OnceLock<Vec<ListedTool>>,
+    followed: Followed,
+    /// Begun for clients that are about to listen; any of them serves any client.
+    begun: Mutex<Vec<News>>,
 }
 
 impl Handler {
@@ -44,6 +70,40 @@ impl Handler {
         Handler {
             served,
             listed: OnceLock::new(),
+            followed: Followed::default(),
+            begun: Mutex::default(),
+        }
+    }
+
+    /// Does `act` on a thread that may wait for a disk; `None` if the request was cancelled before
+    /// its turn came. Its answer would be dropped by rmcp anyway.
+    async fn on_a_thread<T: Send + 'static>(
+        &self,
+        context: RequestContext<RoleServer>,
+        act: impl FnOnce(&Call<'_>) -> T + Send + 'static,
+    ) -> Result<Option<T>, tokio::task::JoinError> {
+        let served = self.served.clone();
+        let caller = caller(&context);
+        let cancelled = context.ct;
+        let run = move || (!cancelled.is_cancelled()).then(|| act(&served.call(&caller)));
+        tokio::task::spawn_blocking(run).await
+    }
+
+    /// As [`Handler::on_a_thread`], for what has no reply of its own to say that it broke down.
+    async fn answer<T: Send + 'static>(
+        &self,
+        context: RequestContext<RoleServer>,
+        act: impl FnOnce(&dyn Dialect, &Call<'_>) -> Result<T, ErrorData> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let dialect = Arc::clone(&self.served.dialect);
+        let done = self.on_a_thread(context, move |call| act(dialect.as_ref(), call));
+        match done.await {
+            Ok(Some(answer)) => answer,
+            Ok(None) => Err(ErrorData::internal_error("cancelled", None)),
+            Err(error) => {
+                tracing::error!("a request broke down: {error}");
+                Err(ErrorData::internal_error("internal error", None))
+            }
         }
     }
 }
@@ -51,7 +111,16 @@ impl Handler {
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let about = self.served.dialect.about();
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        if !self.served.dialect.resources().is_empty() {
+            let mut resources = ResourcesCapability::default();
+            resources.subscribe = Some(true);
+            capabilities.resources = Some(resources);
+        }
+        if !self.served.dialect.prompts().is_empty() {
+            capabilities.prompts = Some(PromptsCapability::default());
+        }
+        ServerConfig::new(capabilities)
             .with_server_info(
                 Implementation::new(about.name, about.version).with_title(about.title),
             )
@@ -80,10 +149,7 @@ impl ServerHandler for Handler {
             .listed
             .get_or_init(|| tools::listed(self.served.dialect.tools()));
         let result = ListToolsResult::with_all_items(listed.clone());
-        let knows_ttl = context
-            .protocol_version()
-            .is_some_and(|version| !version.has_initialize());
-        Ok(if knows_ttl {
+        Ok(if knows_ttl(&context) {
             result
                 .with_ttl_ms(LIST_TTL_MS)
                 .with_cache_scope(CacheScope::Public)
@@ -101,18 +167,11 @@ impl ServerHandler for Handler {
         let Some(at) = tools.iter().position(|tool| tool.name == request.name) else {
             return Err(tools::unknown_tool(&request.name, tools));
         };
-        let served = self.served.clone();
-        let caller = caller(&context);
-        let cancelled = context.ct;
         let arguments = request.arguments.unwrap_or_default();
-        let run = move || {
-            // A call cancelled while it waited for its turn is not run. Its
-            // answer would be dropped by rmcp anyway.
-            (!cancelled.is_cancelled())
-                .then(|| served.dialect.tools()[at].call(&served.call(&caller), arguments))
-        };
+        let dialect = Arc::clone(&self.served.dialect);
+        let run = move |call: &Call<'_>| dialect.tools()[at].call(call, arguments);
         let tool = &tools[at];
-        let reply = match tokio::task::spawn_blocking(run).await {
+        let reply = match self.on_a_thread(context, run).await {
             Ok(Some(reply)) => reply,
             Ok(None) => return Err(ErrorData::internal_error("cancelled", None)),
             Err(_) => {
@@ -124,6 +183,167 @@ impl ServerHandler for Handler {
         Ok(tools::result(tool, reply).into())
     }
 
+    async fn list_resources(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let listed = resources::listed(self.served.dialect.resources());
+        let result = ListResourcesResult::with_all_items(listed);
+        Ok(if knows_ttl(&context) {
+            result
+                .with_ttl_ms(LIST_TTL_MS)
+                .with_cache_scope(CacheScope::Public)
+        } else {
+            result
+        })
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let listed = resources::templates(self.served.dialect.resources());
+        let result = ListResourceTemplatesResult::with_all_items(listed);
+        Ok(if knows_ttl(&context) {
+            result
+                .with_ttl_ms(LIST_TTL_MS)
+                .with_cache_scope(CacheScope::Public)
+        } else {
+            result
+        })
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let knows_ttl = knows_ttl(&context);
+        let read = move |dialect: &dyn Dialect, call: &Call<'_>| {
+            resources::read(dialect, call, &request.uri)
+        };
+        let (result, ttl_ms) = self.answer(context, read).await?;
+        // What memories say is nobody else's business.
+        let result = match knows_ttl {
+            true => result
+                .with_ttl_ms(ttl_ms)
+                .with_cache_scope(CacheScope::Private),
+            false => result,
+        };
+        Ok(result.into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let listed = resources::listed_prompts(self.served.dialect.prompts());
+        let result = ListPromptsResult::with_all_items(listed);
+        Ok(if knows_ttl(&context) {
+            result
+                .with_ttl_ms(LIST_TTL_MS)
+                .with_cache_scope(CacheScope::Public)
+        } else {
+            result
+        })
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let values = request.arguments.unwrap_or_default();
+        let prompted = move |dialect: &dyn Dialect, call: &Call<'_>| {
+            resources::prompted(dialect, call, &request.name, values)
+        };
+        Ok(self.answer(context, prompted).await?.into())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        // rmcp says yes to the client before it calls `listen`: what changes in between is news.
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.push(News::of(&self.served));
+        let dialect = self.served.dialect.as_ref();
+        let uris = requested.resource_subscriptions.clone().unwrap_or_default();
+        let known = uris
+            .into_iter()
+            .filter(|uri| resources::named(dialect, uri).is_some());
+        Some(
+            SubscriptionFilter::builder()
+                .resource_subscriptions(known)
+                .build(),
+        )
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let accepted = context.accepted().resource_subscriptions.clone();
+        let accepted = accepted.unwrap_or_default();
+        let begun = self
+            .begun
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        let mut news = begun.unwrap_or_else(|| News::of(&self.served));
+        loop {
+            let changed = tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                changed = news.next() => changed,
+            };
+            let Some(changed) = changed else {
+                return Ok(());
+            };
+            let touched = |uri: &&String| subscriptions::is_touched(&self.served, uri, &changed);
+            for uri in accepted.iter().filter(touched) {
+                if context.sink().notify_resource_updated(uri).await.is_err() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if resources::named(self.served.dialect.as_ref(), &request.uri).is_none() {
+            let message = format!("there is no resource {:.200}", request.uri);
+            return Err(ErrorData::resource_not_found(message, None));
+        }
+        if !self.followed.add(request.uri)? {
+            return Ok(());
+        }
+        let mut news = News::of(&self.served);
+        let (served, followed) = (self.served.clone(), self.followed.clone());
+        tokio::spawn(async move {
+            while let Some(changed) = news.next().await {
+                for uri in followed.touched(&served, &changed) {
+                    let updated = ResourceUpdatedNotificationParam::new(uri);
+                    if context.peer.notify_resource_updated(updated).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        });
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.followed.remove(&request.uri);
+        Ok(())
+    }
+
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -132,7 +352,19 @@ impl ServerHandler for Handler {
         // To rmcp, a request it knows with parameters it cannot read is one it
         // does not know. "Method not found" would send its author astray.
         Err(match request.method.as_str() {
-            "initialize" | "server/discover" | "ping" | "tools/list" | "tools/call" => {
+            "initialize"
+            | "server/discover"
+            | "ping"
+            | "tools/list"
+            | "tools/call"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/read"
+            | "resources/subscribe"
+            | "resources/unsubscribe"
+            | "subscriptions/listen"
+            | "prompts/list"
+            | "prompts/get" => {
                 let message = format!("invalid params for {}", request.method);
                 ErrorData::invalid_params(message, None)
             }
@@ -142,6 +374,13 @@ impl ServerHandler for Handler {
             }
         })
     }
+}
+
+/// Whether the client knows how long lists and texts may be kept.
+fn knows_ttl(context: &RequestContext<RoleServer>) -> bool {
+    context
+        .protocol_version()
+        .is_some_and(|version| !version.has_initialize())
 }
 
 /// Who sent the request: by its own `_meta`, or by `initialize`.

@@ -12,6 +12,8 @@
 
 mod handler;
 mod message;
+mod resources;
+mod subscriptions;
 mod surrogates;
 mod tools;
 mod transport;

@@ -248,6 +248,12 @@ impl Session {
         self.child.wait().expect("the process ends")
     }
 
+    /// The first of the messages that came beside an answer and is meant.
+    pub fn take_early(&mut self, is_meant: impl Fn(&Value) -> bool) -> Option<Value> {
+        let index = self.early.iter().position(is_meant)?;
+        Some(self.early.remove(index))
+    }
+
     /// What came and was not asked for by `answer`.
     pub fn rest(&self) -> &[Value] {
         &self.early

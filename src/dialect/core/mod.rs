@@ -3,9 +3,13 @@
 //! The specification's JSON is the reply's text, to the letter where it says something; an array
 //! stands as `results` in the structured object. Everything beyond it is optional.
 
+mod listing;
+mod more;
+mod prompts;
 mod recall;
 mod remember;
 mod remembered;
+mod resources;
 mod think;
 
 use serde_json::Value;
@@ -16,8 +20,11 @@ use super::Dialect;
 use super::Hints;
 use super::JsonObject;
 use super::Parameter;
+use super::Prompt;
 use super::Reply;
+use super::Resource;
 use super::Tool;
+use super::ToolError;
 use super::reply::object;
 
 pub use recall::recall_reply;
@@ -27,8 +34,51 @@ pub use think::think_reply;
 /// The most hits that `think` returns, as the specification has it.
 pub const MAX_RESULTS: usize = 25;
 
-/// The three-tool set.
-pub struct Core;
+/// The three-tool set, with what was added to it.
+pub struct Core {
+    tools: Vec<Tool>,
+}
+
+/// A tool that cannot be added.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no further tool `{name}`: those that can be added are {}", Core::more().join(", "))]
+pub struct UnknownTool {
+    pub name: String,
+}
+
+impl Core {
+    /// With the further tools called `names`, or with `all` of them.
+    ///
+    /// # Errors
+    ///
+    /// Fails on a name that is none of theirs.
+    pub fn with<N: AsRef<str>>(names: &[N]) -> Result<Core, UnknownTool> {
+        let names: Vec<&str> = names.iter().map(|name| name.as_ref().trim()).collect();
+        let is_known = |name: &str| name == "all" || Core::more().contains(&name);
+        if let Some(name) = names.iter().find(|name| !is_known(name)) {
+            let name = (*name).to_owned();
+            return Err(UnknownTool { name });
+        }
+        let is_wanted = |tool: &&Tool| names.contains(&tool.name) || names.contains(&"all");
+        let more = more::MORE.iter().filter(is_wanted);
+        Ok(Core {
+            tools: TOOLS.iter().chain(more).copied().collect(),
+        })
+    }
+
+    /// The tools that can be added.
+    pub fn more() -> Vec<&'static str> {
+        more::MORE.iter().map(|tool| tool.name).collect()
+    }
+}
+
+impl Default for Core {
+    fn default() -> Core {
+        Core {
+            tools: TOOLS.to_vec(),
+        }
+    }
+}
 
 impl Dialect for Core {
     fn about(&self) -> About {
@@ -41,7 +91,15 @@ impl Dialect for Core {
     }
 
     fn tools(&self) -> &[Tool] {
-        TOOLS
+        &self.tools
+    }
+
+    fn resources(&self) -> &[Resource] {
+        resources::RESOURCES
+    }
+
+    fn prompts(&self) -> &[Prompt] {
+        prompts::PROMPTS
     }
 }
 
@@ -196,6 +254,11 @@ fn results(properties: Value) -> JsonObject {
         "properties": {"results": {"type": "array", "items": {"type": "object", "properties": properties}}},
         "required": ["results"],
     }))
+}
+
+/// How a tool of our own says what went wrong.
+fn failure_object(error: &ToolError) -> Reply {
+    Reply::json(json!({"error": error.message()})).failed()
 }
 
 fn failure(message: String) -> Reply {

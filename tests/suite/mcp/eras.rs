@@ -27,7 +27,8 @@ fn check_initialize(asked: &str, agreed: &str) {
     let mut session = Session::start(memdir);
     let result = session.initialize(asked)["result"].take();
     assert_eq!(result["protocolVersion"], agreed);
-    assert_eq!(result["capabilities"], json!({"tools": {}}));
+    let capabilities = json!({"prompts": {}, "resources": {"subscribe": true}, "tools": {}});
+    assert_eq!(result["capabilities"], capabilities);
     let server = json!({"name": "AI Agnostic Memory Layer", "title": "memdir", "version": env!("CARGO_PKG_VERSION")});
     assert_eq!(result["serverInfo"], server);
     let instructions = result["instructions"].as_str();
@@ -205,7 +206,7 @@ fn the_list_of_tools_is_complete_and_constant() {
 
 #[test]
 fn what_is_not_offered_is_refused_or_empty() {
-    let mut session = Session::open(memdir);
+    let mut session = Session::open(probe);
     session.request(1, "logging/setLevel", json!({"level": "debug"}));
     assert_eq!(session.answer(1)["error"]["code"], -32601);
     session.request(2, "resources/list", json!({}));
@@ -215,11 +216,11 @@ fn what_is_not_offered_is_refused_or_empty() {
     session.request(4, "prompts/list", json!({}));
     assert_eq!(session.answer(4)["result"]["prompts"], json!([]));
     session.request(5, "prompts/get", json!({"name": "x"}));
-    assert_eq!(session.answer(5)["error"]["code"], -32601);
+    assert_eq!(session.answer(5)["error"]["code"], -32602);
     session.request(6, "resources/read", json!({"uri": "memory://x"}));
-    assert_eq!(session.answer(6)["error"]["code"], -32601);
+    assert_eq!(session.answer(6)["error"]["code"], -32002);
     session.request(7, "resources/subscribe", json!({"uri": "memory://x"}));
-    assert_eq!(session.answer(7)["error"]["code"], -32601);
+    assert_eq!(session.answer(7)["error"]["code"], -32002);
     session.request(8, "subscriptions/listen", json!({"notifications": {}}));
     assert_eq!(session.answer(8)["error"]["code"], -32601);
     session.request(9, "tasks/get", json!({"taskId": "x"}));
@@ -234,7 +235,7 @@ fn what_is_not_offered_is_refused_or_empty() {
 }
 
 /// Parameters of the new era.
-fn meta() -> Value {
+pub(super) fn meta() -> Value {
     json!({"_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},

@@ -6,4 +6,5 @@
 mod calls;
 mod ending;
 mod eras;
+mod resources;
 mod wire;

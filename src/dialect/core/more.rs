@@ -1,0 +1,201 @@
+//! Further tools of our own that `--tools` adds: each costs every conversation its description, and
+//! three are enough for most.
+
+use serde_json::json;
+
+use super::failure_object;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::Hints;
+use crate::dialect::Parameter;
+use crate::dialect::Reply;
+use crate::dialect::Tool;
+use crate::dialect::ToolError;
+use crate::dialect::reply::object;
+use crate::engine::Search;
+use crate::engine::Wanted;
+use crate::model::Filter;
+
+/// The most memories that one `list` returns.
+const MOST_LISTED: u64 = 100;
+
+pub(super) const MORE: &[Tool] = &[
+    Tool {
+        name: "forget",
+        description: "Take one memory out of all searches, because it is wrong, no longer true, or the user wants it gone. It moves to the archive with the reason and can be brought back. If something else is true now, call `remember` with the old id in `supersedes` instead.",
+        parameters: &[
+            Parameter::text("memory_id", "Its id").required(),
+            Parameter::text("reason", "Why, for whoever looks into the archive"),
+        ],
+        result: Some(|| {
+            object(json!({"type": "object", "properties": {
+                "memory_id": {"type": "string"},
+                "message": {"type": "string"},
+                "error": {"type": "string"},
+            }}))
+        }),
+        hints: Hints {
+            title: "Forget",
+            read_only: false,
+            destructive: true,
+            idempotent: true,
+            at_hand: false,
+        },
+        run: forget,
+        refuse: failure_object,
+    },
+    Tool {
+        name: "link",
+        description: "Say how one memory relates to another: it then shows with the other one. Use relations such as related-to, elaborates, contradicts, depends-on, or a verb such as works-at.",
+        parameters: &[
+            Parameter::text("from", "Id of the memory that holds the link").required(),
+            Parameter::text("to", "Id of the other one").required(),
+            Parameter::text("relation", "Default related-to"),
+        ],
+        result: Some(|| {
+            object(json!({"type": "object", "properties": {
+                "from": {"type": "string"},
+                "to": {"type": "string"},
+                "relation": {"type": "string"},
+                "created": {"type": "boolean"},
+                "error": {"type": "string"},
+            }}))
+        }),
+        hints: Hints {
+            title: "Link",
+            read_only: false,
+            destructive: false,
+            idempotent: true,
+            at_hand: false,
+        },
+        run: link,
+        refuse: failure_object,
+    },
+    Tool {
+        name: "list",
+        description: "List memories, newest first, a headline each; for looking around, not for finding: that is `think`.",
+        parameters: &[
+            Parameter::texts("topics", "Only with these topics"),
+            Parameter::text("namespace", "Only of this project"),
+            Parameter::text("user", "Only of this user"),
+            Parameter::whole("limit", 1, MOST_LISTED, "Default 20"),
+            Parameter::whole("offset", 0, u64::MAX, "So many are passed over"),
+        ],
+        result: Some(|| {
+            object(json!({"type": "object", "properties": {
+                "memories": {"type": "array", "items": {"type": "object", "properties": {
+                    "id": {"type": "string"},
+                    "timestamp": {"type": "string"},
+                    "headline": {"type": "string"},
+                    "topics": {"type": "array", "items": {"type": "string"}},
+                }}},
+                "total": {"type": "integer"},
+                "error": {"type": "string"},
+            }}))
+        }),
+        hints: Hints {
+            title: "List",
+            read_only: true,
+            destructive: false,
+            idempotent: true,
+            at_hand: false,
+        },
+        run: list,
+        refuse: failure_object,
+    },
+    Tool {
+        name: "status",
+        description: "How many memories there are, how fresh the index is, and what is wrong with any file.",
+        parameters: &[],
+        result: Some(|| {
+            object(json!({"type": "object", "properties": {
+                "memories": {"type": "integer"},
+                "archived": {"type": "integer"},
+                "waiting": {"type": "integer"},
+                "unreadable": {"type": "integer"},
+                "conflicts": {"type": "integer"},
+                "problems": {"type": "array", "items": {"type": "string"}},
+                "error": {"type": "string"},
+            }}))
+        }),
+        hints: Hints {
+            title: "Status",
+            read_only: true,
+            destructive: false,
+            idempotent: true,
+            at_hand: false,
+        },
+        run: status,
+        refuse: failure_object,
+    },
+];
+
+fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let id = arguments.required_text("memory_id")?;
+    let reason = arguments.set_text("reason")?;
+    let moved = call.engine.forget_because(&id, reason.as_deref())?;
+    let stem = moved.stem.as_str();
+    Ok(Reply::json(json!({
+        "memory_id": stem,
+        "message": format!("Forgotten. The user can bring it back: memdir restore {stem}"),
+    })))
+}
+
+fn link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let (from, to) = (
+        arguments.required_text("from")?,
+        arguments.required_text("to")?,
+    );
+    let relation = arguments.set_text("relation")?;
+    let relation = relation.unwrap_or_else(|| "related-to".to_owned());
+    let created = call.engine.link(&from, &to, &relation)?;
+    Ok(Reply::json(json!({
+        "from": from, "to": to, "relation": relation, "created": created,
+    })))
+}
+
+fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let one = |name: &str| -> Result<Vec<String>, ToolError> {
+        Ok(arguments.set_text(name)?.into_iter().collect())
+    };
+    let search = Search {
+        wanted: Wanted::Everything,
+        filter: Filter {
+            topics: arguments.list("topics")?.unwrap_or_default(),
+            namespaces: one("namespace")?,
+            users: one("user")?,
+            ..Filter::default()
+        },
+        ranking: call.preferences.ranking.unwrap_or_default(),
+        limit: arguments.at_most("limit", MOST_LISTED)?.unwrap_or(20) as usize,
+        offset: arguments.number("offset")?.unwrap_or(0) as usize,
+    };
+    let thought = call.engine.search(&search)?;
+    let memories = thought.hits.iter().map(|hit| {
+        json!({
+            "id": call.engine.shown_id(&hit.memory.stem),
+            "timestamp": hit.memory.timestamp.as_str(),
+            "headline": hit.memory.headline(),
+            "topics": hit.memory.topics,
+        })
+    });
+    let memories: Vec<_> = memories.collect();
+    Ok(Reply::json(
+        json!({"memories": memories, "total": thought.total}),
+    ))
+}
+
+fn status(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
+    let status = call.engine.status()?;
+    let problems = status.findings.iter();
+    let problems = problems.map(|finding| format!("{}: {}", finding.file, finding.problem));
+    let problems: Vec<String> = problems.collect();
+    Ok(Reply::json(json!({
+        "memories": status.files,
+        "archived": status.archived,
+        "waiting": status.waiting,
+        "unreadable": status.unreadable,
+        "conflicts": status.conflicts,
+        "problems": problems,
+    })))
+}

@@ -1,0 +1,82 @@
+//! What clients can read without a tool: one memory's file, the newest memories, the topics.
+//!
+//! A program reads them, and not a model that was asked something: that is no use of a memory.
+
+use std::fmt::Write as _;
+
+use super::listing::line;
+use crate::dialect::Call;
+use crate::dialect::Resource;
+use crate::dialect::ToolError;
+use crate::engine::EngineError;
+use crate::engine::Search;
+use crate::engine::Wanted;
+use crate::model::Filter;
+
+/// How many memories are the newest.
+const RECENT: usize = 20;
+const MARKDOWN: &str = "text/markdown";
+
+pub(super) const RESOURCES: &[Resource] = &[
+    Resource {
+        uri: "memory://recent",
+        name: "recent",
+        title: "Newest memories",
+        description: "The 20 newest memories, a line each",
+        mime: MARKDOWN,
+        ttl_ms: 0,
+        read: recent,
+    },
+    Resource {
+        uri: "memory://topics",
+        name: "topics",
+        title: "Topics",
+        description: "Every topic, and how many memories have it, most first",
+        mime: MARKDOWN,
+        ttl_ms: 0,
+        read: topics,
+    },
+    Resource {
+        uri: "memory://{id}",
+        name: "memory",
+        title: "A memory",
+        description: "One memory as it stands in its file",
+        mime: MARKDOWN,
+        ttl_ms: 0,
+        read: memory,
+    },
+];
+
+fn recent(call: &Call<'_>, _: &str) -> Result<Option<String>, ToolError> {
+    let search = Search {
+        wanted: Wanted::Everything,
+        filter: Filter::default(),
+        ranking: call.preferences.ranking.unwrap_or_default(),
+        limit: RECENT,
+        offset: 0,
+    };
+    let thought = call.engine.search(&search)?;
+    let mut text = "# Newest memories\n\n".to_owned();
+    for hit in &thought.hits {
+        text.push_str(&line(call.engine, &hit.memory));
+    }
+    Ok(Some(text))
+}
+
+fn topics(call: &Call<'_>, _: &str) -> Result<Option<String>, ToolError> {
+    let mut topics = call.engine.facet("topics")?;
+    topics.sort_by(|(one, count), (other, than)| than.cmp(count).then(one.cmp(other)));
+    let mut text = "# Topics\n\n".to_owned();
+    for (topic, count) in topics {
+        let _ = writeln!(text, "- {topic} ({count})"); // A text takes everything.
+    }
+    Ok(Some(text))
+}
+
+fn memory(call: &Call<'_>, id: &str) -> Result<Option<String>, ToolError> {
+    match call.engine.open_text(id) {
+        Ok((_, version)) => Ok(Some(String::from_utf8_lossy(&version.bytes).into_owned())),
+        Err(EngineError::NotFound(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
