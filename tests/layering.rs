@@ -165,6 +165,34 @@ fn modules_use_only_what_lies_below_them() {
 }
 
 #[test]
+fn a_dialect_knows_no_other_dialect() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dialect");
+    let names: Vec<String> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.file_type().unwrap().is_dir())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    assert!(names.iter().any(|name| name == "core"), "{names:?}");
+    let mut violations = Vec::new();
+    for name in &names {
+        for file in rust_files(&folder.join(name)) {
+            let text = fs::read_to_string(&file).unwrap();
+            for other in names.iter().filter(|other| *other != name) {
+                let path = format!("dialect::{other}::");
+                let here = text.lines().filter(|line| names_path(line, &path));
+                violations.extend(here.map(|line| format!("{}: {line}", file.display())));
+            }
+        }
+    }
+    assert!(violations.is_empty(), "\n{}", violations.join("\n"));
+}
+
+fn names_path(line: &str, path: &str) -> bool {
+    line.split("//").next().unwrap().contains(path)
+}
+
+#[test]
 fn each_library_and_side_effect_has_its_home() {
     let violations = each_line(|module, line| {
         ONLY_IN

@@ -42,6 +42,11 @@ impl<'a> Conditions<'a> {
         }
     }
 
+    /// The moment that is asked about.
+    pub fn moment(&self) -> Moment<'a> {
+        self.moment
+    }
+
     /// Whether what another memory supersedes does not pass.
     pub fn hides_superseded(&self) -> bool {
         self.filter.visibility == Visibility::Current

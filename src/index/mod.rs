@@ -35,6 +35,7 @@ use crate::model::Usage;
 use crate::ranking::Method;
 use crate::ranking::Parts;
 use crate::ranking::Ranking;
+use crate::ranking::Standing;
 use crate::ranking::Weights;
 use crate::vectors::Key;
 
@@ -162,6 +163,21 @@ pub struct Moment<'a> {
 }
 
 impl Moment<'_> {
+    /// What the memory in the file `name`, changed at a time in nanoseconds since 1970, is worth.
+    fn standing(&self, name: &str, stated: &Stated, changed: i64) -> Standing {
+        let state = (self.state)(facts::stem_in(name), stated, self.now);
+        let days = |at: DateTime<Utc>| (self.now - at).num_seconds() as f32 / 86_400.0;
+        let changed = DateTime::from_timestamp_nanos(changed).max(stated.timestamp);
+        Standing {
+            importance: f32::from(state.importance),
+            confidence: state.confidence as f32,
+            tier: state.tier,
+            uses: state.uses,
+            unchanged: days(changed),
+            unused: state.last_used.map(days),
+        }
+    }
+
     /// The moment `now`, when nothing was used yet.
     pub fn unused(now: DateTime<Utc>) -> Moment<'static> {
         Moment {

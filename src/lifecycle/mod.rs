@@ -109,6 +109,9 @@ pub struct State {
     pub importance: u8,
     /// 0–1.
     pub confidence: f64,
+    /// How often it was used.
+    pub uses: u32,
+    pub last_used: Option<DateTime<Utc>>,
 }
 
 impl State {
@@ -135,6 +138,8 @@ pub fn state(stated: &Stated, usage: &Usage, life: &Life, now: DateTime<Utc>) ->
         expires: expires(stated, tier, &known, life),
         importance: importance(stated, &known, life),
         confidence: confidence(stated, &known, life, now),
+        uses: known.count(),
+        last_used: known.last,
     }
 }
 

@@ -17,9 +17,13 @@ use super::lexical::query_terms;
 use super::parts::Parts;
 use super::question::Names;
 use super::question::Question;
+use super::standing::LEAST_COSINE;
+use super::standing::Standing;
+use super::standing::share_of_meaning;
 use super::weights::Method;
 use super::weights::Ranking;
 use super::weights::Weights;
+use crate::model::Memory;
 use crate::words::Analyzer;
 
 /// How near the query is to each memory, by row; NaN where that is not known.
@@ -55,6 +59,10 @@ pub struct Query<'a> {
     pub meaning: &'a Meaning<'a>,
     /// The text of a row in pieces; none if it cannot be had.
     pub pieces: &'a dyn Fn(u32) -> Vec<String>,
+    /// What the memory of a row is at the moment.
+    pub standing: &'a dyn Fn(u32) -> Standing,
+    /// The memory of a row; `None` if it cannot be had.
+    pub memory: &'a dyn Fn(u32) -> Option<Memory>,
 }
 
 /// Scores every memory that has something to do with `query` and passes `passes`.
@@ -74,7 +82,7 @@ pub fn score<P: Postings>(
     passes: impl Fn(u32) -> bool,
 ) -> Result<Vec<Scored>, P::Error> {
     let Query { text, ranking, .. } = *query;
-    let is_plain = matches!(ranking.method, Method::Bm25 | Method::ReciprocalRank);
+    let is_plain = ranking.method.is_plain();
     let weights = match is_plain {
         true => ranking.weights.plain(),
         false => ranking.weights,
@@ -122,6 +130,9 @@ pub fn score<P: Postings>(
         Method::Fused | Method::Words => scoring.all(candidates, query.pieces, analyzer),
         Method::Bm25 => scoring.by_words(&candidates),
         Method::ReciprocalRank => scoring.by_ranks(&candidates),
+        Method::SixFactor => scoring.by_worth(&candidates, query.standing, true),
+        Method::FiveFactor => scoring.by_worth(&candidates, query.standing, false),
+        Method::Weighted => scoring.weighted(&candidates, query),
     })
 }
 
@@ -411,6 +422,55 @@ impl Scoring<'_> {
                 parts: self.parts(row),
             })
             .collect()
+    }
+
+    /// By words and by what a memory is worth; where meaning is known, by both.
+    fn by_worth(
+        &mut self,
+        candidates: &[u32],
+        standing: &dyn Fn(u32) -> Standing,
+        by_tier: bool,
+    ) -> Vec<Scored> {
+        let words = |scoring: &Self, row: u32| scoring.words.scores[row as usize];
+        let near = |scoring: &Self, row: u32| {
+            let cosines = scoring.cosines.as_ref();
+            cosines.map_or(0.0, |cosines| cosines.own[row as usize])
+        };
+        let mut scored = Vec::new();
+        for &row in candidates {
+            self.compare_exactly(row);
+            if words(self, row) > 0.0 || near(self, row) > LEAST_COSINE {
+                scored.push(Scored {
+                    row,
+                    score: words(self, row) + standing(row).worth(by_tier),
+                    parts: self.parts(row),
+                });
+            }
+        }
+        if self.cosines.is_some() {
+            let best = scored.iter().map(|one| one.score).fold(0.0, f32::max);
+            for one in &mut scored {
+                let length = f32::from(self.collection.traits[one.row as usize].words);
+                let share = share_of_meaning(length);
+                let worth = one.score / best.max(f32::MIN_POSITIVE);
+                one.score = share * near(self, one.row) + (1.0 - share) * worth;
+            }
+        }
+        scored
+    }
+
+    /// What holds a word, by its name, its tags, its importance and its last use.
+    fn weighted(&self, candidates: &[u32], query: &Query<'_>) -> Vec<Scored> {
+        let mut scored = self.by_words(candidates);
+        scored.retain_mut(|one| match (query.memory)(one.row) {
+            Some(memory) => {
+                one.score = (query.standing)(one.row).weighted(query.text, &memory);
+                true
+            }
+            // Gone since the index was made.
+            None => false,
+        });
+        scored
     }
 
     fn newer(&self, a: u32, b: u32) -> Ordering {

@@ -12,6 +12,7 @@ mod lexical;
 mod parts;
 mod question;
 mod shingles;
+mod standing;
 mod traits;
 mod weights;
 
@@ -22,6 +23,7 @@ pub use parts::Parts;
 pub use question::Names;
 pub use question::Question;
 pub use shingles::resemblance;
+pub use standing::Standing;
 pub use traits::LONG_WORDS;
 pub use traits::PIECE_WORDS;
 pub use traits::SKETCH_PARTS;

@@ -20,14 +20,24 @@ pub enum Method {
     ReciprocalRank,
     /// Plain BM25 over all words of the query.
     Bm25,
+    /// Plain BM25, and what the memory is worth: importance, uses, confidence, tier, recency; with
+    /// the cosine where there is a model.
+    SixFactor,
+    /// The same without the tier and without meaning.
+    FiveFactor,
+    /// What holds a word of the query by name, tags, importance and last use.
+    Weighted,
 }
 
 impl Method {
-    pub const ALL: [(&'static str, Method); 4] = [
+    pub const ALL: [(&'static str, Method); 7] = [
         ("fused", Method::Fused),
         ("words", Method::Words),
         ("rrf", Method::ReciprocalRank),
         ("bm25", Method::Bm25),
+        ("six-factor", Method::SixFactor),
+        ("five-factor", Method::FiveFactor),
+        ("weighted", Method::Weighted),
     ];
 
     /// The method called `name`.
@@ -44,9 +54,17 @@ impl Method {
             .expect("all of them have a name")
     }
 
+    /// Whether words count as they stand, without their context, people and times.
+    pub(super) fn is_plain(self) -> bool {
+        !matches!(self, Method::Fused | Method::Words)
+    }
+
     /// Whether it asks for vectors.
     pub fn uses_meaning(self) -> bool {
-        matches!(self, Method::Fused | Method::ReciprocalRank)
+        matches!(
+            self,
+            Method::Fused | Method::ReciprocalRank | Method::SixFactor
+        )
     }
 }
 

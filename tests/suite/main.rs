@@ -33,6 +33,7 @@ mod meaning;
 mod merging;
 mod models;
 mod program;
+mod rankings;
 mod reset;
 mod running;
 mod scan;

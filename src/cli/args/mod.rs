@@ -554,7 +554,8 @@ pub(super) struct Think {
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<usize>,
     /// How words are ranked: fused (by words, people, times and meaning), words (without meaning),
-    /// rrf (reciprocal rank fusion of BM25 and meaning) or bm25
+    /// rrf (reciprocal rank fusion of BM25 and meaning), bm25, or as other memory servers do it:
+    /// six-factor, five-factor, weighted
     #[arg(long, value_name = "RANKING", default_value = "fused", value_parser = method)]
     #[arg(conflicts_with = "keywords", hide_default_value = true)]
     pub ranking: Method,

@@ -87,7 +87,7 @@ impl EmbeddedSnapshot {
                 (total, hits)
             }
             Ask::Text(sought) => {
-                let mut scored = self.search_text(sought, &passing, texts)?;
+                let mut scored = self.search_text(sought, request.moment, &passing, texts)?;
                 scored.sort_unstable_by(|a, b| {
                     b.score
                         .total_cmp(&a.score)
@@ -108,21 +108,26 @@ impl EmbeddedSnapshot {
     fn search_text(
         &self,
         sought: Sought<'_>,
+        moment: Moment<'_>,
         passing: &filter::Rows,
         texts: &Texts<'_>,
     ) -> Result<Vec<Scored>, IndexError> {
         let names = self.names()?;
         let passes = |row| passing.contains(row);
         let meaning = |text: &str| self.cosines(sought.embed?(text)?);
-        let pieces = |row| {
-            let memory = texts(self.table.name(row));
-            memory.map_or_else(Vec::new, |memory| passage::texts_of(&memory))
+        let memory = |row| texts(self.table.name(row));
+        let pieces = |row| memory(row).map_or_else(Vec::new, |memory| passage::texts_of(&memory));
+        let standing = |row| {
+            let changed = self.table.indexed(row).stamp.modified;
+            moment.standing(self.table.name(row), &self.table.stated(row), changed)
         };
         let query = fused::Query {
             text: sought.text,
             ranking: sought.ranking,
             meaning: &meaning,
             pieces: &pieces,
+            standing: &standing,
+            memory: &memory,
         };
         let collection = &self.table.collection;
         self.analyzers

@@ -14,6 +14,7 @@ use crate::index::facts;
 use crate::index::filter::Conditions;
 use crate::index::passage;
 use crate::index::text::look;
+use crate::lifecycle::Stated;
 use crate::model::Memory;
 use crate::ranking;
 use crate::ranking::Collection;
@@ -33,6 +34,7 @@ struct Line {
     user: String,
     agent: String,
     timestamp: i64,
+    stated: Stated,
     indexed: Indexed,
     length: u32,
     traits: Traits,
@@ -93,9 +95,17 @@ impl Scan {
             let line = &lines[row as usize];
             line.passes && !superseded.contains(&line.file)
         };
-        let pieces = |row: u32| {
+        let memory = |row: u32| {
             let document = (self.read)(self.name(lines[row as usize].file));
-            document.map_or_else(Vec::new, |document| passage::texts_of(&document.memory))
+            document.map(|document| document.memory)
+        };
+        let pieces =
+            |row: u32| memory(row).map_or_else(Vec::new, |memory| passage::texts_of(&memory));
+        let standing = |row: u32| {
+            let line = &lines[row as usize];
+            let changed = line.indexed.stamp.modified;
+            let name = self.name(line.file);
+            conditions.moment().standing(name, &line.stated, changed)
         };
         // Vectors are kept beside an index, and there is none.
         let query = fused::Query {
@@ -103,6 +113,8 @@ impl Scan {
             ranking: sought.ranking,
             meaning: &|_| None,
             pieces: &pieces,
+            standing: &standing,
+            memory: &memory,
         };
         let scored = fused::score(
             &query,
@@ -187,6 +199,7 @@ impl Wanted {
             user: memory.user.clone(),
             agent: facts::comparable(&memory.agent),
             timestamp: memory.timestamp.utc().timestamp_micros(),
+            stated: Stated::of(memory),
             indexed,
             length: looked.length,
             traits: looked.traits,

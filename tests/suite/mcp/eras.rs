@@ -190,7 +190,7 @@ fn the_list_of_tools_is_complete_and_constant() {
     let expected = json!({
         "name": "zeta",
         "description": "A probe.",
-        "inputSchema": {"type": "object"},
+        "inputSchema": {"type": "object", "properties": {}},
         "outputSchema": {"type": "object"},
         "annotations": {
             "title": "A probe",

@@ -1,0 +1,122 @@
+//! The rankings of two other memory servers: by words, and by what a memory is worth at the moment.
+//!
+//! For whoever is used to them. `docs/RETRIEVAL.md` has the formulas; what a memory is worth comes
+//! in from outside.
+
+use crate::model::Memory;
+use crate::model::Tier;
+
+/// What a memory is at the moment of the question, beside its words.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    /// 1–10.
+    pub importance: f32,
+    /// 0–1.
+    pub confidence: f32,
+    pub tier: Option<Tier>,
+    pub uses: u32,
+    /// Days since its file was changed, or since it was written if that is later.
+    pub unchanged: f32,
+    /// Days since its last use; `None` if it was never used.
+    pub unused: Option<f32>,
+}
+
+/// More uses than this count no more.
+const MOST_USES: u32 = 50;
+/// Less alike than this is not alike.
+pub(super) const LEAST_COSINE: f32 = 0.3;
+/// A text of so many words is short, of so many long (500 and 5,000 characters): of the score of a
+/// long one less comes from its meaning, because one vector says less of it.
+const SHORT_WORDS: f32 = 80.0;
+const LONG_WORDS: f32 = 800.0;
+const SHORT_SHARE: f32 = 0.5;
+const LONG_SHARE: f32 = 0.15;
+
+impl Standing {
+    /// What is added to the score of a memory's words: five factors, and with `by_tier` a sixth.
+    pub(super) fn worth(&self, by_tier: bool) -> f32 {
+        let tier = match self.tier {
+            _ if !by_tier => 0.0,
+            Some(Tier::Short) => 0.0,
+            Some(Tier::Mid) => 1.0,
+            // What states no tier lives for ever.
+            Some(Tier::Long) | None => 3.0,
+        };
+        let uses = self.uses.min(MOST_USES) as f32;
+        let recency = 1.0 / (1.0 + 0.1 * self.unchanged.max(0.0));
+        0.5 * self.importance + 0.1 * uses + 2.0 * self.confidence + tier + recency
+    }
+
+    /// The weighted score of a memory that holds a word of `query`.
+    pub(super) fn weighted(&self, query: &str, memory: &Memory) -> f32 {
+        let query = query.trim().to_lowercase();
+        let words: Vec<&str> = query
+            .split(|character: char| !character.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .collect();
+        let key = memory.title.as_deref().unwrap_or_default().trim();
+        let key = key.to_lowercase();
+        let is_part = |text: &str| !text.is_empty() && key.contains(text);
+        let text = if key == query {
+            1.0
+        } else if is_part(&query) || words.iter().any(|word| is_part(word)) {
+            0.7
+        } else {
+            0.5
+        };
+        let tags: Vec<String> = memory.topics.iter().map(|tag| tag.to_lowercase()).collect();
+        let is_tag = |word: &&&str| tags.iter().any(|tag| tag.contains(**word));
+        let tagged = words.iter().filter(is_tag).count() as f32 / words.len().max(1) as f32;
+        let unused = self.unused.unwrap_or(self.unchanged).max(0.0);
+        0.4 * text + 0.2 * tagged + 0.25 * self.importance / 10.0 + 0.15 * (-unused / 30.0).exp()
+    }
+}
+
+/// How much of the score of a text of so many words comes from its meaning.
+pub(super) fn share_of_meaning(words: f32) -> f32 {
+    let long = ((words - SHORT_WORDS) / (LONG_WORDS - SHORT_WORDS)).clamp(0.0, 1.0);
+    SHORT_SHARE + (LONG_SHARE - SHORT_SHARE) * long
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USUAL: Standing = Standing {
+        importance: 5.0,
+        confidence: 1.0,
+        tier: Some(Tier::Mid),
+        uses: 0,
+        unchanged: 0.0,
+        unused: None,
+    };
+
+    fn near(one: f32, other: f32) {
+        assert!((one - other).abs() < 1e-5, "{one} is not {other}");
+    }
+
+    #[test]
+    fn six_factors_are_added() {
+        near(USUAL.worth(true), 2.5 + 2.0 + 1.0 + 1.0);
+        near(USUAL.worth(false), 2.5 + 2.0 + 1.0);
+        let old = Standing {
+            uses: 80,
+            unchanged: 10.0,
+            tier: Some(Tier::Long),
+            ..USUAL
+        };
+        near(old.worth(true), 2.5 + 5.0 + 2.0 + 3.0 + 0.5);
+        let ahead = Standing {
+            unchanged: -3.0,
+            ..USUAL
+        };
+        near(ahead.worth(false), USUAL.worth(false));
+    }
+
+    #[test]
+    fn long_texts_are_found_less_by_meaning() {
+        near(share_of_meaning(10.0), 0.5);
+        near(share_of_meaning(440.0), 0.325);
+        near(share_of_meaning(65_535.0), 0.15);
+    }
+}
