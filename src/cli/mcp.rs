@@ -12,12 +12,14 @@ use crate::dialect::FeatureTier;
 use crate::dialect::Preferences;
 use crate::dialect::core::Core;
 use crate::engine::Background;
+use crate::engine::Method;
+use crate::engine::Ranking;
 use crate::mcp::Served;
 
 /// Serves agents until standard input ends.
 pub(super) fn mcp(context: &mut Context, command: &Mcp) -> Result<Outcome, Failure> {
-    let dialect = dialect(command)?;
-    let preferences = preferences(context, command);
+    let dialect = dialect(context, command)?;
+    let preferences = preferences(context, command)?;
     let engine = Arc::new(context.engine_for_writing()?);
     let background = Background::start(&engine)
         .map_err(|error| Failure::new("cannot start the background loop").because(error))?;
@@ -35,36 +37,54 @@ pub(super) fn mcp(context: &mut Context, command: &Mcp) -> Result<Outcome, Failu
     }
 }
 
-fn dialect(command: &Mcp) -> Result<Arc<dyn Dialect>, Failure> {
-    let name = command.dialect.as_deref().unwrap_or(dialect::NAMES[0]);
-    if command.tools.is_empty() {
-        let dialect = dialect::named(name);
-        return dialect.ok_or_else(|| Failure::new(format!("there is no tool set `{name}`")));
-    }
-    if name != dialect::NAMES[0] {
+fn dialect(context: &Context, command: &Mcp) -> Result<Arc<dyn Dialect>, Failure> {
+    let settings = &context.config.mcp;
+    let name = command.dialect.as_deref().or(settings.dialect.as_deref());
+    let name = name.unwrap_or(dialect::NAMES[0]);
+    let is_core = name == dialect::NAMES[0];
+    if !is_core && !command.tools.is_empty() {
         let what = "is served as it is: --tools adds to `core` only";
         return Err(Failure::new(format!("the tool set `{name}` {what}")));
     }
-    match Core::with(&command.tools) {
-        Ok(core) => Ok(Arc::new(core)),
-        Err(error) => Err(Failure::new(error.to_string())),
+    let tools = match command.tools.is_empty() {
+        true => &settings.tools,
+        false => &command.tools,
+    };
+    if is_core && !tools.is_empty() {
+        return match Core::with(tools) {
+            Ok(core) => Ok(Arc::new(core)),
+            Err(error) => Err(Failure::new(error.to_string())),
+        };
     }
+    dialect::named(name).ok_or_else(|| {
+        let known = dialect::NAMES.join(", ");
+        Failure::new(format!(
+            "there is no tool set `{name}`: it is one of {known}"
+        ))
+    })
 }
 
-fn preferences(context: &Context, command: &Mcp) -> Preferences {
-    let variable = |name: &str| {
-        let value = context.environment.variables.get(name);
-        value.filter(|value| !value.trim().is_empty()).cloned()
-    };
-    let tiers = FeatureTier::ALL.into_iter();
-    let tier = command.tier.as_deref().and_then(|name| {
-        let mut named = tiers.filter_map(|(known, tier)| (known == name).then_some(tier));
-        named.next()
+fn preferences(context: &Context, command: &Mcp) -> Result<Preferences, Failure> {
+    let settings = &context.config.mcp;
+    let ranking = settings.ranking.as_deref().map(|name| {
+        let method = Method::named(name).ok_or_else(|| {
+            let known = Method::ALL.map(|(name, _)| name).join(", ");
+            Failure::new(format!("mcp.ranking is `{name}`, which is none of {known}"))
+        });
+        method.map(|method| Ranking {
+            method,
+            ..Ranking::default()
+        })
     });
-    Preferences {
+    let tier = command.tier.as_deref().and_then(FeatureTier::named);
+    Ok(Preferences {
         user: context.config.user.value.clone(),
-        group: command.group.clone().or_else(|| variable("LOCI_GROUP")),
+        group: command.group.clone().or_else(|| settings.group.clone()),
+        ranking: ranking.transpose()?,
         tier: tier.unwrap_or_default(),
-        ..Preferences::default()
-    }
+        max_results: settings.max_results,
+        preview_tokens: settings.preview_tokens,
+        recall_tokens: settings.recall_tokens,
+        assistant: None,
+    })
 }

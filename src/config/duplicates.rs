@@ -7,6 +7,7 @@ use super::settings::Origin;
 use super::settings::Setting;
 use super::sources::Layer;
 use super::sources::Sources;
+use super::units::whole;
 use crate::lifecycle::DuplicatePolicy;
 use crate::lifecycle::WritePolicy;
 
@@ -89,8 +90,8 @@ fn put(policy: &mut WritePolicy, key: &str, text: &str) -> Result<(), String> {
         }
         "near_words" => policy.near_words = share(text)?,
         "near_meaning" => policy.near_meaning = share(text)?,
-        "auto_links" => policy.auto_links = number(text, 0, MOST_LINKS)?,
-        "shared_topics" => policy.shared_topics = number(text, 1, MOST_TOPICS)?,
+        "auto_links" => policy.auto_links = whole(text, 0, MOST_LINKS)?,
+        "shared_topics" => policy.shared_topics = whole(text, 1, MOST_TOPICS)?,
         _ => {
             policy.contradictions = match text {
                 "true" | "on" => true,
@@ -111,12 +112,6 @@ fn shown(policy: &WritePolicy, key: &str) -> String {
         "shared_topics" => policy.shared_topics.to_string(),
         _ => if policy.contradictions { "on" } else { "off" }.to_owned(),
     }
-}
-
-fn number(text: &str, least: usize, most: usize) -> Result<usize, String> {
-    let number = text.trim().parse().ok();
-    let number = number.filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| format!("no whole number from {least} to {most}"))
 }
 
 fn share(text: &str) -> Result<f32, String> {

@@ -4,8 +4,8 @@
 //! variables, the store's `memdir.toml`, the user's `config.toml`, defaults. What travels with a
 //! store may only say how its texts are read: a command, an endpoint or a path in its
 //! `memdir.toml` is ignored with a warning, because somebody else may have written it. The same
-//! holds for the whole tables `[embedding]` and `[llm]`, which are the user's: they decide who gets
-//! to read.
+//! holds for the whole tables `[embedding]`, `[llm]` and `[mcp]`, which are the user's: they decide who
+//! gets to read, and what agents may do.
 
 mod discover;
 mod duplicates;
@@ -14,6 +14,7 @@ mod embedding;
 mod life;
 mod llm;
 mod maintenance;
+mod mcp;
 mod settings;
 mod sources;
 mod units;
@@ -30,6 +31,7 @@ pub use life::LifeSettings;
 pub use llm::LlmProvider;
 pub use llm::LlmSetting;
 pub use maintenance::MaintenanceSettings;
+pub use mcp::McpSettings;
 pub use settings::Config;
 pub use settings::ConfigError;
 pub use settings::Environment;

@@ -13,6 +13,7 @@ use super::embedding::Embedding;
 use super::life::LifeSettings;
 use super::llm::LlmSetting;
 use super::maintenance::MaintenanceSettings;
+use super::mcp::McpSettings;
 use super::sources::Layer;
 use super::sources::Sources;
 use super::values::git_setting;
@@ -133,6 +134,8 @@ pub struct Config {
     /// Who writes summaries, if not the memories themselves.
     pub llm: LlmSetting,
     pub duplicates: DuplicateSettings,
+    /// How agents are served.
+    pub mcp: McpSettings,
     /// What is logged to standard error.
     pub log: Setting<String>,
     pub read_only: bool,
@@ -140,7 +143,7 @@ pub struct Config {
     pub warnings: Vec<String>,
 }
 
-pub(super) const KEYS: [&str; 16] = [
+pub(super) const KEYS: [&str; 17] = [
     "store",
     "index_dir",
     "agent",
@@ -157,6 +160,7 @@ pub(super) const KEYS: [&str; 16] = [
     "maintenance",
     "llm",
     "duplicates",
+    "mcp",
 ];
 /// Keys that a store may bring along.
 const STORE_KEYS: [&str; 11] = [
@@ -274,6 +278,7 @@ impl Config {
         let llm = LlmSetting::read(environment, &user_layer, &mut warnings).map_err(of_others)?;
         let duplicates =
             DuplicateSettings::read(environment, layers, &mut warnings).map_err(blame)?;
+        let mcp = McpSettings::read(environment, &user_layer, &mut warnings).map_err(of_others)?;
         let editor = sources
             .text("editor", &["MEMDIR_EDITOR", "VISUAL", "EDITOR"])
             .map_err(blame)?;
@@ -304,6 +309,7 @@ impl Config {
             maintenance,
             llm,
             duplicates,
+            mcp,
             log: log(environment),
             read_only: flags.read_only,
             store,
@@ -380,6 +386,7 @@ impl Config {
         settings.extend(self.maintenance.list());
         settings.extend(self.llm.list());
         settings.extend(self.duplicates.list());
+        settings.extend(self.mcp.list());
         settings
     }
 }

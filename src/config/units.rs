@@ -62,3 +62,10 @@ pub(super) fn named(error: ConfigError, name: &'static str) -> ConfigError {
         other => other,
     }
 }
+
+/// The whole number that `text` is; else what is wrong with it.
+pub(super) fn whole(text: &str, least: usize, most: usize) -> Result<usize, String> {
+    let number = text.trim().parse().ok();
+    let number = number.filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("no whole number from {least} to {most}"))
+}

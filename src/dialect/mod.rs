@@ -148,6 +148,13 @@ impl FeatureTier {
         ("autonomous", FeatureTier::Autonomous),
     ];
 
+    /// The tier called `name`.
+    pub fn named(name: &str) -> Option<FeatureTier> {
+        let known = FeatureTier::ALL.into_iter();
+        let mut named = known.filter_map(|(known, tier)| (known == name).then_some(tier));
+        named.next()
+    }
+
     pub fn name(self) -> &'static str {
         let known = FeatureTier::ALL.into_iter();
         let mut named = known.filter_map(|(name, tier)| (tier == self).then_some(name));
