@@ -6,11 +6,13 @@ use super::Moment;
 use super::facts::ABOVE;
 use super::facts::fact;
 use super::facts::stem_in;
+use super::text::words_of;
 use crate::lifecycle::Stated;
 use crate::model::Filter;
 use crate::model::TopicMatch;
 use crate::model::Visibility;
 use crate::ranking::keyword::Keyword;
+use crate::words::Analyzer;
 
 /// What a memory must be to pass a filter.
 pub(super) struct Conditions<'a> {
@@ -45,6 +47,18 @@ impl<'a> Conditions<'a> {
     /// The moment that is asked about.
     pub fn moment(&self) -> Moment<'a> {
         self.moment
+    }
+
+    /// The words that must all stand in the memory's texts, each as the terms that it may stand
+    /// there as.
+    pub fn words(&self, analyzer: &mut Analyzer) -> Vec<Vec<String>> {
+        let texts = self.filter.words.iter();
+        texts.flat_map(|text| words_of(analyzer, text)).collect()
+    }
+
+    /// Whether it asks for words.
+    pub fn asks_for_words(&self) -> bool {
+        !self.filter.words.is_empty()
     }
 
     /// Whether what another memory supersedes does not pass.
@@ -92,7 +106,10 @@ impl<'a> Conditions<'a> {
                 .min_confidence
                 .is_none_or(|least| state.confidence >= least - 1e-6)
             && (filter.tiers.is_empty()
-                || state.tier.is_some_and(|tier| filter.tiers.contains(&tier)))
+                || match state.tier {
+                    Some(tier) => filter.tiers.contains(&tier),
+                    None => filter.untiered,
+                })
     }
 }
 

@@ -46,6 +46,37 @@ pub(super) fn look(
     }
 }
 
+/// The words of a text that is asked for, each as the terms it may stand in a memory as: one for
+/// each language. A text without a word is one word that stands nowhere.
+pub(super) fn words_of(analyzer: &mut Analyzer, text: &str) -> Vec<Vec<String>> {
+    let mut words: Vec<(String, Vec<String>)> = Vec::new();
+    analyzer.terms(text, |term, word, part| {
+        // The parts of an identifier are enough: it may be written in another way.
+        if part != Part::Word {
+            return;
+        }
+        match words.iter_mut().find(|(known, _)| known == word) {
+            Some((_, terms)) => terms.push(term.to_owned()),
+            None => words.push((word.to_owned(), vec![term.to_owned()])),
+        }
+    });
+    match words.is_empty() {
+        true => vec![Vec::new()],
+        false => words.into_iter().map(|(_, terms)| terms).collect(),
+    }
+}
+
+/// Whether every one of `words` stands in what is ranked of a memory.
+pub(super) fn holds_words(analyzer: &mut Analyzer, memory: &Memory, words: &[Vec<String>]) -> bool {
+    let mut is_there = vec![false; words.len()];
+    look(analyzer, memory, |_, term| {
+        for (is_there, terms) in is_there.iter_mut().zip(words) {
+            *is_there = *is_there || terms.iter().any(|known| known == term);
+        }
+    });
+    is_there.into_iter().all(|is_there| is_there)
+}
+
 /// The fields of a memory in which keywords are counted, lower case.
 pub(super) struct Lowered {
     topics: Vec<String>,

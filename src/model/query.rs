@@ -39,12 +39,17 @@ pub struct Filter {
     pub kinds: Vec<Kind>,
     pub scopes: Vec<Scope>,
     pub tiers: Vec<Tier>,
+    /// Memories of no tier pass `tiers`, too.
+    pub untiered: bool,
     pub min_importance: Option<u8>,
     pub min_confidence: Option<f64>,
     /// Texts that must all stand in content, topics, user or agent.
     pub contains: Vec<String>,
     /// Texts none of which may stand there.
     pub excludes: Vec<String>,
+    /// Texts whose words must all stand in title, topics, user or content, anywhere there and as
+    /// words are compared: `std::path` asks for both of its words. One without a word passes none.
+    pub words: Vec<String>,
     /// Further `key = value` conditions on any frontmatter key; `metadata.x` names an entry.
     pub equals: Vec<(String, String)>,
     /// Timestamps from this moment on.

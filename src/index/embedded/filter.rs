@@ -11,6 +11,7 @@ use crate::index::Texts;
 use crate::index::facts::fact;
 use crate::index::filter::Conditions;
 use crate::model::Filter;
+use crate::ranking::Postings as _;
 
 /// A set of rows.
 pub(super) struct Rows(Vec<bool>);
@@ -54,6 +55,20 @@ pub(super) fn passing(
             }
         }
         rows.keep(|row| has_any[row as usize]);
+    }
+    if conditions.asks_for_words() {
+        let words = snapshot
+            .analyzers
+            .lend(|analyzer| conditions.words(analyzer));
+        for terms in words {
+            let mut has_any = vec![false; table.len()];
+            for term in terms {
+                for (row, _) in snapshot.text(&term)? {
+                    has_any[row as usize] = true;
+                }
+            }
+            rows.keep(|row| has_any[row as usize]);
+        }
     }
     for (phrase, wanted) in &conditions.phrases {
         let counted = keywords::count(snapshot, &[phrase.as_ref()], &rows, texts)?;

@@ -30,6 +30,7 @@ use super::Unembedded;
 use super::facts;
 use super::filter::Conditions;
 use super::text::Lowered;
+use super::text::holds_words;
 use crate::lifecycle::Stated;
 use crate::model::Filter;
 use crate::model::Memory;
@@ -38,6 +39,7 @@ use crate::model::Stem;
 use crate::ranking::Parts;
 use crate::ranking::keyword::Keyword;
 use crate::vectors::Key;
+use crate::words::Analyzer;
 use crate::words::Language;
 
 /// Reads one file, from any thread; `None` if it is gone or no memory.
@@ -153,15 +155,15 @@ impl Scan {
         let keywords: Option<Vec<Option<Keyword>>> =
             keywords.map(|keywords| keywords.iter().map(|text| Keyword::new(text)).collect());
         let looked = self.each_file(
-            || (),
-            |(), file, document| {
+            || Analyzer::new(&self.languages),
+            |analyzer, file, document| {
                 let memory = &document.memory;
                 let claims = conditions
                     .hides_superseded()
                     .then(|| Claims::of(memory))
                     .flatten();
                 let mut lowered = None;
-                let row = passes(conditions, &document, &mut lowered).then(|| Row {
+                let row = passes(conditions, analyzer, &document, &mut lowered).then(|| Row {
                     file,
                     timestamp: memory.timestamp.utc().timestamp_micros(),
                     indexed: document.indexed,
@@ -237,7 +239,12 @@ fn id_of(name: &str) -> String {
 
 /// Whether the memory passes the filter, but for what supersedes it. `lowered` is made if its
 /// texts had to be looked at.
-fn passes(conditions: &Conditions<'_>, document: &Document, lowered: &mut Option<Lowered>) -> bool {
+fn passes(
+    conditions: &Conditions<'_>,
+    analyzer: &mut Analyzer,
+    document: &Document,
+    lowered: &mut Option<Lowered>,
+) -> bool {
     let memory = &document.memory;
     let name = &document.name;
     if !conditions.names(name) || !conditions.admits(name, &Stated::of(memory)) {
@@ -252,6 +259,12 @@ fn passes(conditions: &Conditions<'_>, document: &Document, lowered: &mut Option
             }
         });
         if has_any.contains(&false) {
+            return false;
+        }
+    }
+    if conditions.asks_for_words() {
+        let words = conditions.words(analyzer);
+        if !holds_words(analyzer, memory, &words) {
             return false;
         }
     }

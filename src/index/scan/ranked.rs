@@ -147,7 +147,7 @@ impl Scan {
             |analyzer, file, document| {
                 let memory = &document.memory;
                 let mut line = wanted.line(analyzer, file, memory, document.indexed);
-                line.passes = passes(conditions, &document, &mut None);
+                line.passes = passes(conditions, analyzer, &document, &mut None);
                 if conditions.hides_superseded() {
                     line.claims = Claims::of(memory);
                 }
