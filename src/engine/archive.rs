@@ -53,6 +53,8 @@ pub struct Forgotten {
     /// That, or when its file was last moved or changed here, whichever is later: a record may tell
     /// of an earlier going. What cannot be taken back asks this one.
     pub settled: DateTime<Utc>,
+    /// Of its file.
+    pub bytes: u64,
 }
 
 /// What is done to memories that may take them to the archive, as a record says it. Any other one,
@@ -190,6 +192,7 @@ impl Engine {
                 record,
                 at,
                 settled: at.max(lies_since),
+                bytes: entry.stamp.size,
             })
         };
         let mut forgotten: Vec<Forgotten> = entries.filter_map(read).collect();

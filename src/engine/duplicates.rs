@@ -12,6 +12,8 @@ use super::remember::Became;
 use super::remember::Remembered;
 use super::similar::Likeness;
 use super::similar::Similar;
+use super::update::Edited;
+use super::update::check_change;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::format;
@@ -22,6 +24,7 @@ use crate::lifecycle::Candidate;
 use crate::lifecycle::Decision;
 use crate::lifecycle::DuplicatePolicy;
 use crate::lifecycle::Ends;
+use crate::lifecycle::USUAL_IMPORTANCE;
 use crate::lifecycle::WritePolicy;
 use crate::model::Change;
 use crate::model::Filter;
@@ -112,12 +115,21 @@ impl Engine {
 
     /// Makes `new` the text of the memory `stem`. The earlier text, if it is another one, lies in
     /// the archive then, under a name of its own.
-    pub(super) fn renew(&self, stem: &Stem, new: &NewMemory) -> Result<Remembered, EngineError> {
+    pub(super) fn renew(
+        &self,
+        stem: &Stem,
+        mut new: NewMemory,
+        policy: &WritePolicy,
+    ) -> Result<Remembered, EngineError> {
         for _ in 0..MAX_TRIES {
             let (name, version) = self.read(stem.as_str())?;
             let old = parse(&version.entry, &version.bytes);
-            let ends = self.ends(new, &old);
-            let change = lifecycle::as_update(new, &old, ends);
+            if policy.keeps_importance {
+                let known = old.importance.unwrap_or(USUAL_IMPORTANCE);
+                new.importance = new.importance.filter(|importance| *importance > known);
+            }
+            let ends = self.ends(&new, &old);
+            let change = lifecycle::as_update(&new, &old, ends);
             let bytes = format::edit(&version.bytes, &change)?;
             let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
             let done = |earlier| Remembered {
@@ -136,6 +148,38 @@ impl Engine {
             }
         }
         Err(too_fast(stem))
+    }
+
+    /// As [`Engine::update`]; a text that is replaced lies in the archive then, as a memory of its
+    /// own, which is returned.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::update`].
+    pub fn update_keeping(
+        &self,
+        id: &str,
+        change: &Change,
+    ) -> Result<(Edited, Option<Stem>), EngineError> {
+        self.check_writable()?;
+        let (stem, _) = self.resolve(id)?;
+        for _ in 0..MAX_TRIES {
+            let (name, version) = self.read(stem.as_str())?;
+            let old = parse(&version.entry, &version.bytes);
+            check_change(&old, change)?;
+            let bytes = format::edit(&version.bytes, change)?;
+            let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
+            let is_new_text = |content: &String| *content != old.content;
+            let earlier = match change.content.as_ref().is_some_and(is_new_text) {
+                // First, as above.
+                true => Some(self.keep_earlier(&old, &version.bytes)?),
+                false => None,
+            };
+            if let Some(edited) = self.put(&name, &version, &bytes, "update")? {
+                return Ok((Edited { screened, ..edited }, earlier));
+            }
+        }
+        Err(too_fast(&stem))
     }
 
     /// Gives the memory `stem`, which says the very same, what `new` states beside its text;

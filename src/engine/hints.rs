@@ -60,6 +60,15 @@ pub(super) struct Recent {
 }
 
 impl Engine {
+    /// What speaks for it that the later of two memories contradicts the earlier one.
+    pub fn contradiction_between(&self, one: &Memory, other: &Memory) -> Option<Evidence> {
+        let (older, newer) = match one.timestamp.utc() <= other.timestamp.utc() {
+            true => (one, other),
+            false => (other, one),
+        };
+        crate::lifecycle::contradiction(older, newer).map(redacted)
+    }
+
     /// The memories that the one in the file `name`, just written, may contradict.
     pub(super) fn contradicted(&self, name: &str, memory: &Memory) -> Vec<Contradicted> {
         let claims = Claims::of(memory);
@@ -90,11 +99,7 @@ impl Engine {
                 found.push(Contradicted {
                     headline: other.headline().to_owned(),
                     stem: other.stem,
-                    evidence: Evidence {
-                        older: secrets::redact(&evidence.older),
-                        newer: secrets::redact(&evidence.newer),
-                        ..evidence
-                    },
+                    evidence: redacted(evidence),
                 });
             }
         }
@@ -178,5 +183,14 @@ impl Engine {
                 .store
                 .list(Place::Files)
                 .is_ok_and(|listing| listing.entries.len() < MANY_FILES)
+    }
+}
+
+/// Without credentials: it is shown to whoever asks.
+fn redacted(evidence: Evidence) -> Evidence {
+    Evidence {
+        older: secrets::redact(&evidence.older),
+        newer: secrets::redact(&evidence.newer),
+        ..evidence
     }
 }

@@ -11,6 +11,9 @@ use std::sync::PoisonError;
 use std::sync::TryLockError;
 use std::sync::atomic::AtomicBool;
 
+use chrono::DateTime;
+use chrono::Utc;
+
 use super::EngineError;
 use super::changes::Listeners;
 use super::freshness::Freshness;
@@ -211,6 +214,16 @@ impl Engine {
     /// The folder that holds `files/`.
     pub fn root(&self) -> &Path {
         self.store.root()
+    }
+
+    /// This moment, as everything here takes it.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    /// So many characters a memory has that is made of several, unless asked otherwise.
+    pub fn summary_length(&self) -> usize {
+        self.maintenance.compaction.budget
     }
 
     /// Where index and locks lie.

@@ -174,7 +174,9 @@ impl Engine {
                 Some(known) => return Ok(Stored::Written(known)),
                 None => Vec::new(),
             },
-            Decision::Update(stem) => return Ok(Stored::Written(self.renew(&stem, &memory)?)),
+            Decision::Update(stem) => {
+                return Ok(Stored::Written(self.renew(&stem, memory, policy)?));
+            }
         };
         let near_stems: Vec<Stem> = near.iter().map(|one| one.stem.clone()).collect();
         let related = self.relate(&mut memory, &near_stems, policy)?;

@@ -9,6 +9,9 @@ use chrono::Utc;
 use super::Engine;
 use super::EngineError;
 use crate::files::Place;
+use crate::index::Ask;
+use crate::index::Moment;
+use crate::index::Request;
 use crate::index::Snapshot;
 use crate::model::Filter;
 use crate::model::Visibility;
@@ -141,6 +144,42 @@ impl Engine {
         let mut filter = filter.clone();
         filter.equals.push((key.to_owned(), value.to_owned()));
         Ok(self.page_of(snapshot, &filter, 0..0)?.0)
+    }
+
+    /// How many memories live now and no longer at the moment `until`, unless they are used.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn ending_by(&self, until: DateTime<Utc>) -> Result<usize, EngineError> {
+        let filter = Filter {
+            visibility: Visibility::Expired,
+            ..Filter::default()
+        };
+        self.mending(|| {
+            let snapshot = self.snapshot()?;
+            self.at_once(|moment| {
+                let ended = |now| {
+                    let request = Request {
+                        ask: Ask::Everything,
+                        filter: &filter,
+                        moment: Moment { now, ..moment },
+                        limit: 0,
+                        offset: 0,
+                    };
+                    snapshot.search(&request, &|_| None)
+                };
+                let (then, now) = (ended(until)?.total, ended(moment.now)?.total);
+                Ok(then.saturating_sub(now))
+            })
+        })
+    }
+
+    /// When the file `name`, below `files/`, was last written, as far as the file system tells;
+    /// `None` if it is gone.
+    pub fn changed_at(&self, name: &str) -> Option<DateTime<Utc>> {
+        let entry = self.store.look_at(Place::Files, name)?.ok()?;
+        Some(DateTime::from_timestamp_nanos(entry.stamp.modified))
     }
 
     /// The values of a facet (`topics`, `namespace`, `user`, …) with their numbers of live memories,

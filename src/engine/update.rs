@@ -181,7 +181,7 @@ impl Engine {
 }
 
 /// Whether what a change sets goes together with its kind; what a file holds already is its own.
-fn check_change(memory: &Memory, change: &Change) -> Result<(), EngineError> {
+pub(super) fn check_change(memory: &Memory, change: &Change) -> Result<(), EngineError> {
     if change.kind.is_keep() && change.metadata.is_keep() {
         return Ok(());
     }

@@ -78,6 +78,8 @@ pub struct WritePolicy {
     pub shared_topics: usize,
     /// Whether it is told which memory it may contradict.
     pub contradictions: bool,
+    /// With [`DuplicatePolicy::SameTitle`], the higher importance of both counts.
+    pub keeps_importance: bool,
 }
 
 impl Default for WritePolicy {
@@ -91,6 +93,7 @@ impl Default for WritePolicy {
             auto_links: 0,
             shared_topics: 2,
             contradictions: true,
+            keeps_importance: false,
         }
     }
 }
