@@ -55,6 +55,9 @@ pub enum ToolError {
     Argument(#[from] BadArgument),
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// What is there stands against it.
+    #[error("{0}")]
+    Conflict(String),
     /// What the tool set forbids, in its own words.
     #[error("{0}")]
     Refused(String),
