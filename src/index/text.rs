@@ -47,12 +47,16 @@ pub(super) fn look(
 }
 
 /// The words of a text that is asked for, each as the terms it may stand in a memory as: one for
-/// each language. A text without a word is one word that stands nowhere.
+/// each language, and the identifier that it is a part of. A text without a word is one word that stands nowhere.
 pub(super) fn words_of(analyzer: &mut Analyzer, text: &str) -> Vec<Vec<String>> {
     let mut words: Vec<(String, Vec<String>)> = Vec::new();
     analyzer.terms(text, |term, word, part| {
-        // The parts of an identifier are enough: it may be written in another way.
-        if part != Part::Word {
+        if part == Part::Whole {
+            // It may be written as one: `PostgreSQL`, `postgresql`.
+            let parts = words
+                .iter_mut()
+                .filter(|(known, _)| term.contains(known.as_str()));
+            parts.for_each(|(_, terms)| terms.push(term.to_owned()));
             return;
         }
         match words.iter_mut().find(|(known, _)| known == word) {

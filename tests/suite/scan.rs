@@ -195,7 +195,9 @@ prop_compose! {
         (kind, scope, tier) in (of::<Kind>(Kind::WORDS), of::<Scope>(Scope::WORDS), of::<Tier>(Tier::WORDS)),
         which in 0..8_u8,
         (min_importance, min_confidence) in (option::weighted(0.2, 0..10_u8), option::weighted(0.2, 0.0..1.0_f64)),
-        (contains, excludes) in (rarely(vec(phrase(), 1..3)), rarely(vec(phrase(), 1..2))),
+        (contains, excludes, words) in (
+            rarely(vec(phrase(), 1..3)), rarely(vec(phrase(), 1..2)), rarely(vec(phrase(), 1..3)),
+        ),
         equals in rarely(vec(select(vec![
             ("metadata.k", "1"), ("metadata.k", "i\u{307}X"), ("metadata.k", "TRUE"),
             ("title", "the"), ("problem", "no-frontmatter"), ("id", "c0000002"), ("odd", "a"),
@@ -203,7 +205,7 @@ prop_compose! {
         ]), 1..3)),
         (since, until) in (option::weighted(0.2, moment()), option::weighted(0.2, moment())),
         stems in rarely(vec(select(vec!["20260114_091500_c0000001", "Notes", "c0000002"]), 0..3)),
-        everything in any::<bool>(),
+        (everything, untiered) in any::<(bool, bool)>(),
     ) -> Filter {
         let texts = |texts: Option<Vec<&str>>| {
             texts.unwrap_or_default().into_iter().map(str::to_owned).collect()
@@ -217,8 +219,10 @@ prop_compose! {
             kinds: kind.filter(|_| which == 0).into_iter().collect(),
             scopes: scope.filter(|_| which == 1).into_iter().collect(),
             tiers: tier.filter(|_| which == 2).into_iter().collect(),
+            untiered,
             min_importance,
             min_confidence,
+            words: words.unwrap_or_default(),
             contains: contains.unwrap_or_default(),
             excludes: excludes.unwrap_or_default(),
             equals: equals.unwrap_or_default().into_iter()
