@@ -5,12 +5,14 @@
 //! tool can be given stands in one table ([`Parameter`]), from which its schema is made and its
 //! arguments are read.
 
+mod ai_memory;
 pub mod arguments;
 pub mod core;
 mod parameter;
 mod preview;
 mod reply;
 mod shape;
+mod toon;
 
 use std::sync::Arc;
 
@@ -176,6 +178,12 @@ impl Call<'_> {
         let client = self.caller.client.clone();
         client.unwrap_or_else(|| "unknown".to_owned())
     }
+
+    /// The language model, if the user has named one and wants its features.
+    pub fn assistant(&self) -> Option<&dyn Assistant> {
+        let assistant = self.preferences.assistant.as_deref();
+        assistant.filter(|_| self.preferences.tier >= FeatureTier::Smart)
+    }
 }
 
 /// One tool: what the client sees, and what it does.
@@ -244,12 +252,13 @@ pub struct Prompt {
 }
 
 /// The tool sets, the usual one first.
-pub const NAMES: [&str; 1] = ["core"];
+pub const NAMES: [&str; 2] = ["core", "ai-memory"];
 
 /// The tool set called `name`.
 pub fn named(name: &str) -> Option<Arc<dyn Dialect>> {
     match name {
         "core" => Some(Arc::new(core::Core::default())),
+        "ai-memory" => Some(Arc::new(ai_memory::AiMemory)),
         _ => None,
     }
 }

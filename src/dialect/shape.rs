@@ -80,3 +80,31 @@ fn meta(value: &MetaValue) -> Value {
         MetaValue::Map(entries) => map(entries),
     }
 }
+
+/// A JSON object as metadata.
+pub(super) fn metadata(object: JsonObject) -> Vec<(String, MetaValue)> {
+    let entries = object.into_iter();
+    entries
+        .map(|(key, value)| (key, from_json(value)))
+        .collect()
+}
+
+/// Metadata as a JSON object.
+pub(super) fn metadata_json(entries: &[(String, MetaValue)]) -> Value {
+    map(entries)
+}
+
+fn from_json(value: Value) -> MetaValue {
+    match value {
+        Value::Null => MetaValue::Null,
+        Value::Bool(value) => MetaValue::Bool(value),
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(int), _) => MetaValue::Int(int),
+            (None, Some(float)) => MetaValue::Float(float),
+            (None, None) => MetaValue::Text(number.to_string()),
+        },
+        Value::String(text) => MetaValue::Text(text),
+        Value::Array(items) => MetaValue::List(items.into_iter().map(from_json).collect()),
+        Value::Object(object) => MetaValue::Map(metadata(object)),
+    }
+}

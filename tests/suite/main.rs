@@ -11,6 +11,7 @@ mod cli;
 mod cli_import;
 mod contradictions;
 mod core_dialect;
+mod dialects;
 mod drafts;
 mod duplicates;
 #[cfg(feature = "tract")]

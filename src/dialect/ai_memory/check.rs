@@ -1,0 +1,200 @@
+//! What a value may be: the limits of this tool set, and the messages where one is not kept.
+
+use chrono::DateTime;
+use chrono::TimeDelta;
+use serde_json::Value;
+
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::JsonObject;
+use crate::dialect::ToolError;
+use crate::dialect::reply::written;
+use crate::dialect::shape;
+use crate::model::MetaValue;
+use crate::model::Timestamp;
+
+pub(super) const MAX_TITLE: usize = 512;
+const MAX_CONTENT: usize = 65_536;
+const MAX_NAMESPACE: usize = 128;
+const MAX_TAGS: usize = 50;
+const MAX_TAG: usize = 128;
+const MAX_ID: usize = 128;
+const MAX_METADATA: usize = 65_536;
+/// One year.
+pub(super) const MAX_TTL: u64 = 31_536_000;
+pub(super) const TIERS: &[&str] = &["short", "mid", "long"];
+pub(super) const SOURCES: &[&str] = &[
+    "user",
+    "claude",
+    "hook",
+    "api",
+    "cli",
+    "import",
+    "consolidation",
+    "system",
+];
+pub(super) const RELATIONS: &[&str] = &["related_to", "supersedes", "contradicts", "derived_from"];
+
+fn refused<T>(why: String) -> Result<T, ToolError> {
+    Err(ToolError::Refused(why))
+}
+
+/// Says something, holds no NUL, and is not too long.
+fn checked(name: &str, text: String, most: usize) -> Result<String, ToolError> {
+    if text.trim().is_empty() {
+        return refused(format!("{name} cannot be empty"));
+    }
+    if text.contains('\0') {
+        return refused(format!("{name} contains null bytes"));
+    }
+    if text.len() > most {
+        let length = text.len();
+        return refused(format!(
+            "{name} exceeds max length ({length} bytes, at most {most})"
+        ));
+    }
+    Ok(text)
+}
+
+/// A title, on one line: control characters in it become blanks.
+pub(super) fn title(arguments: &Arguments) -> Result<Option<String>, ToolError> {
+    let Some(text) = arguments.text("title")? else {
+        return Ok(None);
+    };
+    let text = checked("title", text, MAX_TITLE)?;
+    let line = text.replace(char::is_control, " ");
+    Ok(Some(line.trim().to_owned()))
+}
+
+/// The text in the argument `name`, as long as a content may be.
+pub(super) fn content(arguments: &Arguments, name: &str) -> Result<Option<String>, ToolError> {
+    let text = arguments.text(name)?;
+    text.map(|text| checked(name, text, MAX_CONTENT))
+        .transpose()
+}
+
+/// A namespace that something is written into.
+pub(super) fn namespace(arguments: &Arguments) -> Result<Option<String>, ToolError> {
+    let Some(text) = arguments.text("namespace")? else {
+        return Ok(None);
+    };
+    let text = checked("namespace", text, MAX_NAMESPACE)?;
+    let is_bad = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '/' | '\\');
+    match text.contains(is_bad) {
+        true => {
+            refused("namespace cannot contain slashes, spaces or control characters".to_owned())
+        }
+        false => Ok(Some(text)),
+    }
+}
+
+pub(super) fn tags(arguments: &Arguments) -> Result<Option<Vec<String>>, ToolError> {
+    let given = arguments.values().get("tags").and_then(Value::as_array);
+    let is_blank = |tag: &Value| tag.as_str().is_some_and(|tag| tag.trim().is_empty());
+    if given.is_some_and(|tags| tags.iter().any(is_blank)) {
+        return refused("tags cannot contain empty strings".to_owned());
+    }
+    let Some(tags) = arguments.list("tags")? else {
+        return Ok(None);
+    };
+    if tags.len() > MAX_TAGS {
+        return refused(format!(
+            "too many tags ({}, at most {MAX_TAGS})",
+            tags.len()
+        ));
+    }
+    let checked = tags.into_iter().map(|tag| {
+        let tag = checked("tag", tag, MAX_TAG)?;
+        match tag.contains(char::is_control) {
+            true => refused("tags cannot contain control characters".to_owned()),
+            false => Ok(tag),
+        }
+    });
+    Ok(Some(checked.collect::<Result<_, _>>()?))
+}
+
+/// The id in the argument `name`, which must be there.
+pub(super) fn id(arguments: &Arguments, name: &str) -> Result<String, ToolError> {
+    checked(name, arguments.required_text(name)?, MAX_ID)
+}
+
+/// From 2 to 100 ids.
+pub(super) fn ids(arguments: &Arguments) -> Result<Vec<String>, ToolError> {
+    let ids = arguments.list("ids")?.unwrap_or_default();
+    if !(2..=100).contains(&ids.len()) {
+        return refused(format!("ids must be from 2 to 100, not {}", ids.len()));
+    }
+    ids.into_iter()
+        .map(|id| checked("id", id, MAX_ID))
+        .collect()
+}
+
+pub(super) fn source(arguments: &Arguments) -> Result<Option<String>, ToolError> {
+    one_of(arguments, "source", SOURCES)
+}
+
+pub(super) fn relation(arguments: &Arguments) -> Result<Option<String>, ToolError> {
+    one_of(arguments, "relation", RELATIONS)
+}
+
+/// One of the words of the argument `name`.
+pub(super) fn one_of(
+    arguments: &Arguments,
+    name: &str,
+    words: &[&str],
+) -> Result<Option<String>, ToolError> {
+    match arguments.text(name)? {
+        Some(text) if !words.contains(&text.as_str()) => {
+            let shown: String = text.chars().take(40).collect();
+            refused(format!(
+                "invalid {name} `{shown}`: must be one of {}",
+                words.join(", ")
+            ))
+        }
+        text => Ok(text),
+    }
+}
+
+/// When a memory ends, by `expires_at`, or by `ttl_secs` where there is none.
+pub(super) fn expires(
+    call: &Call<'_>,
+    arguments: &Arguments,
+) -> Result<Option<Timestamp>, ToolError> {
+    let now = call.engine.now();
+    if let Some(text) = arguments.text("expires_at")? {
+        let Ok(at) = DateTime::parse_from_rfc3339(text.trim()) else {
+            return refused(
+                "expires_at must be a time in RFC3339, such as 2026-01-31T09:00:00Z".to_owned(),
+            );
+        };
+        if at.to_utc() <= now {
+            return refused("expires_at is in the past".to_owned());
+        }
+        let at = Timestamp::parse(&text);
+        return match at {
+            Some(at) => Ok(Some(at)),
+            None => refused("expires_at is beyond the year 9999".to_owned()),
+        };
+    }
+    let Some(seconds) = arguments.number("ttl_secs")? else {
+        return Ok(None);
+    };
+    let span = TimeDelta::seconds(seconds.min(MAX_TTL) as i64);
+    Ok(Some(Timestamp::from_utc(now + span)))
+}
+
+pub(super) fn metadata(
+    arguments: &Arguments,
+) -> Result<Option<Vec<(String, MetaValue)>>, ToolError> {
+    let Some(object) = arguments.object("metadata")? else {
+        return Ok(None);
+    };
+    let length = written(&object).len();
+    if length > MAX_METADATA {
+        return refused(format!(
+            "metadata exceeds max size ({length} bytes, at most {MAX_METADATA})"
+        ));
+    }
+    let object: JsonObject = object;
+    Ok(Some(shape::metadata(object)))
+}

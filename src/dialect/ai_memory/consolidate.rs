@@ -1,0 +1,142 @@
+//! `memory_consolidate`: one memory in place of several.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::check;
+use super::shape;
+use super::tool;
+use super::write::check_free;
+use super::writes;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::Parameter;
+use crate::dialect::Reply;
+use crate::dialect::Tool;
+use crate::dialect::ToolError;
+use crate::dialect::parameter::Literal;
+use crate::engine::Proposed;
+use crate::model::Memory;
+use crate::model::Stem;
+use crate::model::Tier;
+
+/// So many tags a memory can have that was made of others: as many as the format allows.
+const MOST_TAGS: usize = 100;
+
+pub(super) const CONSOLIDATE: Tool = tool(
+    "memory_consolidate",
+    "Make one memory of 2 to 100. They go to the archive; the new one has all their tags, the highest priority, and links to them. Give the summary yourself where you can: without one, a language model writes it if there is one, else it is made of their sentences.",
+    &[
+        Parameter::new(
+            "ids",
+            crate::dialect::Form::Texts {
+                least: 2,
+                most: 100,
+            },
+            "",
+        )
+        .required(),
+        Parameter::text("title", "Of the new one").required(),
+        Parameter::text("summary", "Its content"),
+        Parameter::text("namespace", "Default: theirs, if it is one; else global"),
+        Parameter::word("tier", check::TIERS, "").or(Literal::Text("long")),
+    ],
+    writes("Consolidate memories"),
+    consolidate,
+);
+
+fn consolidate(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let engine = call.engine;
+    let ids = check::ids(arguments)?;
+    let title = check::title(arguments)?;
+    let title = title.ok_or_else(|| ToolError::refused("`title` is missing: give a text"))?;
+    let summary = check::content(arguments, "summary")?;
+    let namespace = check::namespace(arguments)?;
+    let tier: Tier = arguments.word("tier")?.unwrap_or(Tier::Long);
+    let budget = engine.summary_length();
+    let mut proposed = engine.plan_consolidation(&ids, Some(&title), budget)?;
+    if let Some((_, why)) = proposed.left_out.first() {
+        return Err(ToolError::Conflict(why.clone()));
+    }
+    let sources = sources(&proposed);
+    let tags = tags(&sources);
+    let states = sources.iter().map(|memory| engine.state_of(memory).0);
+    let priority = states.map(|state| state.importance).max();
+    let stems: Vec<Stem> = sources.iter().map(|one| one.stem.clone()).collect();
+    let by = match summary {
+        Some(_) => "caller",
+        None => write_summary(call, &mut proposed),
+    };
+    for new in proposed
+        .plan
+        .proposals
+        .iter_mut()
+        .filter_map(|one| one.create.as_mut())
+    {
+        new.topics.clone_from(&tags);
+        new.importance = priority;
+        new.tier = Some(tier);
+        match namespace.as_deref() {
+            Some("global") => new.namespace = None,
+            Some(namespace) => new.namespace = Some(namespace.to_owned()),
+            None => {}
+        }
+        if let Some(summary) = &summary {
+            new.content.clone_from(summary);
+        }
+        // The sources make room for it.
+        let namespace = new.namespace.as_deref().unwrap_or("global");
+        check_free(call, Some(&title), namespace, &new.user, &stems)?;
+    }
+    let performed = engine.perform_plan(&proposed)?;
+    let performed = performed
+        .ok_or_else(|| ToolError::Conflict("there is nothing to consolidate".to_owned()))?;
+    let id = performed.created.first().map(|stem| engine.shown_id(stem));
+    Ok(Reply::json(json!({
+        "id": id,
+        "consolidated": performed.archived.len(),
+        "archived": shape::shown_ids(engine, &performed.archived),
+        "summary_by": by,
+        "undo": performed.id,
+    })))
+}
+
+/// Has the model write the summary if there is one and it answers; who wrote it.
+fn write_summary(call: &Call<'_>, proposed: &mut Proposed) -> &'static str {
+    let Some(assistant) = call.assistant() else {
+        return "sentences";
+    };
+    let failures = proposed.write_summaries(|_, sources| {
+        let text = |memory: &&Memory| format!("{}\n{}", shape::title(memory), memory.content);
+        let texts: Vec<String> = sources.iter().map(text).collect();
+        assistant.summarize(&texts)
+    });
+    match failures.first() {
+        None => "model",
+        Some(error) => {
+            tracing::warn!("a summary was made of sentences of its sources: {error}");
+            "sentences"
+        }
+    }
+}
+
+fn sources(proposed: &Proposed) -> Vec<Memory> {
+    let stems = proposed.plan.proposals.iter().flat_map(|one| &one.archive);
+    stems
+        .filter_map(|stem| proposed.memory(stem))
+        .cloned()
+        .collect()
+}
+
+/// All tags of all sources, the commonest first.
+fn tags(sources: &[Memory]) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for tag in sources.iter().flat_map(|memory| &memory.topics) {
+        *counts.entry(tag).or_default() += 1;
+    }
+    let mut tags: Vec<(&str, usize)> = counts.into_iter().collect();
+    tags.sort_by_key(|(tag, count)| (std::cmp::Reverse(*count), *tag));
+    let tags = tags.into_iter().take(MOST_TAGS);
+    tags.map(|(tag, _)| tag.to_owned()).collect()
+}

@@ -1,0 +1,287 @@
+//! `memory_recall`, `memory_search`, `memory_list` and `memory_session_start`: which memories there
+//! are for something.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::at_hand;
+use super::check;
+use super::reads;
+use super::shape;
+use super::shape::FORMAT;
+use super::tool;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::FeatureTier;
+use crate::dialect::JsonObject;
+use crate::dialect::Parameter;
+use crate::dialect::Reply;
+use crate::dialect::Tool;
+use crate::dialect::ToolError;
+use crate::dialect::parameter::Literal;
+use crate::engine::Hit;
+use crate::engine::Method;
+use crate::engine::Ranking;
+use crate::engine::Recalled;
+use crate::engine::Search;
+use crate::engine::Wanted;
+use crate::model::Filter;
+use crate::model::Memory;
+use crate::model::Tier;
+
+const NAMESPACE: Parameter = Parameter::text("namespace", "Only of this one, and what lies in it");
+const TIER: Parameter = Parameter::word("tier", check::TIERS, "Only of this tier");
+const TAGS: Parameter = Parameter::texts("tags", "Only with all of these");
+const SINCE: Parameter = Parameter::text("since", "Only made from this time on, RFC3339");
+const UNTIL: Parameter = Parameter::text("until", "Only made before it");
+const MIN_PRIORITY: Parameter =
+    Parameter::whole("min_priority", 1, 10, "Only at least so important");
+
+const MOST_RECALLED: u64 = 50;
+const MOST_FOUND: u64 = 200;
+
+pub(super) const RECALL: Tool = tool(
+    "memory_recall",
+    "Find memories for what you are about to do; best first. Call it before answering anything that may depend on earlier work. Any word of the context may match, and what means the same where there is a model. Using a memory lets it live longer. The standards of the namespace that you name come first. The usual format shows titles: read the content with memory_get, or ask for format json.",
+    &[
+        Parameter::text("context", "What you are about to do or were asked").required(),
+        NAMESPACE,
+        Parameter::whole("limit", 1, MOST_RECALLED, "").or(Literal::Whole(10)),
+        TIER,
+        TAGS,
+        SINCE,
+        UNTIL,
+        MIN_PRIORITY,
+        FORMAT,
+    ],
+    at_hand(reads("Recall memories")),
+    recall,
+);
+
+pub(super) const SEARCH: Tool = tool(
+    "memory_search",
+    "Find the memories that hold every word of the query, in title, tags or content; best first. Identifiers such as std::path or well-known are found by their words. Does not count as use.",
+    &[
+        Parameter::text("query", "Words that must all be there").required(),
+        NAMESPACE,
+        TIER,
+        Parameter::whole("limit", 1, MOST_FOUND, "").or(Literal::Whole(20)),
+        TAGS,
+        SINCE,
+        UNTIL,
+        MIN_PRIORITY,
+        FORMAT,
+    ],
+    reads("Search memories"),
+    search,
+);
+
+pub(super) const LIST: Tool = tool(
+    "memory_list",
+    "List memories, the newest first, page by page. Does not count as use.",
+    &[
+        NAMESPACE,
+        TIER,
+        Parameter::whole("limit", 1, MOST_FOUND, "").or(Literal::Whole(20)),
+        Parameter::whole("offset", 0, u64::MAX, "So many are skipped").or(Literal::Whole(0)),
+        TAGS,
+        SINCE,
+        UNTIL,
+        MIN_PRIORITY,
+        FORMAT,
+    ],
+    reads("List memories"),
+    list,
+);
+
+pub(super) const SESSION_START: Tool = tool(
+    "memory_session_start",
+    "Begin a session: the standards of the namespace, which hold for everything in it, and then its newest memories. Call it once, first. Does not count as use.",
+    &[
+        NAMESPACE,
+        Parameter::whole("limit", 1, MOST_RECALLED, "Without the standards").or(Literal::Whole(10)),
+        FORMAT,
+    ],
+    reads("Start a session"),
+    session_start,
+);
+
+fn filter(arguments: &Arguments) -> Result<Filter, ToolError> {
+    let tiers: Vec<Tier> = arguments.word("tier")?.into_iter().collect();
+    Ok(Filter {
+        namespaces: arguments.set_text("namespace")?.into_iter().collect(),
+        // What states no tier lives for ever.
+        untiered: tiers.contains(&Tier::Long),
+        tiers,
+        topics: arguments.list("tags")?.unwrap_or_default(),
+        since: arguments.moment("since")?.map(|at| at.utc()),
+        until: arguments.moment("until")?.map(|at| at.utc()),
+        min_importance: arguments.number("min_priority")?.map(|n| n as u8),
+        ..Filter::default()
+    })
+}
+
+/// How this tool set ranks, unless the user has set another ranking. Without meaning at the tier
+/// `keyword`.
+fn ranking(call: &Call<'_>) -> Ranking {
+    let by_tier = match call.preferences.tier {
+        FeatureTier::Keyword => Method::Words,
+        _ => Method::default(),
+    };
+    call.preferences.ranking.unwrap_or(Ranking {
+        method: by_tier,
+        ..Ranking::default()
+    })
+}
+
+fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let context = arguments.required_text("context")?;
+    if context.trim().is_empty() {
+        return Err(ToolError::refused("context cannot be empty"));
+    }
+    let ranking = ranking(call);
+    let search = Search {
+        wanted: Wanted::Text(context),
+        filter: filter(arguments)?,
+        ranking,
+        limit: limit(arguments, 10, MOST_RECALLED)?,
+        offset: 0,
+    };
+    let hits = call.engine.search(&search)?.hits;
+    let used: Vec<Recalled> = hits
+        .iter()
+        .map(|hit| Recalled::Found {
+            memory: Box::new(hit.memory.clone()),
+            name: hit.name.clone(),
+        })
+        .collect();
+    call.engine.count_uses(&used);
+    let standards = match arguments.set_text("namespace")? {
+        Some(namespace) => standards(call, &namespace)?,
+        None => Vec::new(),
+    };
+    let by_meaning = ranking.method.uses_meaning() && call.engine.meaning_status()?.is_some();
+    let mode = if by_meaning { "hybrid" } else { "keyword" };
+    let mut answer = with_standards(call, standards, &hits);
+    answer.insert("mode".to_owned(), json!(mode));
+    shape::listed(arguments, answer)
+}
+
+fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let query = arguments.required_text("query")?;
+    if query.trim().is_empty() {
+        return Err(ToolError::refused("query cannot be empty"));
+    }
+    let search = Search {
+        filter: Filter {
+            words: vec![query.clone()],
+            ..filter(arguments)?
+        },
+        wanted: Wanted::Text(query.clone()),
+        ranking: ranking(call),
+        limit: limit(arguments, 20, MOST_FOUND)?,
+        offset: 0,
+    };
+    let hits = call.engine.search(&search)?.hits;
+    let rows: Vec<Value> = hits.iter().map(|hit| scored(call, hit)).collect();
+    let mut answer = JsonObject::new();
+    answer.insert("count".to_owned(), json!(rows.len()));
+    answer.insert("results".to_owned(), json!(rows));
+    answer.insert("query".to_owned(), json!(query));
+    shape::listed(arguments, answer)
+}
+
+fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let limit = limit(arguments, 20, MOST_FOUND)?;
+    let offset = arguments.number("offset")?.unwrap_or(0);
+    let (rows, total) = newest(call, filter(arguments)?, limit, offset as usize)?;
+    let mut answer = JsonObject::new();
+    answer.insert("count".to_owned(), json!(rows.len()));
+    answer.insert("memories".to_owned(), json!(rows));
+    answer.insert("total".to_owned(), json!(total));
+    shape::listed(arguments, answer)
+}
+
+fn session_start(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let namespace = arguments.set_text("namespace")?;
+    let standards = standards(call, namespace.as_deref().unwrap_or("global"))?;
+    let filter = Filter {
+        namespaces: namespace.into_iter().collect(),
+        ..Filter::default()
+    };
+    let limit = limit(arguments, 10, MOST_RECALLED)?;
+    // Those that stand first are not shown again.
+    let (rows, _) = newest(call, filter, limit + standards.len(), 0)?;
+    let is_other = |row: &Value| !standards.iter().any(|standard| standard["id"] == row["id"]);
+    let others = rows.into_iter().filter(is_other).take(limit);
+    let mut rows = standards.clone();
+    rows.extend(others);
+    let mut answer = JsonObject::new();
+    answer.insert("count".to_owned(), json!(rows.len()));
+    answer.insert("memories".to_owned(), json!(rows));
+    answer.insert("standards".to_owned(), json!(standards.len()));
+    answer.insert("mode".to_owned(), json!("session_start"));
+    shape::listed(arguments, answer)
+}
+
+fn limit(arguments: &Arguments, usual: u64, most: u64) -> Result<usize, ToolError> {
+    let limit = arguments.at_most("limit", most)?;
+    Ok(limit.unwrap_or(usual) as usize)
+}
+
+/// The newest memories that pass, as this tool set shows them, and how many pass in all.
+fn newest(
+    call: &Call<'_>,
+    filter: Filter,
+    limit: usize,
+    offset: usize,
+) -> Result<(Vec<Value>, usize), ToolError> {
+    let search = Search {
+        wanted: Wanted::Everything,
+        filter,
+        ranking: Ranking::default(),
+        limit,
+        offset,
+    };
+    let thought = call.engine.search(&search)?;
+    let hits = thought.hits.iter();
+    let rows = hits.map(|hit| shown(call, &hit.memory, Some(&hit.name)));
+    Ok((rows.collect(), thought.total))
+}
+
+/// The standards that hold in a namespace, the most general first.
+fn standards(call: &Call<'_>, namespace: &str) -> Result<Vec<Value>, ToolError> {
+    let standards = call.engine.standards_in(namespace)?.into_iter();
+    Ok(standards
+        .map(|(_, memory)| shown(call, &memory, None))
+        .collect())
+}
+
+/// Standards before hits, each memory once.
+fn with_standards(call: &Call<'_>, mut rows: Vec<Value>, hits: &[Hit]) -> JsonObject {
+    let count = rows.len();
+    for hit in hits {
+        let hit = scored(call, hit);
+        match rows[..count].iter_mut().find(|row| row["id"] == hit["id"]) {
+            Some(row) => *row = hit,
+            None => rows.push(hit),
+        }
+    }
+    let mut answer = JsonObject::new();
+    answer.insert("count".to_owned(), json!(rows.len()));
+    answer.insert("memories".to_owned(), json!(rows));
+    if count > 0 {
+        answer.insert("standards".to_owned(), json!(count));
+    }
+    answer
+}
+
+fn shown(call: &Call<'_>, memory: &Memory, name: Option<&str>) -> Value {
+    Value::Object(shape::memory(call.engine, memory, name))
+}
+
+fn scored(call: &Call<'_>, hit: &Hit) -> Value {
+    let mut row = shape::memory(call.engine, &hit.memory, Some(&hit.name));
+    row.insert("score".to_owned(), shape::rounded(hit.score));
+    Value::Object(row)
+}

@@ -1,0 +1,67 @@
+//! `memory_link` and `memory_get_links`.
+
+use serde_json::json;
+
+use super::check;
+use super::reads;
+use super::shape;
+use super::tool;
+use super::writes;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::Parameter;
+use crate::dialect::Reply;
+use crate::dialect::Tool;
+use crate::dialect::ToolError;
+use crate::dialect::parameter::Literal;
+
+pub(super) const LINK: Tool = tool(
+    "memory_link",
+    "Link one memory to another. What is superseded is not found any more by recall, search and list, only by its id.",
+    &[
+        Parameter::text("source_id", "").required(),
+        Parameter::text("target_id", "").required(),
+        Parameter::word(
+            "relation",
+            check::RELATIONS,
+            "What the source is to the target",
+        )
+        .or(Literal::Text("related_to")),
+    ],
+    writes("Link memories"),
+    link,
+);
+
+pub(super) const GET_LINKS: Tool = tool(
+    "memory_get_links",
+    "The links of one memory, in both directions.",
+    &[Parameter::text("id", "").required()],
+    reads("Links of a memory"),
+    get_links,
+);
+
+fn link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let engine = call.engine;
+    let (source, _) = engine.resolve(&check::id(arguments, "source_id")?)?;
+    let (target, _) = engine.resolve(&check::id(arguments, "target_id")?)?;
+    if source == target {
+        return Err(ToolError::refused("cannot link a memory to itself"));
+    }
+    let relation = check::relation(arguments)?;
+    let relation = relation.unwrap_or_else(|| "related_to".to_owned());
+    let stored = shape::stored_relation(&relation);
+    let is_new = engine.link(source.as_str(), target.as_str(), &stored)?;
+    Ok(Reply::json(json!({
+        "linked": true,
+        "source_id": engine.shown_id(&source),
+        "target_id": engine.shown_id(&target),
+        "relation": relation,
+        "existed": !is_new,
+    })))
+}
+
+fn get_links(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let (stem, _) = call.engine.resolve(&check::id(arguments, "id")?)?;
+    let links = shape::links(call.engine, &stem)?;
+    Ok(Reply::json(json!({"count": links.len(), "links": links})))
+}

@@ -1,0 +1,92 @@
+//! The standards of namespaces: `memory_namespace_set_standard`, `_get_standard`, `_clear_standard`.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::check;
+use super::reads;
+use super::shape;
+use super::tool;
+use super::writes;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::Parameter;
+use crate::dialect::Reply;
+use crate::dialect::Tool;
+use crate::dialect::ToolError;
+
+const NAMESPACE: Parameter = Parameter::text("namespace", "").required();
+
+pub(super) const SET: Tool = tool(
+    "memory_namespace_set_standard",
+    "Make a memory the standard of a namespace, in place of another: it holds for everything there, and comes first in memory_session_start and in memory_recall of the namespace. One memory is the standard of one namespace.",
+    &[NAMESPACE, Parameter::text("id", "").required()],
+    writes("Set a standard"),
+    set,
+);
+
+pub(super) const GET: Tool = tool(
+    "memory_namespace_get_standard",
+    "The standard of a namespace, if it has one of its own, and what holds there besides.",
+    &[NAMESPACE],
+    reads("Read a standard"),
+    get,
+);
+
+pub(super) const CLEAR: Tool = tool(
+    "memory_namespace_clear_standard",
+    "Leave a namespace without a standard. The memory stays.",
+    &[NAMESPACE],
+    writes("Clear a standard"),
+    clear,
+);
+
+fn missing() -> ToolError {
+    ToolError::refused("`namespace` is missing: give a text")
+}
+
+fn set(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let namespace = check::namespace(arguments)?.ok_or_else(missing)?;
+    let id = check::id(arguments, "id")?;
+    let stem = call.engine.set_standard(&namespace, &id)?;
+    Ok(Reply::json(json!({
+        "set": true,
+        "namespace": namespace,
+        "standard_id": call.engine.shown_id(&stem),
+    })))
+}
+
+fn get(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let namespace = arguments.set_text("namespace")?.ok_or_else(missing)?;
+    let is_it = |of: &str| of.to_lowercase() == namespace.to_lowercase();
+    let (own, above): (Vec<_>, Vec<_>) = call
+        .engine
+        .standards_in(&namespace)?
+        .into_iter()
+        .partition(|(of, _)| is_it(of));
+    let own = own.into_iter().next().map(|(_, memory)| memory);
+    let shown = own
+        .as_ref()
+        .map(|memory| call.engine.shown_id(&memory.stem));
+    let inherited: Vec<Value> = above
+        .into_iter()
+        .map(|(of, memory)| json!({"namespace": of, "id": call.engine.shown_id(&memory.stem)}))
+        .collect();
+    Ok(Reply::json(json!({
+        "namespace": namespace,
+        "standard_id": shown,
+        "title": own.as_ref().map(shape::title),
+        "content": own.as_ref().map(|memory| memory.content.clone()),
+        "inherited": inherited,
+    })))
+}
+
+fn clear(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let namespace = arguments.set_text("namespace")?.ok_or_else(missing)?;
+    let cleared = call.engine.clear_standard(&namespace)?;
+    Ok(Reply::json(json!({
+        "cleared": !cleared.is_empty(),
+        "namespace": namespace,
+        "ids": shape::shown_ids(call.engine, &cleared),
+    })))
+}

@@ -1,0 +1,113 @@
+//! `memory_stats` and `memory_capabilities`: the store and the server in numbers and words.
+
+use chrono::TimeDelta;
+use serde_json::Value;
+use serde_json::json;
+
+use super::reads;
+use super::tool;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::FeatureTier;
+use crate::dialect::Reply;
+use crate::dialect::Tool;
+use crate::dialect::ToolError;
+use crate::engine::Ranking;
+use crate::engine::Search;
+use crate::engine::Wanted;
+use crate::model::Filter;
+use crate::model::Tier;
+use crate::model::Visibility;
+
+/// What ends so soon is counted as expiring.
+const SOON: TimeDelta = TimeDelta::hours(1);
+
+pub(super) const STATS: Tool = tool(
+    "memory_stats",
+    "The store in numbers: memories by tier and namespace, how many end within the hour, links, size.",
+    &[],
+    reads("Statistics"),
+    stats,
+);
+
+pub(super) const CAPABILITIES: Tool = tool(
+    "memory_capabilities",
+    "Which features this server has: its tier, its models, and what answers where there is none.",
+    &[],
+    reads("Capabilities"),
+    capabilities,
+);
+
+fn stats(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
+    let engine = call.engine;
+    let stats = engine.stats(&Filter::default())?;
+    let mut by_tier = Vec::new();
+    for tier in [Tier::Long, Tier::Mid, Tier::Short] {
+        let count = of_tier(call, tier)?;
+        by_tier.push(json!({"tier": tier.as_str(), "count": count}));
+    }
+    let by_namespace = engine.facet("namespace")?.into_iter();
+    let by_namespace: Vec<Value> = by_namespace
+        .map(|(namespace, count)| json!({"namespace": namespace, "count": count}))
+        .collect();
+    let links = [engine.facet("links")?, engine.facet("supersedes")?];
+    let links: usize = links.iter().flatten().map(|(_, count)| count).sum();
+    Ok(Reply::json(json!({
+        "total": stats.memories,
+        "by_tier": by_tier,
+        "by_namespace": by_namespace,
+        "expiring_soon": engine.ending_by(engine.now() + SOON)?,
+        "links_count": links,
+        "db_size_bytes": stats.bytes,
+        "archived": stats.archived,
+    })))
+}
+
+/// How many live memories are of the tier as of now.
+fn of_tier(call: &Call<'_>, tier: Tier) -> Result<usize, ToolError> {
+    let search = Search {
+        wanted: Wanted::Everything,
+        filter: Filter {
+            tiers: vec![tier],
+            untiered: tier == Tier::Long,
+            visibility: Visibility::Everything,
+            ..Filter::default()
+        },
+        ranking: Ranking::default(),
+        limit: 0,
+        offset: 0,
+    };
+    Ok(call.engine.search(&search)?.total)
+}
+
+fn capabilities(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
+    let tier = call.preferences.tier;
+    let embedding = match tier {
+        FeatureTier::Keyword => None,
+        _ => call.engine.meaning_status()?.map(|status| status.model),
+    };
+    let model = call.assistant().map(|assistant| assistant.name());
+    let (has_meaning, has_model) = (embedding.is_some(), model.is_some());
+    let none = || "none".to_owned();
+    Ok(Reply::json(json!({
+        "tier": tier.name(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "features": {
+            "keyword_search": true,
+            "semantic_search": has_meaning,
+            "hybrid_recall": has_meaning,
+            "query_expansion": has_model,
+            "auto_consolidation": has_model,
+            "auto_tagging": has_model,
+            "contradiction_analysis": has_model,
+            "tags_on_store": has_model && tier == FeatureTier::Autonomous,
+            "cross_encoder_reranking": false,
+        },
+        "models": {
+            "embedding": embedding.unwrap_or_else(none),
+            "llm": model.unwrap_or_else(none),
+            "cross_encoder": "none",
+        },
+        "without_llm": "memory_expand_query, memory_auto_tag and memory_detect_contradiction answer from the memories that are there, and say so",
+    })))
+}
