@@ -1,10 +1,12 @@
 //! From settings to a language model, and what it is asked for.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use super::Context;
 use super::fail::Failure;
 use crate::config::LlmProvider;
+use crate::dialect::Assistant;
 use crate::engine::Engine;
 use crate::engine::Proposed;
 use crate::fetch::Address;
@@ -55,6 +57,58 @@ pub(super) fn write_summaries(
         tracing::warn!("{what}: {error}");
     }
     Ok(())
+}
+
+/// The model of the settings as tools use it, if the settings name one.
+pub(super) fn assistant(context: &Context) -> Result<Option<Arc<dyn Assistant>>, Failure> {
+    let Some(llm) = open(context)? else {
+        return Ok(None);
+    };
+    tracing::info!("{}", llm.notice());
+    let length = context.config.maintenance.value.compaction.budget;
+    Ok(Some(Arc::new(Asked { llm, length })))
+}
+
+/// A language model that is asked while agents work. Texts are sent without credentials.
+struct Asked {
+    llm: Llm,
+    /// Of a summary, in characters.
+    length: usize,
+}
+
+impl Assistant for Asked {
+    fn name(&self) -> String {
+        self.llm.model().to_owned()
+    }
+
+    fn expand(&self, query: &str) -> Result<Vec<String>, String> {
+        said(self.llm.expand(&secrets::redact(query)))
+    }
+
+    fn tags(&self, title: &str, text: &str) -> Result<Vec<String>, String> {
+        let text = secrets::redact(&format!("{title}\n{text}"));
+        said(self.llm.tags(&text))
+    }
+
+    fn contradict(&self, one: &str, other: &str) -> Result<(bool, String), String> {
+        let (one, other) = (secrets::redact(one), secrets::redact(other));
+        said(self.llm.contradict(&one, &other))
+    }
+
+    fn summarize(&self, texts: &[String]) -> Result<String, String> {
+        let notes: Vec<Note> = texts
+            .iter()
+            .map(|text| Note {
+                day: String::new(),
+                text: secrets::redact(text),
+            })
+            .collect();
+        said(self.llm.summarize(&notes, self.length))
+    }
+}
+
+fn said<T>(answer: Result<T, LlmError>) -> Result<T, String> {
+    answer.map_err(|error| error.to_string())
 }
 
 fn open(context: &Context) -> Result<Option<Llm>, Failure> {

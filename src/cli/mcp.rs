@@ -6,6 +6,7 @@ use super::Context;
 use super::Outcome;
 use super::args::Mcp;
 use super::fail::Failure;
+use super::llm;
 use crate::dialect;
 use crate::dialect::Dialect;
 use crate::dialect::FeatureTier;
@@ -77,14 +78,24 @@ fn preferences(context: &Context, command: &Mcp) -> Result<Preferences, Failure>
         })
     });
     let tier = command.tier.as_deref().and_then(FeatureTier::named);
+    let tier = tier.unwrap_or_default();
+    // Texts go to a model only where both is said: which one, and that tools use it.
+    let assistant = match tier >= FeatureTier::Smart {
+        true => llm::assistant(context)?,
+        false => None,
+    };
+    if tier >= FeatureTier::Smart && assistant.is_none() {
+        let name = tier.name();
+        tracing::warn!("--tier {name} without a language model: [llm] of the settings names none");
+    }
     Ok(Preferences {
         user: context.config.user.value.clone(),
         group: command.group.clone().or_else(|| settings.group.clone()),
         ranking: ranking.transpose()?,
-        tier: tier.unwrap_or_default(),
+        tier,
         max_results: settings.max_results,
         preview_tokens: settings.preview_tokens,
         recall_tokens: settings.recall_tokens,
-        assistant: None,
+        assistant,
     })
 }

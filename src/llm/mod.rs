@@ -6,6 +6,7 @@
 //! line. What is asked, and what becomes of the answer, is left to others; that texts hold no
 //! credentials is theirs to see to, too.
 
+mod questions;
 mod summary;
 
 use std::time::Duration;
@@ -102,6 +103,11 @@ impl Llm {
             address,
             client,
         })
+    }
+
+    /// By its provider's name for it.
+    pub fn model(&self) -> &str {
+        &self.settings.model
     }
 
     /// What is to be known before a text is sent: to whom.

@@ -6,7 +6,7 @@ use super::LlmError;
 /// A note that is to be summed up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Note {
-    /// Its date.
+    /// Its date; empty where that is not known.
     pub day: String,
     pub text: String,
 }
@@ -41,11 +41,11 @@ fn written(notes: &[Note]) -> String {
     for note in notes {
         // A note cannot end its own element.
         let inner = note.text.replace("</note", "<\\/note");
-        text.push_str(&format!(
-            "<note day=\"{}\">\n{}\n</note>\n",
-            note.day,
-            inner.trim()
-        ));
+        let day = match note.day.as_str() {
+            "" => String::new(),
+            day => format!(" day=\"{day}\""),
+        };
+        text.push_str(&format!("<note{day}>\n{}\n</note>\n", inner.trim()));
     }
     text
 }

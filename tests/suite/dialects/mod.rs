@@ -2,6 +2,7 @@
 
 mod ai_memory;
 mod ai_memory_many;
+mod ai_memory_model;
 
 use std::path::Path;
 
