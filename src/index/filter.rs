@@ -21,6 +21,8 @@ pub(super) struct Conditions<'a> {
     stems: Option<HashSet<&'a str>>,
     /// Of each list, the memory has at least one fact.
     pub facts: Vec<Vec<String>>,
+    /// The memory has none of these facts.
+    pub unwanted: Vec<String>,
     /// Each stands in the memory's texts, or does not. `None` stands in none.
     pub phrases: Vec<(Option<Keyword>, bool)>,
 }
@@ -40,6 +42,11 @@ impl<'a> Conditions<'a> {
             moment,
             stems: stems.map(|stems| stems.iter().map(|stem| stem.as_str()).collect()),
             facts: facts(filter),
+            unwanted: filter
+                .differs
+                .iter()
+                .map(|(key, value)| fact(key, value))
+                .collect(),
             phrases: all,
         }
     }

@@ -52,6 +52,8 @@ pub struct Filter {
     pub words: Vec<String>,
     /// Further `key = value` conditions on any frontmatter key; `metadata.x` names an entry.
     pub equals: Vec<(String, String)>,
+    /// Conditions of the same form, none of which may hold.
+    pub differs: Vec<(String, String)>,
     /// Timestamps from this moment on.
     pub since: Option<DateTime<Utc>>,
     /// Timestamps before this moment.

@@ -203,6 +203,9 @@ prop_compose! {
             ("title", "the"), ("problem", "no-frontmatter"), ("id", "c0000002"), ("odd", "a"),
             ("supersedes", "NOTES"), ("metadata.k.in", ""),
         ]), 1..3)),
+        differs in rarely(vec(select(vec![
+            ("metadata.k", "1"), ("metadata.k", "true"), ("title", "THE"), ("user", "mira"),
+        ]), 1..3)),
         (since, until) in (option::weighted(0.2, moment()), option::weighted(0.2, moment())),
         stems in rarely(vec(select(vec!["20260114_091500_c0000001", "Notes", "c0000002"]), 0..3)),
         (everything, untiered) in any::<(bool, bool)>(),
@@ -226,6 +229,8 @@ prop_compose! {
             contains: contains.unwrap_or_default(),
             excludes: excludes.unwrap_or_default(),
             equals: equals.unwrap_or_default().into_iter()
+                .map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+            differs: differs.unwrap_or_default().into_iter()
                 .map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
             since,
             until,

@@ -70,6 +70,10 @@ pub(super) fn passing(
             rows.keep(|row| has_any[row as usize]);
         }
     }
+    for fact in &conditions.unwanted {
+        let having: HashSet<u32> = snapshot.rows_with_fact(fact)?.into_iter().collect();
+        rows.keep(|row| !having.contains(&row));
+    }
     for (phrase, wanted) in &conditions.phrases {
         let counted = keywords::count(snapshot, &[phrase.as_ref()], &rows, texts)?;
         let holding: HashSet<u32> = counted.iter().map(|found| found.row).collect();

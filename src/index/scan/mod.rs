@@ -250,15 +250,17 @@ fn passes(
     if !conditions.names(name) || !conditions.admits(name, &Stated::of(memory)) {
         return false;
     }
-    if !conditions.facts.is_empty() {
+    if !conditions.facts.is_empty() || !conditions.unwanted.is_empty() {
         let mut has_any = vec![false; conditions.facts.len()];
+        let mut has_unwanted = false;
         facts::each_fact(memory, |key, value| {
             let fact = facts::fact(key, value);
+            has_unwanted |= conditions.unwanted.contains(&fact);
             for (has_any, wanted) in has_any.iter_mut().zip(&conditions.facts) {
                 *has_any |= wanted.contains(&fact);
             }
         });
-        if has_any.contains(&false) {
+        if has_unwanted || has_any.contains(&false) {
             return false;
         }
     }
