@@ -10,6 +10,7 @@ use super::EngineError;
 use super::reading::parse;
 use super::remember::Became;
 use super::remember::Remembered;
+use super::remember::check_details;
 use super::similar::Likeness;
 use super::similar::Similar;
 use super::update::Edited;
@@ -24,6 +25,7 @@ use crate::lifecycle::Candidate;
 use crate::lifecycle::Decision;
 use crate::lifecycle::DuplicatePolicy;
 use crate::lifecycle::Ends;
+use crate::lifecycle::Resemblance;
 use crate::lifecycle::USUAL_IMPORTANCE;
 use crate::lifecycle::WritePolicy;
 use crate::model::Change;
@@ -31,10 +33,12 @@ use crate::model::Filter;
 use crate::model::Handle;
 use crate::model::Link;
 use crate::model::Memory;
+use crate::model::MetaValue;
 use crate::model::NewMemory;
 use crate::model::Stem;
 use crate::model::Timestamp;
 use crate::model::TopicMatch;
+use crate::model::Visibility;
 
 /// What links memories that have to do with each other.
 const RELATED: &str = "related-to";
@@ -62,14 +66,21 @@ impl Engine {
             DuplicatePolicy::SameTitle => self.with_title_of(new, Some(&new.user))?,
             DuplicatePolicy::Similar => self.like(new, &group(new))?,
             DuplicatePolicy::Suggest => {
-                let filter = match policy.broad {
-                    true => Filter::default(),
-                    false => group(new),
+                let filter = match &policy.among {
+                    _ if policy.broad => Filter::default(),
+                    Some(among) => among.clone(),
+                    None => group(new),
                 };
-                let mut candidates = self.like(new, &filter)?;
+                let mut candidates = match policy.resemblance {
+                    Resemblance::Everything => self.like(new, &filter)?,
+                    Resemblance::WordSets => self.like_by_words(&self.as_memory(new), &filter)?,
+                };
                 let others = self.sharing_topics(&new.topics, 2, &filter)?.into_iter();
                 let others = others.map(|memory| resembling(new, memory));
-                candidates.extend(self.with_title_of(new, None)?.into_iter().chain(others));
+                candidates.extend(others);
+                if policy.among.is_none() {
+                    candidates.extend(self.with_title_of(new, None)?);
+                }
                 let mut seen = BTreeSet::new();
                 candidates.retain(|one| seen.insert(one.memory.stem.as_str().to_owned()));
                 candidates
@@ -88,10 +99,11 @@ impl Engine {
     ) -> Result<Vec<Stem>, EngineError> {
         let mut by_topics = Vec::new();
         if policy.auto_links > 0 {
-            let filter = Filter {
+            let of_namespace = || Filter {
                 namespaces: vec![namespace(new)],
                 ..Filter::default()
             };
+            let filter = policy.among.clone().unwrap_or_else(of_namespace);
             let least = policy.shared_topics.max(1);
             let others = self.sharing_topics(&new.topics, least, &filter)?;
             by_topics = lifecycle::related_by_topics(&new.topics, &others, policy);
@@ -111,6 +123,43 @@ impl Engine {
                 relation: RELATED.to_owned(),
             }));
         Ok(by_topics)
+    }
+
+    /// Makes `new` the text of the live memory called `id`: what it states counts, what it does not
+    /// state stays, topics and links are united. The earlier text, if it is another one, lies in
+    /// the archive then.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such memory, if a value breaks the format's limits, or if a file cannot
+    /// be written.
+    pub fn rewrite(&self, id: &str, new: &NewMemory) -> Result<Remembered, EngineError> {
+        self.check_writable()?;
+        check_details(new.kind, &new.metadata)?;
+        let (stem, _) = self.resolve(id)?;
+        self.renew(&stem, new.clone(), &WritePolicy::plain())
+    }
+
+    /// The live memory whose metadata holds all of `names`, texts by their keys: the first one, if
+    /// several machines wrote one each.
+    pub(super) fn called_by(&self, names: &[(&str, &str)]) -> Result<Option<Stem>, EngineError> {
+        let equals = names
+            .iter()
+            .map(|(key, name)| (format!("metadata.{key}"), (*name).to_owned()));
+        let filter = Filter {
+            equals: equals.collect(),
+            visibility: Visibility::Everything,
+            ..Filter::default()
+        };
+        let found = self.mending(|| self.names_of(self.snapshot()?.as_ref(), &filter))?;
+        // The index folds case and cuts long values; what is written decides.
+        let is_it = |memory: &Memory| {
+            names
+                .iter()
+                .all(|(key, name)| text(memory, key) == Some(name))
+        };
+        let memories = found.iter().filter_map(|name| self.read_memory(name));
+        Ok(memories.filter(is_it).map(|memory| memory.stem).min())
     }
 
     /// Makes `new` the text of the memory `stem`. The earlier text, if it is another one, lies in
@@ -274,14 +323,7 @@ impl Engine {
     /// a model.
     fn like(&self, new: &NewMemory, filter: &Filter) -> Result<Vec<Candidate>, EngineError> {
         let memory = self.as_memory(new);
-        let by_words = self.sharing_words(&memory, filter)?.into_iter();
-        let mut candidates: Vec<Candidate> = by_words
-            .map(|similar| Candidate {
-                words: similar.similarity,
-                memory: similar.hit.memory,
-                meaning: None,
-            })
-            .collect();
+        let mut candidates = self.like_by_words(&memory, filter)?;
         let near = self.similar(&memory, filter, COMPARED)?.into_iter();
         for Similar {
             hit, similarity, ..
@@ -297,6 +339,20 @@ impl Engine {
             }
         }
         Ok(candidates)
+    }
+
+    fn like_by_words(
+        &self,
+        memory: &Memory,
+        filter: &Filter,
+    ) -> Result<Vec<Candidate>, EngineError> {
+        let by_words = self.sharing_words(memory, filter)?.into_iter();
+        let candidate = |similar: Similar| Candidate {
+            words: similar.similarity,
+            memory: similar.hit.memory,
+            meaning: None,
+        };
+        Ok(by_words.map(candidate).collect())
     }
 
     /// Current memories that have at least `least` of `topics`, the newest for each set of them.
@@ -402,6 +458,15 @@ fn too_fast(stem: &Stem) -> EngineError {
         "`{}` changes faster than it can be written",
         stem.short()
     ))
+}
+
+/// The text that stands under a key of the metadata.
+fn text<'a>(memory: &'a Memory, key: &str) -> Option<&'a str> {
+    let mut metadata = memory.metadata.iter();
+    metadata.find_map(|(known, value)| match value {
+        MetaValue::Text(text) if known == key => Some(text.as_str()),
+        _ => None,
+    })
 }
 
 /// The namespace that `new` counts as.

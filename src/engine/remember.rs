@@ -159,7 +159,20 @@ impl Engine {
                 Some(lock)
             }
         };
-        // Two at once with one title must not each be the first.
+        // Two at once with one name must not each be the first.
+        let names = names(&memory, policy);
+        let _same_name = match names.is_empty() {
+            true => None,
+            false => {
+                let name: Vec<&str> = names.iter().map(|(_, name)| *name).collect();
+                let lock = self.lock_shard("name", &name.join("\0"), "the name")?;
+                if let Some(stem) = self.called_by(&names)? {
+                    return Ok(Stored::Written(self.renew(&stem, memory, policy)?));
+                }
+                Some(lock)
+            }
+        };
+        // Nor two with one title.
         let _same_title = match (&memory.title, policy.duplicates) {
             (Some(title), DuplicatePolicy::SameTitle) => {
                 let title = title.trim().to_lowercase();
@@ -292,6 +305,19 @@ impl Engine {
         let mut names = found.into_iter();
         Ok(names.find(|name| is_it(name)).map(|name| stem_of(&name)))
     }
+}
+
+/// What `memory` is called by, if the policy has a name for it and it states all of that.
+fn names<'a>(memory: &'a NewMemory, policy: &'a WritePolicy) -> Vec<(&'a str, &'a str)> {
+    let text = |key: &'a String| {
+        let mut metadata = memory.metadata.iter();
+        metadata.find_map(|(known, value)| match value {
+            MetaValue::Text(text) if known == key => Some((key.as_str(), text.as_str())),
+            _ => None,
+        })
+    };
+    let names = policy.named_by.iter().map(text);
+    names.collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Whether the metadata is what memories of its kind hold.

@@ -12,6 +12,7 @@ use chrono::DateTime;
 use chrono::Utc;
 
 use crate::model::Change;
+use crate::model::Filter;
 use crate::model::Kind;
 use crate::model::Memory;
 use crate::model::MetaValue;
@@ -60,6 +61,17 @@ impl DuplicatePolicy {
     }
 }
 
+/// By what it is told that another memory may be meant, for [`DuplicatePolicy::Suggest`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Resemblance {
+    /// By title, topics, words, runs of words and meaning. The same words in another order are
+    /// another text.
+    #[default]
+    Everything,
+    /// By topics and by which words there are.
+    WordSets,
+}
+
 /// What is done beside writing a memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WritePolicy {
@@ -68,6 +80,13 @@ pub struct WritePolicy {
     pub force: bool,
     /// Other kinds, scopes and namespaces count as well, for [`DuplicatePolicy::Suggest`].
     pub broad: bool,
+    /// Only what passes this may be meant, or be linked with for its topics; `None`: only what is
+    /// of the same kind, scope and namespace, or namespace.
+    pub among: Option<Filter>,
+    pub resemblance: Resemblance,
+    /// One whose metadata holds the same texts under all of these keys is the same memory: it gets
+    /// the new text, before anything else is looked at. Empty: none is.
+    pub named_by: Vec<String>,
     /// From this share of common runs of words on, texts are nearly the same.
     pub near_words: f32,
     /// As above, by the cosine of their vectors.
@@ -88,6 +107,9 @@ impl Default for WritePolicy {
             duplicates: DuplicatePolicy::Allow,
             force: false,
             broad: false,
+            among: None,
+            resemblance: Resemblance::Everything,
+            named_by: Vec::new(),
             near_words: 0.6,
             near_meaning: 0.92,
             auto_links: 0,
@@ -237,9 +259,10 @@ pub fn decide(new: &NewMemory, candidates: &[Candidate], policy: &WritePolicy) -
             }
         }
         DuplicatePolicy::Suggest => {
+            let is_asked = policy.broad || policy.among.is_some();
             let meant = candidates
                 .iter()
-                .filter(|one| policy.broad || is_of_group(new, &one.memory));
+                .filter(|one| is_asked || is_of_group(new, &one.memory));
             let mut suggested: Vec<_> = meant
                 .filter_map(|one| Some((suggestion(new, one, policy)?, one.words)))
                 .collect();
@@ -311,17 +334,26 @@ fn nearness(candidate: &Candidate, policy: &WritePolicy) -> Vec<Reason> {
 }
 
 fn suggestion(new: &NewMemory, candidate: &Candidate, policy: &WritePolicy) -> Option<Suggestion> {
-    let memory = &candidate.memory;
-    let suggest = |action, reasons| {
-        Some(Suggestion {
-            stem: memory.stem.clone(),
-            headline: memory.headline().to_owned(),
-            action,
-            reasons,
-        })
+    let (action, reasons) = match policy.resemblance {
+        Resemblance::Everything => by_everything(new, candidate, policy)?,
+        Resemblance::WordSets => by_word_sets(new, &candidate.memory)?,
     };
+    Some(Suggestion {
+        stem: candidate.memory.stem.clone(),
+        headline: candidate.memory.headline().to_owned(),
+        action,
+        reasons,
+    })
+}
+
+fn by_everything(
+    new: &NewMemory,
+    candidate: &Candidate,
+    policy: &WritePolicy,
+) -> Option<(Action, Vec<Reason>)> {
+    let memory = &candidate.memory;
     if has_same_words(new, memory) {
-        return suggest(Action::Nothing, vec![Reason::SameWords]);
+        return Some((Action::Nothing, vec![Reason::SameWords]));
     }
     let mut reasons = nearness(candidate, policy);
     let mut action = match reasons.is_empty() {
@@ -332,6 +364,26 @@ fn suggestion(new: &NewMemory, candidate: &Candidate, policy: &WritePolicy) -> O
         reasons.push(Reason::SameTitle);
         action = Action::Update;
     }
+    if let Some((overlaps, more)) = overlap(new, memory) {
+        action = action.min(overlaps);
+        reasons.extend(more);
+    }
+    (!reasons.is_empty()).then_some((action, reasons))
+}
+
+fn by_word_sets(new: &NewMemory, memory: &Memory) -> Option<(Action, Vec<Reason>)> {
+    let (action, reasons) = overlap(new, memory)?;
+    let words = telling_words(&new.content);
+    match !words.is_empty() && words == telling_words(&memory.content) {
+        true => Some((Action::Nothing, vec![Reason::SameWords])),
+        false => Some((action, reasons)),
+    }
+}
+
+/// What the two have in common by the words and the topics of the new one; `None` if that is little.
+fn overlap(new: &NewMemory, memory: &Memory) -> Option<(Action, Vec<Reason>)> {
+    let mut reasons = Vec::new();
+    let mut action = Action::Add;
     let share = share_of_words(&new.content, &memory.content);
     if share >= MUCH {
         reasons.push(Reason::Words(share));
@@ -344,10 +396,7 @@ fn suggestion(new: &NewMemory, candidate: &Candidate, policy: &WritePolicy) -> O
     if topics.len() >= FEW_TOPICS {
         reasons.push(Reason::Topics(topics));
     }
-    if reasons.is_empty() {
-        return None;
-    }
-    suggest(action, reasons)
+    (!reasons.is_empty()).then_some((action, reasons))
 }
 
 /// Whether both say the same words in the same order. Every word counts: "not" makes another text.
@@ -364,21 +413,22 @@ fn all_words(text: &str) -> Vec<String> {
 }
 
 /// The share of the words of `new` that stand in `old` as well; 0 where there are too few to say
-/// anything. Words are of three letters or more and say something, numbers of any length.
+/// anything.
 fn share_of_words(new: &str, old: &str) -> f32 {
-    let words = |text: &str| -> HashSet<String> {
-        let words = all_words(text).into_iter();
-        let says = |word: &String| {
-            let is_number = word.chars().any(|c| c.is_ascii_digit());
-            is_number || (word.chars().count() >= 3 && !is_stop_word(word))
-        };
-        words.filter(says).collect()
-    };
-    let (new, old) = (words(new), words(old));
+    let (new, old) = (telling_words(new), telling_words(old));
     if new.len() < LEAST_WORDS {
         return 0.0;
     }
     new.intersection(&old).count() as f32 / new.len() as f32
+}
+
+/// The words that say something: of three letters or more, and numbers of any length.
+fn telling_words(text: &str) -> HashSet<String> {
+    let says = |word: &String| {
+        let is_number = word.chars().any(|c| c.is_ascii_digit());
+        is_number || (word.chars().count() >= 3 && !is_stop_word(word))
+    };
+    all_words(text).into_iter().filter(says).collect()
 }
 
 /// The topics of `new` that `old` has as well, without regard to case, each once.

@@ -45,6 +45,7 @@ pub use duplicate::DuplicatePolicy;
 pub use duplicate::Ends;
 pub use duplicate::IDEMPOTENCY_KEY;
 pub use duplicate::Reason;
+pub use duplicate::Resemblance;
 pub use duplicate::Suggestion;
 pub use duplicate::WritePolicy;
 pub use duplicate::as_update;

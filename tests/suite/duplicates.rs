@@ -388,6 +388,82 @@ fn suggest_writes_nothing_before_it_is_told_to() {
 }
 
 #[test]
+fn what_names_a_memory_is_never_there_twice() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = WritePolicy {
+        named_by: vec!["list".to_owned(), "slot".to_owned()],
+        ..WritePolicy::plain()
+    };
+    let named = |slot: &str, content: &str| {
+        let text = |key: &str, text: &str| (key.to_owned(), MetaValue::Text(text.to_owned()));
+        NewMemory {
+            metadata: vec![text("list", "rota"), text("slot", slot)],
+            ..new_memory(content)
+        }
+    };
+    let first = written(&engine, named("monday", "Mira cooks."), &policy);
+    assert_eq!(first.became, Became::Added);
+    let other = written(&engine, named("Monday", "Case counts."), &policy);
+    assert_eq!(other.became, Became::Added);
+    let again = written(&engine, named("monday", "Jonas cooks."), &policy);
+    assert_eq!(again.stem, first.stem);
+    let Became::Updated {
+        earlier: Some(earlier),
+    } = again.became
+    else {
+        panic!("{again:?}");
+    };
+    let archived = store.root().join(format!("archive/{earlier}.md"));
+    let archived = std::fs::read_to_string(archived).unwrap();
+    assert!(archived.ends_with("Mira cooks."), "{archived}");
+    // What does not state all of it has no name.
+    let bare = written(&engine, new_memory("Mira cooks."), &policy);
+    assert_eq!(bare.became, Became::Added);
+    // By its id, one is given a new text whatever it is called.
+    let id = bare.stem.as_str();
+    let edited = engine.rewrite(id, &new_memory("Nobody cooks.")).unwrap();
+    assert_eq!(edited.stem, bare.stem);
+    assert!(engine.rewrite("nothing", &new_memory("x")).is_err());
+    assert_eq!(store.texts().len(), 3);
+}
+
+#[test]
+fn only_what_is_asked_for_is_compared_and_linked() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let plain = WritePolicy::plain();
+    let of = |source: &str| NewMemory {
+        source: Some(source.to_owned()),
+        ..with_topics(PORT, &["net", "gateway"])
+    };
+    let here = written(&engine, of("here"), &plain).stem;
+    let there = written(&engine, of("there"), &plain).stem;
+    let policy = WritePolicy {
+        among: Some(memdir::model::Filter {
+            differs: vec![("source".to_owned(), "There".to_owned())],
+            ..memdir::model::Filter::default()
+        }),
+        auto_links: 3,
+        ..by(DuplicatePolicy::Suggest)
+    };
+    let new = || with_topics(OTHER_PORT, &["net", "gateway"]);
+    assert_eq!(stems(&suggested(&engine, new(), &policy)), [&here]);
+    let broad = WritePolicy {
+        broad: true,
+        ..policy.clone()
+    };
+    let said = suggested(&engine, new(), &broad);
+    assert_eq!(said.len(), 2);
+    assert!(stems(&said).contains(&&there));
+    let force = WritePolicy {
+        force: true,
+        ..policy
+    };
+    assert_eq!(written(&engine, new(), &force).related, [here]);
+}
+
+#[test]
 fn topics_link_memories_if_that_is_wanted() {
     let store = TestStore::new();
     let engine = store.engine();

@@ -286,6 +286,62 @@ fn broad_suggests_what_is_of_another_group() {
 }
 
 #[test]
+fn sets_of_words_and_topics_may_be_all_that_counts() {
+    let old = NewMemory {
+        topics: ["deploy", "atlas", "ci"].map(str::to_owned).to_vec(),
+        ..titled("Deploys")
+    };
+    let old = NewMemory {
+        content: "We deploy atlas from the main branch every Tuesday.".to_owned(),
+        ..old
+    };
+    let policy = WritePolicy {
+        resemblance: Resemblance::WordSets,
+        // What may be meant was chosen before.
+        among: Some(Filter::default()),
+        ..by(DuplicatePolicy::Suggest)
+    };
+    let recommended = |content: &str, topics: &[&str]| {
+        let topics = topics.iter().map(|topic| (*topic).to_owned());
+        let new = NewMemory {
+            topics: topics.collect(),
+            namespace: Some("elsewhere".to_owned()),
+            content: content.to_owned(),
+            ..titled("Deploys")
+        };
+        let candidate = like(stored("old", &old), 1.0, Some(1.0));
+        match decide(&new, &[candidate], &policy) {
+            Decision::Suggest(all) => all[0].action.word(),
+            _ => "none",
+        }
+    };
+    for (content, topics, expected) in [
+        (
+            "Every Tuesday: deploy the main branch from atlas.",
+            &[][..],
+            "NOOP",
+        ),
+        (
+            "We deploy atlas from the main branch every Friday.",
+            &[],
+            "UPDATE",
+        ),
+        ("Other words.", &["deploy", "Atlas", "ci"], "UPDATE"),
+        ("Other words.", &["deploy", "ci"], "ADD"),
+        ("Other words.", &["deploy"], "none"),
+        ("deploy atlas", &[], "none"),
+        // Neither runs of words, nor the title, nor the meaning count.
+        ("Something entirely different happens.", &[], "none"),
+    ] {
+        assert_eq!(
+            recommended(content, topics),
+            expected,
+            "{content} {topics:?}"
+        );
+    }
+}
+
+#[test]
 fn suggestions_are_few_and_the_best_come_first() {
     let same = new("The gateway listens on port 8080.");
     let near = new("The gateway listens on port 9090.");
