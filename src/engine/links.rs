@@ -161,7 +161,8 @@ impl Engine {
     }
 
     /// Removes the links, of a type or of all, from one memory to another; how many there were.
-    /// The other one need not be live.
+    /// The other one need not be live. That it replaces the other one is taken back only where
+    /// `supersedes` is named.
     ///
     /// # Errors
     ///
@@ -187,7 +188,42 @@ impl Engine {
             links.retain(is_other);
             removed.set(before - links.len());
         })?;
-        Ok(removed.get())
+        let is_current = relation == Some(SUPERSEDES) && self.unsupersede("unlink", &from, &to)?;
+        Ok(removed.get() + usize::from(is_current))
+    }
+
+    /// Takes back, in both files, that one memory replaces another; whether the newer one said so.
+    fn unsupersede(&self, tool: &str, newer: &Stem, older: &Stem) -> Result<bool, EngineError> {
+        let edited = self.update_with(tool, newer.as_str(), |memory| {
+            let mut supersedes = memory.supersedes.clone();
+            supersedes.retain(|known| !is_called(older, known));
+            if supersedes == memory.supersedes {
+                return Ok(Change::default());
+            }
+            check_readable(memory, SUPERSEDES)?;
+            Ok(Change {
+                supersedes: match supersedes.is_empty() {
+                    true => Patch::Clear,
+                    false => Patch::Set(supersedes),
+                },
+                ..Change::default()
+            })
+        })?;
+        let unmarked = self.update_with(tool, older.as_str(), |memory| {
+            let by = memory.superseded_by.as_deref();
+            Ok(Change {
+                superseded_by: match by.is_some_and(|by| is_called(newer, by)) {
+                    true => Patch::Clear,
+                    false => Patch::Keep,
+                },
+                ..Change::default()
+            })
+        });
+        match unmarked {
+            // It may be in the archive, or gone.
+            Ok(_) | Err(EngineError::NotFound(_)) => Ok(edited.changed),
+            Err(error) => Err(error),
+        }
     }
 
     /// Says in both files that one live memory replaces another; false if it is said already.
@@ -232,28 +268,7 @@ impl Engine {
             }
         }
         // An earlier decision the other way round no longer holds.
-        self.update_with("supersede", loser.as_str(), |memory| {
-            let mut supersedes = memory.supersedes.clone();
-            supersedes.retain(|known| !is_called(&winner, known));
-            Ok(Change {
-                supersedes: match (supersedes == memory.supersedes, supersedes.is_empty()) {
-                    (true, _) => Patch::Keep,
-                    (_, true) => Patch::Clear,
-                    _ => Patch::Set(supersedes),
-                },
-                ..Change::default()
-            })
-        })?;
-        self.update_with("supersede", winner.as_str(), |memory| {
-            let by = memory.superseded_by.as_deref();
-            Ok(Change {
-                superseded_by: match by.is_some_and(|by| is_called(&loser, by)) {
-                    true => Patch::Clear,
-                    false => Patch::Keep,
-                },
-                ..Change::default()
-            })
-        })?;
+        self.unsupersede("supersede", &loser, &winner)?;
         let is_new = self.supersede(&winner, &loser)?;
         Ok(Decided {
             winner,

@@ -647,3 +647,25 @@ fn an_undo_brings_back_to_life_as_well() {
     assert_eq!(home.run(&["list"]).lines().len(), 1);
     assert!(home.run(&["gc"]).lines().is_empty());
 }
+
+#[test]
+fn that_one_replaces_another_can_be_taken_back() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let older = engine.remember(new_memory("By hand."), None).unwrap().stem;
+    let newer = engine
+        .remember(new_memory("With a tag."), None)
+        .unwrap()
+        .stem;
+    let before = store.texts();
+    let (from, to) = (newer.as_str(), older.as_str());
+    assert!(engine.link(from, to, "supersedes").unwrap());
+    assert_eq!(engine.unlink(from, to, None).unwrap(), 0);
+    assert_eq!(engine.unlink(from, to, Some("supersedes")).unwrap(), 1);
+    assert_eq!(engine.unlink(from, to, Some("supersedes")).unwrap(), 0);
+    assert_eq!(store.texts(), before);
+    // Also where the older one is forgotten.
+    engine.link(from, to, "supersedes").unwrap();
+    engine.forget(to).unwrap();
+    assert_eq!(engine.unlink(from, to, Some("supersedes")).unwrap(), 1);
+}
