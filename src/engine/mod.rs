@@ -33,6 +33,7 @@ mod related;
 mod remember;
 mod screen;
 mod search;
+mod sessions;
 mod similar;
 mod standards;
 mod stats;

@@ -3,6 +3,8 @@
 //! Uses and records go to the journal; losing one costs a count, never the operation that it tells
 //! of, so a journal that cannot be written is a warning.
 
+use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::PoisonError;
@@ -18,6 +20,7 @@ use super::reading::stem_of;
 use super::recall::Recalled;
 use crate::index::Moment;
 use crate::journal::JournalError;
+use crate::journal::RESTORE;
 use crate::journal::Record;
 use crate::journal::Uses;
 use crate::lifecycle;
@@ -28,6 +31,9 @@ use crate::model::Stem;
 use crate::model::Usage;
 
 const UNRECORDED: &str = "uses and changes are not recorded";
+/// What makes a memory, and what only moves it.
+const WRITES: [&str; 2] = ["remember", "import"];
+const MOVES: [&str; 2] = ["forget", RESTORE];
 /// So many records are collected at most.
 const MOST_WAITING: usize = 256;
 
@@ -157,6 +163,28 @@ impl Engine {
     pub fn records_since(&self, since: Option<DateTime<Utc>>) -> Result<Vec<Record>, EngineError> {
         let is_since = |record: &Record| since.is_none_or(|since| record.at >= since);
         Ok(self.journal.records(is_since)?)
+    }
+
+    /// When memories were changed last since they were first written, by their stems, as far as a
+    /// program did it: an editor leaves no record. Moving to the archive and back is no change.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a journal cannot be read.
+    pub fn last_changes(&self) -> Result<HashMap<String, DateTime<Utc>>, EngineError> {
+        let mut known: HashSet<String> = HashSet::new();
+        let mut changes = HashMap::new();
+        for record in self.records_since(None)? {
+            let is_move = MOVES.contains(&record.did.as_str());
+            for stem in record.of {
+                let is_first = WRITES.contains(&record.did.as_str()) && !known.contains(&stem);
+                known.insert(stem.clone());
+                if !is_move && !is_first {
+                    changes.insert(stem, record.at);
+                }
+            }
+        }
+        Ok(changes)
     }
 
     /// Sums up the uses of past months in this machine's journal.

@@ -21,6 +21,8 @@ use serde_json::Value;
 use crate::program::Home;
 use crate::running::until;
 use crate::support::TestStore;
+use crate::support::at;
+use crate::support::clock;
 use crate::support::new_memory;
 use crate::support::noon;
 use crate::support::query;
@@ -668,4 +670,30 @@ fn that_one_replaces_another_can_be_taken_back() {
     engine.link(from, to, "supersedes").unwrap();
     engine.forget(to).unwrap();
     assert_eq!(engine.unlink(from, to, Some("supersedes")).unwrap(), 1);
+}
+
+#[test]
+fn sessions_are_counted_over_all_copies_and_changes_by_their_last() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let stem = engine.remember(new_memory("By hand."), None).unwrap().stem;
+    assert_eq!(engine.begin_session().unwrap(), 1);
+    // Another copy of the store has a journal of its own.
+    fs::remove_file(store.state().join("journal-id")).unwrap();
+    assert_eq!(store.engine().begin_session().unwrap(), 2);
+    assert_eq!(engine.sessions().unwrap(), 2);
+    assert_eq!(engine.last_changes().unwrap().len(), 0);
+    let later = at("2026-06-02T12:00:00Z");
+    let other = store.engine_at(later);
+    other.forget(stem.as_str()).unwrap();
+    other.restore(stem.as_str()).unwrap();
+    assert_eq!(engine.last_changes().unwrap().len(), 0);
+    other.promote(stem.as_str()).unwrap();
+    assert_eq!(engine.last_changes().unwrap()[stem.as_str()], later);
+    let read_only = memdir::engine::Options {
+        read_only: true,
+        ..store.options()
+    };
+    let reader = Engine::open(read_only, clock(noon())).unwrap();
+    assert_eq!(reader.begin_session().unwrap(), 2);
 }
