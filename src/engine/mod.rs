@@ -47,6 +47,7 @@ pub use crate::journal::Record;
 pub use crate::lifecycle::Difference;
 pub use crate::lifecycle::DuplicatePolicy;
 pub use crate::lifecycle::Evidence;
+pub use crate::lifecycle::Reflection;
 pub use crate::lifecycle::Resemblance;
 pub use crate::lifecycle::State;
 pub use crate::lifecycle::Suggestion;

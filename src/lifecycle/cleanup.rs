@@ -60,8 +60,9 @@ fn idle(seen: &Seen, now: DateTime<Utc>) -> TimeDelta {
 pub struct Reflection {
     /// Never used, and not young.
     pub stale: TimeDelta,
-    /// At most so important, and never used: better in the archive.
+    /// At most so important, and never used for so long: better in the archive.
     pub unimportant: u8,
+    pub unimportant_after: TimeDelta,
     /// So many uses prove a memory.
     pub proven_uses: u32,
     pub proven: f64,
@@ -77,6 +78,7 @@ impl Default for Reflection {
         Reflection {
             stale: TimeDelta::days(7),
             unimportant: 3,
+            unimportant_after: TimeDelta::days(7),
             proven_uses: 5,
             proven: 0.8,
             stated: 0.9,
@@ -110,7 +112,8 @@ pub fn reflect(seen: &[Seen], reflection: &Reflection, now: DateTime<Utc>) -> Re
         if is_stale {
             reflected.stale.push(place);
         }
-        if is_stale && one.state.importance <= reflection.unimportant {
+        let is_ripe = uses == 0 && age >= reflection.unimportant_after;
+        if is_ripe && one.state.importance <= reflection.unimportant {
             reflected.proposals.push(Proposal {
                 archive: vec![memory.stem.clone()],
                 ..Proposal::new(format!(
