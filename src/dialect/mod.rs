@@ -8,6 +8,7 @@
 mod ai_memory;
 pub mod arguments;
 pub mod core;
+mod i_am;
 mod parameter;
 mod preview;
 mod reply;
@@ -252,13 +253,14 @@ pub struct Prompt {
 }
 
 /// The tool sets, the usual one first.
-pub const NAMES: [&str; 2] = ["core", "ai-memory"];
+pub const NAMES: [&str; 3] = ["core", "ai-memory", "i-am"];
 
 /// The tool set called `name`.
 pub fn named(name: &str) -> Option<Arc<dyn Dialect>> {
     match name {
         "core" => Some(Arc::new(core::Core::default())),
         "ai-memory" => Some(Arc::new(ai_memory::AiMemory)),
+        "i-am" => Some(Arc::new(i_am::IAm)),
         _ => None,
     }
 }

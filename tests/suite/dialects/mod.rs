@@ -3,6 +3,8 @@
 mod ai_memory;
 mod ai_memory_many;
 mod ai_memory_model;
+mod i_am;
+mod i_am_entries;
 
 use std::path::Path;
 

@@ -1,0 +1,128 @@
+//! `connections`, `add_link`, `remove_link`.
+
+use serde_json::json;
+
+use super::entry::Entry;
+use super::entry::with_stem;
+use super::given;
+use super::teller::SUPERSEDES;
+use super::teller::Teller;
+use super::vocabulary;
+use super::vocabulary::RELATIONS;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::Reply;
+use crate::dialect::ToolError;
+
+/// What a mention in a text is: nobody linked it.
+const MENTIONS: &str = "mentions";
+
+pub(super) fn connections(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let entry = given::entry(call, arguments, "category", "key")?;
+    let relations = call.engine.relations_of(&entry.memory.stem)?;
+    let teller = Teller::new(call)?;
+    let (mut outgoing, mut incoming) = (Vec::new(), Vec::new());
+    for relation in relations.to {
+        let Some(to) = relation.to.filter(|_| relation.relation != MENTIONS) else {
+            continue;
+        };
+        if let Some(target) = teller.name_of(to.as_str())? {
+            outgoing.push(json!({"target": target, "relation": relation.relation}));
+        }
+    }
+    for relation in relations.from {
+        if relation.relation == MENTIONS {
+            continue;
+        }
+        if let Some(source) = teller.name_of(relation.from.as_str())? {
+            incoming.push(json!({"source": source, "relation": relation.relation}));
+        }
+    }
+    Ok(Reply::json(json!({
+        "category": entry.category,
+        "key": entry.key,
+        "outgoing": outgoing,
+        "incoming": incoming,
+    })))
+}
+
+pub(super) fn add_link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let relation = arguments.required_text("relation")?;
+    let relation = vocabulary::word("relation", &relation, &RELATIONS)?;
+    let (source, target) = ends(call, arguments)?;
+    if source.memory.stem == target.memory.stem {
+        let what = format!("cannot link '{}' to itself", source.name());
+        return Err(ToolError::refused(what));
+    }
+    let is_new = call.engine.link(source.id(), target.id(), relation)?;
+    let action = if is_new { "LINK" } else { "NOOP" };
+    told(call, action, &source, &target, Some(relation))
+}
+
+pub(super) fn remove_link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let (source, target) = ends(call, arguments)?;
+    if cut(call, &source, &target)? == 0 {
+        return Err(ToolError::refused(format!(
+            "no link from '{}' to '{}'",
+            source.name(),
+            target.name()
+        )));
+    }
+    told(call, "UNLINK", &source, &target, None)
+}
+
+/// The entries that link to this one.
+///
+/// # Errors
+///
+/// Fails if the store cannot be read.
+pub(super) fn incoming(call: &Call<'_>, entry: &Entry) -> Result<Vec<Entry>, ToolError> {
+    let relations = call.engine.relations_of(&entry.memory.stem)?;
+    let mut others: Vec<Entry> = Vec::new();
+    for relation in relations.from {
+        let is_known = others.iter().any(|one| one.memory.stem == relation.from);
+        if relation.relation == MENTIONS || is_known {
+            continue;
+        }
+        others.extend(with_stem(call, &relation.from)?);
+    }
+    Ok(others)
+}
+
+/// Removes whatever links one entry to another, which may be forgotten; how many links there were.
+///
+/// # Errors
+///
+/// Fails if the first one is gone, or if its file cannot be changed.
+pub(super) fn cut(call: &Call<'_>, source: &Entry, target: &Entry) -> Result<usize, ToolError> {
+    let (from, to) = (source.id(), target.id());
+    let links = call.engine.unlink(from, to, None)?;
+    Ok(links + call.engine.unlink(from, to, Some(SUPERSEDES))?)
+}
+
+fn ends(call: &Call<'_>, arguments: &Arguments) -> Result<(Entry, Entry), ToolError> {
+    // Both names are read before any of them is looked for.
+    let target_category = given::category(arguments, "target_category")?;
+    let target_key = given::key(arguments, "target_key")?;
+    let source = given::entry(call, arguments, "source_category", "source_key")?;
+    let target = super::entry::required(call, target_category, &target_key)?;
+    Ok((source, target))
+}
+
+fn told(
+    call: &Call<'_>,
+    action: &str,
+    source: &Entry,
+    target: &Entry,
+    relation: Option<&str>,
+) -> Result<Reply, ToolError> {
+    let source = super::entry::required(call, source.category, &source.key)?;
+    let mut entry = Teller::new(call)?.entry(&source)?;
+    Ok(Reply::json(json!({
+        "action": action,
+        "source": source.name(),
+        "target": target.name(),
+        "relation": relation,
+        "links": entry.remove("links"),
+    })))
+}

@@ -1,0 +1,95 @@
+//! `recall` and `search`: what is told counts as used.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::entry::Entry;
+use super::entry::list;
+use super::entry::required;
+use super::given;
+use super::teller::Teller;
+use super::vocabulary;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::JsonObject;
+use crate::dialect::Reply;
+use crate::dialect::ToolError;
+use crate::engine::Ranking;
+use crate::engine::Search;
+use crate::engine::Wanted;
+
+/// The most results of a search.
+pub(super) const MOST_RESULTS: usize = 20;
+
+pub(super) fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let category = given::category(arguments, "category")?;
+    if arguments.set_text("key")?.is_none() {
+        return recall_all(call, category);
+    }
+    let entry = required(call, category, &given::key(arguments, "key")?)?;
+    count(call, std::slice::from_ref(&entry));
+    Ok(Reply::json(json!({
+        "category": category,
+        "key": entry.key,
+        "entry": Teller::new(call)?.entry(&entry)?,
+    })))
+}
+
+fn recall_all(call: &Call<'_>, category: &'static str) -> Result<Reply, ToolError> {
+    let entries = list(call, Some(category))?;
+    count(call, &entries);
+    let teller = Teller::of_all(call, Some(category), &entries)?;
+    let mut told = JsonObject::new();
+    for entry in &entries {
+        told.insert(entry.key.clone(), Value::Object(teller.entry(entry)?));
+    }
+    Ok(Reply::json(json!({
+        "category": category,
+        "entries": told,
+        "count": entries.len(),
+    })))
+}
+
+pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let query = arguments.required_text("query")?;
+    if query.trim().is_empty() {
+        let what = "`query` is empty: give the words to look for";
+        return Err(ToolError::refused(what));
+    }
+    let category = match arguments.set_text("category")? {
+        Some(category) => Some(vocabulary::category(&category)?),
+        None => None,
+    };
+    let found = call.engine.search(&Search {
+        wanted: Wanted::Text(query.clone()),
+        filter: vocabulary::filter(category),
+        ranking: call.preferences.ranking.unwrap_or(Ranking::default()),
+        limit: MOST_RESULTS,
+        offset: 0,
+    })?;
+    let mut scored = Vec::new();
+    for hit in found.hits {
+        scored.push((hit.score, Entry::of_hit(call, hit)?));
+    }
+    let recalled: Vec<_> = scored.iter().map(|(_, entry)| entry.recalled()).collect();
+    call.engine.count_uses(&recalled);
+    let teller = Teller::new(call)?;
+    let mut results = Vec::new();
+    for (score, entry) in &scored {
+        let mut told = teller.called(entry)?;
+        let score = (score * 10_000.0).round() / 10_000.0;
+        told.insert("score".to_owned(), json!(score));
+        results.push(Value::Object(told));
+    }
+    Ok(Reply::json(json!({
+        "query": query,
+        "results": results,
+        "count": scored.len(),
+        "total": found.total,
+    })))
+}
+
+fn count(call: &Call<'_>, entries: &[Entry]) {
+    let recalled: Vec<_> = entries.iter().map(Entry::recalled).collect();
+    call.engine.count_uses(&recalled);
+}

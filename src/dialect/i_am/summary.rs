@@ -1,0 +1,211 @@
+//! What there is, in sum: `session_start`, `status`, `about_me`, `about_us`, `reflect`.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::entry::Entry;
+use super::entry::list;
+use super::entry::with_stem;
+use super::teller::Teller;
+use super::teller::moment;
+use super::teller::total;
+use super::vocabulary;
+use super::vocabulary::CATEGORIES;
+use super::vocabulary::SCHEMA_VERSION;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::JsonObject;
+use crate::dialect::Reply;
+use crate::dialect::ToolError;
+use crate::dialect::preview;
+use crate::dialect::reply::object;
+use crate::engine::Reflection;
+use crate::model::Filter;
+use crate::model::Patch;
+use crate::model::Visibility;
+use crate::model::estimated_tokens;
+
+/// So many characters of a value are in the summary of a session.
+const SHOWN: usize = 80;
+
+pub(super) fn session_start(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
+    let sessions = call.engine.begin_session()?;
+    let counts = counts(call)?;
+    let mut entries = active(call, None)?;
+    by_importance(&mut entries);
+    let mut memories: Vec<(&str, Vec<Value>)> = CATEGORIES.map(|name| (name, Vec::new())).into();
+    let mut left = call.preferences.preview_tokens;
+    let mut shown = 0;
+    for entry in &entries {
+        let value = preview(&entry.memory.content, &[], SHOWN);
+        let told = json!({
+            "key": entry.key,
+            "value": value.text,
+            "truncated": value.truncated,
+            "importance": entry.importance(),
+        });
+        let tokens = estimated_tokens(&told.to_string());
+        if tokens > left {
+            break;
+        }
+        left -= tokens;
+        shown += 1;
+        let mut of_category = memories.iter_mut();
+        if let Some((_, list)) = of_category.find(|(name, _)| *name == entry.category) {
+            list.push(told);
+        }
+    }
+    memories.retain(|(_, list)| !list.is_empty());
+    let memories = memories.into_iter();
+    let memories: JsonObject = memories
+        .map(|(name, list)| (name.to_owned(), Value::Array(list)))
+        .collect();
+    Ok(Reply::json(json!({
+        "session_count": sessions,
+        "total": sum(&counts),
+        "categories": counts,
+        "memories": memories,
+        "shown": shown,
+    })))
+}
+
+pub(super) fn status(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
+    let mut status = object(json!({"schema_version": SCHEMA_VERSION}));
+    status.extend(stats(call)?);
+    Ok(Reply::object(status))
+}
+
+/// The numbers of a store.
+///
+/// # Errors
+///
+/// Fails if the store or a journal cannot be read.
+pub(super) fn stats(call: &Call<'_>) -> Result<JsonObject, ToolError> {
+    let counts = counts(call)?;
+    Ok(object(json!({
+        "total": sum(&counts),
+        "categories": counts,
+        "session_count": call.engine.sessions()?,
+        "file_size": call.engine.stats(&Filter::default())?.bytes,
+    })))
+}
+
+fn counts(call: &Call<'_>) -> Result<JsonObject, ToolError> {
+    let count = |category: &str| -> Result<(String, Value), ToolError> {
+        let filter = Filter {
+            visibility: Visibility::Everything,
+            ..vocabulary::filter(Some(category))
+        };
+        Ok((category.to_owned(), json!(total(call, filter)?)))
+    };
+    CATEGORIES.into_iter().map(count).collect()
+}
+
+fn sum(counts: &JsonObject) -> u64 {
+    counts.values().filter_map(Value::as_u64).sum()
+}
+
+pub(super) fn about_me(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
+    about(call, "about_me", &["user", "relationships", "tools"])
+}
+
+pub(super) fn about_us(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
+    let mut reply = about(call, "about_us", &["relationships", "assistant", "user"])?;
+    let sessions = json!(call.engine.sessions()?);
+    reply
+        .structured
+        .insert("session_count".to_owned(), sessions);
+    Ok(Reply::object(reply.structured))
+}
+
+/// The active entries of some categories, the most important first.
+fn about(call: &Call<'_>, what: &str, categories: &[&str]) -> Result<Reply, ToolError> {
+    let mut profile = JsonObject::new();
+    let mut total = 0;
+    for category in categories {
+        let mut entries = active(call, Some(category))?;
+        by_importance(&mut entries);
+        total += entries.len();
+        let values = entries.into_iter();
+        let values: JsonObject = values
+            .map(|entry| (entry.key, Value::String(entry.memory.content)))
+            .collect();
+        profile.insert((*category).to_owned(), Value::Object(values));
+    }
+    Ok(Reply::json(
+        json!({"profile": what, "total": total, "memories": profile}),
+    ))
+}
+
+fn active(call: &Call<'_>, category: Option<&str>) -> Result<Vec<Entry>, ToolError> {
+    let entries = list(call, category)?;
+    let teller = Teller::of_all(call, category, &entries)?;
+    let mut active = Vec::new();
+    for entry in entries {
+        if teller.status(&entry.memory)? == "active" {
+            active.push(entry);
+        }
+    }
+    Ok(active)
+}
+
+/// Among equals as they are listed.
+fn by_importance(entries: &mut [Entry]) {
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.importance()));
+}
+
+pub(super) fn reflect(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
+    let reflection = Reflection {
+        // However young: it is only said, nothing is done.
+        unimportant_after: Default::default(),
+        ..Reflection::default()
+    };
+    let (proposed, unused) = call
+        .engine
+        .plan_reflection(&Filter::default(), &reflection)?;
+    let mut stale = Vec::new();
+    for memory in unused {
+        if let Some(entry) = with_stem(call, &memory.stem)? {
+            stale.push(brief(&entry));
+        }
+    }
+    let (mut archival, mut adjustments) = (Vec::new(), Vec::new());
+    for proposal in &proposed.plan.proposals {
+        for stem in &proposal.archive {
+            if let Some(entry) = with_stem(call, stem)? {
+                let mut told = brief(&entry);
+                told.insert("reason".to_owned(), json!(proposal.because));
+                archival.push(told);
+            }
+        }
+        for (stem, change) in &proposal.edit {
+            let (Some(entry), Patch::Set(confidence)) =
+                (with_stem(call, stem)?, &change.confidence)
+            else {
+                continue;
+            };
+            adjustments.push(json!({
+                "category": entry.category,
+                "key": entry.key,
+                "current": entry.memory.confidence,
+                "proposed": confidence,
+                "reason": proposal.because,
+            }));
+        }
+    }
+    Ok(Reply::json(json!({
+        "total": total(call, Filter::default())?,
+        "stale": stale,
+        "archival_candidates": archival,
+        "confidence_adjustments": adjustments,
+    })))
+}
+
+fn brief(entry: &Entry) -> JsonObject {
+    object(json!({
+        "category": entry.category,
+        "key": entry.key,
+        "importance": entry.importance(),
+        "created_at": moment(entry.memory.timestamp.utc()),
+    }))
+}

@@ -1,0 +1,191 @@
+//! `remember` and `forget`.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::entry::USUAL_IMPORTANCE;
+use super::entry::find;
+use super::entry::required;
+use super::given;
+use super::teller::Teller;
+use super::vocabulary;
+use super::vocabulary::CATEGORY;
+use super::vocabulary::KEY;
+use super::vocabulary::SOURCES;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::Reply;
+use crate::dialect::ToolError;
+use crate::dialect::preview;
+use crate::dialect::reply::object;
+use crate::engine::Became;
+use crate::engine::DuplicatePolicy;
+use crate::engine::EngineError;
+use crate::engine::Remembered;
+use crate::engine::Resemblance;
+use crate::engine::Stored;
+use crate::engine::Suggestion;
+use crate::engine::WritePolicy;
+use crate::model::MetaValue;
+use crate::model::NewMemory;
+
+/// A new entry is linked with so many that share so many of its tags.
+const AUTO_LINKS: usize = 3;
+const SHARED_TAGS: usize = 2;
+/// So many characters of a candidate's value are shown.
+const SHOWN: usize = 300;
+
+pub(super) fn remember(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let category = given::category(arguments, "category")?;
+    let key = given::key(arguments, "key")?;
+    let memory = memory(call, arguments)?;
+    if let Some(entry) = find(call, category, &key)? {
+        let update = NewMemory {
+            // What an entry that is there comes from changes only if it is said.
+            source: source(arguments)?,
+            ..memory.clone()
+        };
+        match call.engine.rewrite(entry.id(), &update) {
+            Ok(remembered) => return written(call, category, &key, &remembered),
+            // Forgotten in this moment.
+            Err(EngineError::NotFound(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let named = |name: &str, text: &str| (name.to_owned(), MetaValue::Text(text.to_owned()));
+    let memory = NewMemory {
+        title: Some(key.clone()),
+        metadata: vec![named(CATEGORY, category), named(KEY, &key)],
+        ..memory
+    };
+    let policy = WritePolicy {
+        duplicates: DuplicatePolicy::Suggest,
+        force: arguments.flag("force")?.unwrap_or(false),
+        broad: arguments.flag("broad")?.unwrap_or(false),
+        among: Some(vocabulary::filter(Some(category))),
+        resemblance: Resemblance::WordSets,
+        // Whoever stores the same key at this moment updates one entry, too.
+        named_by: vec![CATEGORY.to_owned(), KEY.to_owned()],
+        auto_links: AUTO_LINKS,
+        shared_topics: SHARED_TAGS,
+        contradictions: false,
+        ..call.engine.write_policy().clone()
+    };
+    match call.engine.remember_as(memory, None, &policy)? {
+        Stored::Written(remembered) => written(call, category, &key, &remembered),
+        Stored::Suggested(suggestions) => suggested(call, &suggestions),
+    }
+}
+
+/// What is to be stored, but for what it is called.
+fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError> {
+    let value = arguments.required_text("value")?;
+    if value.trim().is_empty() {
+        let what = "`value` is empty: give the text to remember";
+        return Err(ToolError::refused(what));
+    }
+    let importance = arguments.clamped("importance")?.map(|n| n as u8);
+    Ok(NewMemory {
+        agent: call.agent(),
+        user: call.preferences.user.clone(),
+        topics: arguments.list("tags")?.unwrap_or_default(),
+        importance: Some(importance.unwrap_or(USUAL_IMPORTANCE)),
+        confidence: arguments.share("confidence")?,
+        source: Some(source(arguments)?.unwrap_or_else(|| SOURCES[0].to_owned())),
+        content: value,
+        ..NewMemory::default()
+    })
+}
+
+fn source(arguments: &Arguments) -> Result<Option<String>, ToolError> {
+    let source = arguments.set_text("source_type")?;
+    let source = source.map(|source| vocabulary::word("source_type", &source, &SOURCES));
+    Ok(source.transpose()?.map(str::to_owned))
+}
+
+fn written(
+    call: &Call<'_>,
+    category: &str,
+    key: &str,
+    remembered: &Remembered,
+) -> Result<Reply, ToolError> {
+    let entry = required(call, category, key)?;
+    let action = match &remembered.became {
+        Became::Updated { .. } => "UPDATE",
+        _ => "ADD",
+    };
+    let mut reply = object(json!({
+        "action": action,
+        "category": category,
+        "key": key,
+        "entry": Teller::new(call)?.entry(&entry)?,
+    }));
+    if let Became::Updated {
+        earlier: Some(earlier),
+    } = &remembered.became
+    {
+        let id = call.engine.shown_id(earlier);
+        reply.insert("earlier".to_owned(), json!(format!("archive/{id}")));
+    }
+    Ok(Reply::object(reply))
+}
+
+fn suggested(call: &Call<'_>, suggestions: &[Suggestion]) -> Result<Reply, ToolError> {
+    let teller = Teller::new(call)?;
+    let mut candidates = Vec::new();
+    for suggestion in suggestions {
+        let Some(entry) = super::entry::with_stem(call, &suggestion.stem)? else {
+            continue; // Gone since it was found.
+        };
+        let reasons = suggestion.reasons.iter().map(ToString::to_string);
+        let value = preview(&entry.memory.content, &[], SHOWN);
+        candidates.push(json!({
+            "category": entry.category,
+            "key": entry.key,
+            "value": value.text,
+            "truncated": value.truncated,
+            "tags": entry.memory.topics,
+            "importance": entry.importance(),
+            "status": teller.status(&entry.memory)?,
+            "recommendation": suggestion.action.word(),
+            "reasons": reasons.collect::<Vec<_>>(),
+        }));
+    }
+    // The strongest comes first.
+    let recommendation = suggestions.first().map(|first| first.action.word());
+    Ok(Reply::json(json!({
+        "action": "candidates",
+        "candidates": candidates,
+        "recommendation": recommendation,
+        "message": "nothing was stored: remember under the key of a candidate to update it, or with force=true to add",
+    })))
+}
+
+pub(super) fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let entry = given::entry(call, arguments, "category", "key")?;
+    let told = Teller::new(call)?.entry(&entry)?;
+    let incoming = super::links::incoming(call, &entry)?;
+    // The archive holds the whole file before any link is touched.
+    let moved = call.engine.forget(entry.id())?;
+    let (mut removed, mut kept) = (Vec::new(), Vec::new());
+    for other in incoming {
+        match super::links::cut(call, &other, &entry) {
+            Ok(0) => {}
+            Ok(_) => removed.push(other.name()),
+            Err(error) => kept.push(format!("{}: {}", other.name(), error.message())),
+        }
+    }
+    removed.sort_unstable();
+    let mut reply = object(json!({
+        "action": "FORGET",
+        "category": entry.category,
+        "key": entry.key,
+        "entry": told,
+        "backup": format!("archive/{}", moved.name),
+        "links_removed": removed,
+    }));
+    if !kept.is_empty() {
+        reply.insert("links_kept".to_owned(), Value::from(kept));
+    }
+    Ok(Reply::object(reply))
+}
