@@ -9,6 +9,7 @@ use super::facts::stem_in;
 use super::text::words_of;
 use crate::lifecycle::Stated;
 use crate::model::Filter;
+use crate::model::Scope;
 use crate::model::TopicMatch;
 use crate::model::Visibility;
 use crate::ranking::keyword::Keyword;
@@ -142,6 +143,10 @@ fn facts(filter: &Filter) -> Vec<Vec<String>> {
             .map(|scope| fact("scope", scope.as_str()))
             .collect(),
     ];
+    if let Some(namespace) = &filter.seen_from {
+        let for_all = fact("scope", Scope::Global.as_str());
+        lists.push(vec![for_all, fact("namespace", namespace)]);
+    }
     let topics = texts("topics", &filter.topics);
     match filter.topic_match {
         TopicMatch::Any => lists.push(topics),

@@ -38,6 +38,9 @@ pub struct Filter {
     pub namespaces: Vec<String>,
     pub kinds: Vec<Kind>,
     pub scopes: Vec<Scope>,
+    /// What somebody who works in this namespace sees: whatever is meant for all, and what is of
+    /// just this namespace, not of one within it.
+    pub seen_from: Option<String>,
     pub tiers: Vec<Tier>,
     /// Memories of no tier pass `tiers`, too.
     pub untiered: bool,

@@ -193,7 +193,7 @@ prop_compose! {
         (topics, any_topic) in (rarely(vec(line(), 1..3)), any::<bool>()),
         namespaces in rarely(vec(select(vec!["ATLAS", "global"]), 1..3)),
         (kind, scope, tier) in (of::<Kind>(Kind::WORDS), of::<Scope>(Scope::WORDS), of::<Tier>(Tier::WORDS)),
-        which in 0..8_u8,
+        (which, seen_from) in (0..8_u8, option::weighted(0.2, select(vec!["atlas", "Global", "nowhere"]))),
         (min_importance, min_confidence) in (option::weighted(0.2, 0..10_u8), option::weighted(0.2, 0.0..1.0_f64)),
         (contains, excludes, words) in (
             rarely(vec(phrase(), 1..3)), rarely(vec(phrase(), 1..2)), rarely(vec(phrase(), 1..3)),
@@ -204,7 +204,7 @@ prop_compose! {
             ("supersedes", "NOTES"), ("metadata.k.in", ""),
         ]), 1..3)),
         differs in rarely(vec(select(vec![
-            ("metadata.k", "1"), ("metadata.k", "true"), ("title", "THE"), ("user", "mira"),
+            ("metadata.k", "1"), ("metadata.k", "true"), ("title", "THE"), ("user", "mira"), ("kind", "semantic"),
         ]), 1..3)),
         (since, until) in (option::weighted(0.2, moment()), option::weighted(0.2, moment())),
         stems in rarely(vec(select(vec!["20260114_091500_c0000001", "Notes", "c0000002"]), 0..3)),
@@ -221,6 +221,7 @@ prop_compose! {
             namespaces: texts(namespaces),
             kinds: kind.filter(|_| which == 0).into_iter().collect(),
             scopes: scope.filter(|_| which == 1).into_iter().collect(),
+            seen_from: seen_from.map(str::to_owned),
             tiers: tier.filter(|_| which == 2).into_iter().collect(),
             untiered,
             min_importance,
