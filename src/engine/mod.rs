@@ -38,6 +38,7 @@ mod similar;
 mod standards;
 mod stats;
 mod sync;
+mod times;
 mod update;
 mod uses;
 mod verify;
@@ -134,5 +135,6 @@ pub use update::Edited;
 pub use verify::Proof;
 
 pub use crate::index::Coverage;
+pub use crate::ranking::AskedTime;
 pub use crate::ranking::Method;
 pub use crate::ranking::Ranking;

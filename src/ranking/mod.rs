@@ -13,6 +13,7 @@ mod parts;
 mod question;
 mod shingles;
 mod standing;
+mod times;
 mod traits;
 mod weights;
 
@@ -24,6 +25,8 @@ pub use question::Names;
 pub use question::Question;
 pub use shingles::resemblance;
 pub use standing::Standing;
+pub use times::AskedTime;
+pub use times::asked_time;
 pub use traits::LONG_WORDS;
 pub use traits::PIECE_WORDS;
 pub use traits::SKETCH_PARTS;

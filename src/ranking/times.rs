@@ -1,0 +1,313 @@
+//! Times that a text asks for as seen from now: `yesterday`, `last week`, `3 days ago`.
+//!
+//! English words, whole days of the asker's calendar. A week begins on Monday. Dates that are named
+//! outright are left to `dates`.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use chrono::DateTime;
+use chrono::Datelike;
+use chrono::Days;
+use chrono::Months;
+use chrono::NaiveDate;
+use chrono::TimeDelta;
+use chrono::TimeZone;
+use chrono::Utc;
+use chrono::Weekday;
+use regex::Captures;
+use regex::Regex;
+
+/// A time that a text asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedTime {
+    pub since: DateTime<Utc>,
+    /// The first moment after it.
+    pub until: DateTime<Utc>,
+    /// The days of the calendar that it touches.
+    pub days: Range<NaiveDate>,
+    /// The text without the words that name the time.
+    pub rest: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+static WORDS: LazyLock<Regex> = LazyLock::new(|| {
+    let number = "[0-9]{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve";
+    Regex::new(&format!(
+        r"(?ix)
+        \b (?P<since> since \s+ )?
+        (?: (?: in | during | over | within | from ) \s+ )?
+        (?: the \s+ )?
+        (?:
+            (?P<before_yesterday> day \s+ before \s+ yesterday )
+          | (?P<yesterday> yesterday )
+          | (?P<today> today )
+          | (?P<which> this | last | past | previous ) \s+
+            (?: (?P<one> week | month | year )
+              | (?P<weekday> mon | tues | wednes | thurs | fri | satur | sun ) day )
+          | (?: last | past | previous ) \s+ (?P<rolling> {number} ) \s+
+            (?P<rolled> hour | day | week | month | year ) s?
+          | (?P<ago> {number} ) \s+ (?P<unit> day | week | month | year ) s? \s+ ago
+        )
+        \b (?: ['’] s \b )?"
+    ))
+    .expect("it is valid")
+});
+
+const NUMBERS: [&str; 12] = [
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+];
+
+/// The time that `text` asks for, if it asks for one, as of `now`. Of several it is all that lies
+/// between the first and the last of them.
+pub fn asked_time<Tz: TimeZone>(text: &str, now: &DateTime<Tz>) -> Option<AskedTime> {
+    let mut spans: Vec<(Range<NaiveDate>, Option<DateTime<Utc>>)> = Vec::new();
+    let mut rest = String::new();
+    let mut copied = 0;
+    for found in WORDS.captures_iter(text) {
+        let whole = found.get(0).expect("the whole is always there");
+        // `the last week of March` is another one.
+        let is_part = text[whole.end()..]
+            .trim_start()
+            .to_lowercase()
+            .starts_with("of ");
+        let Some(span) = (!is_part).then(|| span(&found, now)).flatten() else {
+            continue;
+        };
+        spans.push(span);
+        rest.push_str(&text[copied..whole.start()]);
+        copied = whole.end();
+    }
+    rest.push_str(&text[copied..]);
+    let first = spans.iter().map(|(days, _)| days.start).min()?;
+    let end = spans.iter().map(|(days, _)| days.end).max()?;
+    let exact = spans.iter().map(|(_, exact)| *exact);
+    // Hours alone begin within a day.
+    let exact: Option<Vec<DateTime<Utc>>> = exact.collect();
+    let midnight = |day| midnight(&now.timezone(), day);
+    Some(AskedTime {
+        since: match exact.and_then(|moments| moments.into_iter().min()) {
+            Some(moment) => moment,
+            None => midnight(first),
+        },
+        until: midnight(end),
+        days: first..end,
+        rest,
+    })
+}
+
+/// The days, and the moment at which they begin where it is no midnight.
+fn span<Tz: TimeZone>(
+    found: &Captures<'_>,
+    now: &DateTime<Tz>,
+) -> Option<(Range<NaiveDate>, Option<DateTime<Utc>>)> {
+    let word = |name: &str| found.name(name).map(|found| found.as_str().to_lowercase());
+    let today = now.date_naive();
+    let tomorrow = today.checked_add_days(Days::new(1))?;
+    let (days, exact) = if word("before_yesterday").is_some() {
+        (whole(Unit::Day, today, 2)?, None)
+    } else if word("yesterday").is_some() {
+        (whole(Unit::Day, today, 1)?, None)
+    } else if word("today").is_some() {
+        (whole(Unit::Day, today, 0)?, None)
+    } else if let Some(count) = word("rolling") {
+        let (count, unit) = (number(&count)?, word("rolled")?);
+        match unit.as_str() {
+            "hour" => {
+                let from = now
+                    .clone()
+                    .checked_sub_signed(TimeDelta::hours(count.into()))?;
+                (from.date_naive()..tomorrow, Some(from.to_utc()))
+            }
+            unit => (earlier(unit.parse().ok()?, today, count)?..tomorrow, None),
+        }
+    } else if let Some(count) = word("ago") {
+        (
+            whole(word("unit")?.parse().ok()?, today, number(&count)?)?,
+            None,
+        )
+    } else if let Some(weekday) = word("weekday") {
+        if word("which")? == "this" {
+            return None; // It may lie ahead.
+        }
+        let weekday: Weekday = format!("{weekday}day").parse().ok()?;
+        let since =
+            (7 + today.weekday().num_days_from_monday() - weekday.num_days_from_monday()) % 7;
+        let back = if since == 0 { 7 } else { since };
+        (whole(Unit::Day, today, back)?, None)
+    } else {
+        let unit: Unit = word("one")?.parse().ok()?;
+        let days = match word("which")?.as_str() {
+            "this" => whole(unit, today, 0)?,
+            "past" => earlier(unit, today, 1)?..tomorrow,
+            _ => whole(unit, today, 1)?,
+        };
+        (days, None)
+    };
+    Some(match word("since") {
+        Some(_) => (days.start..tomorrow, exact),
+        None => (days, exact),
+    })
+}
+
+/// The whole unit that lies `count` units before the one of `today`.
+fn whole(unit: Unit, today: NaiveDate, count: u32) -> Option<Range<NaiveDate>> {
+    let begin = |date: NaiveDate| match unit {
+        Unit::Day => Some(date),
+        Unit::Week => {
+            let since = date.weekday().num_days_from_monday();
+            date.checked_sub_days(Days::new(since.into()))
+        }
+        Unit::Month => date.with_day(1),
+        Unit::Year => date.with_day(1)?.with_month(1),
+    };
+    let start = earlier(unit, begin(today)?, count)?;
+    let end = match unit {
+        Unit::Day => start.checked_add_days(Days::new(1)),
+        Unit::Week => start.checked_add_days(Days::new(7)),
+        Unit::Month => start.checked_add_months(Months::new(1)),
+        Unit::Year => start.checked_add_months(Months::new(12)),
+    };
+    Some(start..end?)
+}
+
+/// The day `count` units before `date`.
+fn earlier(unit: Unit, date: NaiveDate, count: u32) -> Option<NaiveDate> {
+    match unit {
+        Unit::Day => date.checked_sub_days(Days::new(count.into())),
+        Unit::Week => date.checked_sub_days(Days::new(u64::from(count) * 7)),
+        Unit::Month => date.checked_sub_months(Months::new(count)),
+        Unit::Year => date.checked_sub_months(Months::new(count * 12)),
+    }
+}
+
+fn number(word: &str) -> Option<u32> {
+    match word {
+        "a" | "an" => Some(1),
+        digits if digits.starts_with(|c: char| c.is_ascii_digit()) => digits.parse().ok(),
+        word => {
+            let at = NUMBERS.iter().position(|known| *known == word)?;
+            Some(at as u32 + 1)
+        }
+    }
+}
+
+/// The first moment of a day; where a clock change skips it, as if there were none.
+fn midnight<Tz: TimeZone>(zone: &Tz, day: NaiveDate) -> DateTime<Utc> {
+    let naive = day.and_time(chrono::NaiveTime::MIN);
+    match zone.from_local_datetime(&naive).earliest() {
+        Some(moment) => moment.to_utc(),
+        None => naive.and_utc(),
+    }
+}
+
+impl std::str::FromStr for Unit {
+    type Err = ();
+
+    fn from_str(word: &str) -> Result<Unit, ()> {
+        match word {
+            "day" => Ok(Unit::Day),
+            "week" => Ok(Unit::Week),
+            "month" => Ok(Unit::Month),
+            "year" => Ok(Unit::Year),
+            _ => Err(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::FixedOffset;
+
+    use super::*;
+
+    /// A Wednesday.
+    const NOW: &str = "2026-03-04T15:30:00+02:00";
+
+    fn asked(text: &str) -> Option<AskedTime> {
+        asked_time(
+            text,
+            &DateTime::<FixedOffset>::parse_from_rfc3339(NOW).unwrap(),
+        )
+    }
+
+    #[track_caller]
+    fn check(text: &str, days: &str, rest: &str) {
+        let asked = asked(text).unwrap_or_else(|| panic!("{text}"));
+        let shown = format!("{}..{}", asked.days.start, asked.days.end);
+        assert_eq!((shown.as_str(), asked.rest.trim()), (days, rest), "{text}");
+    }
+
+    #[test]
+    fn words_for_times_are_read_as_days_of_the_calendar() {
+        check(
+            "what did we discuss last week?",
+            "2026-02-23..2026-03-02",
+            "what did we discuss ?",
+        );
+        check("today's plan", "2026-03-04..2026-03-05", "plan");
+        check("Yesterday", "2026-03-03..2026-03-04", "");
+        check("the day before yesterday", "2026-03-02..2026-03-03", "");
+        check("this week", "2026-03-02..2026-03-09", "");
+        check("this month", "2026-03-01..2026-04-01", "");
+        check("deploys last month", "2026-02-01..2026-03-01", "deploys");
+        check("last year", "2025-01-01..2026-01-01", "");
+        check("the previous year", "2025-01-01..2026-01-01", "");
+        check("over the past week", "2026-02-25..2026-03-05", "");
+        check("in the last 3 days", "2026-03-01..2026-03-05", "");
+        check("past two months", "2026-01-04..2026-03-05", "");
+        check("3 days ago", "2026-03-01..2026-03-02", "");
+        check("a week ago", "2026-02-23..2026-03-02", "");
+        check("two months ago", "2026-01-01..2026-02-01", "");
+        check("last monday", "2026-03-02..2026-03-03", "");
+        check("last Wednesday", "2026-02-25..2026-02-26", "");
+        check("since yesterday: news", "2026-03-03..2026-03-05", ": news");
+        check("yesterday or today", "2026-03-03..2026-03-05", "or");
+    }
+
+    #[test]
+    fn a_day_begins_at_the_askers_midnight() {
+        let asked = asked("yesterday").unwrap();
+        assert_eq!(asked.since.to_rfc3339(), "2026-03-02T22:00:00+00:00");
+        assert_eq!(asked.until.to_rfc3339(), "2026-03-03T22:00:00+00:00");
+    }
+
+    #[test]
+    fn hours_begin_within_a_day() {
+        let asked = asked("last 24 hours").unwrap();
+        assert_eq!(asked.since.to_rfc3339(), "2026-03-03T13:30:00+00:00");
+        assert_eq!(asked.until.to_rfc3339(), "2026-03-04T22:00:00+00:00");
+        assert_eq!(asked.days.start.to_string(), "2026-03-03");
+    }
+
+    #[test]
+    fn what_asks_for_no_time_is_left_alone() {
+        for text in [
+            "",
+            "the last deploy",
+            "this monday",
+            "the last week of March",
+            "yesterdays",
+            "weekly report",
+            "last",
+            "999 years from now",
+        ] {
+            assert_eq!(asked(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_before_all_calendars_is_none() {
+        assert!(asked("999 years ago").is_some());
+        let early = DateTime::<Utc>::MIN_UTC;
+        assert_eq!(asked_time("999 years ago", &early), None);
+    }
+}
