@@ -13,6 +13,9 @@ use super::EngineError;
 use super::names::Names;
 use super::names::is_called;
 use super::reading::stem_of;
+use super::search::Hit;
+use super::search::Search;
+use super::search::Wanted;
 use crate::files::Place;
 use crate::index::Snapshot;
 use crate::model::Change;
@@ -26,10 +29,13 @@ use crate::model::Stem;
 use crate::model::Visibility;
 use crate::model::mentioned;
 use crate::model::plain_id;
+use crate::ranking::Ranking;
 
 /// What a mention in a text is.
 const MENTIONS: &str = "mentions";
 const SUPERSEDES: &str = "supersedes";
+/// What holds the names of a person or thing.
+const CALLED_BY: [&str; 2] = ["metadata.name", "metadata.aliases"];
 /// The types of links that set two memories against each other.
 const AGAINST: [&str; 2] = ["contradicts", "conflicts-with"];
 
@@ -75,35 +81,167 @@ impl Engine {
     ///
     /// Fails if the directory cannot be read.
     pub fn relations_of(&self, stem: &Stem) -> Result<Relations, EngineError> {
+        let mut all = self.relations_of_each(std::slice::from_ref(stem))?;
+        all.pop()
+            .flatten()
+            .ok_or_else(|| EngineError::NotFound(stem.as_str().to_owned()))
+    }
+
+    /// As [`Engine::relations_of`], of several in their order; `None` for one that is not live.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::relations_of`].
+    pub fn relations_of_each(&self, stems: &[Stem]) -> Result<Vec<Option<Relations>>, EngineError> {
+        if stems.is_empty() {
+            return Ok(Vec::new());
+        }
         self.mending(|| {
             let snapshot = self.snapshot()?;
             let called = self.called(snapshot.as_ref())?;
-            let live = called.live.called(stem.as_str());
-            let read = live.and_then(|name| Some((name, self.read_memory(name)?)));
-            let Some((name, memory)) = read else {
-                return Err(EngineError::NotFound(stem.as_str().to_owned()));
-            };
-            let mut relations = Relations {
-                to: self.outgoing(&memory, &called),
-                from: Vec::new(),
-            };
-            for other in self.naming(snapshot.as_ref(), stem)? {
-                if other == name {
-                    continue;
-                }
-                let Some(holder) = self.read_memory(&other) else {
-                    continue; // Gone since it was found.
-                };
-                let headline = holder.headline().to_owned();
-                let to_this = self.outgoing(&holder, &called).into_iter();
-                let to_this = to_this.filter(|relation| relation.to.as_ref() == Some(stem));
-                relations.from.extend(to_this.map(|relation| Relation {
-                    headline: headline.clone(),
-                    ..relation
-                }));
+            let each = stems.iter();
+            each.map(|stem| self.relations_in(snapshot.as_ref(), &called, stem))
+                .collect()
+        })
+    }
+
+    fn relations_in(
+        &self,
+        snapshot: &dyn Snapshot,
+        called: &Called<'_>,
+        stem: &Stem,
+    ) -> Result<Option<Relations>, EngineError> {
+        let live = called.live.called(stem.as_str());
+        let read = live.and_then(|name| Some((name, self.read_memory(name)?)));
+        let Some((name, memory)) = read else {
+            return Ok(None);
+        };
+        let mut relations = Relations {
+            to: self.outgoing(&memory, called),
+            from: Vec::new(),
+        };
+        for other in self.naming(snapshot, stem)? {
+            if other == name {
+                continue;
             }
-            relations.from.sort();
-            Ok(relations)
+            let Some(holder) = self.read_memory(&other) else {
+                continue; // Gone since it was found.
+            };
+            let headline = holder.headline().to_owned();
+            let to_this = self.outgoing(&holder, called).into_iter();
+            let to_this = to_this.filter(|relation| relation.to.as_ref() == Some(stem));
+            relations.from.extend(to_this.map(|relation| Relation {
+                headline: headline.clone(),
+                ..relation
+            }));
+        }
+        relations.from.sort();
+        Ok(Some(relations))
+    }
+
+    /// The memories that pass `filter` and are linked with one of `stems`, in either direction, but
+    /// for these themselves; each once, with what links it, in the order of `stems`, and of each
+    /// what it points to first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be searched.
+    pub fn neighbours(
+        &self,
+        stems: &[Stem],
+        filter: &Filter,
+    ) -> Result<Vec<(Relation, Hit)>, EngineError> {
+        let mut linked: Vec<(Stem, Relation)> = Vec::new();
+        for relations in self.relations_of_each(stems)?.into_iter().flatten() {
+            let to = relations.to.into_iter();
+            let to = to.filter_map(|relation| Some((relation.to.clone()?, relation)));
+            let from = relations.from.into_iter();
+            let from = from.map(|relation| (relation.from.clone(), relation));
+            for (other, relation) in to.chain(from) {
+                let is_known = linked.iter().any(|(known, _)| *known == other);
+                if !is_known && !stems.contains(&other) {
+                    linked.push((other, relation));
+                }
+            }
+        }
+        if let Some(only) = &filter.stems {
+            linked.retain(|(other, _)| only.contains(other));
+        }
+        if linked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let search = Search {
+            wanted: Wanted::Everything,
+            filter: Filter {
+                stems: Some(linked.iter().map(|(other, _)| other.clone()).collect()),
+                ..filter.clone()
+            },
+            ranking: Ranking::default(),
+            limit: linked.len(),
+            offset: 0,
+        };
+        let mut hits = self.search(&search)?.hits;
+        let found = linked.into_iter().filter_map(|(other, relation)| {
+            let at = hits.iter().position(|hit| hit.memory.stem == other)?;
+            Some((relation, hits.swap_remove(at)))
+        });
+        Ok(found.collect())
+    }
+
+    /// The memories that pass `filter` and are called by a name that stands in `text`, as a whole
+    /// and without regard to case: by `name` or one of the `aliases` in their metadata.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn named_in(&self, text: &str, filter: &Filter) -> Result<Vec<Stem>, EngineError> {
+        let words = spaced_words(text);
+        self.mending(|| {
+            let snapshot = self.snapshot()?;
+            let mut stems = BTreeSet::new();
+            for key in CALLED_BY {
+                let holders = snapshot.holders(key)?.into_iter();
+                let named = holders.filter(|(name, _)| {
+                    let name = spaced_words(name);
+                    !name.trim().is_empty() && words.contains(&name)
+                });
+                stems.extend(named.map(|(_, file)| stem_of(&file)));
+            }
+            if let Some(only) = &filter.stems {
+                stems.retain(|stem| only.contains(stem));
+            }
+            let filter = Filter {
+                stems: Some(stems.into_iter().collect()),
+                ..filter.clone()
+            };
+            let names = self.names_of(snapshot.as_ref(), &filter)?;
+            Ok(names.iter().map(|name| stem_of(name)).collect())
+        })
+    }
+
+    /// How many links there are from one live memory that passes `filter` to another.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn count_links(&self, filter: &Filter) -> Result<usize, EngineError> {
+        self.mending(|| {
+            let snapshot = self.snapshot()?;
+            let live = Names::of(snapshot.files().map(|(name, _)| name));
+            let passing = self.names_of(snapshot.as_ref(), filter)?;
+            let passing: HashSet<&str> = passing.iter().map(String::as_str).collect();
+            let holders = snapshot.holders("links")?.into_iter();
+            let holders: BTreeSet<String> = holders.map(|(_, name)| name).collect();
+            let links = holders
+                .iter()
+                .filter(|name| passing.contains(name.as_str()))
+                .filter_map(|name| self.read_memory(name))
+                .flat_map(|memory| memory.links);
+            let is_inside = |link: &Link| {
+                let other = live.called(&link.to);
+                other.is_some_and(|other| passing.contains(other))
+            };
+            Ok(links.filter(is_inside).count())
         })
     }
 
@@ -224,6 +362,25 @@ impl Engine {
             Ok(_) | Err(EngineError::NotFound(_)) => Ok(edited.changed),
             Err(error) => Err(error),
         }
+    }
+
+    /// Removes every link to the memory `stem`, which need not be there any more, from all live
+    /// memories; how many there were.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file cannot be changed; what was done until then stays.
+    pub fn unlink_from_all(&self, stem: &Stem) -> Result<usize, EngineError> {
+        let names = self.mending(|| self.naming(self.snapshot()?.as_ref(), stem))?;
+        let removed = Cell::new(0);
+        for name in names {
+            self.change_links(&stem_of(&name), "unlink", |links| {
+                let before = links.len();
+                links.retain(|link| !is_called(stem, &link.to));
+                removed.set(removed.get() + before - links.len());
+            })?;
+        }
+        Ok(removed.get())
     }
 
     /// Says in both files that one live memory replaces another; false if it is said already.
@@ -373,6 +530,18 @@ impl Engine {
         }
         relations
     }
+}
+
+/// The words of a text in lower case, with a blank before and after each.
+fn spaced_words(text: &str) -> String {
+    let mut spaced = " ".to_owned();
+    for word in text.split(|c: char| !c.is_alphanumeric()) {
+        if !word.is_empty() {
+            spaced.push_str(&word.to_lowercase());
+            spaced.push(' ');
+        }
+    }
+    spaced
 }
 
 /// Which memories are meant by what stands in links.
