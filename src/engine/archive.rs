@@ -209,6 +209,18 @@ impl Engine {
         self.resolve_archived(id)
     }
 
+    /// The forgotten memory called `id`, with what is known of its going.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::resolve_forgotten`], and if a journal cannot be read.
+    pub fn forgotten(&self, id: &str) -> Result<Forgotten, EngineError> {
+        let (_, name) = self.resolve_archived(id)?;
+        let mut all = self.archived()?.into_iter();
+        all.find(|one| one.name == name)
+            .ok_or_else(|| EngineError::NotFound(id.to_owned()))
+    }
+
     /// Brings the forgotten memory called `id` back.
     ///
     /// # Errors

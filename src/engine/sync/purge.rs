@@ -11,6 +11,7 @@ use super::tombstones::texts_since_added;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::reading::stem_of;
+use crate::engine::recall::Matches;
 use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
@@ -18,6 +19,7 @@ use crate::files::Replaced;
 use crate::files::tombstone_of;
 use crate::git::Id;
 use crate::model::Stem;
+use crate::secrets;
 
 /// A memory that is gone for good.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +66,19 @@ impl Engine {
         Ok(self.find_for_purging(id)?.0)
     }
 
+    /// The memory called `id` that was purged.
+    ///
+    /// # Errors
+    ///
+    /// Fails if none was that is called so, or more than one.
+    pub fn resolve_purged(&self, id: &str) -> Result<Stem, EngineError> {
+        let mut matches = Matches::new(id);
+        for stem in self.store.purged()? {
+            matches.take(&format!("{stem}.md"));
+        }
+        Ok(matches.only()?.0)
+    }
+
     /// As [`Engine::resolve_for_purging`], with the file's name below its place.
     pub(super) fn find_for_purging(&self, id: &str) -> Result<(Stem, String), EngineError> {
         let not_found = |error: &EngineError| matches!(error, EngineError::NotFound(_));
@@ -94,9 +109,19 @@ impl Engine {
     /// As for [`Engine::resolve_for_purging`]; fails if files cannot be removed. Then it can be
     /// done again.
     pub fn purge(&self, id: &str) -> Result<Purged, EngineError> {
+        self.purge_because(id, None)
+    }
+
+    /// As [`Engine::purge`], with a reason for whoever asks later.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::purge`].
+    pub fn purge_because(&self, id: &str, why: Option<&str>) -> Result<Purged, EngineError> {
         self.check_writable()?;
         let found = self.find_for_purging(id)?;
-        let (mut purged, failed) = self.purge_all(&[found], Reach::Everywhere)?;
+        let why = why.map(secrets::redact);
+        let (mut purged, failed) = self.purge_all(&[found], Reach::Everywhere, why.as_deref())?;
         match (purged.pop(), failed.into_iter().next()) {
             (Some(purged), _) => Ok(purged),
             (None, Some((_, error))) => Err(error),
@@ -116,13 +141,14 @@ impl Engine {
         forgotten: &[(Stem, String)],
     ) -> Result<(Vec<Purged>, Unpurged), EngineError> {
         self.check_writable()?;
-        self.purge_all(forgotten, Reach::Archive)
+        self.purge_all(forgotten, Reach::Archive, None)
     }
 
     fn purge_all(
         &self,
         wanted: &[(Stem, String)],
         reach: Reach,
+        why: Option<&str>,
     ) -> Result<(Vec<Purged>, Unpurged), EngineError> {
         // Nobody commits a half of it, and no text of it.
         let turn = match &self.git {
@@ -138,7 +164,10 @@ impl Engine {
         let mut all_names = BTreeSet::new();
         for (stem, name) in wanted {
             let one = self.committed_texts(stem, name).and_then(|committed| {
-                Ok((self.purge_one(stem, name, &committed, reach)?, committed))
+                Ok((
+                    self.purge_one(stem, name, &committed, reach, why)?,
+                    committed,
+                ))
             });
             match one {
                 Ok((names, committed)) if !names.is_empty() => {
@@ -190,6 +219,7 @@ impl Engine {
         name: &str,
         committed: &BTreeSet<Id>,
         reach: Reach,
+        why: Option<&str>,
     ) -> Result<Vec<(Place, String)>, EngineError> {
         let mut leaves_word = reach == Reach::Everywhere || !self.has_live(stem)?;
         let path = tombstone_of(stem.as_str());
@@ -204,7 +234,7 @@ impl Engine {
                 self.store.put_beside(&path, seen.as_ref(), before)?;
             }
         }
-        let removed = self.remove_files(stem, name, reach, leaves_word)?;
+        let removed = self.remove_files(stem, name, reach, leaves_word, why)?;
         self.leave_word("purge", stem.as_str());
         Ok(removed)
     }
@@ -237,6 +267,7 @@ impl Engine {
         name: &str,
         reach: Reach,
         leaves_word: bool,
+        why: Option<&str>,
     ) -> Result<Vec<(Place, String)>, EngineError> {
         let mut removed = Vec::new();
         for _ in 0..MAX_LOOKS {
@@ -266,7 +297,7 @@ impl Engine {
                         ),
                         Ok(Replaced::Done) => {}
                     }
-                    self.changed_with("purge", &name);
+                    self.changed_because("purge", &name, why);
                     removed.push((*place, name));
                 }
             }
