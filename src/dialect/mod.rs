@@ -7,6 +7,7 @@
 
 mod ai_memory;
 pub mod arguments;
+mod budget;
 pub mod core;
 mod i_am;
 mod parameter;

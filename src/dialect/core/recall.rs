@@ -6,9 +6,9 @@ use serde_json::json;
 use super::list_reply;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
-use crate::dialect::JsonObject;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
+use crate::dialect::budget::fit;
 use crate::dialect::reply::full;
 use crate::dialect::reply::object;
 use crate::dialect::reply::written;
@@ -59,21 +59,6 @@ pub fn recall_reply(engine: &Engine, recalled: Vec<Recalled>, max_tokens: Option
     list_reply(entries, |structured| {
         structured.insert("tokens".to_owned(), json!(tokens));
     })
-}
-
-/// Cuts an entry's content so that the entry takes about `tokens`.
-fn fit(entry: &mut JsonObject, tokens: usize) {
-    let whole = estimated_tokens(&written(entry));
-    if whole <= tokens {
-        return;
-    }
-    let Some(Value::String(content)) = entry.get_mut("content") else {
-        return;
-    };
-    let keep = tokens.saturating_sub(whole - estimated_tokens(content).min(whole));
-    let characters = content.chars().count() * keep / estimated_tokens(content).max(1);
-    *content = content.chars().take(characters).collect();
-    entry.insert("truncated".to_owned(), json!(true));
 }
 
 fn not_recalled(id: &str, error: &EngineError) -> String {
