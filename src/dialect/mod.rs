@@ -10,6 +10,7 @@ pub mod arguments;
 mod budget;
 pub mod core;
 mod i_am;
+mod loci;
 mod parameter;
 mod preview;
 mod reply;
@@ -254,12 +255,13 @@ pub struct Prompt {
 }
 
 /// The tool sets, the usual one first.
-pub const NAMES: [&str; 3] = ["core", "ai-memory", "i-am"];
+pub const NAMES: [&str; 4] = ["core", "loci", "ai-memory", "i-am"];
 
 /// The tool set called `name`.
 pub fn named(name: &str) -> Option<Arc<dyn Dialect>> {
     match name {
         "core" => Some(Arc::new(core::Core::default())),
+        "loci" => Some(Arc::new(loci::Loci)),
         "ai-memory" => Some(Arc::new(ai_memory::AiMemory)),
         "i-am" => Some(Arc::new(i_am::IAm)),
         _ => None,

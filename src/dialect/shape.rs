@@ -60,7 +60,31 @@ pub(super) fn memory(memory: &Memory, id: &str) -> JsonObject {
     object
 }
 
-fn map(entries: &[(String, MetaValue)]) -> Value {
+/// The entries of a JSON object, as `metadata` holds them.
+pub(super) fn metadata(object: JsonObject) -> Vec<(String, MetaValue)> {
+    let entries = object.into_iter();
+    entries
+        .map(|(key, value)| (key, meta_value(value)))
+        .collect()
+}
+
+fn meta_value(value: Value) -> MetaValue {
+    match value {
+        Value::Null => MetaValue::Null,
+        Value::Bool(value) => MetaValue::Bool(value),
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(int), _) => MetaValue::Int(int),
+            (None, Some(float)) => MetaValue::Float(float),
+            (None, None) => MetaValue::Text(number.to_string()),
+        },
+        Value::String(text) => MetaValue::Text(text),
+        Value::Array(items) => MetaValue::List(items.into_iter().map(meta_value).collect()),
+        Value::Object(object) => MetaValue::Map(metadata(object)),
+    }
+}
+
+/// Metadata as a JSON object.
+pub(super) fn map(entries: &[(String, MetaValue)]) -> Value {
     Value::Object(
         entries
             .iter()
@@ -78,33 +102,5 @@ fn meta(value: &MetaValue) -> Value {
         MetaValue::Text(text) => json!(text),
         MetaValue::List(items) => items.iter().map(meta).collect(),
         MetaValue::Map(entries) => map(entries),
-    }
-}
-
-/// A JSON object as metadata.
-pub(super) fn metadata(object: JsonObject) -> Vec<(String, MetaValue)> {
-    let entries = object.into_iter();
-    entries
-        .map(|(key, value)| (key, from_json(value)))
-        .collect()
-}
-
-/// Metadata as a JSON object.
-pub(super) fn metadata_json(entries: &[(String, MetaValue)]) -> Value {
-    map(entries)
-}
-
-fn from_json(value: Value) -> MetaValue {
-    match value {
-        Value::Null => MetaValue::Null,
-        Value::Bool(value) => MetaValue::Bool(value),
-        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(int), _) => MetaValue::Int(int),
-            (None, Some(float)) => MetaValue::Float(float),
-            (None, None) => MetaValue::Text(number.to_string()),
-        },
-        Value::String(text) => MetaValue::Text(text),
-        Value::Array(items) => MetaValue::List(items.into_iter().map(from_json).collect()),
-        Value::Object(object) => MetaValue::Map(metadata(object)),
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn memory(engine: &Engine, memory: &Memory, name: Option<&str>) -> Js
     );
     put("last_accessed_at", usage.last().map_or(Value::Null, moment));
     put("expires_at", state.expires.map_or(Value::Null, moment));
-    put("metadata", shape::metadata_json(&memory.metadata));
+    put("metadata", shape::map(&memory.metadata));
     object
 }
 

@@ -4,12 +4,14 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::check_tools;
+use super::listed;
+use super::session;
 use crate::program::Home;
 use crate::session::Session;
 
 /// A session of the prefixed tool set on the store of `home`.
 pub fn open(home: &Home) -> Session {
-    Session::open_on(home.command(&["mcp", "--dialect", "ai-memory"]))
+    session(home, "ai-memory", &[])
 }
 
 /// What a tool answered, which is the same JSON twice.
@@ -96,7 +98,9 @@ fn the_tools_are_the_same_bytes_for_everybody() {
         "Call memory_store.",
         json!({}),
     );
-    check_tools([&mut open(&one), &mut full], "ai_memory.tools.json");
+    let tools = listed(&mut full);
+    assert_eq!(listed(&mut open(&one)), tools);
+    check_tools("ai-memory", &tools);
 }
 
 #[test]

@@ -1,51 +1,22 @@
 //! The category set over the pipes of `memdir mcp --dialect i-am`.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 use serde_json::json;
 
+use super::check_tools;
+use super::done as reply;
+use super::listed;
+use super::refused as error;
+use super::said;
+use super::session;
 use crate::program::Home;
 use crate::program::names;
 use crate::session::Session;
 
 fn open(home: &Home) -> Session {
-    Session::open_on(home.command(&["mcp", "--dialect", "i-am"]))
-}
-
-/// What a tool answered, after checking that text and structured content are the same.
-#[track_caller]
-fn reply(session: &mut Session, tool: &str, arguments: Value) -> Value {
-    let result = session.tool(tool, arguments);
-    assert!(result["isError"].is_null(), "{result}");
-    said(&result)
-}
-
-/// As [`reply`], of a call that must fail: the one text of its error.
-#[track_caller]
-fn error(session: &mut Session, tool: &str, arguments: Value) -> String {
-    let result = session.tool(tool, arguments);
-    assert_eq!(result["isError"], true, "{result}");
-    let said = said(&result);
-    assert_eq!(said.as_object().unwrap().len(), 1, "{said}");
-    said["error"].as_str().expect("it is a text").to_owned()
-}
-
-#[track_caller]
-fn said(result: &Value) -> Value {
-    let text = result["content"][0]["text"].as_str().expect("it is a text");
-    let said: Value = serde_json::from_str(text).expect("the text is JSON");
-    assert_eq!(said, result["structuredContent"]);
-    said
-}
-
-fn listed(session: &mut Session) -> String {
-    session.request("tools", "tools/list", json!({}));
-    let answer = session.answer("tools");
-    let mut text = serde_json::to_string_pretty(&answer["result"]["tools"]).unwrap();
-    text.push('\n');
-    text
+    session(home, "i-am", &[])
 }
 
 #[test]
@@ -54,20 +25,7 @@ fn the_list_of_tools_is_always_the_same() {
     let tools = listed(&mut open(&home));
     home.run(&["remember", "--topics", "a", "A memory."]).done();
     assert_eq!(listed(&mut open(&home)), tools);
-    eprintln!(
-        "{} bytes in {} tools",
-        tools.len(),
-        tools.matches("inputSchema").count()
-    );
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/dialects/i_am.tools.json");
-    if std::env::var_os("MEMDIR_RENEW").is_some() {
-        fs::write(&path, &tools).unwrap();
-    }
-    let known = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        known == tools,
-        "the list of tools has changed; look at it, and renew it with MEMDIR_RENEW=1"
-    );
+    check_tools("i-am", &tools);
     let listed: Value = serde_json::from_str(&tools).unwrap();
     let listed: Vec<&str> = listed
         .as_array()

@@ -1,36 +1,88 @@
-//! The tool sets of other memory servers, each over its pipes as its clients call it.
+//! The tool sets beside the usual one, each as its clients meet it: `memdir mcp --dialect NAME`,
+//! driven over its pipes.
 
 mod ai_memory;
 mod ai_memory_many;
 mod ai_memory_model;
 mod i_am;
 mod i_am_entries;
+mod loci;
+mod loci_search;
+mod loci_tools;
 
+use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
 use serde_json::json;
 
+use crate::program::Home;
 use crate::session::Session;
 
-/// Compares the line that lists the tools, byte for byte, with the file `name` beside this one, and
-/// prints its size. `MEMDIR_RENEW=1` writes the file.
+/// A session of a dialect on the store of `home`.
+pub fn session(home: &Home, dialect: &str, more: &[&str]) -> Session {
+    let arguments = [&["mcp", "--dialect", dialect], more].concat();
+    Session::open_on(home.command(&arguments))
+}
+
+/// What a tool answered, after checking that text and structured content say the same and that it
+/// is no error.
 #[track_caller]
-pub fn check_tools(sessions: [&mut Session; 2], name: &str) {
-    let [one, other] = sessions.map(|session| {
-        session.request("list", "tools/list", json!({}));
-        session.line()
-    });
-    assert_eq!(one, other, "the list is the same in every session");
-    eprintln!("{name}: {} bytes", one.len());
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/dialects");
-    let path = path.join(name);
+pub fn done(session: &mut Session, tool: &str, arguments: Value) -> Value {
+    let result = session.tool(tool, arguments);
+    assert!(result["isError"].is_null(), "{result}");
+    said(&result)
+}
+
+/// The error of a call that must fail.
+#[track_caller]
+pub fn refused(session: &mut Session, tool: &str, arguments: Value) -> String {
+    let result = session.tool(tool, arguments);
+    assert_eq!(result["isError"], true, "{result}");
+    let said = said(&result);
+    assert_eq!(said.as_object().unwrap().len(), 1, "{said}");
+    said["error"]
+        .as_str()
+        .expect("there is an error")
+        .to_owned()
+}
+
+#[track_caller]
+fn said(result: &Value) -> Value {
+    let text = result["content"][0]["text"].as_str().expect("a text");
+    let said: Value = serde_json::from_str(text).expect("the text is JSON");
+    assert_eq!(said, result["structuredContent"]);
+    said
+}
+
+/// The list of tools as it was sent.
+pub fn listed(session: &mut Session) -> String {
+    session.request("list", "tools/list", json!({}));
+    let answer: Value = serde_json::from_str(&session.line()).unwrap();
+    serde_json::to_string_pretty(&answer["result"]["tools"]).unwrap() + "\n"
+}
+
+/// Compares a dialect's list of tools with the file that holds it, byte for byte.
+#[track_caller]
+pub fn check_tools(dialect: &str, listed: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/suite/dialects")
+        .join(format!("{dialect}.tools.json"));
     if std::env::var_os("MEMDIR_RENEW").is_some() {
-        std::fs::write(&path, format!("{one}\n")).unwrap();
+        fs::write(&path, listed).unwrap();
     }
-    let known = std::fs::read_to_string(&path).unwrap_or_default();
+    let kept = fs::read_to_string(&path)
+        .unwrap_or_default()
+        .replace("\r\n", "\n");
+    let compact: Value = serde_json::from_str(listed).unwrap();
+    eprintln!(
+        "{dialect}: tools/list has {} bytes",
+        compact.to_string().len()
+    );
     assert!(
-        known.trim_end() == one,
-        "the tools differ from {}: if that is meant, run this test with MEMDIR_RENEW=1",
+        kept == listed,
+        "the tools are not those of {}: if that is meant, run it with MEMDIR_RENEW=1 and look at \
+         what changed",
         path.display()
     );
 }

@@ -1,0 +1,99 @@
+//! `forget_memory`: out of sight, or gone for good.
+
+use serde_json::json;
+
+use super::needed;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::Reply;
+use crate::dialect::ToolError;
+use crate::engine::EngineError;
+use crate::model::Stem;
+
+/// What became of a memory.
+struct Gone {
+    stem: Stem,
+    /// It was so before.
+    already: bool,
+    /// Links of others to it that went with it.
+    relations_removed: usize,
+    message: String,
+}
+
+pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let id = needed(arguments, "memory_id")?;
+    let reason = arguments.set_text("reason")?;
+    let is_hard = arguments.flag("hard_delete")?.unwrap_or(false);
+    let gone = match is_hard {
+        true => delete(call, &id, reason.as_deref())?,
+        false => forget(call, &id, reason.as_deref())?,
+    };
+    let shown = call.engine.shown_id(&gone.stem);
+    Ok(Reply::json(match is_hard {
+        true => json!({
+            "id": shown,
+            "forgotten": true,
+            "hard_delete": true,
+            "already": gone.already,
+            "relations_removed": gone.relations_removed,
+            "message": gone.message,
+        }),
+        false => json!({
+            "id": shown,
+            "forgotten": true,
+            "hard_delete": false,
+            "already": gone.already,
+            "superseded_by": "forgotten",
+            "message": gone.message,
+        }),
+    }))
+}
+
+fn forget(call: &Call<'_>, id: &str, reason: Option<&str>) -> Result<Gone, ToolError> {
+    let engine = call.engine;
+    let (stem, already) = match engine.forget_because(id, reason) {
+        Ok(moved) => (moved.stem, false),
+        Err(error @ EngineError::NotFound(_)) => match engine.resolve_forgotten(id) {
+            Ok((stem, _)) => (stem, true),
+            Err(EngineError::NotFound(_)) => return Err(error.into()),
+            Err(other) => return Err(other.into()),
+        },
+        Err(error) => return Err(error.into()),
+    };
+    let shown = engine.shown_id(&stem);
+    Ok(Gone {
+        message: format!(
+            "It is not recalled any more, and kept in the archive: `memdir restore {shown}` brings it back"
+        ),
+        stem,
+        already,
+        relations_removed: 0,
+    })
+}
+
+fn delete(call: &Call<'_>, id: &str, reason: Option<&str>) -> Result<Gone, ToolError> {
+    let engine = call.engine;
+    let (stem, already, is_in_history) = match engine.purge_because(id, reason) {
+        Ok(purged) => (purged.stem, false, purged.is_in_history),
+        Err(error @ EngineError::NotFound(_)) => match engine.resolve_purged(id) {
+            Ok(stem) => (stem, true, false),
+            Err(EngineError::NotFound(_)) => return Err(error.into()),
+            Err(other) => return Err(other.into()),
+        },
+        Err(error) => return Err(error.into()),
+    };
+    // Also where an earlier call was interrupted before this.
+    let relations_removed = engine.unlink_from_all(&stem)?;
+    let message = match is_in_history {
+        true => {
+            "It is deleted for good. Its text is still in the git history of the store: `memdir purge --history` takes it out of that"
+        }
+        false => "It is deleted for good",
+    };
+    Ok(Gone {
+        stem,
+        already,
+        relations_removed,
+        message: message.to_owned(),
+    })
+}

@@ -1,0 +1,151 @@
+//! `memory_inspect`: all about one memory.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::needed;
+use super::shown;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::JsonObject;
+use crate::dialect::Reply;
+use crate::dialect::ToolError;
+use crate::dialect::reply::object;
+use crate::dialect::shape;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::Forgotten;
+use crate::engine::Recalled;
+use crate::engine::Record;
+use crate::model::Memory;
+use crate::model::Timestamp;
+
+pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let engine = call.engine;
+    let id = needed(arguments, "memory_id")?;
+    let with_relations = arguments.flag("include_relations")?.unwrap_or(true);
+    let with_log = arguments.flag("include_log")?.unwrap_or(false);
+    let (memory, forgotten) = find(engine, &id)?;
+    let mut shown_memory = details(engine, &memory);
+    if let Some(forgotten) = &forgotten {
+        shown_memory.insert("superseded_by".to_owned(), json!("forgotten"));
+        let record = forgotten.record.as_ref();
+        let why = record.and_then(|record| record.why.as_deref());
+        let at = Timestamp::from_utc(forgotten.at);
+        let gone = json!({"at": at.as_str(), "reason": why});
+        shown_memory.insert("forgotten".to_owned(), gone);
+    }
+    let mut reply = object(json!({"memory": shown_memory, "relations": []}));
+    if with_relations && forgotten.is_none() {
+        shown::put_relations(engine, &engine.relations_of(&memory.stem)?, &mut reply);
+    }
+    let log = match with_log {
+        true => engine.records_of(&memory.stem)?,
+        false => Vec::new(),
+    };
+    let shown_id = engine.shown_id(&memory.stem);
+    let log: Vec<Value> = log.iter().map(|record| entry(&shown_id, record)).collect();
+    reply.insert("log".to_owned(), json!(log));
+    Ok(Reply::object(reply))
+}
+
+/// The memory called `id`, live or forgotten.
+fn find(engine: &Engine, id: &str) -> Result<(Memory, Option<Forgotten>), ToolError> {
+    let error = match engine.recall(&[id.to_owned()]).pop() {
+        Some(Recalled::Found { memory, .. }) => return Ok((*memory, None)),
+        Some(Recalled::Failed { error, .. }) => error,
+        None => EngineError::NotFound(id.to_owned()),
+    };
+    if !matches!(error, EngineError::NotFound(_)) {
+        return Err(error.into());
+    }
+    match engine.forgotten(id) {
+        Ok(forgotten) => Ok((forgotten.memory.clone(), Some(forgotten))),
+        Err(EngineError::NotFound(_)) if engine.resolve_purged(id).is_ok() => Err(
+            ToolError::refused(format!("memory `{id}` was deleted for good")),
+        ),
+        Err(EngineError::NotFound(_)) => Err(error.into()),
+        Err(other) => Err(other.into()),
+    }
+}
+
+fn details(engine: &Engine, memory: &Memory) -> JsonObject {
+    let (_, usage) = engine.state_of(memory);
+    let mut object = object(json!({
+        "id": engine.shown_id(&memory.stem),
+        "type": shown::kind(memory).as_str(),
+        "content": memory.content,
+        "confidence": shown::confidence(engine, memory),
+        "access_count": usage.count(),
+        "metadata": shape::map(&memory.metadata),
+        "scope": memory.scope_or_usual().as_str(),
+        "source_group": memory.namespace_or_global(),
+        "created_at": memory.timestamp.as_str(),
+        "last_accessed": usage.last().map(|at| Timestamp::from_utc(at).as_str().to_owned()),
+    }));
+    let newer = memory.superseded_by.as_deref();
+    object.insert(
+        "superseded_by".to_owned(),
+        json!(newer.map(|id| shown_newer(engine, id))),
+    );
+    object
+}
+
+/// What a memory is replaced by, as it is shown; as it is written where there is none.
+fn shown_newer(engine: &Engine, id: &str) -> String {
+    match engine.resolve(id) {
+        Ok((stem, _)) => engine.shown_id(&stem),
+        Err(_) => id.to_owned(),
+    }
+}
+
+fn entry(id: &str, record: &Record) -> Value {
+    let mut details = JsonObject::new();
+    details.insert("did".to_owned(), json!(record.did));
+    if !record.client.is_empty() {
+        details.insert("client".to_owned(), json!(record.client));
+    }
+    if let Some(why) = &record.why {
+        details.insert("reason".to_owned(), json!(why));
+    }
+    json!({
+        "operation": operation(&record.did),
+        "memory_id": id,
+        "details": details,
+        "created_at": Timestamp::from_utc(record.at).as_str(),
+    })
+}
+
+/// What was done, in the six words that a log of this tool set knows; the journal's own word stands
+/// in its details.
+fn operation(did: &str) -> &'static str {
+    match did {
+        "remember" | "import" => "create",
+        "supersede" | "forget" => "supersede",
+        "decay" => "decay",
+        "compact" | "consolidate" => "compact",
+        "purge" => "delete",
+        _ => "update",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_deed_has_one_of_six_words() {
+        for (did, word) in [
+            ("remember", "create"),
+            ("link", "update"),
+            ("restore", "update"),
+            ("supersede", "supersede"),
+            ("forget", "supersede"),
+            ("decay", "decay"),
+            ("compact", "compact"),
+            ("purge", "delete"),
+        ] {
+            assert_eq!(operation(did), word);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `store_relation`: a link between two entities.
+
+use serde_json::json;
+
+use super::needed;
+use super::shown;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::Reply;
+use crate::dialect::ToolError;
+use crate::engine::Recalled;
+use crate::model::Kind;
+use crate::model::Stem;
+
+pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let subject = needed(arguments, "subject_id")?;
+    let predicate = needed(arguments, "predicate")?;
+    let predicate = predicate.trim();
+    let object = needed(arguments, "object_id")?;
+    if predicate == "supersedes" {
+        let what =
+            "`supersedes` is no relation of entities: store the new memory with `supersedes`";
+        return Err(ToolError::refused(what));
+    }
+    let subject = entity(call, "subject_id", &subject)?;
+    let object = entity(call, "object_id", &object)?;
+    let is_new = call
+        .engine
+        .link(subject.as_str(), object.as_str(), predicate)?;
+    Ok(Reply::json(json!({
+        "subject_id": call.engine.shown_id(&subject),
+        "predicate": predicate,
+        "object_id": call.engine.shown_id(&object),
+        "deduplicated": !is_new,
+    })))
+}
+
+/// The entity called `id`.
+fn entity(call: &Call<'_>, argument: &str, id: &str) -> Result<Stem, ToolError> {
+    match call.engine.recall(&[id.to_owned()]).pop() {
+        Some(Recalled::Found { memory, .. }) if memory.kind == Some(Kind::Entity) => {
+            Ok(memory.stem.clone())
+        }
+        Some(Recalled::Found { memory, .. }) => Err(ToolError::refused(format!(
+            "`{argument}` must be an entity: {id} is of type {}",
+            shown::kind(&memory)
+        ))),
+        Some(Recalled::Failed { error, .. }) => Err(error.into()),
+        None => Err(ToolError::refused(format!("no memory is called `{id}`"))),
+    }
+}

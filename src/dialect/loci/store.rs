@@ -1,0 +1,158 @@
+//! `store_memory`: from arguments to a memory on disk.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::group;
+use super::needed;
+use crate::dialect::Arguments;
+use crate::dialect::Call;
+use crate::dialect::Reply;
+use crate::dialect::ToolError;
+use crate::dialect::reply::object;
+use crate::dialect::shape;
+use crate::engine::Became;
+use crate::engine::DuplicatePolicy;
+use crate::engine::Engine;
+use crate::engine::Remembered;
+use crate::engine::Stored;
+use crate::engine::Suggestion;
+use crate::engine::WritePolicy;
+use crate::model::Kind;
+use crate::model::MetaValue;
+use crate::model::NewMemory;
+use crate::model::Scope;
+
+/// The metadata that says what a memory is found by.
+const NAMING: [&str; 6] = [
+    "category",
+    "subject",
+    "trigger",
+    "entity_type",
+    "name",
+    "aliases",
+];
+/// A topic has at most so many bytes.
+const MOST_TOPIC_BYTES: usize = 256;
+/// So many of these are topics.
+const MOST_TOPICS: usize = 20;
+
+pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let content = needed(arguments, "content")?;
+    let kind: Kind = arguments.word("type")?.ok_or_else(|| {
+        ToolError::refused(format!("`type` is missing: {}", Kind::WORDS.join(", ")))
+    })?;
+    let scope: Option<Scope> = arguments.word("scope")?;
+    let metadata = arguments.object("metadata")?.unwrap_or_default();
+    let metadata = shape::metadata(metadata);
+    let memory = NewMemory {
+        agent: call.agent(),
+        user: call.preferences.user.clone(),
+        topics: topics(&metadata),
+        content,
+        kind: Some(kind),
+        namespace: Some(group(call, None)?),
+        scope: Some(scope.unwrap_or(kind.usual_scope())),
+        supersedes: arguments.set_text("supersedes")?.into_iter().collect(),
+        metadata,
+        ..NewMemory::default()
+    };
+    let policy = WritePolicy {
+        duplicates: DuplicatePolicy::Similar,
+        ..call.engine.write_policy().clone()
+    };
+    match call.engine.remember_as(memory, None, &policy)? {
+        Stored::Written(remembered) => Ok(reply(call.engine, &remembered, kind)),
+        Stored::Suggested(_) => unreachable!("suggestions were not asked for"),
+    }
+}
+
+/// What the metadata calls the memory by, as topics, so that every tool set finds it by them.
+fn topics(metadata: &[(String, MetaValue)]) -> Vec<String> {
+    let mut topics: Vec<String> = Vec::new();
+    let named = metadata
+        .iter()
+        .filter(|(key, _)| NAMING.contains(&key.as_str()));
+    let values = named.flat_map(|(_, value)| match value {
+        MetaValue::List(values) => values.iter().collect(),
+        value => vec![value],
+    });
+    for value in values {
+        let MetaValue::Text(text) = value else {
+            continue;
+        };
+        let text = text.trim();
+        let is_topic = !text.is_empty()
+            && text.len() <= MOST_TOPIC_BYTES
+            && !text.chars().any(char::is_control);
+        if is_topic && !topics.iter().any(|known| known == text) {
+            topics.push(text.to_owned());
+        }
+    }
+    topics.truncate(MOST_TOPICS);
+    topics
+}
+
+fn reply(engine: &Engine, remembered: &Remembered, kind: Kind) -> Reply {
+    let id = engine.shown_id(&remembered.stem);
+    let is_known = remembered.became == Became::Known;
+    if is_known {
+        engine.count_uses(&engine.recall(&[remembered.stem.as_str().to_owned()]));
+    }
+    let superseded = remembered.superseded.first();
+    let mut reply = object(json!({
+        "id": id,
+        "type": kind.as_str(),
+        "deduplicated": is_known,
+        "superseded": superseded.map(|stem| engine.shown_id(stem)),
+    }));
+    let mut put = |key: &str, values: Vec<Value>| {
+        if !values.is_empty() {
+            reply.insert(key.to_owned(), json!(values));
+        }
+    };
+    let changed = remembered.changed.iter();
+    put("changed", changed.map(|field| json!(field)).collect());
+    let similar = |near: &Suggestion| {
+        let reasons: Vec<String> = near.reasons.iter().map(ToString::to_string).collect();
+        json!({
+            "id": engine.shown_id(&near.stem),
+            "preview": super::shown::preview(&near.headline).0,
+            "reason": reasons.join(", "),
+            "linked": "related-to",
+        })
+    };
+    put("similar", remembered.near.iter().map(similar).collect());
+    let related = remembered.related.iter();
+    put(
+        "linked",
+        related.map(|stem| json!(engine.shown_id(stem))).collect(),
+    );
+    let contradicted = remembered.contradicted.iter().map(|one| {
+        json!({
+            "id": engine.shown_id(&one.stem),
+            "preview": super::shown::preview(&one.headline).0,
+            "there": one.evidence.older,
+            "here": one.evidence.newer,
+        })
+    });
+    put("may_contradict", contradicted.collect());
+    let warnings = remembered.screened.warnings().into_iter();
+    put("warnings", warnings.map(|warning| json!(warning)).collect());
+    Reply::object(reply)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_metadata_calls_a_memory_by_are_its_topics() {
+        let metadata = json!({
+            "entity_type": "person", "name": "John Smith", "aliases": ["John", "JS", "John", 7, " "],
+            "properties": {"name": "no"}, "subject": "x".repeat(300), "category": "a\nb",
+        });
+        let metadata = shape::metadata(object(metadata));
+        assert_eq!(topics(&metadata), ["person", "John Smith", "John", "JS"]);
+    }
+}
