@@ -143,6 +143,7 @@ fn corpus(context: &Context, dataset: &Dataset, root: &Path) -> Result<Corpus, F
                     let pair = stem.zip(source_id);
                     ids.extend(pair.map(|(stem, id)| (stem.as_str().to_owned(), id)));
                 }
+                Imported::LeftOut { .. } => {}
                 Imported::Failed { source, reason } => {
                     failed.get_or_insert((source, reason));
                 }

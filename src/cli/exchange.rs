@@ -31,12 +31,17 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
             .unwrap_or_else(|| config.user.value.clone()),
         namespace: command.namespace.clone(),
     };
-    let open = match command.from {
-        Source::Aiaml => import::aiaml,
-        Source::Jsonl => import::jsonl,
-        Source::Markdown => import::markdown,
+    let path = &command.path;
+    let items = match command.from {
+        Source::Aiaml => import::items(import::aiaml(path, &defaults)?),
+        Source::Jsonl => import::items(import::jsonl(path, &defaults)?),
+        Source::Markdown => import::items(import::markdown(path, &defaults)?),
+        Source::Loci => import::loci(path, &defaults)?,
+        Source::AiMemory => import::ai_memory(path, &defaults)?,
+        Source::IAm => import::i_am(path, &defaults)?,
+        Source::ServerMemory => import::server_memory(path, &defaults)?,
+        Source::Mem0 => import::mem0(path, &defaults)?,
     };
-    let memories = open(&command.path, &defaults)?;
     let bar = progress_bar("importing");
     let options = engine::Import {
         dry_run: command.dry_run,
@@ -44,17 +49,21 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
     let output = &mut context.output;
     let (mut pairs, mut failures, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
     let (mut added, mut known) = (0_usize, 0_usize);
-    engine.import(memories, options, &mut |imported| {
+    let report = engine.import(items, options, &mut |imported| {
         bar.inc(1);
         match imported {
             Imported::Added {
                 source_id,
                 stem,
                 screened,
+                not_carried,
             } => {
                 added += 1;
                 let id = stem.map(|stem| engine.shown_id(&stem));
                 let mut pair = json!({"source_id": source_id, "id": id});
+                if !not_carried.is_empty() {
+                    pair["not_carried"] = json!(not_carried);
+                }
                 let found = screened.warnings();
                 if !found.is_empty() {
                     pair["warnings"] = json!(found);
@@ -68,6 +77,11 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
                 pairs.push(
                     json!({"source_id": source_id, "id": stem.map(|stem| engine.shown_id(&stem))}),
                 );
+            }
+            Imported::LeftOut { source_id, what } => {
+                if source_id.is_some() {
+                    pairs.push(json!({"source_id": source_id, "id": null, "left_out": what}));
+                }
             }
             Imported::Failed { source, reason } => failures.push((source, reason)),
         }
@@ -86,16 +100,25 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
     }
     if output.json {
         output.json(&Value::Array(pairs))?;
+        // What concerns no single memory has no place in the list.
+        if let Some(said) = not_carried(&report) {
+            output.note(said);
+        }
     } else {
-        let verb = if command.dry_run {
-            "would import"
-        } else {
-            "imported"
+        let (verb, links) = match command.dry_run {
+            true => ("would import", "links it would set"),
+            false => ("imported", "links set"),
         };
         output.line(format!(
             "{verb} {added}, known already {known}, failed {}",
             failures.len()
         ))?;
+        if report.linked > 0 {
+            output.line(format!("{links}: {}", report.linked))?;
+        }
+        if let Some(said) = not_carried(&report) {
+            output.line(said)?;
+        }
     }
     if !command.dry_run && added > 0 {
         // Searches find what is imported without it; it only makes them fast.
@@ -106,6 +129,16 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
     } else {
         Outcome::Nothing
     })
+}
+
+/// What could not be carried over, each sort with how much of it.
+fn not_carried(report: &engine::Report) -> Option<String> {
+    let sorts: Vec<String> = report
+        .not_carried
+        .iter()
+        .map(|(what, count)| format!("{what} ({count})"))
+        .collect();
+    (!sorts.is_empty()).then(|| format!("not carried over: {}", sorts.join(", ")))
 }
 
 pub(super) fn export(context: &mut Context, command: &Export) -> Result<Outcome, Failure> {

@@ -1,17 +1,27 @@
 //! Brings foreign memories in, and own ones out.
 
+use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::collections::HashSet;
+
+use chrono::DateTime;
+use chrono::Utc;
 
 use super::Engine;
 use super::EngineError;
 use super::reading::parse;
 use super::reading::stem_of;
+use super::relating::End;
+use super::relating::Relating;
 use super::screen::Screened;
+use crate::files::AtWork;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::import::Foreign;
+use crate::import::ImportError;
+use crate::import::Item;
+use crate::import::Relation;
 use crate::index::Ask;
 use crate::index::Request;
 use crate::model::Filter;
@@ -29,7 +39,7 @@ pub struct Import {
     pub dry_run: bool,
 }
 
-/// What became of one foreign memory.
+/// What became of one thing of a source.
 #[derive(Debug)]
 pub enum Imported {
     Added {
@@ -37,11 +47,18 @@ pub enum Imported {
         stem: Option<Stem>,
         /// The credentials in it.
         screened: Screened,
+        /// What it had that no memory has a place for.
+        not_carried: Vec<&'static str>,
     },
     /// It was imported before.
     Known {
         source_id: Option<String>,
         stem: Option<Stem>,
+    },
+    /// It is not brought over, on purpose.
+    LeftOut {
+        source_id: Option<String>,
+        what: &'static str,
     },
     Failed {
         source: String,
@@ -49,47 +66,119 @@ pub enum Imported {
     },
 }
 
+/// What an import came to, besides the memories.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Report {
+    /// Relations between the memories that are links now, or will be.
+    pub linked: usize,
+    /// What could not be carried over, by words for its sorts, and how much of it.
+    pub not_carried: BTreeMap<&'static str, usize>,
+}
+
+impl Report {
+    fn lacks(&mut self, what: &'static str, count: usize) {
+        if count > 0 {
+            *self.not_carried.entry(what).or_default() += count;
+        }
+    }
+}
+
 /// The metadata key that keeps what a memory was called where it came from.
 pub const SOURCE_ID: &str = "source_id";
-/// The same for what had no name: a hash of its text and time.
+/// A hash of the text and time, for what had no name or no time.
 const SOURCE_HASH: &str = "source_hash";
+/// So many uses are written together.
+const MOST_USES: usize = 1024;
+
+/// What is known while an import goes on.
+#[derive(Default)]
+struct Progress {
+    known: Known,
+    relating: Relating,
+    uses: Vec<(DateTime<Utc>, Stem)>,
+    report: Report,
+}
 
 impl Engine {
-    /// Imports `memories` one by one; calls `each` with what became of each. Importing the same
-    /// again changes nothing. One that fails does not stop the others.
+    /// Imports `items` one by one, then sets the relations between them; calls `each` with what
+    /// became of each. Importing the same again changes nothing. One that fails does not stop the
+    /// others.
     ///
     /// # Errors
     ///
     /// Fails if the store cannot be read or written at all.
     pub fn import(
         &self,
-        memories: impl Iterator<Item = Result<Foreign, crate::import::ImportError>>,
+        items: impl Iterator<Item = Result<impl Into<Item>, ImportError>>,
         options: Import,
         each: &mut dyn FnMut(Imported),
-    ) -> Result<(), EngineError> {
-        if !options.dry_run {
-            self.check_writable()?;
+    ) -> Result<Report, EngineError> {
+        if options.dry_run {
+            return self.import_all(items, options, false, each);
         }
+        self.check_writable()?;
         // Two imports of one thing at once must not each add it.
-        let _lock = match options.dry_run {
-            true => None,
-            false => Some(Lock::take(
-                &self.state().join("import.lock"),
-                "another import",
-            )?),
+        let _lock = Lock::take(&self.state().join("import.lock"), "another import")?;
+        // One that was killed may have left memories without their relations.
+        let at_work = AtWork::begin(&self.state().join("import-at-work"))?;
+        let report = self.import_all(items, options, at_work.was_interrupted, each);
+        if report.is_err() {
+            at_work.leave_unfinished();
+        }
+        report
+    }
+
+    fn import_all(
+        &self,
+        items: impl Iterator<Item = Result<impl Into<Item>, ImportError>>,
+        options: Import,
+        relate_all: bool,
+        each: &mut dyn FnMut(Imported),
+    ) -> Result<Report, EngineError> {
+        let mut progress = Progress {
+            known: self.mending(|| self.known())?,
+            ..Progress::default()
         };
-        let mut known = self.mending(|| self.known())?;
         let _together = self.collect_records();
-        for memory in memories {
-            each(match memory {
-                Ok(foreign) => self.import_one(foreign, options, &mut known),
+        for item in items {
+            let imported = match item.map(Into::into) {
+                Ok(Item::Memory(foreign)) => self.import_one(*foreign, options, &mut progress),
+                Ok(Item::Relation(relation)) => {
+                    progress.relating.wants(relation);
+                    continue;
+                }
+                Ok(Item::LeftOut { source_id, what }) => {
+                    progress.report.lacks(what, 1);
+                    Imported::LeftOut { source_id, what }
+                }
                 Err(error) => Imported::Failed {
                     source: error.source_name(),
                     reason: error.to_string(),
                 },
-            });
+            };
+            each(imported);
+            if progress.uses.len() >= MOST_USES {
+                self.count_past_uses(&std::mem::take(&mut progress.uses));
+            }
         }
-        Ok(())
+        self.count_past_uses(&progress.uses);
+        let Progress {
+            known,
+            relating,
+            mut report,
+            ..
+        } = progress;
+        let related =
+            self.relate_imported(relating, relate_all, &|source_id| known.only(source_id))?;
+        report.linked = related.set;
+        report.lacks("links to what is not there", related.dangling);
+        report.lacks("times of links", related.dated);
+        report.lacks("links that a memory has no room for", related.no_room);
+        report.lacks(
+            "rings of memories that replace each other",
+            related.circular,
+        );
+        Ok(report)
     }
 
     /// What was imported before, the forgotten ones included: importing again does not bring
@@ -105,7 +194,7 @@ impl Engine {
         holders.extend(snapshot.holders(&format!("metadata.{SOURCE_HASH}"))?);
         for (_, name) in holders {
             if let Ok(version) = reader.read(&name, MAX_INDEXED_BYTES as u64) {
-                known.add(&parse(&version.entry, &version.bytes));
+                known.add(&parse(&version.entry, &version.bytes), Some(name));
             }
         }
         let purged = self.store.purged()?;
@@ -116,21 +205,43 @@ impl Engine {
         for entry in self.store.list(Place::Archive)?.entries {
             known.stems.insert(stem_of(&entry.name));
             if let Ok(version) = archive.read(&entry.name, MAX_INDEXED_BYTES as u64) {
-                known.add(&parse(&version.entry, &version.bytes));
+                known.add(&parse(&version.entry, &version.bytes), None);
             }
         }
         Ok(known)
     }
 
-    fn import_one(&self, foreign: Foreign, options: Import, known: &mut Known) -> Imported {
+    fn import_one(&self, foreign: Foreign, options: Import, progress: &mut Progress) -> Imported {
         let Foreign {
             mut memory,
             source_id,
             source,
+            names,
+            relations,
+            last_used,
+            not_carried,
         } = foreign;
-        let hash = (source_id.is_none() && memory.handle.is_none()).then(|| source_hash(&memory));
+        if let Some(id) = &source_id {
+            for relation in relations {
+                progress.relating.wants(Relation {
+                    from: id.clone(),
+                    relation: relation.relation,
+                    to: relation.to,
+                    is_dated: false,
+                });
+            }
+        }
+        // A handle or a name and a time tell what it is, or else its text.
+        let has_own_name = source_id.is_some() && memory.timestamp.is_some();
+        let hash = (!has_own_name && memory.handle.is_none()).then(|| source_hash(&memory));
         let key = source_id.clone().or_else(|| hash.clone());
-        if let Some(stem) = known.find(&memory, key.as_deref()) {
+        if let Some((stem, name)) = progress.known.find(&memory, key.as_deref()) {
+            let end = End {
+                stem: Some(stem.clone()),
+                name,
+                is_new: false,
+            };
+            progress.relating.became(source_id.as_deref(), names, end);
             return Imported::Known {
                 source_id,
                 stem: Some(stem),
@@ -143,40 +254,48 @@ impl Engine {
                 .insert(0, (SOURCE_ID.to_owned(), MetaValue::Text(id.clone())));
         }
         if let Some(hash) = hash {
+            memory.metadata.retain(|(key, _)| key != SOURCE_HASH);
             memory
                 .metadata
                 .push((SOURCE_HASH.to_owned(), MetaValue::Text(hash)));
         }
-        if options.dry_run {
-            return Imported::Added {
-                source_id,
-                stem: None,
-                screened: Screened::default(),
-            };
-        }
-        // What a foreign memory supersedes may come later, or not at all: it is kept as written.
-        match self.write_new(&memory, "import") {
-            Ok((stem, screened)) => {
-                known.stems.insert(stem.clone());
-                if let Some(id) = &key {
-                    let at = memory.timestamp.as_ref().map(|at| at.as_str().to_owned());
-                    let seen = Seen {
-                        stem: stem.clone(),
-                        at,
-                        content: memory.content,
-                    };
-                    known.by_source.entry(id.clone()).or_default().push(seen);
+        let mut end = End {
+            stem: None,
+            name: None,
+            is_new: true,
+        };
+        let mut found = Screened::default();
+        if !options.dry_run {
+            // What a foreign memory supersedes may come later, or not at all: it is kept as written.
+            match self.write_new(&memory, "import") {
+                Ok((stem, screened)) => {
+                    found = screened;
+                    end.name = Some(self.layout.name_of(&stem));
+                    end.stem = Some(stem);
                 }
-                Imported::Added {
-                    source_id,
-                    stem: Some(stem),
-                    screened,
+                Err(error) => {
+                    return Imported::Failed {
+                        source,
+                        reason: error.to_string(),
+                    };
                 }
             }
-            Err(error) => Imported::Failed {
-                source,
-                reason: error.to_string(),
-            },
+        }
+        if let Some(stem) = &end.stem {
+            progress.known.took(stem, key.as_deref(), &memory);
+            let used = last_used.map(|at| (at.utc(), stem.clone()));
+            progress.uses.extend(used);
+        }
+        let stem = end.stem.clone();
+        progress.relating.became(source_id.as_deref(), names, end);
+        for what in &not_carried {
+            progress.report.lacks(what, 1);
+        }
+        Imported::Added {
+            source_id,
+            stem,
+            screened: found,
+            not_carried,
         }
     }
 
@@ -240,46 +359,90 @@ struct Known {
     by_source: HashMap<String, Vec<Seen>>,
 }
 
-/// A memory that has a source id.
+/// A memory that has a source id, or a hash in its place.
 struct Seen {
     stem: Stem,
+    /// Its live file; `None` if it was forgotten.
+    name: Option<String>,
     at: Option<String>,
-    content: String,
+    /// Of the text as it is. Texts of a whole store would not fit into memory.
+    digest: u128,
+    /// As it was noted when it came in.
+    hash: Option<String>,
+}
+
+fn digest(text: &str) -> u128 {
+    crate::files::digest(text.as_bytes())
 }
 
 impl Known {
-    fn add(&mut self, memory: &Memory) {
-        let id = memory.metadata.iter().find_map(|(key, value)| match value {
-            MetaValue::Text(id) if key == SOURCE_ID || key == SOURCE_HASH => Some(id),
-            _ => None,
-        });
-        if let Some(id) = id {
-            self.by_source.entry(id.clone()).or_default().push(Seen {
+    fn add(&mut self, memory: &Memory, name: Option<String>) {
+        let text = |wanted: &str| {
+            let mut entries = memory.metadata.iter();
+            entries.find_map(|(key, value)| match value {
+                MetaValue::Text(text) if key == wanted => Some(text.clone()),
+                _ => None,
+            })
+        };
+        let hash = text(SOURCE_HASH);
+        if let Some(id) = text(SOURCE_ID).or_else(|| hash.clone()) {
+            self.by_source.entry(id).or_default().push(Seen {
                 stem: memory.stem.clone(),
+                name,
                 at: Some(memory.timestamp.as_str().to_owned()),
-                content: memory.content.clone(),
+                digest: digest(&memory.content),
+                hash,
             });
         }
     }
 
-    /// The memory that `memory` became before. Two sources may use one id for different things:
-    /// it is the same one only if its time or its text is the same, too.
-    fn find(&self, memory: &NewMemory, source_id: Option<&str>) -> Option<Stem> {
+    /// Notes what was just written.
+    fn took(&mut self, stem: &Stem, key: Option<&str>, memory: &NewMemory) {
+        self.stems.insert(stem.clone());
+        if let Some(id) = key {
+            let seen = Seen {
+                stem: stem.clone(),
+                name: None,
+                at: memory.timestamp.as_ref().map(|at| at.as_str().to_owned()),
+                digest: digest(&memory.content),
+                hash: None,
+            };
+            self.by_source.entry(id.to_owned()).or_default().push(seen);
+        }
+    }
+
+    /// The memory that `memory` became before, and its live file. Two sources may use one id for
+    /// different things: it is the same one only if its time or its text is the same, too.
+    fn find(&self, memory: &NewMemory, source_id: Option<&str>) -> Option<(Stem, Option<String>)> {
         let own = memory.handle.zip(memory.timestamp.as_ref());
         let own = own.map(|(handle, at)| Stem::new(at.utc(), handle));
         if let Some(stem) = own.filter(|stem| self.stems.contains(stem)) {
-            return Some(stem);
+            return Some((stem, None));
         }
         let at = memory.timestamp.as_ref().map(|at| at.as_str());
         let seen = self.by_source.get(source_id?)?;
+        let (text, hash) = (digest(&memory.content), source_hash(memory));
         // What was redacted when it came in, or later.
-        let redacted = secrets::redact(&memory.content);
+        let redacted = digest(&secrets::redact(&memory.content));
         seen.iter()
             .find(|seen| {
                 (at.is_some() && seen.at.as_deref() == at)
-                    || seen.content == memory.content
-                    || seen.content == redacted
+                    || seen.digest == text
+                    || seen.digest == redacted
+                    || seen.hash.as_ref() == Some(&hash)
             })
-            .map(|seen| seen.stem.clone())
+            .map(|seen| (seen.stem.clone(), seen.name.clone()))
+    }
+
+    /// The one memory of former runs that is called so where it comes from.
+    fn only(&self, source_id: &str) -> Option<End> {
+        match self.by_source.get(source_id)?.as_slice() {
+            [seen] => Some(End {
+                stem: Some(seen.stem.clone()),
+                name: seen.name.clone(),
+                is_new: false,
+            }),
+            _ => None,
+        }
     }
 }

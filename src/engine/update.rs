@@ -87,9 +87,21 @@ impl Engine {
         id: &str,
         change: impl Fn(&Memory) -> Result<Change, EngineError>,
     ) -> Result<Edited, EngineError> {
+        self.update_read(tool, id, || self.read(id), change)
+    }
+
+    /// As [`Engine::update_with`], for who knows where the memory lies: `read` says its file's
+    /// name, and reads it.
+    pub(super) fn update_read(
+        &self,
+        tool: &str,
+        id: &str,
+        read: impl Fn() -> Result<(String, Version), EngineError>,
+        change: impl Fn(&Memory) -> Result<Change, EngineError>,
+    ) -> Result<Edited, EngineError> {
         self.check_writable()?;
         for _ in 0..MAX_TRIES {
-            let (name, version) = self.read(id)?;
+            let (name, version) = read()?;
             let memory = parse(&version.entry, &version.bytes);
             let change = change(&memory)?;
             check_change(&memory, &change)?;

@@ -101,6 +101,16 @@ impl Engine {
         }
     }
 
+    /// Counts uses that were made before, elsewhere.
+    pub(super) fn count_past_uses(&self, uses: &[(DateTime<Utc>, Stem)]) {
+        if uses.is_empty() || self.check_there().is_err() {
+            return;
+        }
+        if let Err(error) = self.journal.used_each(uses) {
+            self.warn_of_journal(UNRECORDED, &error);
+        }
+    }
+
     /// Notes that `did` was done to the file `name`, for whoever asks later.
     pub(super) fn record(&self, did: &str, name: &str, why: Option<&str>) {
         let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);

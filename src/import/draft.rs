@@ -8,10 +8,12 @@ use super::Defaults;
 use super::Foreign;
 use super::ImportError;
 use super::fields;
+use super::fields::Fields;
 use crate::format::MAX_CONTENT_BYTES;
 use crate::model::Link;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
+use crate::model::Timestamp;
 
 /// Where the repairs are named.
 pub(super) const IMPORT_NOTE: &str = "import_note";
@@ -23,11 +25,21 @@ const MAX_TOPIC_BYTES: usize = 256;
 const MAX_LINKS: usize = 200;
 /// Of the 64 allowed: less `source_id`, the note, and what holds the rest.
 const MAX_ENTRIES: usize = 61;
+/// More metadata than this fits into no frontmatter, however it is written.
+const MAX_METADATA_BYTES: usize = 16 * 1024;
 /// Two levels less than allowed, so that no one has to count which of them is the outermost.
 const MAX_NESTING: usize = 12;
 
 pub(super) struct Draft {
     pub memory: NewMemory,
+    /// As [`Foreign::names`].
+    pub names: Vec<String>,
+    /// As [`Foreign::relations`].
+    pub relations: Vec<Link>,
+    /// As [`Foreign::last_used`].
+    pub last_used: Option<Timestamp>,
+    /// As [`Foreign::not_carried`].
+    pub not_carried: Vec<&'static str>,
     source: String,
     source_id: Option<String>,
     notes: Vec<String>,
@@ -38,6 +50,10 @@ impl Draft {
     pub fn new(source: String) -> Draft {
         Draft {
             memory: NewMemory::default(),
+            names: Vec::new(),
+            relations: Vec::new(),
+            last_used: None,
+            not_carried: Vec::new(),
             source,
             source_id: None,
             notes: Vec::new(),
@@ -56,6 +72,60 @@ impl Draft {
     /// Adds an entry to the metadata. It replaces none: it gets another name where its own is taken.
     pub fn keep(&mut self, key: &str, value: MetaValue) {
         insert(&mut self.memory.metadata, key, value);
+    }
+
+    /// Adds all entries of `metadata`, and whatever fields nobody took.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they are more than a frontmatter holds.
+    pub fn keep_rest(
+        &mut self,
+        metadata: Vec<(String, MetaValue)>,
+        fields: Fields,
+    ) -> Result<(), ImportError> {
+        let bytes = size_of(&metadata) + size_of(&fields.0);
+        if bytes > MAX_METADATA_BYTES {
+            let what = format!(
+                "its metadata has {bytes} bytes, more than {MAX_METADATA_BYTES}. Shorten it, or \
+                 move the longest field into the text."
+            );
+            return Err(self.error(what));
+        }
+        for (key, value) in metadata.into_iter().chain(fields.rest()) {
+            self.keep(&key, value);
+        }
+        Ok(())
+    }
+
+    /// Takes when it was changed last, which is kept where it says more than the timestamp.
+    pub fn take_updated(&mut self, fields: &mut Fields) {
+        let updated = fields.take(&["updated_at"], fields::moment);
+        let created = self.memory.timestamp.as_ref().map(Timestamp::utc);
+        if let Some(updated) = updated.filter(|at| Some(at.utc()) != created) {
+            self.keep("updated_at", MetaValue::Text(updated.as_str().to_owned()));
+        }
+    }
+
+    /// Takes how often it was used, and when the last time. Elsewhere to be found is a use, here to
+    /// be read: the last one counts, and the number is kept as it is.
+    pub fn take_uses(&mut self, fields: &mut Fields) {
+        let count = fields.take(&["access_count"], fields::count).unwrap_or(0);
+        self.last_used = fields.take(&["last_accessed", "last_accessed_at"], fields::moment);
+        let told = i64::from(self.last_used.is_some());
+        if count > told {
+            self.keep("access_count", MetaValue::Int(count));
+            self.not_carried
+                .push("counts of uses, kept as `access_count`");
+        }
+    }
+
+    /// Says that it stands to the memory that its source calls `to`.
+    pub fn relate(&mut self, relation: &str, to: String) {
+        self.relations.push(Link {
+            to,
+            relation: fields::relation_word(relation),
+        });
     }
 
     pub fn error(&self, what: String) -> ImportError {
@@ -113,6 +183,10 @@ impl Draft {
             memory,
             source_id: self.source_id,
             source: self.source,
+            names: self.names,
+            relations: self.relations,
+            last_used: self.last_used,
+            not_carried: self.not_carried,
         })
     }
 
@@ -170,6 +244,22 @@ impl Draft {
     }
 }
 
+/// At most as many bytes as it takes to write the entries.
+fn size_of(entries: &[(String, MetaValue)]) -> usize {
+    fn value_size(value: &MetaValue) -> usize {
+        match value {
+            MetaValue::Text(text) => text.len(),
+            MetaValue::List(items) => items.iter().map(|item| 1 + value_size(item)).sum(),
+            MetaValue::Map(entries) => size_of(entries),
+            _ => 1,
+        }
+    }
+    entries
+        .iter()
+        .map(|(key, value)| 3 + key.len() + value_size(value))
+        .sum()
+}
+
 /// Adds an entry under `key`, or under `key_2`, `key_3` … where that is taken by another value.
 fn insert(entries: &mut Vec<(String, MetaValue)>, key: &str, value: MetaValue) {
     let mut name = key.to_owned();
@@ -212,7 +302,6 @@ mod tests {
     use crate::format;
     use crate::format::FormatError;
     use crate::model::Stem;
-    use crate::model::Timestamp;
 
     #[test]
     fn whatever_is_repaired_is_accepted_by_the_writer() {

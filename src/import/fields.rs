@@ -131,6 +131,13 @@ fn number(value: &MetaValue) -> Option<f64> {
     }
 }
 
+/// How many there are of something.
+pub(super) fn count(value: &MetaValue) -> Option<i64> {
+    let number = number(value)?;
+    let is_whole = number.fract() == 0.0 && (0.0..=1e15).contains(&number);
+    is_whole.then_some(number as i64)
+}
+
 /// A moment in ISO 8601.
 pub(super) fn written_moment(value: &MetaValue) -> Option<Timestamp> {
     match value {
@@ -160,8 +167,10 @@ pub(super) fn links(value: &MetaValue) -> Option<Vec<Link>> {
     }
 }
 
+/// The word for a relation of which nothing else is known.
+const RELATED: &str = "related-to";
+
 fn link(value: &MetaValue) -> Option<Link> {
-    const RELATED: &str = "related-to";
     let MetaValue::Map(entries) = value else {
         return Some(Link {
             to: text(value)?,
@@ -186,6 +195,32 @@ pub(super) fn map(value: &MetaValue) -> Option<Vec<(String, MetaValue)>> {
         MetaValue::Map(entries) => Some(entries.clone()),
         _ => None,
     }
+}
+
+/// The entries of a mapping, or of one that is written as JSON in a text.
+pub(super) fn map_or_json(value: &MetaValue) -> Option<Vec<(String, MetaValue)>> {
+    match value {
+        MetaValue::Text(json) => map(&from_json(serde_json::from_str(json).ok()?)),
+        other => map(other),
+    }
+}
+
+/// A relation by the word that memdir has for it. Words that it does not know stay as they are.
+pub(super) fn relation_word(word: &str) -> String {
+    let word = word.replace(char::is_control, " ");
+    match word.trim() {
+        "" | "related_to" | "relates_to" | "relates to" | "related to" => RELATED.to_owned(),
+        "derived_from" => "derived-from".to_owned(),
+        "depends_on" => "depends-on".to_owned(),
+        "conflicts_with" => "conflicts-with".to_owned(),
+        word => cut(word).to_owned(),
+    }
+}
+
+/// As much of a word as a link holds.
+fn cut(word: &str) -> &str {
+    const MAX_BYTES: usize = 1024;
+    &word[..word.floor_char_boundary(MAX_BYTES)]
 }
 
 /// The same value as JSON.
@@ -217,6 +252,22 @@ mod tests {
         check_list("7", Some(&["7"]));
         check_list(r#"[["deep"]]"#, None);
         check_list(r#"{"a": 1}"#, None);
+    }
+
+    #[test]
+    fn relations_are_called_as_memdir_calls_them() {
+        let long = "é".repeat(600);
+        for (word, expected) in [
+            ("related_to", "related-to"),
+            ("depends_on", "depends-on"),
+            ("derived_from", "derived-from"),
+            ("works_at", "works_at"),
+            (" is\tfrom ", "is from"),
+            ("", "related-to"),
+            (&long, &long[..1024]),
+        ] {
+            assert_eq!(relation_word(word), expected);
+        }
     }
 
     #[track_caller]

@@ -4,33 +4,17 @@
 //! another name elsewhere (`text`, `tags`, `priority` …) finds its field; what is not known, or has
 //! a value the field cannot hold, is kept in the metadata under its own key.
 
-use std::fs::File;
-use std::io;
-use std::io::BufReader;
-use std::io::Cursor;
-use std::io::Read;
 use std::path::Path;
 
 use super::Defaults;
-use super::Foreign;
 use super::ImportError;
 use super::Memories;
 use super::draft::Draft;
 use super::fields;
 use super::fields::Fields;
-use super::records::Form;
-use super::records::Record;
-use super::records::Records;
-use super::source_file::io_error;
-use crate::format;
-use crate::model::MetaValue;
+use super::rows::Rows;
 use crate::model::Stem;
 use crate::model::Timestamp;
-
-/// Where `memories` must begin in an object that wraps the list.
-const HEAD_BYTES: u64 = 64 * 1024;
-/// More metadata than this fits into no frontmatter, however it is written.
-const MAX_METADATA_BYTES: usize = 16 * 1024;
 
 /// The memories of the file at `path`, or of standard input for `-`, in their order.
 ///
@@ -38,65 +22,17 @@ const MAX_METADATA_BYTES: usize = 16 * 1024;
 ///
 /// Fails if the file cannot be read.
 pub fn jsonl(path: &Path, defaults: &Defaults) -> Result<Memories, ImportError> {
-    if path == Path::new("-") {
-        return memories(io::stdin(), path, "standard input", defaults);
-    }
-    let file = File::open(path).map_err(|source| io_error(path, source))?;
-    memories(file, path, &path.display().to_string(), defaults)
+    Ok(memories(Rows::open(path, &[])?, defaults))
 }
 
-fn memories(
-    mut input: impl Read + 'static,
-    path: &Path,
-    name: &str,
-    defaults: &Defaults,
-) -> Result<Memories, ImportError> {
-    let mut head = Vec::new();
-    input
-        .by_ref()
-        .take(HEAD_BYTES)
-        .read_to_end(&mut head)
-        .map_err(|source| io_error(path, source))?;
-    let (form, start) = Form::of(&head);
-    let mut records = Records {
-        line: 1 + memchr::memchr_iter(b'\n', &head[..start]).count(),
-        input: BufReader::new(Cursor::new(head.split_off(start)).chain(input)),
-        form,
-    };
-    let path = path.to_owned();
-    let name = name.to_owned();
+fn memories(rows: Rows, defaults: &Defaults) -> Memories {
     let defaults = defaults.clone();
-    Ok(Box::new(std::iter::from_fn(move || {
-        let record = match records.next() {
-            Ok(record) => record?,
-            Err(source) => {
-                records.form = Form::Ended;
-                return Some(Err(io_error(&path, source)));
-            }
-        };
-        Some(foreign(record, &name, &defaults))
-    })))
-}
-
-fn foreign(record: Record, name: &str, defaults: &Defaults) -> Result<Foreign, ImportError> {
-    let Record { line, bytes } = record;
-    let error = |line: usize, what: String| ImportError::Unreadable {
-        source_name: format!("{name}:{line}"),
-        what,
-    };
-    let bytes = bytes.map_err(|fault| error(line, fault.what()))?;
-    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|cause| {
-        let what = cause.to_string();
-        let what = what.split(" at line ").next().unwrap_or_default();
-        let what = format!("column {}: it is no JSON: {what}", cause.column());
-        error(line + cause.line().saturating_sub(1), what)
-    })?;
-    let MetaValue::Map(entries) = format::from_json(value) else {
-        return Err(error(line, "it is no JSON object".to_owned()));
-    };
-    let mut draft = Draft::new(format!("{name}:{line}"));
-    fill(&mut draft, Fields(entries), defaults)?;
-    draft.finish(defaults)
+    Box::new(rows.map(move |row| {
+        let row = row?;
+        let mut draft = Draft::new(row.source);
+        fill(&mut draft, row.fields, &defaults)?;
+        draft.finish(&defaults)
+    }))
 }
 
 /// Whether a memory with this timestamp is named by this stem's second.
@@ -146,43 +82,21 @@ fn fill(draft: &mut Draft, mut fields: Fields, defaults: &Defaults) -> Result<()
     memory.handle = own.as_ref().and_then(Stem::handle);
     let id = fields.take(&["id"], fields::text);
     let metadata = fields.take(&["metadata"], fields::map).unwrap_or_default();
-    let bytes = size_of(&metadata) + size_of(&fields.0);
-    if bytes > MAX_METADATA_BYTES {
-        let what = format!(
-            "its metadata has {bytes} bytes, more than {MAX_METADATA_BYTES}. Shorten it, or move \
-             the longest field into the text."
-        );
-        return Err(draft.error(what));
-    }
-    for (key, value) in metadata.into_iter().chain(fields.rest()) {
-        draft.keep(&key, value);
-    }
+    draft.keep_rest(metadata, fields)?;
     draft.called(id.filter(|_| own.is_none()));
     Ok(())
 }
 
-/// At most as many bytes as it takes to write the entries.
-fn size_of(entries: &[(String, MetaValue)]) -> usize {
-    fn value_size(value: &MetaValue) -> usize {
-        match value {
-            MetaValue::Text(text) => text.len(),
-            MetaValue::List(items) => items.iter().map(|item| 1 + value_size(item)).sum(),
-            MetaValue::Map(entries) => size_of(entries),
-            _ => 1,
-        }
-    }
-    entries
-        .iter()
-        .map(|(key, value)| 3 + key.len() + value_size(value))
-        .sum()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
+    use crate::import::Foreign;
     use crate::import::records::MAX_RECORD_BYTES;
     use crate::model::Kind;
     use crate::model::Link;
+    use crate::model::MetaValue;
     use crate::model::Scope;
     use crate::model::Tier;
 
@@ -195,10 +109,9 @@ mod tests {
     }
 
     fn read(input: impl Into<Vec<u8>>) -> Vec<Result<Foreign, ImportError>> {
-        let input = Cursor::new(input.into());
-        memories(input, Path::new("in"), "in.jsonl", &defaults())
-            .unwrap()
-            .collect()
+        let input = Box::new(Cursor::new(input.into()));
+        let rows = Rows::of(input, Path::new("in"), "in.jsonl", &[]).unwrap();
+        memories(rows, &defaults()).collect()
     }
 
     #[track_caller]

@@ -1,33 +1,92 @@
 //! Folders and exports of other programs → memories to be written.
 //!
 //! Reads only; keeps what each memory was called as `source_id`, so that importing twice adds
-//! nothing. One thing that cannot be read never stops the rest.
+//! nothing. One thing that cannot be read never stops the rest. Relations are told by the names
+//! that a source has for its memories; which memories these become is left to `engine`.
 
+mod ai_memory;
 mod aiaml;
 mod block;
 mod draft;
 mod fields;
+mod i_am;
 mod jsonl;
+mod loci;
 mod markdown;
+mod mem0;
 mod records;
+mod rows;
+mod server_memory;
 mod source_file;
 
 use std::path::PathBuf;
 
+pub use ai_memory::ai_memory;
 pub use aiaml::aiaml;
+pub use i_am::i_am;
 pub use jsonl::jsonl;
+pub use loci::loci;
 pub use markdown::markdown;
+pub use mem0::mem0;
+pub use server_memory::server_memory;
 
+use crate::model::Link;
 use crate::model::NewMemory;
+use crate::model::Timestamp;
 
 /// A memory from elsewhere.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Foreign {
     pub memory: NewMemory,
     /// What it was called there.
     pub source_id: Option<String>,
     /// Where it stood, for messages: a file, or a file and a line.
     pub source: String,
+    /// What else relations of its source call it.
+    pub names: Vec<String>,
+    /// Its relations to memories of its source, by what these are called there.
+    pub relations: Vec<Link>,
+    /// When it was used there the last time.
+    pub last_used: Option<Timestamp>,
+    /// What it had that no memory has a place for, by words for the sorts.
+    pub not_carried: Vec<&'static str>,
+}
+
+/// That one memory of a source stands to another, by what they are called there. It may be told
+/// before either of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relation {
+    pub from: String,
+    /// What the first is to the second.
+    pub relation: String,
+    pub to: String,
+    /// The source says when it came to be, for which a link has no place.
+    pub is_dated: bool,
+}
+
+/// The relation of a memory to one that it replaces: it becomes no link but the keys for that.
+pub const SUPERSEDES: &str = "supersedes";
+/// The same as seen from the memory that was replaced.
+pub const SUPERSEDED_BY: &str = "superseded_by";
+
+/// One thing of a source.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Item {
+    Memory(Box<Foreign>),
+    Relation(Relation),
+    /// Something is not brought over, on purpose or because there is no place for it.
+    LeftOut {
+        /// What it was called, if it is a memory.
+        source_id: Option<String>,
+        /// A word for the sort of things it is.
+        what: &'static str,
+    },
+}
+
+impl From<Foreign> for Item {
+    fn from(foreign: Foreign) -> Item {
+        Item::Memory(Box::new(foreign))
+    }
 }
 
 /// What stands in for fields that a source leaves out.
@@ -62,3 +121,85 @@ impl ImportError {
 
 /// The memories of a source, one by one.
 pub type Memories = Box<dyn Iterator<Item = Result<Foreign, ImportError>>>;
+
+/// All of a source, one by one.
+pub type Items = Box<dyn Iterator<Item = Result<Item, ImportError>>>;
+
+/// A source that holds memories only.
+pub fn items(memories: Memories) -> Items {
+    Box::new(memories.map(|memory| memory.map(Item::from)))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::model::MetaValue;
+
+    pub fn defaults() -> Defaults {
+        Defaults {
+            agent: "importer".to_owned(),
+            user: "me".to_owned(),
+            namespace: None,
+        }
+    }
+
+    type Open = fn(&Path, &Defaults) -> Result<Items, ImportError>;
+
+    const SOURCES: [Open; 5] = [ai_memory, i_am, loci, mem0, server_memory];
+
+    proptest::proptest! {
+        #[test]
+        fn no_input_makes_a_source_panic_or_run_for_ever(
+            head in proptest::sample::select(vec![
+                "", "[", "{\"memories\": [{", "{\"memories\": {\"a\": {", "SQLite format 3\0",
+                "---\n", "- r [[",
+            ]),
+            tail in "[\\[\\]{}\",:\\\\ \\-|#\na-z]{0,100}",
+        ) {
+            for open in SOURCES {
+                told(&format!("{head}{tail}"), |path| open(path, &defaults()));
+            }
+        }
+    }
+
+    /// What `open` makes of a file that holds `input`, a line for each item.
+    pub fn told(input: &str, open: impl Fn(&Path) -> Result<Items, ImportError>) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("in");
+        std::fs::write(&path, input).unwrap();
+        let items = match open(&path) {
+            Ok(items) => items.collect(),
+            Err(error) => vec![Err(error)],
+        };
+        let place = format!("{}/", folder.path().display());
+        items
+            .into_iter()
+            .map(|item| match item {
+                Ok(Item::Memory(foreign)) => said(*foreign),
+                Ok(Item::Relation(it)) => format!("{} {} {}", it.from, it.relation, it.to),
+                Ok(Item::LeftOut { source_id, what }) => {
+                    format!("{}: {what}", source_id.as_deref().unwrap_or("?"))
+                }
+                Err(error) => error.to_string().replace(&place, ""),
+            })
+            .collect()
+    }
+
+    fn said(foreign: Foreign) -> String {
+        let metadata = fields::to_json(&MetaValue::Map(foreign.memory.metadata));
+        let mut said = format!(
+            "{}: {:?} {metadata}",
+            foreign.source_id.as_deref().unwrap_or("?"),
+            foreign.memory.content
+        );
+        for link in foreign.relations {
+            said += &format!(" {} {}", link.relation, link.to);
+        }
+        for what in foreign.not_carried {
+            said += &format!(" lacks {what}");
+        }
+        said
+    }
+}

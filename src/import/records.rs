@@ -1,7 +1,8 @@
 //! Cuts a JSON input into the objects in it, without reading it whole.
 //!
-//! An object stands on a line of its own, in a list, or in the list `memories` of one object. One
-//! record is held at a time, and of a longer one than fits nothing but the fact.
+//! An object stands on a line of its own, in a list, in the list `memories` of one object, or in
+//! several lists of one object, in any order. One record is held at a time, and of a longer one than
+//! fits nothing but the fact.
 
 use std::io;
 use std::io::BufRead;
@@ -17,6 +18,10 @@ pub(super) enum Form {
     List,
     /// The elements of an array in an object; what follows the array is not looked at.
     WrappedList,
+    /// Between the values of an object that has several lists.
+    Object,
+    /// The elements of one of them.
+    ListOfObject,
     AfterList,
     Ended,
 }
@@ -39,11 +44,26 @@ impl Form {
                     _ => (Form::Lines, bom),
                 }
             }
-            Some(b'{') => match wrapped_list(head, start) {
+            Some(b'{') => match wrapped_list(head, start, &["memories"]) {
                 Some(inside) => (Form::WrappedList, inside),
                 None => (Form::Lines, bom),
             },
             _ => (Form::Lines, bom),
+        }
+    }
+
+    /// As [`Form::of`], for what may be an object with the lists `names`.
+    pub fn of_lists(head: &[u8], names: &[&str]) -> (Form, usize) {
+        match Form::of(head) {
+            (Form::Lines | Form::WrappedList, _) => {}
+            list => return list,
+        }
+        let bom = usize::from(head.starts_with(b"\xef\xbb\xbf")) * 3;
+        let start = skip_blanks(head, bom);
+        let is_object = head.get(start) == Some(&b'{');
+        match is_object && wrapped_list(head, start, names).is_some() {
+            true => (Form::Object, start + 1),
+            false => (Form::Lines, bom),
         }
     }
 }
@@ -55,8 +75,9 @@ fn skip_blanks(bytes: &[u8], from: usize) -> usize {
         .count()
 }
 
-/// Finds `"memories": [` among the keys of the object that begins at `start`.
-fn wrapped_list(head: &[u8], start: usize) -> Option<usize> {
+/// Finds the first list with one of these names among the values of the object that begins at
+/// `start`.
+fn wrapped_list(head: &[u8], start: usize, names: &[&str]) -> Option<usize> {
     let mut depth = 0_usize;
     let mut at = start;
     while at < head.len() {
@@ -67,10 +88,13 @@ fn wrapped_list(head: &[u8], start: usize) -> Option<usize> {
             b'"' => {
                 let end = string_end(head, at)?;
                 let colon = skip_blanks(head, end);
-                if depth == 1 && &head[at..end] == b"\"memories\"" && head.get(colon) == Some(&b':')
-                {
+                let name = &head[at + 1..end - 1];
+                let is_key = depth == 1 && head.get(colon) == Some(&b':');
+                if is_key && names.iter().any(|known| known.as_bytes() == name) {
                     let open = skip_blanks(head, colon + 1);
-                    return (head.get(open) == Some(&b'[')).then_some(open + 1);
+                    if head.get(open) == Some(&b'[') {
+                        return Some(open + 1);
+                    }
                 }
                 at = end;
                 continue;
@@ -113,6 +137,8 @@ impl Record {
 pub(super) enum Fault {
     TooLong,
     ListNotClosed,
+    ObjectNotClosed,
+    NoKey,
     TextAfterList,
 }
 
@@ -121,13 +147,18 @@ pub(super) struct Records<R> {
     pub input: R,
     pub form: Form,
     pub line: usize,
+    /// The lists that are read of an object that has several.
+    pub names: &'static [&'static str],
+    /// Which of them the last record stood in; the first of them where there are no several.
+    pub list: &'static str,
 }
 
 impl<R: BufRead> Records<R> {
     pub fn next(&mut self) -> io::Result<Option<Record>> {
         match self.form {
             Form::Lines => self.next_line(),
-            Form::List | Form::WrappedList => self.next_element(),
+            Form::List | Form::WrappedList | Form::ListOfObject => self.next_element(),
+            Form::Object => self.next_list(),
             Form::AfterList => self.after_list(),
             Form::Ended => Ok(None),
         }
@@ -177,6 +208,7 @@ impl<R: BufRead> Records<R> {
                 if byte == b']' {
                     self.form = match self.form {
                         Form::List => Form::AfterList,
+                        Form::ListOfObject => Form::Object,
                         _ => Form::Ended,
                     };
                 }
@@ -202,6 +234,79 @@ impl<R: BufRead> Records<R> {
             if !(element.is_blank && byte.is_ascii_whitespace()) {
                 nesting.step(byte);
                 element.extend(&[byte]);
+            }
+        }
+    }
+
+    /// Goes on to the first record of the next list that is read; other values are passed over.
+    fn next_list(&mut self) -> io::Result<Option<Record>> {
+        loop {
+            match self.peek_byte()? {
+                Some(b',') => drop(self.next_byte()?),
+                Some(b'}') => {
+                    self.next_byte()?;
+                    return self.after_list();
+                }
+                Some(b'"') => {
+                    let key = self.value()?;
+                    if self.peek_byte()? != Some(b':') {
+                        return Ok(self.broken(Fault::NoKey));
+                    }
+                    self.next_byte()?;
+                    let mut names = self.names.iter();
+                    let name = names.find(|name| key == format!("\"{name}\"").as_bytes());
+                    match (name, self.peek_byte()?) {
+                        (Some(name), Some(b'[')) => {
+                            self.next_byte()?;
+                            self.list = name;
+                            self.form = Form::ListOfObject;
+                            return self.next();
+                        }
+                        _ => drop(self.value()?),
+                    }
+                }
+                Some(_) => return Ok(self.broken(Fault::NoKey)),
+                None => return Ok(self.broken(Fault::ObjectNotClosed)),
+            }
+        }
+    }
+
+    /// There is no telling what comes after it.
+    fn broken(&mut self, fault: Fault) -> Option<Record> {
+        self.form = Form::Ended;
+        Some(Record::fault(self.line, fault))
+    }
+
+    /// The beginning of the value here, a key's worth of it; the rest is passed over.
+    fn value(&mut self) -> io::Result<Vec<u8>> {
+        const KEY_BYTES: usize = 256;
+        let mut start = Vec::new();
+        let mut nesting = Nesting::default();
+        while let Some(byte) = self.input.fill_buf()?.first().copied() {
+            let is_start = start.is_empty();
+            if nesting.is_outside() && !is_start && matches!(byte, b':' | b',' | b'}') {
+                break;
+            }
+            self.input.consume(1);
+            self.line += usize::from(byte == b'\n');
+            nesting.step(byte);
+            let is_blank = nesting.is_outside() && byte.is_ascii_whitespace();
+            if start.len() < KEY_BYTES && !is_blank {
+                start.push(byte);
+            }
+        }
+        Ok(start)
+    }
+
+    /// The next byte that is no blank; it is still to be read.
+    fn peek_byte(&mut self) -> io::Result<Option<u8>> {
+        loop {
+            match self.input.fill_buf()?.first().copied() {
+                Some(byte) if byte.is_ascii_whitespace() => {
+                    self.input.consume(1);
+                    self.line += usize::from(byte == b'\n');
+                }
+                other => return Ok(other),
             }
         }
     }
@@ -296,6 +401,12 @@ impl Fault {
             }
             Fault::ListNotClosed => {
                 "the list has no closing `]`. The file may have been cut off here.".to_owned()
+            }
+            Fault::ObjectNotClosed => {
+                "the object has no closing `}`. The file may have been cut off here.".to_owned()
+            }
+            Fault::NoKey => {
+                "here a key should stand; what follows was not read. Mend the JSON.".to_owned()
             }
             Fault::TextAfterList => "what follows the list was not read".to_owned(),
         }

@@ -52,6 +52,27 @@ impl SourceFile {
     }
 }
 
+/// The bytes of the file at `path`, for what can only be understood whole.
+///
+/// # Errors
+///
+/// Fails if it cannot be read, is no regular file, or has more than `limit` bytes.
+pub(super) fn read_whole(path: &Path, limit: u64) -> Result<Vec<u8>, ImportError> {
+    let metadata = fs::metadata(path).map_err(|source| io_error(path, source))?;
+    if !metadata.is_file() {
+        return Err(unreadable(path, "it is no regular file".to_owned()));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path)
+        .and_then(|file| file.take(limit + 1).read_to_end(&mut bytes))
+        .map_err(|source| io_error(path, source))?;
+    if bytes.len() as u64 > limit {
+        let what = format!("it has more than {limit} bytes. Split it first.");
+        return Err(unreadable(path, what));
+    }
+    Ok(bytes)
+}
+
 pub(super) fn io_error(path: &Path, source: io::Error) -> ImportError {
     ImportError::Io {
         path: path.to_owned(),

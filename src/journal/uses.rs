@@ -2,11 +2,31 @@
 
 use std::collections::HashMap;
 
+use chrono::DateTime;
+use chrono::Utc;
+
 use super::DECAY;
+use super::Journal;
+use super::JournalError;
 use super::RESTORE;
 use super::UNDO_DECAY;
 use super::line::Line;
+use crate::model::Stem;
 use crate::model::Usage;
+
+impl Journal {
+    /// Counts one use of each of the memories, each at its own moment.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the journal cannot be written.
+    pub fn used_each(&self, uses: &[(DateTime<Utc>, Stem)]) -> Result<(), JournalError> {
+        let line =
+            |(at, stem): &(DateTime<Utc>, Stem)| Line::Used(*at, vec![stem.as_str().to_owned()]);
+        let lines: Vec<Line> = uses.iter().map(line).collect();
+        self.append(&lines)
+    }
+}
 
 /// The uses of all memories, by stem.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -24,6 +24,7 @@ mod formats;
 mod freshness;
 mod git_network;
 mod identity;
+mod imports;
 mod index_files;
 mod keyword_properties;
 mod life;

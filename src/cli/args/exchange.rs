@@ -14,13 +14,23 @@ pub(in crate::cli) enum Source {
     Jsonl,
     /// A folder of markdown notes, such as a vault
     Markdown,
+    /// The JSON of `loci export`
+    Loci,
+    /// The JSON of `ai-memory export`
+    AiMemory,
+    /// The memory.json of the i-am plugin
+    IAm,
+    /// The memory.jsonl of the reference server for MCP
+    ServerMemory,
+    /// The JSON that mem0 gives out
+    Mem0,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Import {
     #[arg(long, value_enum)]
     pub from: Source,
-    /// A file or folder; `-` reads standard input (jsonl)
+    /// A file or folder; `-` reads standard input (jsonl, loci, ai-memory, server-memory, mem0)
     pub path: PathBuf,
     /// Only say what would be imported
     #[arg(long)]

@@ -396,7 +396,13 @@ it is started again.")]
     #[command(after_help = "Examples:
   memdir import --from aiaml ~/.aiaml
   memdir import --from jsonl notes.jsonl --dry-run
-  memdir import --from markdown ~/vault --namespace notes")]
+  memdir import --from markdown ~/vault --namespace notes
+  loci export | memdir import --from loci -
+  memdir import --from i-am .ai-state/memory.json
+  memdir import --from server-memory memory.jsonl
+
+Links between what comes in are kept, and point to the new memories. Nothing is written to what is
+read. At the end it says what could not be carried over; docs/IMPORT.md has it field by field.")]
     Import(Import),
     /// Write memories out
     Export(Export),

@@ -1,0 +1,116 @@
+//! An export of ai-memory → memories and links.
+
+use std::path::Path;
+
+use super::Defaults;
+use super::ImportError;
+use super::Item;
+use super::Items;
+use super::Relation;
+use super::draft::Draft;
+use super::fields;
+use super::fields::Fields;
+use super::rows::Row;
+use super::rows::Rows;
+
+const MEMORIES: &str = "memories";
+const LINKS: &str = "links";
+
+/// The memories and links of the export at `path`, or on standard input for `-`.
+///
+/// # Errors
+///
+/// Fails if the file cannot be read.
+pub fn ai_memory(path: &Path, defaults: &Defaults) -> Result<Items, ImportError> {
+    let rows = Rows::open(path, &[MEMORIES, LINKS])?;
+    let defaults = defaults.clone();
+    Ok(Box::new(rows.map(move |row| item(row?, &defaults))))
+}
+
+fn item(row: Row, defaults: &Defaults) -> Result<Item, ImportError> {
+    let draft = Draft::new(row.source);
+    match row.list {
+        LINKS => link(&draft, row.fields).map(Item::Relation),
+        _ => memory(draft, row.fields, defaults),
+    }
+}
+
+fn link(draft: &Draft, mut fields: Fields) -> Result<Relation, ImportError> {
+    let mut word = |name: &str| {
+        let lacks = || draft.error(format!("this link has no `{name}`"));
+        fields.take(&[name], fields::text).ok_or_else(lacks)
+    };
+    let (from, to) = (word("source_id")?, word("target_id")?);
+    let relation = fields.take(&["relation"], fields::text);
+    Ok(Relation {
+        from,
+        relation: fields::relation_word(&relation.unwrap_or_default()),
+        to,
+        is_dated: fields.take(&["created_at"], fields::text).is_some(),
+    })
+}
+
+fn memory(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<Item, ImportError> {
+    let Some(content) = fields.take(&["content"], fields::any_text) else {
+        return Err(draft.error("it has no `content`".to_owned()));
+    };
+    let memory = &mut draft.memory;
+    memory.content = content;
+    memory.timestamp = fields.take(&["created_at"], fields::moment);
+    memory.title = fields.take(&["title"], fields::text);
+    memory.topics = fields.take(&["tags"], fields::list).unwrap_or_default();
+    memory.namespace = match fields.take(&["namespace"], fields::text) {
+        // What a memory without a namespace belongs to.
+        Some(namespace) if namespace == "global" => None,
+        None => defaults.namespace.clone(),
+        other => other,
+    };
+    memory.tier = fields.take(&["tier"], fields::word);
+    memory.importance = fields.take(&["priority"], fields::importance);
+    memory.confidence = fields.take(&["confidence"], fields::confidence);
+    memory.source = fields.take(&["source"], fields::text);
+    memory.expires = fields.take(&["expires_at"], fields::moment);
+    let id = fields.take(&["id"], fields::text);
+    let metadata = fields.take(&["metadata"], fields::map_or_json);
+    draft.take_updated(&mut fields);
+    draft.take_uses(&mut fields);
+    draft.keep_rest(metadata.unwrap_or_default(), fields)?;
+    draft.called(id);
+    Ok(draft.finish(defaults)?.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::tests::defaults;
+    use crate::import::tests::told;
+
+    #[track_caller]
+    fn check(input: &str, expected: &[&str]) {
+        assert_eq!(told(input, |path| ai_memory(path, &defaults())), expected);
+    }
+
+    #[test]
+    fn odd_values_cost_no_memory() {
+        check(
+            r#"{"memories": [{"id": "a", "content": "", "tags": "[\"x\"]", "priority": 12, "tier": "huge", "metadata": [1], "score": 0.5}]}"#,
+            &[r#"a: "" {"priority":12,"tier":"huge","metadata":[1],"score":0.5}"#],
+        );
+        check(
+            r#"[{"id": "a", "content": "x", "metadata": {}}, {"id": "b", "content": {"no": "text"}}]"#,
+            &[r#"a: "x" {}"#, "in:1: it has no `content`"],
+        );
+    }
+
+    #[test]
+    fn a_link_without_a_relation_says_that_they_are_related() {
+        check(
+            r#"{"links": [{"source_id": "a", "target_id": "b"}, {"source_id": "a", "relation": "x"}, {"source_id": "a", "target_id": "b", "relation": "derived_from"}], "memories": []}"#,
+            &[
+                "a related-to b",
+                "in:1: this link has no `target_id`",
+                "a derived-from b",
+            ],
+        );
+    }
+}

@@ -1,0 +1,234 @@
+//! A JSON export → its objects, one by one, each as fields.
+//!
+//! From a file or standard input of any length; `records` cuts it up. An object that is broken is an
+//! error that names its line, and the next one is read all the same.
+
+use std::fs::File;
+use std::io;
+use std::io::BufReader;
+use std::io::Chain;
+use std::io::Cursor;
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+
+use super::ImportError;
+use super::fields::Fields;
+use super::records::Form;
+use super::records::Record;
+use super::records::Records;
+use super::source_file::io_error;
+use super::source_file::unreadable;
+use crate::format;
+use crate::model::MetaValue;
+
+/// What every SQLite database begins with.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+/// Where the first list must begin in an object that wraps it.
+const HEAD_BYTES: u64 = 64 * 1024;
+
+type Input = Box<dyn Read>;
+
+/// The objects of an export.
+pub(super) struct Rows {
+    records: Records<BufReader<Chain<Cursor<Vec<u8>>, Input>>>,
+    path: PathBuf,
+    name: String,
+}
+
+/// One of them.
+pub(super) struct Row {
+    /// The list that it stood in; the first one where there are no several.
+    pub list: &'static str,
+    /// Where it stood, for messages.
+    pub source: String,
+    pub fields: Fields,
+}
+
+impl Rows {
+    /// Opens the file at `path`, or standard input for `-`, whose records stand in the lists
+    /// `names` of one object, in one list, or one a line. Without names it is the list `memories`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
+    pub fn open(path: &Path, names: &'static [&'static str]) -> Result<Rows, ImportError> {
+        if path == Path::new("-") {
+            return Rows::of(Box::new(io::stdin()), path, "standard input", names);
+        }
+        let file = File::open(path).map_err(|source| io_error(path, source))?;
+        Rows::of(Box::new(file), path, &path.display().to_string(), names)
+    }
+
+    /// As [`Rows::open`], of an input that is called `name` in messages.
+    pub fn of(
+        mut input: Input,
+        path: &Path,
+        name: &str,
+        names: &'static [&'static str],
+    ) -> Result<Rows, ImportError> {
+        let mut head = Vec::new();
+        input
+            .by_ref()
+            .take(HEAD_BYTES)
+            .read_to_end(&mut head)
+            .map_err(|source| io_error(path, source))?;
+        if head.starts_with(SQLITE) {
+            let what = "it is a database. Have its program export it as JSON, and import that.";
+            return Err(unreadable(path, what.to_owned()));
+        }
+        let (form, start) = match names {
+            [] => Form::of(&head),
+            names => Form::of_lists(&head, names),
+        };
+        Ok(Rows {
+            records: Records {
+                line: 1 + memchr::memchr_iter(b'\n', &head[..start]).count(),
+                input: BufReader::new(Cursor::new(head.split_off(start)).chain(input)),
+                form,
+                names,
+                list: names.first().copied().unwrap_or_default(),
+            },
+            path: path.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+
+    fn row(&self, record: Record) -> Result<Row, ImportError> {
+        let Record { line, bytes } = record;
+        let error = |line: usize, what: String| ImportError::Unreadable {
+            source_name: format!("{}:{line}", self.name),
+            what,
+        };
+        let bytes = bytes.map_err(|fault| error(line, fault.what()))?;
+        let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|cause| {
+            let what = cause.to_string();
+            let what = what.split(" at line ").next().unwrap_or_default();
+            let what = format!("column {}: it is no JSON: {what}", cause.column());
+            error(line + cause.line().saturating_sub(1), what)
+        })?;
+        let MetaValue::Map(entries) = format::from_json(value) else {
+            return Err(error(line, "it is no JSON object".to_owned()));
+        };
+        Ok(Row {
+            list: self.records.list,
+            source: format!("{}:{line}", self.name),
+            fields: Fields(entries),
+        })
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<Row, ImportError>;
+
+    fn next(&mut self) -> Option<Result<Row, ImportError>> {
+        match self.records.next() {
+            Ok(record) => record.map(|record| self.row(record)),
+            Err(source) => {
+                self.records.form = Form::Ended;
+                Some(Err(io_error(&self.path, source)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::fields;
+
+    const LISTS: &[&str] = &["memories", "links"];
+
+    #[track_caller]
+    fn check(input: &str, expected: &[&str]) {
+        let input = Box::new(Cursor::new(input.as_bytes().to_vec()));
+        let found: Vec<String> = Rows::of(input, Path::new("in"), "in", LISTS)
+            .unwrap()
+            .map(|row| match row {
+                Ok(row) => {
+                    let fields = fields::to_json(&MetaValue::Map(row.fields.0));
+                    format!("{} {} {fields}", row.source, row.list)
+                }
+                Err(error) => error.to_string(),
+            })
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn lists_of_one_object_are_read_in_any_order_and_other_values_passed_over() {
+        check(
+            r#"{"count": 2, "links": [{"a": 1}], "x": {"memories": [{"b": 2}]}, "s": "}],\"",
+"memories": [{"c": "]}"},
+{"d": 4}], "links": []}"#,
+            &[
+                r#"in:1 links {"a":1}"#,
+                r#"in:2 memories {"c":"]}"}"#,
+                r#"in:3 memories {"d":4}"#,
+            ],
+        );
+        check(r#"{"memories" : [ ] , "links" : [ ] }"#, &[]);
+        check(
+            r#"{"memories": null, "links": [{"a": 1}]}"#,
+            &["in:1 links {\"a\":1}"],
+        );
+        check(r#"[{"a": 1}]"#, &[r#"in:1 memories {"a":1}"#]);
+        check(
+            "{\"a\": 1}\n{\"b\": 2}",
+            &["in:1 memories {\"a\":1}", "in:2 memories {\"b\":2}"],
+        );
+    }
+
+    #[test]
+    fn damage_is_one_error_and_what_can_be_told_apart_is_read() {
+        check(
+            "{\"memories\": [{\"a\": 1}, {\"b\": tru}, 7, {\"c\": 3}], \"links\": [{\"d\": 4}]}",
+            &[
+                r#"in:1 memories {"a":1}"#,
+                "in:1: column 10: it is no JSON: expected ident",
+                "in:1: it is no JSON object",
+                r#"in:1 memories {"c":3}"#,
+                r#"in:1 links {"d":4}"#,
+            ],
+        );
+        check(
+            "{\"memories\": [{\"a\": 1}],\n",
+            &[
+                r#"in:1 memories {"a":1}"#,
+                "in:2: the object has no closing `}`. The file may have been cut off here.",
+            ],
+        );
+        check(
+            "{\"memories\": [{\"a\": 1}], oops}",
+            &[
+                r#"in:1 memories {"a":1}"#,
+                "in:1: here a key should stand; what follows was not read. Mend the JSON.",
+            ],
+        );
+        check(
+            "{\"memories\": []} x",
+            &["in:1: what follows the list was not read"],
+        );
+    }
+
+    #[test]
+    fn a_database_is_told_from_an_export() {
+        let input = Box::new(Cursor::new([SQLITE, b"more"].concat()));
+        let error = Rows::of(input, Path::new("memory.db"), "memory.db", LISTS);
+        let error = error.err().map(|error| error.to_string());
+        let expected =
+            "memory.db: it is a database. Have its program export it as JSON, and import that.";
+        assert_eq!(error.as_deref(), Some(expected));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_input_makes_it_panic_or_run_for_ever(tail in "[\\[\\]{}\",:\\\\ \n0-9a-z]{0,200}") {
+            let input = format!("{{\"memories\": [{tail}");
+            let input = Box::new(Cursor::new(input.into_bytes()));
+            let rows = Rows::of(input, Path::new("in"), "in", LISTS).unwrap();
+            let count = rows.take(1_000).count();
+            proptest::prop_assert!(count < 1_000);
+        }
+    }
+}

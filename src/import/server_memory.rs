@@ -1,0 +1,146 @@
+//! The file of the reference memory server (`memory.jsonl`, older `memory.json`) → entities, which
+//! become memories, and relations.
+//!
+//! It states no times, so a memory's time is that of the import. Names that older versions and
+//! forks had for the keys are understood.
+
+use std::path::Path;
+
+use super::Defaults;
+use super::ImportError;
+use super::Item;
+use super::Items;
+use super::Relation;
+use super::draft::Draft;
+use super::fields;
+use super::fields::Fields;
+use super::rows::Row;
+use super::rows::Rows;
+use crate::model::Kind;
+use crate::model::MetaValue;
+
+const RELATIONS: &str = "relations";
+const FROM: [&str; 3] = ["from", "from_id", "source"];
+const TO: [&str; 3] = ["to", "to_id", "target"];
+
+/// The entities and relations of the file at `path`, or of standard input for `-`.
+///
+/// # Errors
+///
+/// Fails if the file cannot be read.
+pub fn server_memory(path: &Path, defaults: &Defaults) -> Result<Items, ImportError> {
+    let rows = Rows::open(path, &["entities", RELATIONS])?;
+    let defaults = defaults.clone();
+    Ok(Box::new(rows.map(move |row| item(row?, &defaults))))
+}
+
+fn item(row: Row, defaults: &Defaults) -> Result<Item, ImportError> {
+    let (draft, mut fields) = (Draft::new(row.source), row.fields);
+    let sort = fields.take(&["type"], fields::text);
+    let names_two = fields.0.iter().any(|(key, _)| FROM.contains(&key.as_str()));
+    match sort.as_deref() {
+        Some("relation") => relation(&draft, fields).map(Item::Relation),
+        Some("entity") => entity(draft, fields, defaults),
+        _ if row.list == RELATIONS || names_two => relation(&draft, fields).map(Item::Relation),
+        _ => entity(draft, fields, defaults),
+    }
+}
+
+fn relation(draft: &Draft, mut fields: Fields) -> Result<Relation, ImportError> {
+    let mut word = |names: &[&str]| {
+        let lacks = || draft.error(format!("this relation has no `{}`", names[0]));
+        fields.take(names, fields::text).ok_or_else(lacks)
+    };
+    let (from, to) = (word(&FROM)?, word(&TO)?);
+    let relation = word(&["relationType", "relation_type"])?;
+    Ok(Relation {
+        from,
+        relation: fields::relation_word(&relation),
+        to,
+        is_dated: false,
+    })
+}
+
+fn entity(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<Item, ImportError> {
+    let Some(name) = fields.take(&["name", "entityName", "entity_name"], fields::text) else {
+        return Err(draft.error("this entity has no `name`".to_owned()));
+    };
+    let observations = fields.take(&["observations"], observations);
+    let sort = fields.take(&["entityType", "entity_type"], fields::text);
+    let memory = &mut draft.memory;
+    memory.content = observations.unwrap_or_default();
+    memory.title = Some(name.clone());
+    memory.kind = Some(Kind::Entity);
+    memory.namespace = defaults.namespace.clone();
+    draft.keep("name", MetaValue::Text(name.clone()));
+    if let Some(sort) = sort {
+        draft.keep("entity_type", MetaValue::Text(sort));
+    }
+    draft.keep_rest(Vec::new(), fields)?;
+    draft.called(Some(name));
+    Ok(draft.finish(defaults)?.into())
+}
+
+/// As a markdown list; the further lines of an observation belong to its item.
+fn observations(value: &MetaValue) -> Option<String> {
+    let line = |text: &String| format!("- {}\n", text.trim_end().replace('\n', "\n  "));
+    match value {
+        MetaValue::List(items) => {
+            let texts: Option<Vec<String>> = items.iter().map(fields::any_text).collect();
+            Some(texts?.iter().map(line).collect())
+        }
+        one => fields::any_text(one).map(|text| line(&text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::tests::defaults;
+    use crate::import::tests::told;
+
+    #[track_caller]
+    fn check(input: &str, expected: &[&str]) {
+        assert_eq!(
+            told(input, |path| server_memory(path, &defaults())),
+            expected
+        );
+    }
+
+    #[test]
+    fn lines_and_one_object_with_their_older_keys_are_read() {
+        let ada = r#"Ada: "- a\n- b\n  c\n" {"name":"Ada","entity_type":"person"}"#;
+        let expected = ["Ada works_at Acme", ada];
+        check(
+            r#"{"type":"relation","from":"Ada","to":"Acme","relationType":"works_at"}
+{"type":"entity","name":"Ada","entityType":"person","observations":["a","b\nc"]}"#,
+            &expected,
+        );
+        check(
+            r#"{"from_id":"Ada","to_id":"Acme","relation_type":"works_at"}
+{"entityName":"Ada","entity_type":"person","observations":["a","b\nc"]}"#,
+            &expected,
+        );
+        check(
+            r#"{"entities":[{"name":"Ada","entityType":"person","observations":["a","b\nc"]}],
+"relations":[{"from":"Ada","to":"Acme","relationType":"works_at"}]}"#,
+            &[ada, expected[0]],
+        );
+    }
+
+    #[test]
+    fn odd_values_cost_no_entity() {
+        check(
+            r#"{"type":"entity","name":"x","observations":[{"a":1}]}
+{"type":"entity","name":"y","observations":[]}
+{"type":"entity","entityType":"t"}
+{"type":"relation","from":"x","relationType":"t"}"#,
+            &[
+                r#"x: "" {"name":"x","observations":[{"a":1}]}"#,
+                r#"y: "" {"name":"y"}"#,
+                "in:3: this entity has no `name`",
+                "in:4: this relation has no `to`",
+            ],
+        );
+    }
+}

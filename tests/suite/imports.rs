@@ -1,0 +1,653 @@
+//! Memories of other programs come in with their links, once.
+//!
+//! Each source brings a generated export of [`COUNT`] memories in a ring of links, with one damaged
+//! record among them, and says how each memory should look in the store.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use memdir::engine::Import;
+use memdir::engine::Imported;
+use memdir::import;
+use memdir::import::Defaults;
+use proptest::prelude::*;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::program::Home;
+use crate::support::TestStore;
+
+const COUNT: usize = 1000;
+
+/// The memory that `n` is linked to: a ring, so links lead forward, backward and round.
+fn next(n: usize) -> usize {
+    (n + 1) % COUNT
+}
+
+fn time(n: usize) -> String {
+    format!("2026-01-{:02}T{:02}:{:02}:00Z", 1 + n % 28, n % 24, n % 60)
+}
+
+fn later(n: usize) -> String {
+    time(n).replace("2026", "2027")
+}
+
+fn uuid(n: usize) -> String {
+    format!("01953a2b-0000-7000-8000-{n:012}")
+}
+
+/// An export, and how its memories should look, by their ids there.
+struct Case {
+    from: &'static str,
+    path: PathBuf,
+    memories: BTreeMap<String, Value>,
+    /// The report, after its first line.
+    report: &'static str,
+    /// How many records are damaged.
+    damaged: usize,
+}
+
+impl Case {
+    fn expect(&mut self, id: String, mut memory: Value) {
+        for (key, usual) in [("agent", "import"), ("user", "mira"), ("topics", "")] {
+            let fields = memory.as_object_mut().unwrap();
+            if !fields.contains_key(key) {
+                let usual = if key == "topics" {
+                    json!([])
+                } else {
+                    json!(usual)
+                };
+                fields.insert(key.to_owned(), usual);
+            }
+        }
+        self.memories.insert(id, memory);
+    }
+}
+
+fn link(to: impl Into<String>, relation: &str) -> Value {
+    json!([{"to": to.into(), "type": relation}])
+}
+
+/// What the store holds, by what it was called where it came from, links by the same names.
+fn memories(home: &Home) -> BTreeMap<String, Value> {
+    let ran = home.run(&["export", "--to", "jsonl"]);
+    let mut all: Vec<Value> = ran
+        .lines()
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let source_id = |memory: &Value| memory["metadata"]["source_id"].as_str().map(str::to_owned);
+    let called: BTreeMap<String, String> = all
+        .iter()
+        .map(|memory| {
+            let stem = memory["stem"].as_str().unwrap().to_owned();
+            (stem, source_id(memory).unwrap())
+        })
+        .collect();
+    let there = |stem: &Value| json!(called[stem.as_str().unwrap()]);
+    for memory in &mut all {
+        let fields = memory.as_object_mut().unwrap();
+        fields.remove("id");
+        fields.remove("stem");
+        for link in fields
+            .get_mut("links")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            link["to"] = there(&link["to"]);
+        }
+        for old in fields
+            .get_mut("supersedes")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            *old = there(old);
+        }
+        if let Some(newer) = fields.get_mut("superseded_by") {
+            *newer = there(newer);
+        }
+    }
+    let found = all.into_iter().map(|mut memory| {
+        let id = source_id(&memory).unwrap();
+        let metadata = memory["metadata"].as_object_mut().unwrap();
+        metadata.remove("source_id");
+        metadata.remove("source_hash");
+        (id, memory)
+    });
+    found.collect()
+}
+
+/// Every file of the store that somebody wrote, with its bytes.
+fn texts(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
+    bytes_below(&home.files())
+        .into_iter()
+        .chain(bytes_below(&home.store().join("archive")))
+        .chain(bytes_below(&home.store().join("journal")))
+        .collect()
+}
+
+fn bytes_below(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.append(&mut bytes_below(&path));
+        } else {
+            found.insert(path.clone(), fs::read(path).unwrap());
+        }
+    }
+    found
+}
+
+/// A dry run writes nothing, the import brings everything, a second one changes nothing, and what
+/// is read stays as it is.
+#[track_caller]
+fn check(home: &Home, case: &Case) {
+    let import = |more: &[&str]| {
+        let path = case.path.to_str().unwrap();
+        let arguments = ["import", "--from", case.from, path, "--user", "mira"];
+        home.run(&[&arguments, more].concat())
+    };
+    let source = case.path.parent().unwrap();
+    let before = bytes_below(source);
+    let count = case.memories.len();
+    let code = i32::from(case.damaged > 0);
+
+    let ran = import(&["--dry-run"]);
+    let report = case.report.replace("links set", "links it would set");
+    let damaged = case.damaged;
+    assert_eq!(
+        (ran.code, ran.text()),
+        (
+            code,
+            format!("would import {count}, known already 0, failed {damaged}\n{report}")
+        ),
+        "{ran:?}"
+    );
+    assert_eq!(texts(home), BTreeMap::new());
+
+    let ran = import(&[]);
+    assert_eq!(
+        (ran.code, ran.text()),
+        (
+            code,
+            format!(
+                "imported {count}, known already 0, failed {damaged}\n{}",
+                case.report
+            )
+        ),
+        "{ran:?}"
+    );
+    let found = memories(home);
+    assert_eq!(found.len(), count);
+    for (id, memory) in &case.memories {
+        assert_eq!(found.get(id), Some(memory), "{id}");
+    }
+
+    let imported = texts(home);
+    let ran = import(&[]);
+    assert_eq!(ran.code, code);
+    let first = ran.lines().remove(0);
+    assert_eq!(
+        first,
+        format!("imported 0, known already {count}, failed {damaged}")
+    );
+    assert!(texts(home) == imported, "a second run changed a file");
+    assert!(bytes_below(source) == before, "what was read was changed");
+}
+
+fn case(from: &'static str, path: PathBuf, report: &'static str, damaged: usize) -> Case {
+    Case {
+        from,
+        path,
+        memories: BTreeMap::new(),
+        report,
+        damaged,
+    }
+}
+
+#[test]
+fn an_export_of_loci_comes_in_whole() {
+    let home = Home::new();
+    let mut case = case(
+        "loci",
+        home.root().join("source/loci.json"),
+        "links set: 1001\nnot carried over: counts of uses, kept as `access_count` (500), \
+         links to what is not there (1), memories that were forgotten there (1), times of links (1000)\n",
+        1,
+    );
+    let (mut all, mut relations) = (Vec::new(), Vec::new());
+    for n in 0..COUNT {
+        let kind = ["episodic", "semantic", "procedural", "entity"][n % 4];
+        let scope = ["group", "global"][n % 2];
+        all.push(json!({
+            "id": uuid(n), "type": kind, "content": format!("Number {n}.\nMore."),
+            "source_group": "atlas", "scope": scope, "confidence": 0.5,
+            "access_count": 2 * (n % 2), "last_accessed": null,
+            "created_at": time(n), "updated_at": time(n),
+            "superseded_by": (n == 3).then(|| uuid(9)), "metadata": {"n": n},
+        }));
+        relations.push(json!({
+            "id": format!("r{n}"), "subject_id": uuid(n), "predicate": "works_at",
+            "object_id": uuid(next(n)), "created_at": time(n),
+        }));
+        let mut memory = json!({
+            "timestamp": time(n), "content": format!("Number {n}.\nMore."), "kind": kind,
+            "namespace": "atlas", "scope": scope, "confidence": 0.5, "metadata": {"n": n},
+            "links": link(uuid(next(n)), "works_at"),
+        });
+        if n % 2 == 1 {
+            memory["metadata"]["access_count"] = json!(2);
+        }
+        if n == 3 {
+            memory["superseded_by"] = json!(uuid(9));
+        }
+        if n == 9 {
+            memory["supersedes"] = json!([uuid(3)]);
+        }
+        case.expect(uuid(n), memory);
+    }
+    relations.push(json!({"subject_id": uuid(0), "predicate": "x", "object_id": "nobody"}));
+    all.insert(500, json!({"id": "broken", "content": [1]}));
+    all.push(json!({"id": "gone", "content": "Forgotten.", "superseded_by": "forgotten"}));
+    let export = json!({"relations": relations, "memories": all});
+    home.write("source/loci.json", export.to_string());
+    check(&home, &case);
+}
+
+/// Memories of ai-memory, as its export has them.
+fn ai_memories(case: &mut Case) -> (Vec<Value>, Vec<Value>) {
+    let (mut all, mut links) = (Vec::new(), Vec::new());
+    for n in 0..COUNT {
+        let tier = ["short", "mid", "long"][n % 3];
+        let expires = (n % 3 < 2).then(|| later(n));
+        all.push(json!({
+            "id": uuid(n), "tier": tier, "namespace": (["global", "atlas"][n % 2]),
+            "title": format!("Title {n}"), "content": format!("Text {n}: \"q\" 'q' é."),
+            "tags": ["a b", format!("t{n}")], "priority": 1 + n % 10, "confidence": 0.25,
+            "source": "claude", "access_count": 1, "created_at": time(n), "updated_at": later(n),
+            "last_accessed_at": later(n), "expires_at": expires, "metadata": {"agent_id": "x"},
+        }));
+        let relation = ["related_to", "derived_from"][n % 2];
+        links.push(json!({"source_id": uuid(n), "target_id": uuid(next(n)), "relation": relation}));
+        let mut memory = json!({
+            "timestamp": time(n), "content": format!("Text {n}: \"q\" 'q' é."),
+            "title": format!("Title {n}"), "topics": ["a b", format!("t{n}")], "tier": tier,
+            "importance": 1 + n % 10, "confidence": 0.25, "source": "claude",
+            "metadata": {"updated_at": later(n), "agent_id": "x"},
+            "links": link(uuid(next(n)), ["related-to", "derived-from"][n % 2]),
+        });
+        if n % 2 == 1 {
+            memory["namespace"] = json!("atlas");
+        }
+        if let Some(expires) = expires {
+            memory["expires"] = json!(expires);
+        }
+        case.expect(uuid(n), memory);
+    }
+    (all, links)
+}
+
+#[test]
+fn an_export_of_ai_memory_comes_in_whole() {
+    let home = Home::new();
+    let path = home.root().join("source/export.json");
+    let mut case = case("ai-memory", path, "links set: 1000\n", 1);
+    let (mut all, links) = ai_memories(&mut case);
+    all.insert(7, json!({"id": "broken", "title": "No content."}));
+    let count = all.len();
+    let export = json!({"memories": all, "links": links, "count": count, "exported_at": time(0)});
+    home.write(
+        "source/export.json",
+        serde_json::to_string_pretty(&export).unwrap(),
+    );
+    check(&home, &case);
+    // The last use came along.
+    let ran = home.run(&["list", "--all", "--limit", "1", "--json"]);
+    let id = ran.json()["memories"][0]["id"].as_str().unwrap().to_owned();
+    let inspected = home.run(&["inspect", &id, "--json"]).json();
+    assert_eq!(inspected["uses"]["count"], 1, "{inspected}");
+}
+
+#[test]
+fn the_entries_of_i_am_come_in_whole() {
+    let home = Home::new();
+    let path = home.root().join("source/memory.json");
+    let mut case = case(
+        "i-am",
+        path,
+        "links set: 1000\nnot carried over: counts of uses, kept as `access_count` (1000), \
+         links to what is not there (1)\n",
+        1,
+    );
+    let mut categories = json!({"user": {}, "tools": {}});
+    let name = |n: usize| (["user", "tools"][n % 2], format!("key.{n}"));
+    let called = |n: usize| format!("{}.{}", name(n).0, name(n).1);
+    for n in 0..COUNT {
+        let (category, key) = name(n);
+        let mut links = vec![json!({"target": called(next(n)), "relation": "elaborates"})];
+        if n == 0 {
+            links.push(json!({"target": "user.nobody", "relation": "related-to"}));
+        }
+        categories[category][&key] = json!({
+            "value": format!("Value {n}."), "created_at": time(n), "updated_at": later(n),
+            "tags": ["x", "y"], "confidence": 0.75, "importance": 1 + n % 10,
+            "source": {"type": "user-stated", "detail": "said so"}, "access_count": 12,
+            "last_accessed": later(n), "status": "active", "links": links,
+        });
+        case.expect(
+            called(n),
+            json!({
+                "timestamp": time(n), "content": format!("Value {n}."), "title": key,
+                "topics": ["x", "y"], "confidence": 0.75, "importance": 1 + n % 10,
+                "source": "user-stated", "status": "active",
+                "metadata": {"category": category, "key": key, "source_detail": "said so",
+                    "updated_at": later(n), "access_count": 12},
+                "links": link(called(next(n)), "elaborates"),
+            }),
+        );
+    }
+    categories["user"]["broken"] = json!("no entry");
+    let file = json!({"schema_version": "1.2", "session_count": 3, "memories": categories});
+    home.write("source/memory.json", file.to_string());
+    check(&home, &case);
+}
+
+#[test]
+fn entities_of_the_reference_server_come_in_whole() {
+    let home = Home::new();
+    let path = home.root().join("source/memory.jsonl");
+    let report = "links set: 1000\nnot carried over: links to what is not there (1)\n";
+    let mut case = case("server-memory", path, report, 1);
+    let name = |n: usize| format!("Entity {n}: é");
+    let mut lines = String::from("{\"type\":\"entity\",\"name\":\"broken\n");
+    lines += &json!({"type": "relation", "from": name(0), "to": "Nobody", "relationType": "x"})
+        .to_string();
+    for n in 0..COUNT {
+        let relation = json!({"type": "relation", "from": name(n), "to": name(next(n)), "relationType": "works at"});
+        let entity = json!({"type": "entity", "name": name(n), "entityType": "person", "observations": ["One.", format!("Two {n}.")]});
+        lines += &format!("\n{relation}\n{entity}");
+        case.expect(
+            name(n),
+            json!({
+                "content": format!("- One.\n- Two {n}.\n"), "title": name(n), "kind": "entity",
+                "metadata": {"name": name(n), "entity_type": "person"},
+                "links": link(name(next(n)), "works at"),
+            }),
+        );
+    }
+    home.write("source/memory.jsonl", lines);
+    // The source states no times, so they are those of the import.
+    let import = [
+        "import",
+        "--from",
+        "server-memory",
+        case.path.to_str().unwrap(),
+        "--user",
+        "mira",
+    ];
+    home.run(&import);
+    let found = memories(&home);
+    for (id, memory) in &mut case.memories {
+        memory["timestamp"] = found[id]["timestamp"].clone();
+    }
+    let imported = texts(&home);
+    let ran = home.run(&import);
+    assert_eq!(ran.lines()[0], "imported 0, known already 1000, failed 1");
+    assert!(texts(&home) == imported, "a second run changed a file");
+    for (id, memory) in &case.memories {
+        assert_eq!(found.get(id), Some(memory), "{id}");
+    }
+    assert_eq!(found.len(), COUNT);
+    let fresh = Home::new();
+    let path = fresh.write("memory.jsonl", fs::read(&case.path).unwrap());
+    let path = path.to_str().unwrap();
+    let ran = fresh.run(&["import", "--from", "server-memory", path, "--dry-run"]);
+    let report = case.report.replace("links set", "links it would set");
+    assert_eq!(
+        ran.text(),
+        format!("would import 1000, known already 0, failed 1\n{report}")
+    );
+    assert_eq!(texts(&fresh), BTreeMap::new());
+}
+
+#[test]
+fn memories_of_mem0_come_in_whole() {
+    let home = Home::new();
+    let path = home.root().join("source/mem0.json");
+    let report = "not carried over: relations of the graph (1)\n";
+    let mut case = case("mem0", path, report, 1);
+    let mut results = vec![json!({"id": "broken"})];
+    for n in 0..COUNT {
+        results.push(json!({
+            "id": uuid(n), "memory": format!("Fact {n}."), "hash": "0f", "metadata": {"n": n},
+            "created_at": time(n), "updated_at": null, "user_id": "alice", "agent_id": "bot",
+            "run_id": "r", "categories": ["food"],
+        }));
+        case.expect(
+            uuid(n),
+            json!({
+                "timestamp": time(n), "content": format!("Fact {n}."), "user": "alice",
+                "agent": "bot", "topics": ["food"], "metadata": {"n": n, "run_id": "r"},
+            }),
+        );
+    }
+    let relations = json!([{"source": "alice", "relationship": "likes", "target": "tea"}]);
+    let file = json!({"results": results, "relations": relations});
+    home.write("source/mem0.json", file.to_string());
+    check(&home, &case);
+}
+
+const SMALL: &str = r#"{"type":"entity","name":"Ada","entityType":"person","observations":["a"]}
+{"type":"entity","name":"Acme","entityType":"company","observations":["b"]}
+{"type":"entity","name":"Bob","entityType":"person","observations":["c"]}
+{"type":"relation","from":"Ada","to":"Acme","relationType":"works_at"}
+{"type":"relation","from":"Bob","to":"Acme","relationType":"works_at"}
+{"type":"relation","from":"Bob","to":"Ada","relationType":"knows"}
+"#;
+
+/// Imports `text` as a file of the reference server; the ids by name.
+fn small(home: &Home, text: &str) -> BTreeMap<String, String> {
+    let path = home.write("memory.jsonl", text);
+    let ran = home.run(&[
+        "import",
+        "--from",
+        "server-memory",
+        path.to_str().unwrap(),
+        "--json",
+    ]);
+    let pairs = ran.json();
+    let pairs = pairs.as_array().unwrap().iter();
+    let text = |pair: &Value, key: &str| pair[key].as_str().unwrap().to_owned();
+    pairs
+        .map(|pair| (text(pair, "source_id"), text(pair, "id")))
+        .collect()
+}
+
+#[test]
+fn what_was_changed_or_forgotten_here_is_not_brought_back() {
+    let home = Home::new();
+    let ids = small(&home, SMALL);
+    home.run(&[
+        "update",
+        &ids["Ada"],
+        "--content",
+        "By hand.",
+        "--title",
+        "Countess",
+    ])
+    .done();
+    home.run(&["unlink", &ids["Bob"], &ids["Ada"]]).done();
+    home.run(&["forget", &ids["Acme"]]).done();
+    let before = texts(&home);
+    assert_eq!(small(&home, SMALL), ids);
+    assert!(texts(&home) == before, "importing again changed a file");
+}
+
+#[test]
+fn what_comes_later_is_linked_to_what_came_before() {
+    let home = Home::new();
+    let first: String = SMALL
+        .lines()
+        .take(2)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let before = small(&home, &first);
+    let bob = small(&home, SMALL)["Bob"].clone();
+    let text = home.text_of(&bob);
+    for name in ["Ada", "Acme"] {
+        assert!(text.contains(&before[name]), "{text}");
+    }
+    // A link between two that were there already is left to their owner.
+    assert!(!home.text_of(&before["Ada"]).contains("links:"));
+}
+
+#[test]
+fn one_name_in_two_files_is_two_memories() {
+    let home = Home::new();
+    let ada = small(&home, SMALL)["Ada"].clone();
+    let other = r#"{"type":"entity","name":"Ada","entityType":"ship","observations":["z"]}"#;
+    let ship = small(&home, other)["Ada"].clone();
+    assert_ne!(ship, ada);
+    assert!(home.text_of(&ship).ends_with("- z\n"));
+    assert_eq!(small(&home, SMALL)["Ada"], ada);
+    assert_eq!(small(&home, other)["Ada"], ship);
+}
+
+#[test]
+fn an_import_that_was_killed_before_its_links_is_ended_by_the_next() {
+    let home = Home::new();
+    let memories: String = SMALL
+        .lines()
+        .take(3)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let ids = small(&home, &memories);
+    fs::write(home.store().join(".memdir/import-at-work"), "").unwrap();
+    assert_eq!(small(&home, SMALL), ids);
+    assert!(home.text_of(&ids["Bob"]).contains(&ids["Ada"]));
+    assert!(!home.store().join(".memdir/import-at-work").exists());
+}
+
+#[test]
+fn memories_that_replace_each_other_all_stay_current() {
+    let home = Home::new();
+    let export = json!({"memories": [
+        {"id": "a", "content": "A.", "superseded_by": "b"},
+        {"id": "b", "content": "B.", "superseded_by": "c"},
+        {"id": "c", "content": "C.", "superseded_by": "a"},
+        {"id": "d", "content": "D.", "superseded_by": "d"},
+    ]});
+    let path = home.write("loci.json", export.to_string());
+    let ran = home.run(&["import", "--from", "loci", path.to_str().unwrap()]);
+    assert_eq!(
+        ran.done(),
+        "imported 4, known already 0, failed 0\nlinks set: 2\n\
+         not carried over: rings of memories that replace each other (2)\n"
+    );
+    let found = home.run(&["list", "--json"]).json();
+    assert_eq!(found["memories"].as_array().unwrap().len(), 2, "{found}");
+}
+
+#[test]
+fn more_links_than_a_memory_holds_are_told() {
+    let home = Home::new();
+    let mut lines =
+        String::from("{\"type\":\"entity\",\"name\":\"Hub\",\"observations\":[\"h\"]}\n");
+    for n in 0..300 {
+        lines += &format!("{{\"type\":\"entity\",\"name\":\"N{n}\",\"observations\":[\"{n}\"]}}\n");
+        lines += &format!(
+            "{{\"type\":\"relation\",\"from\":\"Hub\",\"to\":\"N{n}\",\"relationType\":\"has\"}}\n"
+        );
+    }
+    let path = home.write("memory.jsonl", lines);
+    let ran = home.run(&["import", "--from", "server-memory", path.to_str().unwrap()]);
+    assert_eq!(
+        ran.done(),
+        "imported 301, known already 0, failed 0\nlinks set: 200\n\
+         not carried over: links that a memory has no room for (100)\n"
+    );
+}
+
+#[test]
+fn what_could_not_be_carried_is_told_for_each_memory() {
+    let home = Home::new();
+    let export = json!({"memories": [
+        {"id": "a", "content": "A.", "access_count": 5},
+        {"id": "b", "content": "B.", "superseded_by": "forgotten"},
+    ]});
+    let path = home.write("loci.json", export.to_string());
+    let ran = home.run(&["import", "--from", "loci", path.to_str().unwrap(), "--json"]);
+    let pairs = ran.json();
+    assert_eq!(
+        pairs[0]["not_carried"],
+        json!(["counts of uses, kept as `access_count`"])
+    );
+    let left_out =
+        json!({"source_id": "b", "id": null, "left_out": "memories that were forgotten there"});
+    assert_eq!(pairs[1], left_out);
+    ran.complains(0, &["not carried over", "(1)"]);
+}
+
+/// A random export of Loci: ids that repeat, links to anywhere, odd values.
+fn exports() -> impl Strategy<Value = String> {
+    let id = "[a-e]";
+    let memory = (
+        id,
+        "[xy]{0,2}",
+        prop::option::of("[a-f]"),
+        prop::option::of(0..3_u8),
+    )
+        .prop_map(|(id, content, newer, day)| {
+            let day = day.map(|day| format!("2026-01-0{}T00:00:00Z", day + 1));
+            json!({"id": id, "content": content, "superseded_by": newer, "created_at": day})
+        });
+    let relation = (id, "[a-f]", "[rs]").prop_map(
+        |(from, to, word)| json!({"subject_id": from, "predicate": word, "object_id": to}),
+    );
+    let all = (
+        prop::collection::vec(memory, 0..8),
+        prop::collection::vec(relation, 0..8),
+    );
+    all.prop_map(|(memories, relations)| {
+        json!({"memories": memories, "relations": relations}).to_string()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn importing_twice_is_importing_once(export in exports()) {
+        let store = TestStore::new();
+        let path = store.root().join("loci.json");
+        fs::write(&path, export).unwrap();
+        let run = || {
+            let (mut added, mut failed) = (0, 0);
+            let defaults = Defaults {
+                agent: "a".to_owned(),
+                user: "u".to_owned(),
+                namespace: None,
+            };
+            let items = import::loci(&path, &defaults).unwrap();
+            let options = Import { dry_run: false };
+            store
+                .engine()
+                .import(items, options, &mut |imported| match imported {
+                    Imported::Added { .. } => added += 1,
+                    Imported::Failed { .. } => failed += 1,
+                    Imported::Known { .. } | Imported::LeftOut { .. } => {}
+                })
+                .unwrap();
+            (added, failed)
+        };
+        let first = run();
+        let texts = store.texts();
+        prop_assert_eq!(texts.len(), first.0);
+        prop_assert_eq!(run(), (0, first.1));
+        prop_assert_eq!(store.texts(), texts);
+    }
+}
