@@ -88,6 +88,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("serde_yaml::", &["format"]),
     ("gray_matter::", &["import"]),
+    ("rusqlite::", &["import"]),
     ("tempfile::", &["files", "git"]),
     ("tantivy::", &["index"]),
     ("git2::", &["git"]),

@@ -1,5 +1,7 @@
-//! An export of ai-memory → memories and links.
+//! An export of ai-memory, or its database → memories and links.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use super::Defaults;
@@ -12,22 +14,40 @@ use super::fields;
 use super::fields::Fields;
 use super::rows::Row;
 use super::rows::Rows;
+use super::rows::SQLITE;
+use super::sqlite;
 
-const MEMORIES: &str = "memories";
-const LINKS: &str = "links";
+pub(super) const MEMORIES: &str = "memories";
+pub(super) const LINKS: &str = "links";
 
-/// The memories and links of the export at `path`, or on standard input for `-`.
+/// The memories and links of the database or export at `path`, or of an export on standard input
+/// for `-`.
 ///
 /// # Errors
 ///
-/// Fails if the file cannot be read.
+/// Fails if the file cannot be read, or is a database of something else.
 pub fn ai_memory(path: &Path, defaults: &Defaults) -> Result<Items, ImportError> {
-    let rows = Rows::open(path, &[MEMORIES, LINKS])?;
     let defaults = defaults.clone();
+    if is_database(path) {
+        return sqlite::ai_memory(path, defaults);
+    }
+    let rows = Rows::open(path, &[MEMORIES, LINKS])?;
     Ok(Box::new(rows.map(move |row| item(row?, &defaults))))
 }
 
-fn item(row: Row, defaults: &Defaults) -> Result<Item, ImportError> {
+fn is_database(path: &Path) -> bool {
+    let mut head = Vec::new();
+    // A pipe would lose what is read of it here.
+    let is_file = path != Path::new("-") && path.is_file();
+    is_file
+        && File::open(path)
+            .and_then(|file| file.take(SQLITE.len() as u64).read_to_end(&mut head))
+            .is_ok()
+        && head == SQLITE
+}
+
+/// What a row of one of the two lists, or tables, says.
+pub(super) fn item(row: Row, defaults: &Defaults) -> Result<Item, ImportError> {
     let draft = Draft::new(row.source);
     match row.list {
         LINKS => link(&draft, row.fields).map(Item::Relation),

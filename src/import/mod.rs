@@ -18,6 +18,7 @@ mod records;
 mod rows;
 mod server_memory;
 mod source_file;
+mod sqlite;
 
 use std::path::PathBuf;
 

@@ -23,7 +23,7 @@ use crate::format;
 use crate::model::MetaValue;
 
 /// What every SQLite database begins with.
-const SQLITE: &[u8] = b"SQLite format 3\0";
+pub(super) const SQLITE: &[u8] = b"SQLite format 3\0";
 /// Where the first list must begin in an object that wraps it.
 const HEAD_BYTES: u64 = 64 * 1024;
 

@@ -13,6 +13,7 @@ use memdir::engine::Imported;
 use memdir::import;
 use memdir::import::Defaults;
 use proptest::prelude::*;
+use rusqlite::Connection;
 use serde_json::Value;
 use serde_json::json;
 
@@ -311,6 +312,143 @@ fn an_export_of_ai_memory_comes_in_whole() {
     let id = ran.json()["memories"][0]["id"].as_str().unwrap().to_owned();
     let inspected = home.run(&["inspect", &id, "--json"]).json();
     assert_eq!(inspected["uses"]["count"], 1, "{inspected}");
+}
+
+const SCHEMA: &str = "
+    CREATE TABLE memories (
+        id TEXT PRIMARY KEY, tier TEXT NOT NULL, namespace TEXT NOT NULL DEFAULT 'global',
+        title TEXT NOT NULL, content TEXT NOT NULL, tags TEXT NOT NULL DEFAULT '[]',
+        priority INTEGER NOT NULL DEFAULT 5, confidence REAL NOT NULL DEFAULT 1.0,
+        source TEXT NOT NULL DEFAULT 'api', access_count INTEGER NOT NULL DEFAULT 0,
+        created_at TEXT NOT NULL, updated_at TEXT NOT NULL, last_accessed_at TEXT,
+        expires_at TEXT, embedding BLOB);
+    CREATE TABLE memory_links (
+        source_id TEXT NOT NULL, target_id TEXT NOT NULL,
+        relation TEXT NOT NULL DEFAULT 'related_to', created_at TEXT,
+        PRIMARY KEY (source_id, target_id, relation));
+    CREATE TABLE archived_memories (id TEXT PRIMARY KEY, content TEXT, archived_at TEXT);
+    INSERT INTO archived_memories VALUES ('old', 'Ended.', 'then');
+";
+
+/// Fills a database as ai-memory does, and copies it while it is still open.
+fn database(home: &Home, case: &mut Case, mode: &str) {
+    let path = home.make("made").join("db");
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .pragma_update(None, "journal_mode", mode)
+        .unwrap();
+    connection.execute_batch(SCHEMA).unwrap();
+    if mode == "wal" {
+        // What comes now stays in the log.
+        connection
+            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+            .unwrap();
+        connection
+            .pragma_update(None, "wal_autocheckpoint", 0)
+            .unwrap();
+    }
+    connection
+        .execute(
+            "ALTER TABLE memories ADD COLUMN metadata TEXT DEFAULT '{}'",
+            [],
+        )
+        .unwrap();
+    let (all, links) = ai_memories(case);
+    connection.execute_batch("BEGIN").unwrap();
+    for (n, memory) in all.iter().enumerate() {
+        let text = |key: &str| memory[key].as_str().map(str::to_owned);
+        connection
+            .execute(
+                "INSERT INTO memories (id, tier, namespace, title, content, tags, priority, \
+                 confidence, source, access_count, created_at, updated_at, last_accessed_at, \
+                 expires_at, embedding, metadata) \
+                 VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                rusqlite::params![
+                    text("id"),
+                    text("tier"),
+                    text("namespace"),
+                    text("title"),
+                    text("content"),
+                    memory["tags"].to_string(),
+                    memory["priority"].as_i64(),
+                    memory["confidence"].as_f64(),
+                    text("source"),
+                    1,
+                    text("created_at"),
+                    text("updated_at"),
+                    text("last_accessed_at"),
+                    text("expires_at"),
+                    vec![0_u8; 1536],
+                    memory["metadata"].to_string(),
+                ],
+            )
+            .unwrap();
+        let link = &links[n];
+        let word = |key: &str| link[key].as_str().unwrap();
+        connection
+            .execute(
+                "INSERT INTO memory_links VALUES (?, ?, ?, NULL)",
+                [word("source_id"), word("target_id"), word("relation")],
+            )
+            .unwrap();
+    }
+    connection
+        .execute(
+            "INSERT INTO memories (id, tier, title, content, created_at, updated_at) \
+             VALUES ('broken', 'long', 'Broken', x'ff00ff', '', '')",
+            [],
+        )
+        .unwrap();
+    connection.execute_batch("COMMIT").unwrap();
+    // As a killed process leaves it: the log is not moved into the database.
+    fs::create_dir_all(case.path.parent().unwrap()).unwrap();
+    for end in ["", "-wal"] {
+        let from = path.with_file_name(format!("db{end}"));
+        let to = case.path.with_file_name(format!("ai memory%.db{end}"));
+        if from.exists() {
+            fs::copy(from, to).unwrap();
+        }
+    }
+}
+
+const DATABASE_REPORT: &str =
+    "links set: 1000\nnot carried over: memories that were archived there (1)\n";
+
+#[test]
+fn a_database_of_ai_memory_comes_in_whole() {
+    let home = Home::new();
+    let path = home.root().join("source/ai memory%.db");
+    let mut case = case("ai-memory", path, DATABASE_REPORT, 1);
+    database(&home, &mut case, "delete");
+    check(&home, &case);
+}
+
+#[test]
+fn what_a_database_holds_only_in_its_log_comes_in_and_nothing_is_written_beside_it() {
+    let home = Home::new();
+    let path = home.root().join("source/ai memory%.db");
+    let mut case = case("ai-memory", path, DATABASE_REPORT, 1);
+    database(&home, &mut case, "wal");
+    let log = case.path.with_file_name("ai memory%.db-wal");
+    assert!(fs::metadata(log).unwrap().len() > 1_000_000);
+    check(&home, &case);
+}
+
+#[test]
+fn a_database_that_cannot_be_read_is_named() {
+    let home = Home::new();
+    let other = home.make("source").join("other.db");
+    let connection = Connection::open(&other).unwrap();
+    connection
+        .execute_batch("CREATE TABLE notes (text TEXT)")
+        .unwrap();
+    drop(connection);
+    let import = |path: &Path| home.run(&["import", "--from", "ai-memory", path.to_str().unwrap()]);
+    import(&other).complains(2, &["other.db", "not one of ai-memory"]);
+    let torn = home.write("source/torn.db", b"SQLite format 3\0 and no more");
+    import(&torn).complains(2, &["torn.db", "cannot be read"]);
+    home.write("source/other.db-journal", "half");
+    import(&other).complains(2, &["was interrupted"]);
 }
 
 #[test]

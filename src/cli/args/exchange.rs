@@ -16,7 +16,7 @@ pub(in crate::cli) enum Source {
     Markdown,
     /// The JSON of `loci export`
     Loci,
-    /// The JSON of `ai-memory export`
+    /// The database of ai-memory, or the JSON of `ai-memory export`
     AiMemory,
     /// The memory.json of the i-am plugin
     IAm,

@@ -397,6 +397,7 @@ it is started again.")]
   memdir import --from aiaml ~/.aiaml
   memdir import --from jsonl notes.jsonl --dry-run
   memdir import --from markdown ~/vault --namespace notes
+  memdir import --from ai-memory ai-memory.db
   loci export | memdir import --from loci -
   memdir import --from i-am .ai-state/memory.json
   memdir import --from server-memory memory.jsonl

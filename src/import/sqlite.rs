@@ -1,0 +1,373 @@
+//! The database of ai-memory → what its tables hold, row by row.
+//!
+//! Nothing is written, not even the small files that SQLite lays beside a database it reads: no
+//! lock is taken either. What its last writer had not yet moved from the write-ahead log into the
+//! database is read, too. Since nobody is kept from writing meanwhile, it is looked at the end
+//! whether somebody did. Columns that a version lacks are missing, and those it has besides are not
+//! asked for: vectors are of no use here.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use rusqlite::Connection;
+use rusqlite::OpenFlags;
+use rusqlite::config::DbConfig;
+use rusqlite::types::ValueRef;
+
+use super::Defaults;
+use super::ImportError;
+use super::Item;
+use super::Items;
+use super::ai_memory::LINKS;
+use super::ai_memory::MEMORIES;
+use super::ai_memory::item;
+use super::fields::Fields;
+use super::rows::Row;
+use super::source_file::unreadable;
+use crate::model::MetaValue;
+
+/// So many rows are held at a time.
+const PAGE: usize = 256;
+/// How SQLite reads files without locking them.
+const NO_LOCKS: &str = if cfg!(windows) {
+    "win32-none"
+} else {
+    "unix-none"
+};
+
+/// A table, the columns that are read of it, and how its rows are called.
+struct Table {
+    name: &'static str,
+    list: &'static str,
+    columns: &'static [&'static str],
+}
+
+const TABLES: [Table; 2] = [
+    Table {
+        name: "memories",
+        list: MEMORIES,
+        columns: &[
+            "id",
+            "tier",
+            "namespace",
+            "title",
+            "content",
+            "tags",
+            "priority",
+            "confidence",
+            "source",
+            "access_count",
+            "created_at",
+            "updated_at",
+            "last_accessed_at",
+            "expires_at",
+            "metadata",
+        ],
+    },
+    Table {
+        name: "memory_links",
+        list: LINKS,
+        columns: &["source_id", "target_id", "relation", "created_at"],
+    },
+];
+
+/// The memories and links in the database at `path`.
+///
+/// # Errors
+///
+/// Fails if it cannot be opened, or holds no memories of ai-memory.
+pub(super) fn ai_memory(path: &Path, defaults: Defaults) -> Result<Items, ImportError> {
+    let seen = Seen::of(path);
+    let connection = open(path)?;
+    let mut database = Database {
+        path: path.to_owned(),
+        defaults,
+        seen,
+        connection,
+        ready: VecDeque::new(),
+        table: 0,
+        after: None,
+    };
+    let columns = database
+        .columns(&TABLES[0])
+        .map_err(|error| at(path, &error))?;
+    if !["id", "content"]
+        .iter()
+        .all(|wanted| columns.contains(wanted))
+    {
+        let what = "this database is not one of ai-memory: it has no table `memories` with `id` \
+                    and `content`. Of another program, import the export.";
+        return Err(unreadable(path, what.to_owned()));
+    }
+    database.count_archived();
+    Ok(Box::new(std::iter::from_fn(move || database.next())))
+}
+
+fn at(path: &Path, error: &rusqlite::Error) -> ImportError {
+    unreadable(path, format!("the database cannot be read: {error}"))
+}
+
+/// A file beside the database, which is called as it and `end`.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}
+
+fn open(path: &Path) -> Result<Connection, ImportError> {
+    let has = |end: &str| fs::metadata(beside(path, end)).is_ok_and(|file| file.len() > 0);
+    if has("-journal") {
+        let what = "whoever wrote it was interrupted, and left a journal beside it. Have ai-memory \
+                    open it once, then import.";
+        return Err(unreadable(path, what.to_owned()));
+    }
+    let open = || -> rusqlite::Result<Connection> {
+        let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        if !has("-wal") {
+            // Without a log there is nothing besides, and SQLite is not to make it.
+            let flags = read_only | OpenFlags::SQLITE_OPEN_URI;
+            return Connection::open_with_flags(uri(path), flags);
+        }
+        // In this mode the log's index is kept in memory, and not in a file beside it.
+        let connection = Connection::open_with_flags_and_vfs(path, read_only, NO_LOCKS)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        connection.pragma_update(None, "locking_mode", "exclusive")?;
+        Ok(connection)
+    };
+    open().map_err(|error| at(path, &error))
+}
+
+/// The address of a file that nobody changes.
+fn uri(path: &Path) -> String {
+    let mut uri = String::from("file:");
+    for byte in path.to_string_lossy().bytes() {
+        match byte {
+            b'/' | b'-' | b'_' | b'.' | b':' => uri.push(byte.into()),
+            byte if byte.is_ascii_alphanumeric() => uri.push(byte.into()),
+            byte => uri += &format!("%{byte:02x}"),
+        }
+    }
+    uri + "?immutable=1"
+}
+
+/// How the files were, to see whether somebody wrote to them.
+#[derive(PartialEq, Eq)]
+struct Seen([Option<(u64, SystemTime)>; 2]);
+
+impl Seen {
+    fn of(path: &Path) -> Seen {
+        Seen(["", "-wal"].map(|end| {
+            let file = fs::metadata(beside(path, end)).ok()?;
+            Some((file.len(), file.modified().ok()?))
+        }))
+    }
+}
+
+struct Database {
+    path: PathBuf,
+    defaults: Defaults,
+    seen: Seen,
+    connection: Connection,
+    ready: VecDeque<Result<Item, ImportError>>,
+    /// Which of [`TABLES`] is read.
+    table: usize,
+    /// The last row that was read of it.
+    after: Option<i64>,
+}
+
+impl Database {
+    fn next(&mut self) -> Option<Result<Item, ImportError>> {
+        loop {
+            if let Some(item) = self.ready.pop_front() {
+                return Some(item);
+            }
+            let table = TABLES.get(self.table)?;
+            match self.page(table) {
+                Ok(0) => self.next_table(),
+                Ok(_) => {}
+                Err(error) => {
+                    self.next_table();
+                    return Some(Err(at(&self.path, &error)));
+                }
+            }
+        }
+    }
+
+    fn next_table(&mut self) {
+        self.table += 1;
+        self.after = None;
+        if self.table == TABLES.len() && self.seen != Seen::of(&self.path) {
+            let what = "it was written to meanwhile, so something may be missing. Import it again.";
+            let error = unreadable(&self.path, what.to_owned());
+            self.ready.push_back(Err(error));
+        }
+    }
+
+    /// The columns that are wanted of a table, and that it has.
+    fn columns(&self, table: &Table) -> rusqlite::Result<Vec<&'static str>> {
+        let mut has = Vec::new();
+        self.connection
+            .pragma(None, "table_info", table.name, |row| {
+                has.push(row.get::<_, String>("name")?);
+                Ok(())
+            })?;
+        let wanted = table.columns.iter().copied();
+        Ok(wanted
+            .filter(|name| has.iter().any(|known| known == name))
+            .collect())
+    }
+
+    /// Reads the next rows of a table; how many there were.
+    fn page(&mut self, table: &Table) -> rusqlite::Result<usize> {
+        let columns = self.columns(table)?;
+        if columns.is_empty() {
+            return Ok(0); // An older version has no such table.
+        }
+        let query = format!(
+            "SELECT rowid, {} FROM {} WHERE rowid > ?1 ORDER BY rowid LIMIT {PAGE}",
+            columns.join(", "),
+            table.name
+        );
+        let mut statement = self.connection.prepare(&query)?;
+        let mut rows = statement.query([self.after.unwrap_or(i64::MIN)])?;
+        let mut count = 0;
+        while let Some(row) = rows.next()? {
+            count += 1;
+            let number: i64 = row.get(0)?;
+            self.after = Some(number);
+            let source = format!("{}: row {number} of {}", self.path.display(), table.name);
+            let mut fields = Vec::new();
+            for (column, name) in columns.iter().enumerate() {
+                fields.push((*name, row.get_ref(column + 1)?));
+            }
+            self.ready.push_back(match values(&fields) {
+                Ok(fields) => item(
+                    Row {
+                        list: table.list,
+                        source,
+                        fields: Fields(fields),
+                    },
+                    &self.defaults,
+                ),
+                Err(name) => Err(ImportError::Unreadable {
+                    source_name: source,
+                    what: format!("its `{name}` is no text"),
+                }),
+            });
+        }
+        Ok(count)
+    }
+
+    /// What its own clearing up has put aside stays there: it is only told.
+    fn count_archived(&mut self) {
+        let query = "SELECT id FROM archived_memories";
+        let ids = self.connection.prepare(query).and_then(|mut statement| {
+            let ids = statement.query_map([], |row| row.get::<_, String>(0))?;
+            ids.collect::<rusqlite::Result<Vec<String>>>()
+        });
+        // An older version has no such table.
+        self.ready
+            .extend(ids.unwrap_or_default().into_iter().map(|id| {
+                Ok(Item::LeftOut {
+                    source_id: Some(id),
+                    what: "memories that were archived there",
+                })
+            }));
+    }
+}
+
+/// The values of a row; the name of one that cannot be read.
+fn values<'a>(columns: &[(&'a str, ValueRef<'_>)]) -> Result<Vec<(String, MetaValue)>, &'a str> {
+    columns
+        .iter()
+        .map(|(name, value)| {
+            let value = match value {
+                ValueRef::Null => MetaValue::Null,
+                ValueRef::Integer(int) => MetaValue::Int(*int),
+                ValueRef::Real(float) => MetaValue::Float(*float),
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                    let text = std::str::from_utf8(bytes).map_err(|_| *name)?;
+                    MetaValue::Text(text.to_owned())
+                }
+            };
+            Ok(((*name).to_owned(), value))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::tests::defaults;
+
+    /// A database with these tables, open.
+    fn database(folder: &Path, tables: &str) -> (PathBuf, Connection) {
+        let path = folder.join("db");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch(tables).unwrap();
+        (path, connection)
+    }
+
+    fn read(items: Items) -> Vec<String> {
+        items
+            .map(|item| match item {
+                Ok(Item::Memory(foreign)) => foreign.memory.content,
+                Ok(other) => format!("{other:?}"),
+                Err(error) => error.to_string(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn columns_and_tables_that_a_version_lacks_are_not_missed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, _open) = database(
+            folder.path(),
+            "CREATE TABLE memories (id TEXT, content TEXT, later TEXT);
+             INSERT INTO memories VALUES ('a', 'x', 'y'), ('b', 7, NULL), ('c', NULL, NULL);",
+        );
+        let found = read(ai_memory(&path, defaults()).unwrap());
+        assert_eq!(found[..2], ["x", "7"]);
+        assert!(
+            found[2].ends_with("row 3 of memories: it has no `content`"),
+            "{found:?}"
+        );
+        assert_eq!(found.len(), 3);
+    }
+
+    #[test]
+    fn more_rows_than_are_held_at_a_time_come_each_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, _open) = database(
+            folder.path(),
+            "CREATE TABLE memories (id TEXT, content TEXT);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600)
+             INSERT INTO memories SELECT i, i FROM n;
+             DELETE FROM memories WHERE id = '300';",
+        );
+        let expected: Vec<String> = (1..=600)
+            .filter(|n| *n != 300)
+            .map(|n| n.to_string())
+            .collect();
+        assert_eq!(read(ai_memory(&path, defaults()).unwrap()), expected);
+    }
+
+    #[test]
+    fn a_change_while_it_is_read_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, open) = database(
+            folder.path(),
+            "CREATE TABLE memories (id TEXT, content TEXT);
+             INSERT INTO memories VALUES ('a', 'x');",
+        );
+        let mut items = ai_memory(&path, defaults()).unwrap();
+        assert!(items.next().is_some_and(|item| item.is_ok()));
+        let insert = "INSERT INTO memories VALUES ('b', hex(zeroblob(100000)))";
+        open.execute_batch(insert).unwrap();
+        let last = read(items).pop().unwrap();
+        assert!(last.contains("was written to meanwhile"), "{last}");
+    }
+}
