@@ -42,6 +42,15 @@ impl Fields {
         topics
     }
 
+    /// Adds the fields whose keys it does not have.
+    pub fn add(&mut self, more: Fields) {
+        for (key, value) in more.0 {
+            if !self.0.iter().any(|(known, _)| *known == key) {
+                self.0.push((key, value));
+            }
+        }
+    }
+
     /// What nobody took. A key without a value says nothing.
     pub fn rest(self) -> impl Iterator<Item = (String, MetaValue)> {
         self.0

@@ -41,11 +41,35 @@ const MAX_DEPTH: usize = 16;
 ///
 /// Fails if there is nothing at `path`, or it cannot be listed.
 pub fn markdown(path: &Path, defaults: &Defaults) -> Result<Memories, ImportError> {
+    notes(path, defaults, &Flavour::PLAIN)
+}
+
+/// What notes of one program have besides.
+pub(super) struct Flavour {
+    /// The text may begin with a second block of metadata.
+    pub is_doubled: bool,
+    /// Takes what else the metadata, the text and the path within the source say.
+    pub read_more: fn(&mut Draft, &mut Fields, &str, &str),
+}
+
+impl Flavour {
+    const PLAIN: Flavour = Flavour {
+        is_doubled: false,
+        read_more: |_, _, _, _| {},
+    };
+}
+
+/// As [`markdown`], with what the program that wrote them has besides.
+pub(super) fn notes(
+    path: &Path,
+    defaults: &Defaults,
+    flavour: &'static Flavour,
+) -> Result<Memories, ImportError> {
     let metadata = fs::metadata(path).map_err(|source| io_error(path, source))?;
     let defaults = defaults.clone();
     if !metadata.is_dir() {
         let root = path.parent().unwrap_or(path).to_owned();
-        let note = note(&root, path, &defaults);
+        let note = note(&root, path, &defaults, flavour);
         return Ok(Box::new(std::iter::once(note)));
     }
     let root = path.to_owned();
@@ -54,7 +78,7 @@ pub fn markdown(path: &Path, defaults: &Defaults) -> Result<Memories, ImportErro
     };
     Ok(Box::new(std::iter::from_fn(move || {
         let path = walk.next()?;
-        Some(path.and_then(|path| note(&root, &path, &defaults)))
+        Some(path.and_then(|path| note(&root, &path, &defaults, flavour)))
     })))
 }
 
@@ -118,7 +142,12 @@ fn is_markdown(path: &Path) -> bool {
     })
 }
 
-fn note(root: &Path, path: &Path, defaults: &Defaults) -> Result<Foreign, ImportError> {
+fn note(
+    root: &Path,
+    path: &Path,
+    defaults: &Defaults,
+    flavour: &'static Flavour,
+) -> Result<Foreign, ImportError> {
     let file = SourceFile::read(path)?;
     let memory = aiaml::read(path, &file);
     if is_own(&memory) {
@@ -131,6 +160,7 @@ fn note(root: &Path, path: &Path, defaults: &Defaults) -> Result<Foreign, Import
         memory,
         is_lossy: std::str::from_utf8(&file.bytes).is_err(),
         defaults,
+        flavour,
     };
     note.foreign(&String::from_utf8_lossy(&file.bytes))
 }
@@ -163,6 +193,7 @@ struct Note<'a> {
     memory: Memory,
     is_lossy: bool,
     defaults: &'a Defaults,
+    flavour: &'static Flavour,
 }
 
 /// What a note's text is read as.
@@ -199,10 +230,18 @@ impl Note<'_> {
         if block.language == Language::Yaml {
             self.respell(&mut fields);
         }
+        let mut inside = content;
+        if self.flavour.is_doubled
+            && let Parts::Whole(second, rest) = Block::find(content)
+            && let Ok(more) = second.read()
+        {
+            fields.add(more);
+            inside = rest;
+        }
         let foreign = self.draft(Reading {
             fields,
-            content,
-            body: content,
+            content: inside,
+            body: inside,
             why_whole: None,
         })?;
         match too_large(&foreign) {
@@ -237,6 +276,7 @@ impl Note<'_> {
         memory.kind = fields.take(&["type", "kind"], fields::word);
         memory.namespace = self.defaults.namespace.clone().or_else(|| self.folder());
         memory.content = reading.content.to_owned();
+        (self.flavour.read_more)(&mut draft, &mut fields, reading.content, &self.source_id);
         for (key, value) in fields.rest() {
             draft.keep(&key, value);
         }

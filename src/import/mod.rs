@@ -19,6 +19,7 @@ mod rows;
 mod server_memory;
 mod source_file;
 mod sqlite;
+mod vault;
 
 use std::path::PathBuf;
 
@@ -30,6 +31,8 @@ pub use loci::loci;
 pub use markdown::markdown;
 pub use mem0::mem0;
 pub use server_memory::server_memory;
+pub use vault::basic_memory;
+pub use vault::obsidian;
 
 use crate::model::Link;
 use crate::model::NewMemory;
@@ -148,7 +151,15 @@ pub(crate) mod tests {
 
     type Open = fn(&Path, &Defaults) -> Result<Items, ImportError>;
 
-    const SOURCES: [Open; 5] = [ai_memory, i_am, loci, mem0, server_memory];
+    const SOURCES: [Open; 7] = [
+        ai_memory,
+        i_am,
+        loci,
+        mem0,
+        server_memory,
+        |path, defaults| obsidian(path, defaults).map(items),
+        |path, defaults| basic_memory(path, defaults).map(items),
+    ];
 
     proptest::proptest! {
         #[test]

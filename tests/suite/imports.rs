@@ -580,6 +580,69 @@ fn memories_of_mem0_come_in_whole() {
     check(&home, &case);
 }
 
+#[test]
+fn an_obsidian_vault_comes_in_whole() {
+    let home = Home::new();
+    let report = "links set: 1000\nnot carried over: links to what is not there (1), \
+                  notes with files that are no notes (1)\n";
+    let mut case = case("obsidian", home.root().join("source/vault"), report, 1);
+    let name = |n: usize| format!("Folder {}/Note {n}.md", n % 10);
+    for n in 0..COUNT {
+        let odd = if n == 0 { " ![[a.png]] [[Nobody]]" } else { "" };
+        let content = format!("To [[note {}|the next]].{odd}\n", next(n));
+        home.write(
+            &format!("source/vault/{}", name(n)),
+            format!(
+                "---\ntags: [x, y/z]\naliases: [N{n}]\ncreated: {}\nupdated: {}\n---\n\n{content}",
+                time(n),
+                later(n)
+            ),
+        );
+        case.expect(
+            name(n),
+            json!({
+                "timestamp": time(n), "content": content, "title": format!("Note {n}"),
+                "topics": ["x", "y/z"], "namespace": format!("Folder {}", n % 10),
+                "metadata": {"aliases": [format!("N{n}")], "updated": later(n)},
+                "links": link(name(next(n)), "mentions"),
+            }),
+        );
+    }
+    home.write("source/vault/.obsidian/app.md", "settings");
+    home.write("source/vault/.trash/gone.md", "gone");
+    home.write("source/vault/huge.md", vec![b'x'; 3 << 20]);
+    check(&home, &case);
+}
+
+#[test]
+fn a_project_of_basic_memory_comes_in_whole() {
+    let home = Home::new();
+    let report = "links set: 1000\nnot carried over: links to what is not there (1)\n";
+    let mut case = case("basic-memory", home.root().join("source/notes"), report, 1);
+    let permalink = |n: usize| format!("specs/note-{n}");
+    for n in 0..COUNT {
+        let odd = if n == 0 { "- extends [[Nobody]]\n" } else { "" };
+        let content = format!(
+            "# Note {n}\n\n- [fact] It is {n} #tag (sure)\n- depends_on [[Note: {}]]\n{odd}",
+            next(n)
+        );
+        home.write(
+            &format!("source/notes/specs/file {n}.md"),
+            format!("---\ntitle: 'Note: {n}'\ntype: note\npermalink: {}\ntags:\n- x\ncreated: {}\n---\n\n{content}", permalink(n), time(n)),
+        );
+        case.expect(
+            permalink(n),
+            json!({
+                "timestamp": time(n), "content": content, "title": format!("Note: {n}"),
+                "topics": ["x"], "namespace": "specs", "metadata": {"type": "note"},
+                "links": link(permalink(next(n)), "depends-on"),
+            }),
+        );
+    }
+    home.write("source/notes/huge.md", vec![b'x'; 3 << 20]);
+    check(&home, &case);
+}
+
 const SMALL: &str = r#"{"type":"entity","name":"Ada","entityType":"person","observations":["a"]}
 {"type":"entity","name":"Acme","entityType":"company","observations":["b"]}
 {"type":"entity","name":"Bob","entityType":"person","observations":["c"]}

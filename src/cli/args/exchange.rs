@@ -12,8 +12,12 @@ pub(in crate::cli) enum Source {
     Aiaml,
     /// One JSON object a line: id, timestamp, user, agent, topics, text or content, title, …
     Jsonl,
-    /// A folder of markdown notes, such as a vault
+    /// A folder of markdown notes
     Markdown,
+    /// An Obsidian vault
+    Obsidian,
+    /// The folder of a basic-memory project
+    BasicMemory,
     /// The JSON of `loci export`
     Loci,
     /// The database of ai-memory, or the JSON of `ai-memory export`

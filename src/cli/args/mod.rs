@@ -396,7 +396,7 @@ it is started again.")]
     #[command(after_help = "Examples:
   memdir import --from aiaml ~/.aiaml
   memdir import --from jsonl notes.jsonl --dry-run
-  memdir import --from markdown ~/vault --namespace notes
+  memdir import --from obsidian ~/vault --namespace notes
   memdir import --from ai-memory ai-memory.db
   loci export | memdir import --from loci -
   memdir import --from i-am .ai-state/memory.json
