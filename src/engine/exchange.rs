@@ -403,7 +403,8 @@ impl Known {
             let seen = Seen {
                 stem: stem.clone(),
                 name: None,
-                at: memory.timestamp.as_ref().map(|at| at.as_str().to_owned()),
+                // Of what one source calls by one name and time, as a copied note, each text counts.
+                at: None,
                 digest: digest(&memory.content),
                 hash: None,
             };

@@ -720,6 +720,22 @@ fn one_name_in_two_files_is_two_memories() {
 }
 
 #[test]
+fn of_two_texts_with_one_name_and_time_none_is_lost() {
+    let home = Home::new();
+    let note =
+        |text: &str| format!("---\ntitle: T\npermalink: p\ncreated: 2026-01-01\n---\n\n{text}\n");
+    home.write("notes/a.md", note("One."));
+    home.write("notes/b.md", note("Two."));
+    home.write("notes/c.md", note("One."));
+    let path = home.root().join("notes");
+    let import = ["import", "--from", "basic-memory", path.to_str().unwrap()];
+    let ran = home.run(&import);
+    assert_eq!(ran.done(), "imported 2, known already 1, failed 0\n");
+    let ran = home.run(&import);
+    assert_eq!(ran.done(), "imported 0, known already 3, failed 0\n");
+}
+
+#[test]
 fn an_import_that_was_killed_before_its_links_is_ended_by_the_next() {
     let home = Home::new();
     let memories: String = SMALL
