@@ -63,7 +63,7 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
     let found = call.engine.search(&Search {
         wanted: Wanted::Text(query.clone()),
         filter: vocabulary::filter(category),
-        ranking: call.preferences.ranking.unwrap_or(Ranking::default()),
+        ranking: call.preferences.ranking.unwrap_or_else(usual_ranking),
         limit: MOST_RESULTS,
         offset: 0,
     })?;
@@ -87,6 +87,11 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
         "count": scored.len(),
         "total": found.total,
     })))
+}
+
+/// How entries are ranked unless the user says otherwise.
+fn usual_ranking() -> Ranking {
+    Ranking::default()
 }
 
 fn count(call: &Call<'_>, entries: &[Entry]) {

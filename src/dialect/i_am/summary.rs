@@ -1,5 +1,6 @@
 //! What there is, in sum: `session_start`, `status`, `about_me`, `about_us`, `reflect`.
 
+use chrono::TimeDelta;
 use serde_json::Value;
 use serde_json::json;
 
@@ -157,7 +158,7 @@ fn by_importance(entries: &mut [Entry]) {
 pub(super) fn reflect(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let reflection = Reflection {
         // However young: it is only said, nothing is done.
-        unimportant_after: Default::default(),
+        unimportant_after: TimeDelta::zero(),
         ..Reflection::default()
     };
     let (proposed, unused) = call

@@ -282,7 +282,7 @@ fn the_archive_holds_an_entry_before_it_is_gone() {
         json!({"category": "project", "key": "atlas"}),
     );
     assert_eq!(said["backup"], format!("archive/{file}"));
-    assert_eq!(said["links_removed"], json!(["user.job", "tools.next"]));
+    assert_eq!(said["links_removed"], json!(["tools.next", "user.job"]));
     let archived = fs::read(store.root().join("archive").join(&file)).unwrap();
     assert_eq!(archived, before);
     assert_eq!(recall(&engine, "user", "job")["links"], json!([]));
