@@ -130,7 +130,9 @@ pub fn score<P: Postings>(
         Method::Fused | Method::Words => scoring.all(candidates, query.pieces, analyzer),
         Method::Bm25 => scoring.by_words(&candidates),
         Method::ReciprocalRank => scoring.by_ranks(&candidates),
-        Method::SixFactor => scoring.by_worth(&candidates, query.standing, true),
+        Method::SixFactor | Method::SixFactorWords => {
+            scoring.by_worth(&candidates, query.standing, true)
+        }
         Method::FiveFactor => scoring.by_worth(&candidates, query.standing, false),
         Method::Weighted => scoring.weighted(&candidates, query),
     })

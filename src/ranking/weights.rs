@@ -23,19 +23,22 @@ pub enum Method {
     /// Plain BM25, and what the memory is worth: importance, uses, confidence, tier, recency; with
     /// the cosine where there is a model.
     SixFactor,
-    /// The same without the tier and without meaning.
+    /// The same without meaning.
+    SixFactorWords,
+    /// The same without the tier, too.
     FiveFactor,
     /// What holds a word of the query by name, tags, importance and last use.
     Weighted,
 }
 
 impl Method {
-    pub const ALL: [(&'static str, Method); 7] = [
+    pub const ALL: [(&'static str, Method); 8] = [
         ("fused", Method::Fused),
         ("words", Method::Words),
         ("rrf", Method::ReciprocalRank),
         ("bm25", Method::Bm25),
         ("six-factor", Method::SixFactor),
+        ("six-factor-words", Method::SixFactorWords),
         ("five-factor", Method::FiveFactor),
         ("weighted", Method::Weighted),
     ];

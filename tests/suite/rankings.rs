@@ -118,6 +118,7 @@ fn six_factors_decide_and_one_less_in_a_search() {
         score_of(&words, &plain) + unused + 1.0,
     );
     assert_eq!(six[0].0, dear);
+    assert_eq!(scores(&engine, Method::SixFactorWords, "herons"), six);
 }
 
 #[test]

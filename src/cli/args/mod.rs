@@ -562,7 +562,7 @@ pub(super) struct Think {
     pub max_tokens: Option<usize>,
     /// How words are ranked: fused (by words, people, times and meaning), words (without meaning),
     /// rrf (reciprocal rank fusion of BM25 and meaning), bm25, or as other memory servers do it:
-    /// six-factor, five-factor, weighted
+    /// six-factor, six-factor-words, five-factor, weighted
     #[arg(long, value_name = "RANKING", default_value = "fused", value_parser = method)]
     #[arg(conflicts_with = "keywords", hide_default_value = true)]
     pub ranking: Method,

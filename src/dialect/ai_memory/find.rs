@@ -121,15 +121,10 @@ fn filter(arguments: &Arguments) -> Result<Filter, ToolError> {
     })
 }
 
-/// How this tool set ranks, unless the user has set another ranking. Without meaning at the tier
-/// `keyword`.
-fn ranking(call: &Call<'_>) -> Ranking {
-    let by_tier = match call.preferences.tier {
-        FeatureTier::Keyword => Method::Words,
-        _ => Method::default(),
-    };
+/// How this tool set ranks, unless the user has set another ranking.
+fn ranking(call: &Call<'_>, method: Method) -> Ranking {
     call.preferences.ranking.unwrap_or(Ranking {
-        method: by_tier,
+        method,
         ..Ranking::default()
     })
 }
@@ -139,7 +134,12 @@ fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     if context.trim().is_empty() {
         return Err(ToolError::refused("context cannot be empty"));
     }
-    let ranking = ranking(call);
+    // Without meaning at the lowest tier.
+    let method = match call.preferences.tier {
+        FeatureTier::Keyword => Method::SixFactorWords,
+        _ => Method::SixFactor,
+    };
+    let ranking = ranking(call, method);
     let search = Search {
         wanted: Wanted::Text(context),
         filter: filter(arguments)?,
@@ -178,7 +178,7 @@ fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
             ..filter(arguments)?
         },
         wanted: Wanted::Text(query.clone()),
-        ranking: ranking(call),
+        ranking: ranking(call, Method::FiveFactor),
         limit: limit(arguments, 20, MOST_FOUND)?,
         offset: 0,
     };

@@ -14,6 +14,7 @@ use crate::dialect::Call;
 use crate::dialect::JsonObject;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
+use crate::engine::Method;
 use crate::engine::Ranking;
 use crate::engine::Search;
 use crate::engine::Wanted;
@@ -91,7 +92,10 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
 
 /// How entries are ranked unless the user says otherwise.
 fn usual_ranking() -> Ranking {
-    Ranking::default()
+    Ranking {
+        method: Method::Weighted,
+        ..Ranking::default()
+    }
 }
 
 fn count(call: &Call<'_>, entries: &[Entry]) {

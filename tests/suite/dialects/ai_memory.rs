@@ -5,13 +5,13 @@ use serde_json::json;
 
 use super::check_tools;
 use super::listed;
-use super::session;
+
 use crate::program::Home;
 use crate::session::Session;
 
 /// A session of the prefixed tool set on the store of `home`.
 pub fn open(home: &Home) -> Session {
-    session(home, "ai-memory", &[])
+    super::open(home, "ai-memory", &[])
 }
 
 /// What a tool answered, which is the same JSON twice.
@@ -105,7 +105,8 @@ fn the_tools_are_the_same_bytes_for_everybody() {
 
 #[test]
 fn there_are_the_two_prompts_and_26_tools() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     session.request("list", "tools/list", json!({}));
     let answer = session.answer("list");
     let tools = answer["result"]["tools"].as_array().unwrap().clone();
@@ -179,7 +180,8 @@ fn the_example_of_the_specification_is_stored_with_all_its_fields() {
 
 #[test]
 fn what_is_not_given_is_as_the_specification_says() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let id = store(&mut session, "One", "Two", json!({}));
     let memory = get(&mut session, &id);
     for (key, value) in [
@@ -198,7 +200,8 @@ fn what_is_not_given_is_as_the_specification_says() {
 
 #[test]
 fn every_limit_is_kept_and_named() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let long = |count: usize| "x".repeat(count);
     let mut tried = |key: &str, value: Value, what: &str| {
         let mut arguments = json!({"title": "T", "content": "C"});
@@ -255,7 +258,8 @@ fn every_limit_is_kept_and_named() {
 
 #[test]
 fn the_earlier_text_of_a_title_lies_in_the_archive_and_is_named() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let more = json!({"tier": "long", "priority": 8, "tags": ["a"], "namespace": "infra"});
     let id = store(&mut session, "Port", "It is 8080.", more);
     let said = json_of(
@@ -302,7 +306,8 @@ fn the_earlier_text_of_a_title_lies_in_the_archive_and_is_named() {
 
 #[test]
 fn a_higher_priority_of_the_new_text_counts_as_well() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let id = store(&mut session, "Port", "It is 8080.", json!({"priority": 2}));
     store(
         &mut session,
@@ -320,7 +325,8 @@ fn a_higher_priority_of_the_new_text_counts_as_well() {
 
 #[test]
 fn identifiers_are_found_by_their_words() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     store(
         &mut session,
         "Paths",
@@ -367,7 +373,8 @@ fn identifiers_are_found_by_their_words() {
 
 #[test]
 fn the_three_formats_say_the_same() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let more = json!({"tier": "long", "namespace": "infra", "priority": 9, "tags": ["postgres", "db"], "source": "claude"});
     let id = store(&mut session, "A|B", "PostgreSQL is configured.", more);
     let compact = text_of(&mut session, "recall", json!({"context": "PostgreSQL"}));
@@ -436,7 +443,8 @@ fn the_three_formats_say_the_same() {
 /// The fault of an answer that looks like memories and holds titles.
 #[test]
 fn a_recall_says_how_to_read_what_it_shows() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     store(&mut session, "Port", "It is 8080.", json!({}));
     let answer = text_of(&mut session, "recall", json!({"context": "port"}));
     assert!(
@@ -447,7 +455,8 @@ fn a_recall_says_how_to_read_what_it_shows() {
 
 #[test]
 fn filters_hold_before_anything_is_cut() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     for n in 0..30 {
         store(
             &mut session,

@@ -21,7 +21,8 @@ fn seconds_left(memory: &Value) -> i64 {
 
 #[test]
 fn a_use_never_shortens_a_life() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let id = store(&mut session, "Port", "It is 8080.", json!({}));
     let before = get(&mut session, &id)["expires_at"].clone();
     text_of(&mut session, "recall", json!({"context": "port"}));
@@ -33,7 +34,8 @@ fn a_use_never_shortens_a_life() {
 
 #[test]
 fn hundreds_of_recalls_in_a_day_make_nothing_permanent() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let id = store(&mut session, "Port", "It is 8080.", json!({"priority": 4}));
     for _ in 0..20 {
         text_of(&mut session, "recall", json!({"context": "port"}));
@@ -57,7 +59,8 @@ fn hundreds_of_recalls_in_a_day_make_nothing_permanent() {
 
 #[test]
 fn a_ttl_is_a_life_of_its_own() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let id = store(
         &mut session,
         "Port",
@@ -78,7 +81,8 @@ fn a_ttl_is_a_life_of_its_own() {
 /// The fault of contradictions that are none.
 #[test]
 fn only_claims_against_each_other_are_told() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let one = store(
         &mut session,
         "Port of atlas",
@@ -105,7 +109,8 @@ fn only_claims_against_each_other_are_told() {
 
 #[test]
 fn nothing_goes_past_the_archive() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let id = store(&mut session, "Port", "It is 8080.", json!({}));
     let said = json_of(&mut session, "delete", json!({"id": id}));
     assert_eq!(said, json!({"deleted": true, "id": id, "archived": true}));
@@ -141,7 +146,8 @@ fn nothing_goes_past_the_archive() {
 
 #[test]
 fn the_archive_is_purged_only_as_far_as_asked() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let id = store(&mut session, "Port", "It is 8080.", json!({}));
     json_of(&mut session, "delete", json!({"id": id}));
     let old = json_of(&mut session, "archive_purge", json!({"older_than_days": 1}));
@@ -161,7 +167,8 @@ fn the_archive_is_purged_only_as_far_as_asked() {
 
 #[test]
 fn many_are_forgotten_by_what_they_are() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     store(
         &mut session,
         "One",
@@ -231,7 +238,8 @@ fn what_has_ended_is_collected() {
 
 #[test]
 fn links_have_the_four_words() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let one = store(&mut session, "One", "First.", json!({}));
     let two = store(&mut session, "Two", "Second.", json!({}));
     let link = |relation: &str| json!({"source_id": one, "target_id": two, "relation": relation});
@@ -291,7 +299,8 @@ fn links_have_the_four_words() {
 
 #[test]
 fn several_become_one_and_go_to_the_archive() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let one = store(
         &mut session,
         "JWT",
@@ -387,7 +396,8 @@ fn several_become_one_and_go_to_the_archive() {
 
 #[test]
 fn standards_stand_first() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let rule = store(
         &mut session,
         "Rules",
@@ -486,7 +496,8 @@ fn standards_stand_first() {
 
 #[test]
 fn the_numbers_add_up() {
-    let mut session = open(&Home::new());
+    let home = Home::new();
+    let mut session = open(&home);
     let one = store(
         &mut session,
         "One",

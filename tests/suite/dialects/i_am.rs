@@ -10,13 +10,13 @@ use super::done as reply;
 use super::listed;
 use super::refused as error;
 use super::said;
-use super::session;
+
 use crate::program::Home;
 use crate::program::names;
 use crate::session::Session;
 
 fn open(home: &Home) -> Session {
-    session(home, "i-am", &[])
+    super::open(home, "i-am", &[])
 }
 
 #[test]

@@ -4,13 +4,13 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::done;
+use super::open;
 use super::refused;
-use super::session;
 use crate::program::Home;
 use crate::session::Session;
 
 fn loci(home: &Home) -> Session {
-    session(home, "loci", &[])
+    open(home, "loci", &[])
 }
 
 /// Stores a memory and returns its id.
@@ -302,7 +302,7 @@ mod duplicates {
         ] {
             ids.push(store(&mut session, kind, LONG, json!({"scope": scope})));
         }
-        let mut other = super::super::session(&home, "loci", &["--group", "other"]);
+        let mut other = open(&home, "loci", &["--group", "other"]);
         ids.push(store(&mut other, "semantic", LONG, json!({})));
         ids.sort();
         ids.dedup();
@@ -642,7 +642,7 @@ mod statistics {
         let gone = store(&mut session, "entity", "A ghost.", json!({}));
         done(&mut session, "forget_memory", json!({"memory_id": gone}));
         home.remember(&["Written by another tool set."]);
-        let mut other = super::super::session(&home, "loci", &["--group", "other"]);
+        let mut other = open(&home, "loci", &["--group", "other"]);
         store(&mut other, "episodic", "Elsewhere.", json!({}));
 
         let stats = done(&mut session, "memory_stats", json!({}));

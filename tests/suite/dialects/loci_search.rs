@@ -4,13 +4,13 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::done;
+use super::open;
 use super::refused;
-use super::session;
 use crate::program::Home;
 use crate::session::Session;
 
 fn loci(home: &Home) -> Session {
-    session(home, "loci", &[])
+    open(home, "loci", &[])
 }
 
 #[track_caller]
@@ -292,8 +292,8 @@ fn bad_calls_are_refused() {
 #[test]
 fn groups_see_their_own_memories_and_global_ones() {
     let home = Home::new();
-    let mut here = session(&home, "loci", &["--group", "/home/mira/work/atlas"]);
-    let mut above = session(&home, "loci", &["--group", "/home/mira"]);
+    let mut here = open(&home, "loci", &["--group", "/home/mira/work/atlas"]);
+    let mut above = open(&home, "loci", &["--group", "/home/mira"]);
     let own = store(&mut here, "episodic", "Chose Postgres for the orders.");
     let global = store(&mut here, "semantic", "Postgres listens on 5432.");
     let others = store(&mut above, "episodic", "Backed up Postgres at home.");
@@ -420,14 +420,15 @@ fn what_is_unsure_expired_or_of_another_type_is_not_found() {
         ids
     };
     assert_eq!(sorted(json!({})), ["1f3a9c03", "1f3a9c04"]);
+    // One that states no type counts as knowledge.
+    assert_eq!(sorted(json!({"type": "semantic"})), ["1f3a9c04"]);
+    assert_eq!(sorted(json!({"type": "entity"})), ["1f3a9c03"]);
+    // Each of these was a use, which makes a memory a little surer.
+    assert_eq!(sorted(json!({"min_confidence": 0.9})), ["1f3a9c04"]);
     assert_eq!(
         sorted(json!({"min_confidence": 0})),
         ["1f3a9c01", "1f3a9c03", "1f3a9c04"]
     );
-    assert_eq!(sorted(json!({"min_confidence": 0.6})), ["1f3a9c04"]);
-    // One that states no type counts as knowledge.
-    assert_eq!(sorted(json!({"type": "semantic"})), ["1f3a9c04"]);
-    assert_eq!(sorted(json!({"type": "entity"})), ["1f3a9c03"]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::program::Home;
 use crate::session::Session;
 
 /// A session of a dialect on the store of `home`.
-pub fn session(home: &Home, dialect: &str, more: &[&str]) -> Session {
+pub fn open(home: &Home, dialect: &str, more: &[&str]) -> Session {
     let arguments = [&["mcp", "--dialect", dialect], more].concat();
     Session::open_on(home.command(&arguments))
 }
