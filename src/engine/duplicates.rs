@@ -191,9 +191,12 @@ impl Engine {
                 return Ok(done(None));
             }
             // First: should this process end in between, a text is there twice, and none is lost.
-            let earlier = self.keep_earlier(&old, &version.bytes)?;
+            let earlier = match change.content.is_some() {
+                true => Some(self.keep_earlier(&old, &version.bytes)?),
+                false => None,
+            };
             if self.put(&name, &version, &bytes, "remember")?.is_some() {
-                return Ok(done(Some(earlier)));
+                return Ok(done(earlier));
             }
         }
         Err(too_fast(stem))

@@ -172,6 +172,30 @@ fn a_title_again_and_again_loses_no_text() {
 }
 
 #[test]
+fn what_is_stated_beside_the_same_text_leaves_no_copy_of_it() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::SameTitle);
+    let important = |importance: u8| NewMemory {
+        importance: Some(importance),
+        ..titled("Counter", "It is at 1.\n")
+    };
+    written(&engine, important(8), &policy);
+    let done = written(&engine, important(3), &policy);
+    assert_eq!(done.became, Became::Updated { earlier: None });
+    assert_eq!(done.changed, ["importance"]);
+    assert!(engine.archived().unwrap().is_empty());
+    let keeping = WritePolicy {
+        keeps_importance: true,
+        ..policy
+    };
+    let done = written(&engine, important(2), &keeping);
+    assert_eq!(done.changed, [""; 0], "the higher one counts");
+    let done = written(&engine, important(4), &keeping);
+    assert_eq!(done.changed, ["importance"]);
+}
+
+#[test]
 fn a_title_of_another_namespace_is_another_memory() {
     let store = TestStore::new();
     let engine = store.engine();

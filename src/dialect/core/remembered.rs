@@ -47,9 +47,13 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
              got what is new: {}",
             remembered.changed.join(", ")
         ),
-        Became::Updated { earlier: None } => {
+        Became::Updated { earlier: None } if remembered.changed.is_empty() => {
             format!("Memory says the same as the one with its title, ID: {id}; nothing was changed")
         }
+        Became::Updated { earlier: None } => format!(
+            "Memory says the same as the one with its title, ID: {id}; that one got what is new: {}",
+            remembered.changed.join(", ")
+        ),
         Became::Updated {
             earlier: Some(earlier),
         } => format!(
@@ -89,7 +93,7 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
             put("action", json!(if is_changed { "UPDATE" } else { "NOOP" }));
         }
         Became::Updated { earlier } => {
-            let is_changed = earlier.is_some();
+            let is_changed = earlier.is_some() || !remembered.changed.is_empty();
             put("action", json!(if is_changed { "UPDATE" } else { "NOOP" }));
             if let Some(earlier) = earlier {
                 put("earlier", json!(engine.shown_id(earlier)));
