@@ -160,27 +160,34 @@ pub(super) fn expires(
     call: &Call<'_>,
     arguments: &Arguments,
 ) -> Result<Option<Timestamp>, ToolError> {
-    let now = call.engine.now();
-    if let Some(text) = arguments.text("expires_at")? {
-        let Ok(at) = DateTime::parse_from_rfc3339(text.trim()) else {
-            return refused(
-                "expires_at must be a time in RFC3339, such as 2026-01-31T09:00:00Z".to_owned(),
-            );
-        };
-        if at.to_utc() <= now {
-            return refused("expires_at is in the past".to_owned());
-        }
-        let at = Timestamp::parse(&text);
-        return match at {
-            Some(at) => Ok(Some(at)),
-            None => refused("expires_at is beyond the year 9999".to_owned()),
-        };
+    if let Some(at) = expires_at(call, arguments)? {
+        return Ok(Some(at));
     }
     let Some(seconds) = arguments.number("ttl_secs")? else {
         return Ok(None);
     };
     let span = TimeDelta::seconds(seconds.min(MAX_TTL) as i64);
-    Ok(Some(Timestamp::from_utc(now + span)))
+    Ok(Some(Timestamp::from_utc(call.engine.now() + span)))
+}
+
+pub(super) fn expires_at(
+    call: &Call<'_>,
+    arguments: &Arguments,
+) -> Result<Option<Timestamp>, ToolError> {
+    let Some(text) = arguments.text("expires_at")? else {
+        return Ok(None);
+    };
+    let Ok(at) = DateTime::parse_from_rfc3339(text.trim()) else {
+        let what = "expires_at must be a time in RFC3339, such as 2026-01-31T09:00:00Z";
+        return Err(ToolError::refused(what));
+    };
+    if at.to_utc() <= call.engine.now() {
+        return Err(ToolError::refused("expires_at is in the past"));
+    }
+    match Timestamp::parse(&text) {
+        Some(at) => Ok(Some(at)),
+        None => Err(ToolError::refused("expires_at is beyond the year 9999")),
+    }
 }
 
 pub(super) fn metadata(

@@ -16,6 +16,7 @@ use crate::dialect::Reply;
 use crate::dialect::Tool;
 use crate::dialect::ToolError;
 use crate::dialect::parameter::Literal;
+use crate::dialect::reply::object;
 use crate::engine::Proposed;
 use crate::model::Memory;
 use crate::model::Stem;
@@ -93,13 +94,19 @@ fn consolidate(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolErro
     let performed = performed
         .ok_or_else(|| ToolError::Conflict("there is nothing to consolidate".to_owned()))?;
     let id = performed.created.first().map(|stem| engine.shown_id(stem));
-    Ok(Reply::json(json!({
+    let mut reply = object(json!({
         "id": id,
         "consolidated": performed.archived.len(),
         "archived": shape::shown_ids(engine, &performed.archived),
         "summary_by": by,
         "undo": performed.id,
-    })))
+    }));
+    let screened = performed.screened.iter();
+    let warnings: Vec<String> = screened.flat_map(|one| one.warnings()).collect();
+    if !warnings.is_empty() {
+        reply.insert("warnings".to_owned(), json!(warnings));
+    }
+    Ok(Reply::object(reply))
 }
 
 /// Has the model write the summary if there is one and it answers; who wrote it.

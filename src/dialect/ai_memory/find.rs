@@ -253,7 +253,11 @@ fn newest(
 fn standards(call: &Call<'_>, namespace: &str) -> Result<Vec<Value>, ToolError> {
     let standards = call.engine.standards_in(namespace)?.into_iter();
     Ok(standards
-        .map(|(_, memory)| shown(call, &memory, None))
+        .map(|(_, memory)| {
+            // One that is gone in this moment has no file to tell of.
+            let found = call.engine.resolve(memory.stem.as_str()).ok();
+            shown(call, &memory, found.as_ref().map(|(_, name)| name.as_str()))
+        })
         .collect())
 }
 

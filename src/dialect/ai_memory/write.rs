@@ -124,7 +124,13 @@ fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     put("title", stored["title"].clone());
     match &remembered.became {
         Became::Added | Became::Repeated => {}
-        Became::Known | Became::Updated { earlier: None } => put("action", json!("unchanged")),
+        Became::Known | Became::Updated { earlier: None } => {
+            let is_changed = !remembered.changed.is_empty();
+            put(
+                "action",
+                json!(if is_changed { "updated" } else { "unchanged" }),
+            );
+        }
         Became::Updated {
             earlier: Some(earlier),
         } => {
@@ -192,7 +198,7 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     };
     let is_raised = wanted.is_some_and(|wanted| rank(Some(wanted)) > rank(memory.tier));
     let is_lowered = wanted.is_some_and(|wanted| rank(Some(wanted)) < rank(memory.tier));
-    let expires = check::expires(call, arguments)?;
+    let expires = check::expires_at(call, arguments)?;
     let change = Change {
         title: set(title),
         content: check::content(arguments, "content")?,

@@ -294,7 +294,13 @@ fn the_earlier_text_of_a_title_lies_in_the_archive_and_is_named() {
         "store",
         json!({"title": "Port", "content": "It is 1."}),
     );
-    assert_eq!(again["action"], "unchanged");
+    assert_eq!(
+        again.get("earlier_id"),
+        None,
+        "no text was replaced: {again}"
+    );
+    let archived = json_of(&mut session, "archive_list", json!({}));
+    assert_eq!(archived["count"], 1);
     // Two live ones of one title there must not be.
     let earlier = said["earlier_id"].as_str().unwrap();
     let (code, _) = refused(&mut session, "archive_restore", json!({"id": earlier}));

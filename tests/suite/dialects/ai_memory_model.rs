@@ -105,7 +105,8 @@ fn the_model_answers_what_it_is_asked_and_sees_no_credentials() {
 #[test]
 fn the_highest_tier_tags_what_is_stored_without() {
     let server = model();
-    let mut session = open(&home_of(&server), "autonomous");
+    let home = home_of(&server);
+    let mut session = open(&home, "autonomous");
     let said = json_of(
         &mut session,
         "store",
@@ -146,7 +147,8 @@ fn a_model_that_fails_costs_an_answer_nothing() {
 #[test]
 fn no_text_leaves_without_the_tier() {
     let server = model();
-    let mut session = open(&home_of(&server), "semantic");
+    let home = home_of(&server);
+    let mut session = open(&home, "semantic");
     let said = json_of(&mut session, "expand_query", json!({"query": "port"}));
     assert_eq!(
         (&said["by"], &said["expanded_terms"]),
