@@ -2,6 +2,8 @@
 
 use chrono::DateTime;
 use chrono::SecondsFormat;
+use chrono::SubsecRound;
+use chrono::TimeDelta;
 use chrono::Utc;
 use serde_json::Value;
 use serde_json::json;
@@ -59,10 +61,9 @@ pub(super) fn memory(engine: &Engine, memory: &Memory, name: Option<&str>) -> Js
     );
     put("access_count", json!(usage.count()));
     put("created_at", moment(created));
-    put(
-        "updated_at",
-        moment(changed.map_or(created, |at| at.max(created))),
-    );
+    // A file is there a moment after the time that it states; that is no change.
+    let changed = changed.filter(|at| *at - created > TimeDelta::seconds(1));
+    put("updated_at", moment(changed.unwrap_or(created)));
     put("last_accessed_at", usage.last().map_or(Value::Null, moment));
     put("expires_at", state.expires.map_or(Value::Null, moment));
     put("metadata", shape::map(&memory.metadata));
@@ -83,7 +84,10 @@ pub(super) fn title(memory: &Memory) -> String {
 }
 
 pub(super) fn moment(at: DateTime<Utc>) -> Value {
-    json!(at.to_rfc3339_opts(SecondsFormat::AutoSi, false))
+    json!(
+        at.trunc_subsecs(6)
+            .to_rfc3339_opts(SecondsFormat::AutoSi, false)
+    )
 }
 
 /// To three digits, as scores are shown.
