@@ -56,6 +56,19 @@ use crate::mcp::tools;
 /// only; an hour spares the questions and still notices an upgrade.
 const LIST_TTL_MS: u64 = 60 * 60 * 1000;
 
+/// A list, with how long it may be kept for clients that know of that.
+macro_rules! kept {
+    ($list:expr, $context:expr) => {{
+        let list = $list;
+        match knows_ttl(&$context) {
+            true => list
+                .with_ttl_ms(LIST_TTL_MS)
+                .with_cache_scope(CacheScope::Public),
+            false => list,
+        }
+    }};
+}
+
 pub(super) struct Handler {
     served: Served,
     /// Made at the first question, not before `initialize` is answered.
@@ -148,14 +161,10 @@ impl ServerHandler for Handler {
         let listed = self
             .listed
             .get_or_init(|| tools::listed(self.served.dialect.tools()));
-        let result = ListToolsResult::with_all_items(listed.clone());
-        Ok(if knows_ttl(&context) {
-            result
-                .with_ttl_ms(LIST_TTL_MS)
-                .with_cache_scope(CacheScope::Public)
-        } else {
-            result
-        })
+        Ok(kept!(
+            ListToolsResult::with_all_items(listed.clone()),
+            context
+        ))
     }
 
     async fn call_tool(
@@ -189,14 +198,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let listed = resources::listed(self.served.dialect.resources());
-        let result = ListResourcesResult::with_all_items(listed);
-        Ok(if knows_ttl(&context) {
-            result
-                .with_ttl_ms(LIST_TTL_MS)
-                .with_cache_scope(CacheScope::Public)
-        } else {
-            result
-        })
+        Ok(kept!(ListResourcesResult::with_all_items(listed), context))
     }
 
     async fn list_resource_templates(
@@ -205,14 +207,10 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let listed = resources::templates(self.served.dialect.resources());
-        let result = ListResourceTemplatesResult::with_all_items(listed);
-        Ok(if knows_ttl(&context) {
-            result
-                .with_ttl_ms(LIST_TTL_MS)
-                .with_cache_scope(CacheScope::Public)
-        } else {
-            result
-        })
+        Ok(kept!(
+            ListResourceTemplatesResult::with_all_items(listed),
+            context
+        ))
     }
 
     async fn read_resource(
@@ -241,14 +239,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let listed = resources::listed_prompts(self.served.dialect.prompts());
-        let result = ListPromptsResult::with_all_items(listed);
-        Ok(if knows_ttl(&context) {
-            result
-                .with_ttl_ms(LIST_TTL_MS)
-                .with_cache_scope(CacheScope::Public)
-        } else {
-            result
-        })
+        Ok(kept!(ListPromptsResult::with_all_items(listed), context))
     }
 
     async fn get_prompt(

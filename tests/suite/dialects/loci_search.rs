@@ -292,7 +292,7 @@ fn bad_calls_are_refused() {
 #[test]
 fn groups_see_their_own_memories_and_global_ones() {
     let home = Home::new();
-    let mut here = open(&home, "loci", &["--group", "/home/mira/work/atlas"]);
+    let mut here = open(&home, "loci", &["--group", "/home/mira/code/atlas"]);
     let mut above = open(&home, "loci", &["--group", "/home/mira"]);
     let own = store(&mut here, "episodic", "Chose Postgres for the orders.");
     let global = store(&mut here, "semantic", "Postgres listens on 5432.");
@@ -318,7 +318,7 @@ fn groups_see_their_own_memories_and_global_ones() {
         sorted(found(&mut above, query(json!({})))),
         both(&others, &global)
     );
-    let asked = query(json!({"group": "/home/mira/work/atlas/"}));
+    let asked = query(json!({"group": "/home/mira/code/atlas/"}));
     assert_eq!(sorted(found(&mut above, asked)), both(&own, &global));
     assert_eq!(
         found(&mut here, query(json!({"scope": "group"}))),
@@ -330,7 +330,7 @@ fn groups_see_their_own_memories_and_global_ones() {
     );
     assert_eq!(found(&mut loci(&home), query(json!({}))), [global]);
     let shown = done(&mut here, "memory_inspect", json!({"memory_id": own}));
-    assert_eq!(shown["memory"]["source_group"], "/home/mira/work/atlas");
+    assert_eq!(shown["memory"]["source_group"], "/home/mira/code/atlas");
 }
 
 #[test]
