@@ -88,9 +88,20 @@ fn preferences(context: &Context, command: &Mcp) -> Result<Preferences, Failure>
         let name = tier.name();
         tracing::warn!("--tier {name} without a language model: [llm] of the settings names none");
     }
+    let group = command.group.clone().or_else(|| settings.group.clone());
+    let group = group.filter(|group| !group.trim().is_empty());
+    if group
+        .as_deref()
+        .is_some_and(|group| group.contains(char::is_control))
+    {
+        return Err(
+            Failure::new("the group holds a line break or another control character")
+                .hint("Name it by --group NAME, LOCI_GROUP, or `group` in [mcp] of the settings."),
+        );
+    }
     Ok(Preferences {
         user: context.config.user.value.clone(),
-        group: command.group.clone().or_else(|| settings.group.clone()),
+        group,
         ranking: ranking.transpose()?,
         tier,
         max_results: settings.max_results,

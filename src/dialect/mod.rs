@@ -176,10 +176,18 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Who calls, as memories name it.
+    /// Who calls, as memories name it: what the client calls itself, on one line and cut, since no
+    /// model can mend its client's name.
     pub fn agent(&self) -> String {
-        let client = self.caller.client.clone();
-        client.unwrap_or_else(|| "unknown".to_owned())
+        const LONGEST: usize = 100;
+        let client = self.caller.client.as_deref().unwrap_or_default();
+        let words = client.split(|c: char| c.is_whitespace() || c.is_control());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let name: String = words.join(" ").chars().take(LONGEST).collect();
+        match name.trim() {
+            "" => "unknown".to_owned(),
+            name => name.to_owned(),
+        }
     }
 
     /// The language model, if the user has named one and wants its features.

@@ -79,6 +79,10 @@ impl ToolError {
 
 /// An error of the engine with its causes.
 pub fn full(error: &EngineError) -> String {
+    // Where the store lies is the user's business.
+    if let EngineError::ReadOnly(_) = error {
+        return "this store can only be read".to_owned();
+    }
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(next) = cause {

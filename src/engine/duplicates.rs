@@ -235,7 +235,8 @@ impl Engine {
     }
 
     /// Gives the memory `stem`, which says the very same, what `new` states beside its text;
-    /// `None` if it says something else by now.
+    /// `None` if it says something else by now. Where metadata is replaced, the file as it was lies
+    /// in the archive then.
     pub(super) fn enrich(
         &self,
         stem: &Stem,
@@ -257,6 +258,9 @@ impl Engine {
             };
             let bytes = format::edit(&version.bytes, &change)?;
             let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
+            if lifecycle::replaces_metadata(&change, &old) {
+                self.keep_earlier(&old, &version.bytes)?;
+            }
             if self.put(&name, &version, &bytes, "remember")?.is_some() {
                 return Ok(Some(Remembered {
                     changed: lifecycle::changed_fields(&change),

@@ -13,6 +13,7 @@ use super::EngineError;
 use super::names::Names;
 use super::names::is_called;
 use super::reading::stem_of;
+use super::recall::Recalled;
 use super::search::Hit;
 use super::search::Search;
 use super::search::Wanted;
@@ -383,8 +384,37 @@ impl Engine {
         Ok(removed.get())
     }
 
+    /// The live memories that `stem` replaces, directly or by way of others.
+    fn replaced_by(&self, stem: &Stem) -> Result<BTreeSet<Stem>, EngineError> {
+        let mut replaced = BTreeSet::new();
+        let mut left = vec![stem.clone()];
+        while let Some(next) = left.pop() {
+            let Some(Recalled::Found { memory, .. }) =
+                self.recall(&[next.as_str().to_owned()]).pop()
+            else {
+                continue;
+            };
+            for id in &memory.supersedes {
+                match self.resolve(id) {
+                    Ok((older, _)) if replaced.insert(older.clone()) => left.push(older),
+                    // Known, or not live.
+                    Ok(_) | Err(EngineError::NotFound(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(replaced)
+    }
+
     /// Says in both files that one live memory replaces another; false if it is said already.
     fn supersede(&self, newer: &Stem, older: &Stem) -> Result<bool, EngineError> {
+        if self.replaced_by(older)?.contains(newer) {
+            let what = format!(
+                "{older} replaces {newer} already, if not directly; both would be hidden. Take that \
+                 back first: memdir unlink {older} {newer} --type {SUPERSEDES}"
+            );
+            return Err(EngineError::Invalid(what));
+        }
         let edited = self.update_with("supersede", newer.as_str(), |memory| {
             let mut supersedes = memory.supersedes.clone();
             if supersedes.iter().any(|known| is_called(older, known)) {

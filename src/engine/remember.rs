@@ -93,6 +93,12 @@ impl Remembered {
     }
 }
 
+/// A text as texts are compared for being the same.
+fn words_of(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").to_lowercase()
+}
+
 /// New names drawn before giving up; a second one is needed once in four billion times.
 const MAX_DRAWS: usize = 16;
 
@@ -179,6 +185,12 @@ impl Engine {
                 Some(self.lock_shard("title", &title, "the title")?)
             }
             _ => None,
+        };
+        // Nor two with one text.
+        let compares = [DuplicatePolicy::Similar, DuplicatePolicy::Suggest];
+        let _same_text = match compares.contains(&policy.duplicates) {
+            true => Some(self.lock_shard("text", &words_of(&memory.content), "the text")?),
+            false => None,
         };
         let near = match self.decide_on(&memory, policy)? {
             Decision::Add { near } => near,

@@ -536,6 +536,18 @@ pub fn as_update(new: &NewMemory, old: &Memory, ends: Ends) -> Change {
     }
 }
 
+/// Whether `change` puts another value in place of one that the metadata of `old` holds.
+pub fn replaces_metadata(change: &Change, old: &Memory) -> bool {
+    let Patch::Set(metadata) = &change.metadata else {
+        return false;
+    };
+    let mut known = old
+        .metadata
+        .iter()
+        .filter(|(key, _)| key != IDEMPOTENCY_KEY);
+    known.any(|entry| !metadata.contains(entry))
+}
+
 /// Both calls are known by their keys, the earlier one and this.
 fn add_key(known: &mut MetaValue, key: &MetaValue) {
     let mut keys = match std::mem::replace(known, MetaValue::Null) {

@@ -53,6 +53,7 @@ pub use duplicate::changed_fields;
 pub use duplicate::decide;
 pub use duplicate::is_same_text;
 pub use duplicate::related_by_topics;
+pub use duplicate::replaces_metadata;
 pub use life::Decay;
 pub use life::Life;
 pub use life::Promotion;

@@ -654,3 +654,74 @@ fn an_agent_is_told_as_the_settings_say() {
     assert_ne!(remember(OTHER_PORT, true)["memory_id"], "");
     assert_eq!(names(&home.files()).len(), 2);
 }
+
+#[test]
+fn one_text_stored_by_many_at_once_is_there_once() {
+    let store = TestStore::new();
+    for round in 0..8 {
+        let text = format!("The ferry leaves at nine on day {round}.");
+        let added: usize = std::thread::scope(|scope| {
+            let write = || {
+                let engine = store.engine();
+                let done = written(&engine, new_memory(&text), &by(DuplicatePolicy::Similar));
+                usize::from(done.became == Became::Added)
+            };
+            let writers: Vec<_> = (0..4).map(|_| scope.spawn(write)).collect();
+            writers.into_iter().map(|one| one.join().unwrap()).sum()
+        });
+        assert_eq!(added, 1, "round {round}");
+        assert_eq!(store.texts().len(), round + 1);
+    }
+}
+
+#[test]
+fn metadata_that_is_replaced_beside_the_same_text_lies_in_the_archive() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::Similar);
+    let with = |key: &str, value: &str| NewMemory {
+        metadata: vec![(key.to_owned(), MetaValue::Text(value.to_owned()))],
+        ..new_memory("A fact.")
+    };
+    let first = written(&engine, with("note", "precious"), &policy);
+    // What is only added replaces nothing.
+    assert_eq!(
+        written(&engine, with("more", "x"), &policy).stem,
+        first.stem
+    );
+    assert_eq!(engine.archived().unwrap().len(), 0);
+    assert_eq!(
+        written(&engine, with("note", "other"), &policy).stem,
+        first.stem
+    );
+    let archived = engine.archived().unwrap();
+    let kept = [("note".to_owned(), MetaValue::Text("precious".to_owned()))];
+    assert_eq!(archived.len(), 1);
+    assert!(
+        archived[0].memory.metadata.starts_with(&kept),
+        "{archived:?}"
+    );
+}
+
+#[test]
+fn two_memories_do_not_replace_each_other() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let stems: Vec<Stem> = ["one", "two", "three"]
+        .iter()
+        .map(|text| engine.remember(new_memory(text), None).unwrap().stem)
+        .collect();
+    let link = |from: usize, to: usize| {
+        engine.link(stems[from].as_str(), stems[to].as_str(), "supersedes")
+    };
+    assert!(link(1, 0).unwrap() && link(2, 1).unwrap());
+    for (from, to) in [(0, 1), (0, 2), (1, 2)] {
+        let error = link(from, to).unwrap_err().to_string();
+        assert!(
+            error.contains("replaces") && error.contains("memdir unlink"),
+            "{error}"
+        );
+    }
+    assert!(!link(2, 1).unwrap(), "it is said already");
+    assert_eq!(holding(&engine, "three"), 1);
+}

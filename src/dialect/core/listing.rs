@@ -10,13 +10,19 @@ const HEADLINE: usize = 120;
 /// A memory as an item of a list: its address, day, headline and topics.
 pub(super) fn line(engine: &Engine, memory: &Memory) -> String {
     let id = engine.shown_id(&memory.stem);
-    let headline = preview(memory.headline(), &[], HEADLINE).text;
+    let headline = preview(&on_one_line(memory.headline()), &[], HEADLINE).text;
     let topics = match memory.topics.is_empty() {
         true => String::new(),
-        false => format!(" ({})", memory.topics.join(", ")),
+        false => format!(" ({})", on_one_line(&memory.topics.join(", "))),
     };
     let day = memory.timestamp.date();
     format!("- memory://{id} {day} {headline}{topics}\n")
+}
+
+/// A text without line breaks: an item of a list is a line, whatever a file says.
+pub(super) fn on_one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
 }
 
 /// `text` between two fences that nothing in it can end: what was written by others is data, and no

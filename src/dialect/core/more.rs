@@ -12,12 +12,16 @@ use crate::dialect::Reply;
 use crate::dialect::Tool;
 use crate::dialect::ToolError;
 use crate::dialect::reply::object;
+use crate::engine::EngineError;
 use crate::engine::Search;
 use crate::engine::Wanted;
 use crate::model::Filter;
+use crate::model::Stem;
 
 /// The most memories that one `list` returns.
 const MOST_LISTED: u64 = 100;
+/// The most problems that `status` tells; it says how many there are.
+const MOST_PROBLEMS: usize = 20;
 
 pub(super) const MORE: &[Tool] = &[
     Tool {
@@ -46,7 +50,7 @@ pub(super) const MORE: &[Tool] = &[
     },
     Tool {
         name: "link",
-        description: "Say how one memory relates to another: it then shows with the other one. Use relations such as related-to, elaborates, contradicts, depends-on, or a verb such as works-at.",
+        description: "Say how one memory relates to another: it then shows with the other one. `supersedes` hides the other one from all searches. Use relations such as related-to, elaborates, contradicts, depends-on, or a verb such as works-at.",
         parameters: &[
             Parameter::text("from", "Id of the memory that holds the link").required(),
             Parameter::text("to", "Id of the other one").required(),
@@ -114,6 +118,7 @@ pub(super) const MORE: &[Tool] = &[
                 "waiting": {"type": "integer"},
                 "unreadable": {"type": "integer"},
                 "conflicts": {"type": "integer"},
+                "problem_count": {"type": "integer"},
                 "problems": {"type": "array", "items": {"type": "string"}},
                 "error": {"type": "string"},
             }}))
@@ -133,24 +138,36 @@ pub(super) const MORE: &[Tool] = &[
 fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let id = arguments.required_text("memory_id")?;
     let reason = arguments.set_text("reason")?;
-    let moved = call.engine.forget_because(&id, reason.as_deref())?;
-    let stem = moved.stem.as_str();
+    let (stem, what) = match call.engine.forget_because(&id, reason.as_deref()) {
+        Ok(moved) => (moved.stem, "Forgotten"),
+        // Twice is once.
+        Err(EngineError::NotFound(unknown)) => match call.engine.resolve_forgotten(&id) {
+            Ok((stem, _)) => (stem, "It was forgotten already"),
+            Err(_) => return Err(EngineError::NotFound(unknown).into()),
+        },
+        Err(error) => return Err(error.into()),
+    };
+    let shown = call.engine.shown_id(&stem);
     Ok(Reply::json(json!({
-        "memory_id": stem,
-        "message": format!("Forgotten. The user can bring it back: memdir restore {stem}"),
+        "memory_id": shown,
+        "message": format!("{what}. The user can bring it back: memdir restore {shown}"),
     })))
 }
 
 fn link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let (from, to) = (
-        arguments.required_text("from")?,
-        arguments.required_text("to")?,
-    );
+    let end = |name: &str| -> Result<Stem, ToolError> {
+        let id = arguments.required_text(name)?;
+        Ok(call.engine.resolve(&id)?.0)
+    };
+    let (from, to) = (end("from")?, end("to")?);
     let relation = arguments.set_text("relation")?;
     let relation = relation.unwrap_or_else(|| "related-to".to_owned());
-    let created = call.engine.link(&from, &to, &relation)?;
+    let created = call.engine.link(from.as_str(), to.as_str(), &relation)?;
     Ok(Reply::json(json!({
-        "from": from, "to": to, "relation": relation, "created": created,
+        "from": call.engine.shown_id(&from),
+        "to": call.engine.shown_id(&to),
+        "relation": relation,
+        "created": created,
     })))
 }
 
@@ -189,8 +206,9 @@ fn status(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let status = call.engine.status()?;
     let problems = status.findings.iter();
     let problems = problems.map(|finding| format!("{}: {}", finding.file, finding.problem));
-    let problems: Vec<String> = problems.collect();
+    let problems: Vec<String> = problems.take(MOST_PROBLEMS).collect();
     Ok(Reply::json(json!({
+        "problem_count": status.findings.len(),
         "memories": status.files,
         "archived": status.archived,
         "waiting": status.waiting,

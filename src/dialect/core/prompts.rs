@@ -19,6 +19,8 @@ use crate::model::estimated_tokens;
 /// As many memories stand in a prompt at most, and so many tokens of them.
 const MOST: usize = 12;
 const TOKENS: usize = 2000;
+/// So many characters of one memory at most.
+const LONGEST: usize = 2000;
 /// So many memories are looked through at once.
 const REVIEWED: usize = 20;
 
@@ -68,12 +70,17 @@ fn recall_context(call: &Call<'_>, arguments: &Arguments) -> Result<String, Tool
     let mut texts = String::new();
     for hit in &thought.hits {
         let memory = &hit.memory;
+        let content = memory.content.trim();
+        let shown: String = content.chars().take(LONGEST).collect();
+        let more = match shown.len() < content.len() {
+            true => "… (`recall` reads the rest)",
+            false => "",
+        };
         let text = format!(
-            "[{}] {}, {}\n{}\n\n",
+            "[{}] {}, {}\n{shown}{more}\n\n",
             call.engine.shown_id(&memory.stem),
             memory.timestamp.date(),
             memory.user,
-            memory.content.trim()
         );
         // The first one is better than none.
         if !texts.is_empty() && estimated_tokens(&texts) + estimated_tokens(&text) > TOKENS {

@@ -27,10 +27,8 @@ fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError
     }
     let agent = match arguments.text("agent")? {
         Some(agent) => agent,
-        None => {
-            let client = call.caller.client.clone();
-            client.ok_or_else(|| refused("`agent` is missing: give your name"))?
-        }
+        None if call.caller.client.is_some() => call.agent(),
+        None => return Err(refused("`agent` is missing: give your name")),
     };
     Ok(NewMemory {
         agent,

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use super::listing::line;
+use super::listing::on_one_line;
 use crate::dialect::Call;
 use crate::dialect::Resource;
 use crate::dialect::ToolError;
@@ -68,6 +69,7 @@ fn topics(call: &Call<'_>, _: &str) -> Result<Option<String>, ToolError> {
     topics.sort_by(|(one, count), (other, than)| than.cmp(count).then(one.cmp(other)));
     let mut text = "# Topics\n\n".to_owned();
     for (topic, count) in topics {
+        let topic = on_one_line(&topic);
         let _ = writeln!(text, "- {topic} ({count})"); // A text takes everything.
     }
     Ok(Some(text))
