@@ -410,8 +410,8 @@ impl Engine {
     fn supersede(&self, newer: &Stem, older: &Stem) -> Result<bool, EngineError> {
         if self.replaced_by(older)?.contains(newer) {
             let what = format!(
-                "{older} replaces {newer} already, if not directly; both would be hidden. Take that \
-                 back first: memdir unlink {older} {newer} --type {SUPERSEDES}"
+                "{older} replaces {newer} already, if not directly, and both would be hidden. That \
+                 has to be taken back first: memdir unlink {older} {newer} --type {SUPERSEDES}"
             );
             return Err(EngineError::Invalid(what));
         }

@@ -89,6 +89,7 @@ pub use open::Engine;
 pub use open::Options;
 pub use recall::Recalled;
 pub use remember::Became;
+pub use remember::HeldTitle;
 pub use remember::Remembered;
 pub use remember::Stored;
 pub use screen::FoundSecret;

@@ -64,6 +64,11 @@ pub enum Became {
     },
 }
 
+/// A title that nobody else gives to a memory meanwhile.
+pub struct HeldTitle {
+    _lock: Lock,
+}
+
 /// What became of a memory that was to be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stored {
@@ -180,10 +185,7 @@ impl Engine {
         };
         // Nor two with one title.
         let _same_title = match (&memory.title, policy.duplicates) {
-            (Some(title), DuplicatePolicy::SameTitle) => {
-                let title = title.trim().to_lowercase();
-                Some(self.lock_shard("title", &title, "the title")?)
-            }
+            (Some(title), DuplicatePolicy::SameTitle) => Some(self.hold_title(title)?),
             _ => None,
         };
         // Nor two with one text.
@@ -230,6 +232,19 @@ impl Engine {
             screened,
             ..Remembered::of(stem, Became::Added)
         }))
+    }
+
+    /// Keeps others from giving `title` to a memory, as [`DuplicatePolicy::SameTitle`] does, until
+    /// what is returned is dropped: for whoever looks first whether it is free.
+    ///
+    /// # Errors
+    ///
+    /// Fails if somebody else holds it for long.
+    pub fn hold_title(&self, title: &str) -> Result<HeldTitle, EngineError> {
+        let title = title.trim().to_lowercase();
+        Ok(HeldTitle {
+            _lock: self.lock_shard("title", &title, "the title")?,
+        })
     }
 
     /// Keeps others out who are about something of the same `name`.

@@ -52,6 +52,10 @@ impl Engine {
             .into_iter()
             .filter_map(|(_, name)| {
                 let memory = self.read_memory(&name)?;
+                // What no longer lives holds no longer.
+                if self.state_of(&memory).0.is_expired(self.clock.now()) {
+                    return None;
+                }
                 Some((standard_of(&memory)?.to_owned(), memory))
             })
             .collect();

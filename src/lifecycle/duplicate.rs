@@ -289,7 +289,12 @@ pub fn is_same_title(new: &NewMemory, memory: &Memory) -> bool {
     };
     let plain = |title: &str| title.trim().to_lowercase();
     let namespace = new.namespace.as_deref().unwrap_or("global");
-    plain(new_title) == plain(title) && namespace == memory.namespace_or_global()
+    plain(new_title) == plain(title) && is_same_namespace(namespace, memory)
+}
+
+/// As filters compare them: without regard to case.
+fn is_same_namespace(namespace: &str, memory: &Memory) -> bool {
+    namespace.to_lowercase() == memory.namespace_or_global().to_lowercase()
 }
 
 /// Whether both are of one kind, scope and namespace: only then can one stand for the other.
@@ -297,12 +302,8 @@ fn is_of_group(new: &NewMemory, memory: &Memory) -> bool {
     let namespace = new.namespace.as_deref().unwrap_or("global");
     let usual = new.kind.map_or(Scope::Global, Kind::usual_scope);
     let scope = new.scope.unwrap_or(usual);
-    (new.kind, scope, namespace)
-        == (
-            memory.kind,
-            memory.scope_or_usual(),
-            memory.namespace_or_global(),
-        )
+    (new.kind, scope) == (memory.kind, memory.scope_or_usual())
+        && is_same_namespace(namespace, memory)
 }
 
 /// Whether both say the very same of the same person, but for blanks.

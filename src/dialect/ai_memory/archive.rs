@@ -122,10 +122,11 @@ fn restore(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let id = check::id(arguments, "id")?;
     let (stem, name) = engine.resolve_forgotten(&id)?;
     let mut archived = engine.archived()?.into_iter();
+    let mut _held = None;
     if let Some(one) = archived.find(|one| one.name == name) {
         let memory = one.memory;
         let namespace = memory.namespace_or_global();
-        check_free(call, memory.title.as_deref(), namespace, &memory.user, &[])?;
+        _held = check_free(call, memory.title.as_deref(), namespace, &memory.user, &[])?;
     }
     engine.restore(stem.as_str())?;
     Ok(Reply::json(

@@ -69,6 +69,7 @@ fn consolidate(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolErro
         Some(_) => "caller",
         None => write_summary(call, &mut proposed),
     };
+    let mut _held = None;
     for new in proposed
         .plan
         .proposals
@@ -88,7 +89,7 @@ fn consolidate(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolErro
         }
         // The sources make room for it.
         let namespace = new.namespace.as_deref().unwrap_or("global");
-        check_free(call, Some(&title), namespace, &new.user, &stems)?;
+        _held = check_free(call, Some(&title), namespace, &new.user, &stems)?;
     }
     let performed = engine.perform_plan(&proposed)?;
     let performed = performed

@@ -14,6 +14,7 @@ use crate::dialect::Parameter;
 use crate::dialect::Reply;
 use crate::dialect::Tool;
 use crate::dialect::ToolError;
+use crate::dialect::reply::object;
 
 const NAMESPACE: Parameter = Parameter::text("namespace", "").required();
 
@@ -48,12 +49,20 @@ fn missing() -> ToolError {
 fn set(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let namespace = check::namespace(arguments)?.ok_or_else(missing)?;
     let id = check::id(arguments, "id")?;
+    let before = call.engine.standards()?;
     let stem = call.engine.set_standard(&namespace, &id)?;
-    Ok(Reply::json(json!({
+    let mut reply = object(json!({
         "set": true,
         "namespace": namespace,
         "standard_id": call.engine.shown_id(&stem),
-    })))
+    }));
+    let is_other = |of: &str| of.to_lowercase() != namespace.to_lowercase();
+    let mut before = before.into_iter();
+    if let Some((of, _)) = before.find(|(of, memory)| memory.stem == stem && is_other(of)) {
+        // It is of one namespace at a time.
+        reply.insert("was_standard_of".to_owned(), json!(of));
+    }
+    Ok(Reply::object(reply))
 }
 
 fn get(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {

@@ -19,6 +19,7 @@ use crate::dialect::ToolError;
 use crate::dialect::parameter::Literal;
 use crate::engine::Became;
 use crate::engine::DuplicatePolicy;
+use crate::engine::HeldTitle;
 use crate::engine::Recalled;
 use crate::engine::Search;
 use crate::engine::Stored;
@@ -150,6 +151,9 @@ fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         let others: Vec<String> = others.map(|one| engine.shown_id(&one.stem)).collect();
         put("potential_contradictions", json!(others));
     }
+    if remembered.lives_on {
+        put("life", json!("it lives longer than that, and goes on so"));
+    }
     let warnings = remembered.screened.warnings();
     if !warnings.is_empty() {
         put("warnings", json!(warnings));
@@ -178,10 +182,11 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let memory = found(call, &id)?;
     let title = check::title(arguments)?;
     let namespace = check::namespace(arguments)?;
+    let mut _held = None;
     if title.is_some() || namespace.is_some() {
         let title = title.clone().or_else(|| memory.title.clone());
         let namespace = namespace.as_deref().unwrap_or(memory.namespace_or_global());
-        check_free(
+        _held = check_free(
             call,
             title.as_deref(),
             namespace,
@@ -281,17 +286,19 @@ pub(super) fn read(call: &Call<'_>, stem: &Stem) -> Result<JsonObject, ToolError
     Ok(shape::memory(call.engine, &memory, Some(&name)))
 }
 
-/// Makes sure that no current memory of the user but `except` has the title in the namespace.
+/// Makes sure that no current memory of the user but `except` has the title in the namespace, nor
+/// gets it while what is returned is held.
 pub(super) fn check_free(
     call: &Call<'_>,
     title: Option<&str>,
     namespace: &str,
     user: &str,
     except: &[Stem],
-) -> Result<(), ToolError> {
+) -> Result<Option<HeldTitle>, ToolError> {
     let Some(title) = title.map(str::trim) else {
-        return Ok(());
+        return Ok(None);
     };
+    let held = call.engine.hold_title(title)?;
     let search = Search {
         wanted: Wanted::Everything,
         filter: Filter {
@@ -309,7 +316,7 @@ pub(super) fn check_free(
     let hits = call.engine.search(&search)?.hits.into_iter();
     let mut others = hits.filter(|hit| !except.contains(&hit.memory.stem));
     match others.next() {
-        None => Ok(()),
+        None => Ok(Some(held)),
         Some(other) => Err(ToolError::Conflict(format!(
             "title `{title}` is taken in namespace `{namespace}` by {}",
             call.engine.shown_id(&other.memory.stem)

@@ -620,3 +620,61 @@ fn a_server_without_a_model_says_so_and_answers_all_the_same() {
     let said = json_of(&mut Session::open_on(command), "capabilities", json!({}));
     assert_eq!(said["tier"], "keyword");
 }
+
+#[test]
+fn a_title_is_taken_once_however_many_want_it() {
+    let home = Home::new();
+    let (mut one, mut other) = (open(&home), open(&home));
+    for round in 0..10 {
+        let title = format!("Wanted {round}");
+        let id = store(&mut one, &format!("First {round}"), "One.", json!({}));
+        let wanted = json!({"id": id, "title": title});
+        one.call("update", "memory_update", wanted);
+        let wanted = json!({"title": title, "content": "Two."});
+        other.call("store", "memory_store", wanted);
+        let update = one.answer("update");
+        assert!(other.answer("store")["result"]["isError"].is_null());
+        let listed = json_of(&mut one, "list", json!({"limit": 200, "format": "json"}));
+        let has = |memory: &&Value| memory["title"] == title.as_str();
+        let titled = listed["memories"].as_array().unwrap().iter().filter(has);
+        assert_eq!(titled.count(), 1, "{update}");
+    }
+}
+
+#[test]
+fn a_namespace_is_one_whatever_its_case() {
+    let home = Home::new();
+    let mut session = open(&home);
+    let id = store(&mut session, "Port", "8000", json!({"namespace": "NsX"}));
+    let again = store(&mut session, "port", "8001", json!({"namespace": "nsx"}));
+    assert_eq!(id, again);
+    let said = json_of(&mut session, "update", json!({"id": id, "title": "Port"}));
+    assert_eq!(said["id"], id.as_str());
+}
+
+#[test]
+fn a_standard_says_what_it_was_before_and_ends_with_its_life() {
+    let home = Home::new();
+    let mut session = open(&home);
+    let id = store(&mut session, "Rules", "Be brief.", json!({}));
+    let set = |session: &mut Session, namespace: &str| {
+        json_of(
+            session,
+            "namespace_set_standard",
+            json!({"namespace": namespace, "id": id}),
+        )
+    };
+    assert!(set(&mut session, "global")["was_standard_of"].is_null());
+    assert_eq!(set(&mut session, "atlas")["was_standard_of"], "global");
+    home.put(
+        "20260114_091500_c0000001.md",
+        "---\nid: c0000001\ntimestamp: 2026-01-14T09:15:00\nagent: a\nuser: u\ntopics: []\n\
+         expires: 2026-01-15\nmetadata:\n  standard_of: mill\n---\n\nOver.",
+    );
+    let said = json_of(
+        &mut session,
+        "namespace_get_standard",
+        json!({"namespace": "mill"}),
+    );
+    assert!(!said.to_string().contains("c0000001"), "{said}");
+}
