@@ -162,10 +162,12 @@ impl Engine {
         let together = self.collect_records();
         let (mut purged, mut failed) = (Vec::new(), Vec::new());
         let mut all_names = BTreeSet::new();
+        let entries = self.store.list(Place::Files)?.entries;
+        let live: BTreeSet<Stem> = entries.iter().map(|entry| stem_of(&entry.name)).collect();
         for (stem, name) in wanted {
             let one = self.committed_texts(stem, name).and_then(|committed| {
                 Ok((
-                    self.purge_one(stem, name, &committed, reach, why)?,
+                    self.purge_one(stem, name, &committed, reach, why, &live)?,
                     committed,
                 ))
             });
@@ -212,7 +214,8 @@ impl Engine {
         Ok((told, failed))
     }
 
-    /// Leaves word of one memory and removes its files; where they lay.
+    /// Leaves word of one memory and removes its files; where they lay. `live` are those that lived
+    /// when this began.
     fn purge_one(
         &self,
         stem: &Stem,
@@ -220,14 +223,18 @@ impl Engine {
         committed: &BTreeSet<Id>,
         reach: Reach,
         why: Option<&str>,
+        live: &BTreeSet<Stem>,
     ) -> Result<Vec<(Place, String)>, EngineError> {
-        let mut leaves_word = reach == Reach::Everywhere || !self.has_live(stem)?;
+        // What is restored comes back under the name that it had.
+        let is_back = || self.store.look_at(Place::Files, name).is_some();
+        let is_live = live.contains(stem) || is_back();
+        let mut leaves_word = reach == Reach::Everywhere || !is_live;
         let path = tombstone_of(stem.as_str());
         let known = self.version_at(&path)?;
         if leaves_word {
             self.leave_tombstone(stem, committed)?;
             // Restored in the same moment: the word would take away what somebody wants to live.
-            if reach == Reach::Archive && self.has_live(stem)? {
+            if reach == Reach::Archive && is_back() {
                 leaves_word = false;
                 let seen = self.version_at(&path)?;
                 let before = known.as_ref().map(|known| known.bytes.as_slice());
@@ -237,11 +244,6 @@ impl Engine {
         let removed = self.remove_files(stem, name, reach, leaves_word, why)?;
         self.leave_word("purge", stem.as_str());
         Ok(removed)
-    }
-
-    fn has_live(&self, stem: &Stem) -> Result<bool, EngineError> {
-        let entries = self.store.list(Place::Files)?.entries;
-        Ok(entries.iter().any(|entry| stem_of(&entry.name) == *stem))
     }
 
     /// The texts of the file `name` in the history, where its tombstone has to name them.
