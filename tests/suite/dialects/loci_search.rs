@@ -322,11 +322,11 @@ fn groups_see_their_own_memories_and_global_ones() {
     assert_eq!(sorted(found(&mut above, asked)), both(&own, &global));
     assert_eq!(
         found(&mut here, query(json!({"scope": "group"}))),
-        std::slice::from_ref(&own)
+        [own.as_str()]
     );
     assert_eq!(
         found(&mut here, query(json!({"scope": "global"}))),
-        std::slice::from_ref(&global)
+        [global.as_str()]
     );
     assert_eq!(found(&mut loci(&home), query(json!({}))), [global]);
     let shown = done(&mut here, "memory_inspect", json!({"memory_id": own}));
@@ -340,10 +340,7 @@ fn the_group_may_come_from_the_environment() {
     command.env("LOCI_GROUP", r"C:\Users\mira\atlas");
     let mut session = Session::open_on(command);
     let id = store(&mut session, "episodic", "Began the port.");
-    assert_eq!(
-        found(&mut session, json!({"query": "port"})),
-        std::slice::from_ref(&id)
-    );
+    assert_eq!(found(&mut session, json!({"query": "port"})), [id.as_str()]);
     assert!(found(&mut loci(&home), json!({"query": "port"})).is_empty());
     let named = json!({"query": "port", "group": r"C:\Users\mira\atlas\"});
     assert_eq!(found(&mut loci(&home), named), [id]);
@@ -479,7 +476,7 @@ mod times {
             "recall_memory",
             json!({"query": "What did we discuss in the last 2 days?"}),
         );
-        assert_eq!(ids(&said), std::slice::from_ref(&today));
+        assert_eq!(ids(&said), [today.as_str()]);
         assert_eq!(said["total_matched"], 1);
         let window = &said["time_window"];
         assert!(
