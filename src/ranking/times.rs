@@ -120,6 +120,9 @@ fn span<Tz: TimeZone>(
         (whole(Unit::Day, today, 0)?, None)
     } else if let Some(count) = word("rolling") {
         let (count, unit) = (number(&count)?, word("rolled")?);
+        if count == 0 {
+            return None;
+        }
         match unit.as_str() {
             "hour" => {
                 let from = now
@@ -127,7 +130,10 @@ fn span<Tz: TimeZone>(
                     .checked_sub_signed(TimeDelta::hours(count.into()))?;
                 (from.date_naive()..tomorrow, Some(from.to_utc()))
             }
-            unit => (earlier(unit.parse().ok()?, today, count)?..tomorrow, None),
+            unit => (
+                earlier(unit.parse().ok()?, tomorrow, count)?..tomorrow,
+                None,
+            ),
         }
     } else if let Some(count) = word("ago") {
         (
@@ -147,7 +153,8 @@ fn span<Tz: TimeZone>(
         let unit: Unit = word("one")?.parse().ok()?;
         let days = match word("which")?.as_str() {
             "this" => whole(unit, today, 0)?,
-            "past" => earlier(unit, today, 1)?..tomorrow,
+            // Today is the last of its days.
+            "past" => earlier(unit, tomorrow, 1)?..tomorrow,
             _ => whole(unit, today, 1)?,
         };
         (days, None)
@@ -261,9 +268,10 @@ mod tests {
         check("deploys last month", "2026-02-01..2026-03-01", "deploys");
         check("last year", "2025-01-01..2026-01-01", "");
         check("the previous year", "2025-01-01..2026-01-01", "");
-        check("over the past week", "2026-02-25..2026-03-05", "");
-        check("in the last 3 days", "2026-03-01..2026-03-05", "");
-        check("past two months", "2026-01-04..2026-03-05", "");
+        check("over the past week", "2026-02-26..2026-03-05", "");
+        check("in the last 3 days", "2026-03-02..2026-03-05", "");
+        check("last 1 day", "2026-03-04..2026-03-05", "");
+        check("past two months", "2026-01-05..2026-03-05", "");
         check("3 days ago", "2026-03-01..2026-03-02", "");
         check("a week ago", "2026-02-23..2026-03-02", "");
         check("two months ago", "2026-01-01..2026-02-01", "");
@@ -296,6 +304,8 @@ mod tests {
             "this monday",
             "the last week of March",
             "yesterdays",
+            "the last 0 days",
+            "past 0 hours",
             "weekly report",
             "last",
             "999 years from now",
