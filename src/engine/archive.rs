@@ -239,6 +239,9 @@ impl Engine {
         [from, to]: [Place; 2],
         why: Option<&str>,
     ) -> Result<Moved, EngineError> {
+        if to == Place::Archive {
+            self.hand_on(&name);
+        }
         match self.store.relocate(&name, from, to) {
             Err(FilesError::Missing { .. }) => return Err(EngineError::NotFound(id.to_owned())),
             other => other?,

@@ -34,7 +34,7 @@ use crate::ranking::Ranking;
 
 /// What a mention in a text is.
 const MENTIONS: &str = "mentions";
-const SUPERSEDES: &str = "supersedes";
+pub(super) const SUPERSEDES: &str = "supersedes";
 /// What holds the names of a person or thing.
 const CALLED_BY: [&str; 2] = ["metadata.name", "metadata.aliases"];
 /// The types of links that set two memories against each other.
@@ -153,7 +153,9 @@ impl Engine {
         filter: &Filter,
     ) -> Result<Vec<(Relation, Hit)>, EngineError> {
         let mut linked: Vec<(Stem, Relation)> = Vec::new();
-        for relations in self.relations_of_each(stems)?.into_iter().flatten() {
+        let seen_from = filter.seen_from.as_deref();
+        let each = self.current_relations(stems, seen_from)?;
+        for relations in each.into_iter().flatten() {
             let to = relations.to.into_iter();
             let to = to.filter_map(|relation| Some((relation.to.clone()?, relation)));
             let from = relations.from.into_iter();
@@ -217,32 +219,6 @@ impl Engine {
             };
             let names = self.names_of(snapshot.as_ref(), &filter)?;
             Ok(names.iter().map(|name| stem_of(name)).collect())
-        })
-    }
-
-    /// How many links there are from one live memory that passes `filter` to another.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the directory cannot be read.
-    pub fn count_links(&self, filter: &Filter) -> Result<usize, EngineError> {
-        self.mending(|| {
-            let snapshot = self.snapshot()?;
-            let live = Names::of(snapshot.files().map(|(name, _)| name));
-            let passing = self.names_of(snapshot.as_ref(), filter)?;
-            let passing: HashSet<&str> = passing.iter().map(String::as_str).collect();
-            let holders = snapshot.holders("links")?.into_iter();
-            let holders: BTreeSet<String> = holders.map(|(_, name)| name).collect();
-            let links = holders
-                .iter()
-                .filter(|name| passing.contains(name.as_str()))
-                .filter_map(|name| self.read_memory(name))
-                .flat_map(|memory| memory.links);
-            let is_inside = |link: &Link| {
-                let other = live.called(&link.to);
-                other.is_some_and(|other| passing.contains(other))
-            };
-            Ok(links.filter(is_inside).count())
         })
     }
 
@@ -508,14 +484,26 @@ impl Engine {
     ) -> Result<BTreeSet<String>, EngineError> {
         let mut names = BTreeSet::new();
         for key in ["links", SUPERSEDES, MENTIONED] {
-            for called in BTreeSet::from([stem.as_str(), stem.short()]) {
-                let filter = Filter {
-                    equals: vec![(key.to_owned(), called.to_owned())],
-                    visibility: Visibility::Everything,
-                    ..Filter::default()
-                };
-                names.extend(self.names_of(snapshot, &filter)?);
-            }
+            names.extend(self.holding(snapshot, key, stem)?);
+        }
+        Ok(names)
+    }
+
+    /// The files of memories that may name this one under a key.
+    pub(super) fn holding(
+        &self,
+        snapshot: &dyn Snapshot,
+        key: &str,
+        stem: &Stem,
+    ) -> Result<BTreeSet<String>, EngineError> {
+        let mut names = BTreeSet::new();
+        for called in BTreeSet::from([stem.as_str(), stem.short()]) {
+            let filter = Filter {
+                equals: vec![(key.to_owned(), called.to_owned())],
+                visibility: Visibility::Everything,
+                ..Filter::default()
+            };
+            names.extend(self.names_of(snapshot, &filter)?);
         }
         Ok(names)
     }
@@ -587,7 +575,7 @@ fn ids_of(name: &str) -> [String; 2] {
 }
 
 /// A key that cannot be read as it should is not written anew: what stands there would be lost.
-fn check_readable(memory: &Memory, key: &str) -> Result<(), EngineError> {
+pub(super) fn check_readable(memory: &Memory, key: &str) -> Result<(), EngineError> {
     let is_of = |problem: &&Problem| matches!(problem, Problem::Key { key: of, .. } if of == key);
     match memory.problems.iter().find(is_of) {
         None => Ok(()),

@@ -38,6 +38,7 @@ mod sessions;
 mod similar;
 mod standards;
 mod stats;
+mod succession;
 mod sync;
 mod times;
 mod update;

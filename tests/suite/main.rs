@@ -41,6 +41,7 @@ mod running;
 mod scan;
 mod secrets;
 mod session;
+mod succession;
 mod summaries;
 mod support;
 mod sync;

@@ -18,7 +18,6 @@ use crate::model::Filter;
 use crate::model::Kind;
 use crate::model::Scope;
 use crate::model::Timestamp;
-use crate::model::Visibility;
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
@@ -69,7 +68,6 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     }
     let entities = Filter {
         kinds: vec![Kind::Entity],
-        visibility: Visibility::Everything,
         ..filter
     };
     let shown_time = |at: Option<_>| at.map(|at| Timestamp::from_utc(at).as_str().to_owned());

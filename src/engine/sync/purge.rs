@@ -150,6 +150,9 @@ impl Engine {
         reach: Reach,
         why: Option<&str>,
     ) -> Result<(Vec<Purged>, Unpurged), EngineError> {
+        if reach == Reach::Everywhere {
+            wanted.iter().for_each(|(_, name)| self.hand_on(name));
+        }
         // Nobody commits a half of it, and no text of it.
         let turn = match &self.git {
             None => None,
