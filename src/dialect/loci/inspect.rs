@@ -3,6 +3,7 @@
 use serde_json::Value;
 use serde_json::json;
 
+use super::group;
 use super::needed;
 use super::shown;
 use crate::dialect::Arguments;
@@ -26,7 +27,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     let with_relations = arguments.flag("include_relations")?.unwrap_or(true);
     let with_log = arguments.flag("include_log")?.unwrap_or(false);
     let (memory, forgotten) = find(engine, &id)?;
-    let mut shown_memory = details(engine, &memory);
+    let mut shown_memory = details(engine, &memory)?;
     if let Some(forgotten) = &forgotten {
         shown_memory.insert("superseded_by".to_owned(), json!("forgotten"));
         let record = forgotten.record.as_ref();
@@ -37,14 +38,21 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     }
     let mut reply = object(json!({"memory": shown_memory, "relations": []}));
     if with_relations && forgotten.is_none() {
-        shown::put_relations(engine, &engine.relations_of(&memory.stem)?, &mut reply);
+        let group = group(call, None)?;
+        let stems = std::slice::from_ref(&memory.stem);
+        let relations = engine.current_relations(stems, Some(&group))?.pop();
+        shown::put_relations(engine, &relations.flatten().unwrap_or_default(), &mut reply);
     }
     let log = match with_log {
         true => engine.records_of(&memory.stem)?,
         false => Vec::new(),
     };
     let shown_id = engine.shown_id(&memory.stem);
-    let log: Vec<Value> = log.iter().map(|record| entry(&shown_id, record)).collect();
+    let log: Vec<Value> = log
+        .iter()
+        .enumerate()
+        .map(|(at, record)| entry(&shown_id, record, at == 0))
+        .collect();
     reply.insert("log".to_owned(), json!(log));
     Ok(Reply::object(reply))
 }
@@ -69,8 +77,8 @@ fn find(engine: &Engine, id: &str) -> Result<(Memory, Option<Forgotten>), ToolEr
     }
 }
 
-fn details(engine: &Engine, memory: &Memory) -> JsonObject {
-    let (_, usage) = engine.state_of(memory);
+fn details(engine: &Engine, memory: &Memory) -> Result<JsonObject, ToolError> {
+    let (state, usage) = engine.state_of(memory);
     let mut object = object(json!({
         "id": engine.shown_id(&memory.stem),
         "type": shown::kind(memory).as_str(),
@@ -83,23 +91,18 @@ fn details(engine: &Engine, memory: &Memory) -> JsonObject {
         "created_at": memory.timestamp.as_str(),
         "last_accessed": usage.last().map(|at| Timestamp::from_utc(at).as_str().to_owned()),
     }));
-    let newer = memory.superseded_by.as_deref();
+    if state.is_expired(engine.now()) {
+        object.insert("expired".to_owned(), json!(true));
+    }
+    let newer = engine.newer_than(memory)?;
     object.insert(
         "superseded_by".to_owned(),
-        json!(newer.map(|id| shown_newer(engine, id))),
+        json!(newer.map(|stem| engine.shown_id(&stem))),
     );
-    object
+    Ok(object)
 }
 
-/// What a memory is replaced by, as it is shown; as it is written where there is none.
-fn shown_newer(engine: &Engine, id: &str) -> String {
-    match engine.resolve(id) {
-        Ok((stem, _)) => engine.shown_id(&stem),
-        Err(_) => id.to_owned(),
-    }
-}
-
-fn entry(id: &str, record: &Record) -> Value {
+fn entry(id: &str, record: &Record, is_first: bool) -> Value {
     let mut details = JsonObject::new();
     details.insert("did".to_owned(), json!(record.did));
     if !record.client.is_empty() {
@@ -109,7 +112,7 @@ fn entry(id: &str, record: &Record) -> Value {
         details.insert("reason".to_owned(), json!(why));
     }
     json!({
-        "operation": operation(&record.did),
+        "operation": operation(&record.did, is_first),
         "memory_id": id,
         "details": details,
         "created_at": Timestamp::from_utc(record.at).as_str(),
@@ -117,10 +120,10 @@ fn entry(id: &str, record: &Record) -> Value {
 }
 
 /// What was done, in the six words that a log of this tool set knows; the journal's own word stands
-/// in its details.
-fn operation(did: &str) -> &'static str {
+/// in its details. What is written again has been there before.
+fn operation(did: &str, is_first: bool) -> &'static str {
     match did {
-        "remember" | "import" => "create",
+        "remember" | "import" if is_first => "create",
         "supersede" | "forget" => "supersede",
         "decay" => "decay",
         "compact" | "consolidate" => "compact",
@@ -145,7 +148,8 @@ mod tests {
             ("compact", "compact"),
             ("purge", "delete"),
         ] {
-            assert_eq!(operation(did), word);
+            assert_eq!(operation(did, true), word);
         }
+        assert_eq!(operation("remember", false), "update");
     }
 }

@@ -66,7 +66,8 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
         budget: budget.map_or(usual_budget, |n| n as usize),
     };
     if !ids.is_empty() {
-        return by_ids(call.engine, &ids, &options);
+        let group = filter.seen_from.as_deref();
+        return by_ids(call.engine, &ids, group, &options);
     }
     match arguments.set_text("query")? {
         Some(query) => by_query(call, &query, filter, &options),
@@ -91,13 +92,18 @@ fn filter(call: &Call<'_>, arguments: &Arguments) -> Result<Filter, ToolError> {
 }
 
 /// Whole memories in the order asked; filters do not count.
-fn by_ids(engine: &Engine, ids: &[String], options: &Options) -> Result<Reply, ToolError> {
+fn by_ids(
+    engine: &Engine,
+    ids: &[String],
+    group: Option<&str>,
+    options: &Options,
+) -> Result<Reply, ToolError> {
     if ids.len() > MOST_IDS {
         let what = format!("too many `ids`: give at most {MOST_IDS} at once");
         return Err(ToolError::refused(what));
     }
     let recalled = engine.recall(ids);
-    let mut relations = relations(engine, recalled.iter().filter_map(found))?;
+    let mut relations = relations(engine, recalled.iter().filter_map(found), group)?;
     let total = recalled.iter().filter_map(found).count();
     let mut answer = Answer::of(options.budget);
     for one in recalled {
@@ -105,7 +111,7 @@ fn by_ids(engine: &Engine, ids: &[String], options: &Options) -> Result<Reply, T
             Recalled::Found { memory, .. } => {
                 let id = engine.shown_id(&memory.stem);
                 let mut shown = whole(engine, memory, ASKED_FOR);
-                put_newer(memory, &mut shown);
+                put_newer(engine, memory, &mut shown)?;
                 put_relations(engine, memory, &mut relations, &mut shown);
                 answer.add(id, shown, Some(one));
             }
@@ -185,7 +191,11 @@ fn by_query(
     }
     let mut relations = match options.summary_only {
         true => Vec::new(),
-        false => relations(engine, results.iter().map(|(hit, _)| &hit.memory))?,
+        false => relations(
+            engine,
+            results.iter().map(|(hit, _)| &hit.memory),
+            entities.seen_from.as_deref(),
+        )?,
     };
     let mut answer = Answer::of(options.budget);
     for (hit, related_to) in results {
@@ -241,14 +251,15 @@ fn hits(
     Ok((hits, total))
 }
 
-/// The relations of those that are entities.
+/// The relations of those that are entities, as far as the group sees them.
 fn relations<'a>(
     engine: &Engine,
     memories: impl Iterator<Item = &'a Memory>,
+    group: Option<&str>,
 ) -> Result<Vec<(Stem, Relations)>, EngineError> {
     let entities = memories.filter(|memory| memory.kind == Some(Kind::Entity));
     let stems: Vec<Stem> = entities.map(|memory| memory.stem.clone()).collect();
-    let relations = engine.relations_of_each(&stems)?;
+    let relations = engine.current_relations(&stems, group)?;
     let both = stems.into_iter().zip(relations);
     Ok(both
         .filter_map(|(stem, relations)| Some((stem, relations?)))
@@ -293,11 +304,11 @@ fn summary(engine: &Engine, memory: &Memory, score: f64) -> JsonObject {
     summary
 }
 
-fn put_newer(memory: &Memory, shown: &mut JsonObject) {
-    if let Some(newer) = &memory.superseded_by {
-        let newer = Stem::from_file_name(newer);
-        shown.insert("superseded_by".to_owned(), json!(newer.short()));
+fn put_newer(engine: &Engine, memory: &Memory, shown: &mut JsonObject) -> Result<(), EngineError> {
+    if let Some(newer) = engine.newer_than(memory)? {
+        shown.insert("superseded_by".to_owned(), json!(engine.shown_id(&newer)));
     }
+    Ok(())
 }
 
 /// In millionths: enough to tell ranks apart.

@@ -8,6 +8,7 @@ mod core;
 mod i_am;
 mod i_am_entries;
 mod loci;
+mod loci_rows;
 mod loci_search;
 mod loci_tools;
 
