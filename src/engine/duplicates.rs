@@ -292,7 +292,7 @@ impl Engine {
             let text = format::called(bytes, &earlier).unwrap_or_else(|_| bytes.to_vec());
             match self.store.add(Place::Archive, &name, &text) {
                 Ok(()) => {
-                    let why = format!("an earlier text of {}", old.stem.short());
+                    let why = earlier_text_of(&old.stem);
                     self.changed_because("forget", &name, Some(&why));
                     return Ok(earlier);
                 }
@@ -458,6 +458,11 @@ impl Engine {
             problems: Vec::new(),
         }
     }
+}
+
+/// Why an earlier text of a memory lies in the archive.
+pub(super) fn earlier_text_of(stem: &Stem) -> String {
+    format!("an earlier text of {}", stem.short())
 }
 
 fn too_fast(stem: &Stem) -> EngineError {

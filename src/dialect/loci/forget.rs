@@ -7,7 +7,9 @@ use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
+use crate::dialect::reply::object;
 use crate::engine::EngineError;
+use crate::engine::Recalled;
 use crate::model::Stem;
 
 /// What became of a memory.
@@ -17,6 +19,8 @@ struct Gone {
     already: bool,
     /// Links of others to it that went with it.
     relations_removed: usize,
+    /// Earlier texts of it that were deleted with it.
+    earlier: Vec<Stem>,
     message: String,
 }
 
@@ -24,12 +28,16 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     let id = needed(arguments, "memory_id")?;
     let reason = arguments.set_text("reason")?;
     let is_hard = arguments.flag("hard_delete")?.unwrap_or(false);
+    let replaced = match call.engine.recall(std::slice::from_ref(&id)).pop() {
+        Some(Recalled::Found { memory, .. }) => memory.supersedes.clone(),
+        _ => Vec::new(),
+    };
     let gone = match is_hard {
         true => delete(call, &id, reason.as_deref())?,
         false => forget(call, &id, reason.as_deref())?,
     };
     let shown = call.engine.shown_id(&gone.stem);
-    Ok(Reply::json(match is_hard {
+    let mut reply = object(match is_hard {
         true => json!({
             "id": shown,
             "forgotten": true,
@@ -46,7 +54,16 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
             "superseded_by": "forgotten",
             "message": gone.message,
         }),
-    }))
+    });
+    let mut put = |key: &str, stems: &[Stem]| {
+        if !stems.is_empty() {
+            let ids = stems.iter().map(|stem| call.engine.shown_id(stem));
+            reply.insert(key.to_owned(), json!(ids.collect::<Vec<String>>()));
+        }
+    };
+    put("current_again", &call.engine.current_among(&replaced)?);
+    put("earlier", &gone.earlier);
+    Ok(Reply::object(reply))
 }
 
 fn forget(call: &Call<'_>, id: &str, reason: Option<&str>) -> Result<Gone, ToolError> {
@@ -68,12 +85,13 @@ fn forget(call: &Call<'_>, id: &str, reason: Option<&str>) -> Result<Gone, ToolE
         stem,
         already,
         relations_removed: 0,
+        earlier: Vec::new(),
     })
 }
 
 fn delete(call: &Call<'_>, id: &str, reason: Option<&str>) -> Result<Gone, ToolError> {
     let engine = call.engine;
-    let (stem, already, is_in_history) = match engine.purge_because(id, reason) {
+    let (stem, already, mut is_in_history) = match engine.purge_because(id, reason) {
         Ok(purged) => (purged.stem, false, purged.is_in_history),
         Err(error @ EngineError::NotFound(_)) => match engine.resolve_purged(id) {
             Ok(stem) => (stem, true, false),
@@ -84,16 +102,26 @@ fn delete(call: &Call<'_>, id: &str, reason: Option<&str>) -> Result<Gone, ToolE
     };
     // Also where an earlier call was interrupted before this.
     let relations_removed = engine.unlink_from_all(&stem)?;
-    let message = match is_in_history {
-        true => {
-            "It is deleted for good. Its text is still in the git history of the store: `memdir purge --history` takes it out of that"
-        }
-        false => "It is deleted for good",
-    };
+    let (purged, left) = engine.purge_earlier_texts(&stem)?;
+    is_in_history |= purged.iter().any(|one| one.is_in_history);
+    let mut message = match purged.is_empty() {
+        true => "It is deleted for good",
+        false => "It and its `earlier` texts are deleted for good",
+    }
+    .to_owned();
+    if is_in_history {
+        message.push_str(". Its text is still in the git history of the store: `memdir purge --history` takes it out of that");
+    }
+    for (name, error) in left {
+        message.push_str(&format!(
+            ". An earlier text of it is still in the archive, as {name}: {error}"
+        ));
+    }
     Ok(Gone {
         stem,
         already,
         relations_removed,
-        message: message.to_owned(),
+        earlier: purged.into_iter().map(|one| one.stem).collect(),
+        message,
     })
 }

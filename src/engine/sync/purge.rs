@@ -10,6 +10,8 @@ use super::message::Reason;
 use super::tombstones::texts_since_added;
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::engine::Forgotten;
+use crate::engine::duplicates::earlier_text_of;
 use crate::engine::reading::stem_of;
 use crate::engine::recall::Matches;
 use crate::files::FilesError;
@@ -142,6 +144,29 @@ impl Engine {
     ) -> Result<(Vec<Purged>, Unpurged), EngineError> {
         self.check_writable()?;
         self.purge_all(forgotten, Reach::Archive, None)
+    }
+
+    /// Takes the earlier texts of a memory away, which its updates have left in the archive.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::purge_forgotten`], and if the archive or a journal cannot be read.
+    pub fn purge_earlier_texts(&self, stem: &Stem) -> Result<(Vec<Purged>, Unpurged), EngineError> {
+        let why = earlier_text_of(stem);
+        // Two memories may share the word that the reason names; the time is the memory's own.
+        let is_earlier = |one: &Forgotten| {
+            let record = one.record.as_ref();
+            record.is_some_and(|record| record.why.as_deref() == Some(&why))
+                && one.memory.stem != *stem
+                && (stem.time().is_none() || one.memory.stem.time() == stem.time())
+        };
+        let archived = self.archived()?.into_iter();
+        let earlier = archived.filter(is_earlier);
+        let earlier: Vec<(Stem, String)> = earlier.map(|one| (one.memory.stem, one.name)).collect();
+        match earlier.is_empty() {
+            true => Ok((Vec::new(), Vec::new())),
+            false => self.purge_forgotten(&earlier),
+        }
     }
 
     fn purge_all(

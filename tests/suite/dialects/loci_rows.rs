@@ -32,6 +32,15 @@ fn inspect(session: &mut Session, id: &str) -> Value {
 }
 
 #[track_caller]
+fn found(session: &mut Session, query: &str) -> Vec<String> {
+    let said = done(session, "recall_memory", json!({"query": query}));
+    let results = said["results"].as_array().unwrap().iter();
+    results
+        .map(|one| one["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[track_caller]
 fn relate(session: &mut Session, subject: &str, predicate: &str, object: &str) {
     let relation = json!({"subject_id": subject, "predicate": predicate, "object_id": object});
     done(session, "store_relation", relation);
@@ -42,6 +51,39 @@ fn ends(said: &Value, key: &str, end: &str) -> Vec<String> {
     let all = said[key].as_array().cloned().unwrap_or_default();
     let ids = all.iter().map(|one| one[end]["id"].as_str().unwrap());
     ids.map(str::to_owned).collect()
+}
+
+#[test]
+fn what_is_current_again_is_named_and_what_is_gone_replaces_nothing() {
+    let home = Home::new();
+    let mut session = loci(&home);
+    let mut ids: Vec<String> = Vec::new();
+    for number in 0..4 {
+        let more = match ids.last() {
+            Some(before) => json!({"supersedes": before}),
+            None => json!({}),
+        };
+        ids.push(store(
+            &mut session,
+            "semantic",
+            &format!("Heron {number}."),
+            more,
+        ));
+    }
+    let said = done(&mut session, "forget_memory", json!({"memory_id": ids[1]}));
+    assert_eq!(said["current_again"], Value::Null);
+    assert_eq!(found(&mut session, "heron"), [ids[3].as_str()]);
+    let by = inspect(&mut session, &ids[0])["memory"]["superseded_by"].clone();
+    assert_eq!(by, ids[2].as_str());
+    let said = done(&mut session, "forget_memory", json!({"memory_id": ids[3]}));
+    assert_eq!(said["current_again"], json!([ids[2]]));
+    let hard = json!({"memory_id": ids[2], "hard_delete": true});
+    let said = done(&mut session, "forget_memory", hard);
+    assert_eq!(said["current_again"], json!([ids[0]]));
+    let by = inspect(&mut session, &ids[0])["memory"]["superseded_by"].clone();
+    assert_eq!(by, Value::Null);
+    let read = done(&mut session, "recall_memory", json!({"ids": [ids[0]]}));
+    assert!(read["results"][0].get("superseded_by").is_none());
 }
 
 #[test]
@@ -119,6 +161,37 @@ fn a_corrected_entity_keeps_its_relations() {
     done(&mut session, "forget_memory", json!({"memory_id": mira}));
     let stats = done(&mut session, "memory_stats", json!({}));
     assert_eq!(stats["entity_relations"], 1);
+}
+
+#[test]
+fn a_hard_delete_takes_the_earlier_texts_with_it() {
+    let home = Home::new();
+    let mut session = loci(&home);
+    let id = store(
+        &mut session,
+        "semantic",
+        "The badge number is 4711.",
+        json!({}),
+    );
+    let other = store(&mut session, "semantic", "A heron stands still.", json!({}));
+    let mut tier = open(&home, "ai-memory", &[]);
+    let change = |id: &str, content: &str| json!({"id": id, "content": content});
+    done(
+        &mut tier,
+        "memory_update",
+        change(&id, "The badge is lost."),
+    );
+    done(&mut tier, "memory_update", change(&other, "A heron flies."));
+    let hard = json!({"memory_id": id, "hard_delete": true});
+    let said = done(&mut session, "forget_memory", hard);
+    let earlier = said["earlier"].as_array().unwrap();
+    assert_eq!(earlier.len(), 1, "{said}");
+    let message = said["message"].as_str().unwrap();
+    assert!(message.contains("earlier"), "{message}");
+    let archived = home.run(&["archived", "--json"]).json();
+    let archived = archived["archived"].as_array().unwrap();
+    assert_eq!(archived.len(), 1, "{archived:?}");
+    assert!(!format!("{archived:?}").contains("4711"));
 }
 
 #[test]
