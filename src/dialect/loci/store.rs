@@ -14,6 +14,7 @@ use crate::dialect::shape;
 use crate::engine::Became;
 use crate::engine::DuplicatePolicy;
 use crate::engine::Engine;
+use crate::engine::Recalled;
 use crate::engine::Remembered;
 use crate::engine::Stored;
 use crate::engine::Suggestion;
@@ -45,15 +46,17 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     let scope: Option<Scope> = arguments.word("scope")?;
     let metadata = arguments.object("metadata")?.unwrap_or_default();
     let metadata = shape::metadata(metadata);
+    let supersedes = arguments.set_text("supersedes")?;
+    let place = Place::of(call, kind, scope, supersedes.as_deref())?;
     let memory = NewMemory {
         agent: call.agent(),
         user: call.preferences.user.clone(),
         topics: topics(&metadata),
         content,
         kind: Some(kind),
-        namespace: Some(group(call, None)?),
-        scope: Some(scope.unwrap_or(kind.usual_scope())),
-        supersedes: arguments.set_text("supersedes")?.into_iter().collect(),
+        namespace: Some(place.namespace),
+        scope: Some(place.scope),
+        supersedes: supersedes.into_iter().collect(),
         metadata,
         ..NewMemory::default()
     };
@@ -62,8 +65,57 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
         ..call.engine.write_policy().clone()
     };
     match call.engine.remember_as(memory, None, &policy)? {
-        Stored::Written(remembered) => Ok(reply(call.engine, &remembered, kind)),
+        Stored::Written(remembered) => Ok(reply(call.engine, &remembered, kind, place.warning)),
         Stored::Suggested(_) => unreachable!("suggestions were not asked for"),
+    }
+}
+
+/// Where a memory is put.
+struct Place {
+    namespace: String,
+    scope: Scope,
+    warning: Option<String>,
+}
+
+impl Place {
+    /// As it is asked for. What replaces a memory is seen by whoever saw that one, or some would
+    /// have neither, unless another scope is asked for.
+    fn of(
+        call: &Call<'_>,
+        kind: Kind,
+        scope: Option<Scope>,
+        supersedes: Option<&str>,
+    ) -> Result<Place, ToolError> {
+        let mut place = Place {
+            namespace: group(call, None)?,
+            scope: scope.unwrap_or(kind.usual_scope()),
+            warning: None,
+        };
+        let recalled = supersedes.map(|id| call.engine.recall(&[id.to_owned()]));
+        // One that is not there is refused when it is written.
+        let Some(Some(Recalled::Found { memory: old, .. })) =
+            recalled.map(|mut recalled| recalled.pop())
+        else {
+            return Ok(place);
+        };
+        let (old_group, old_scope) = (old.namespace_or_global(), old.scope_or_usual());
+        let is_same_group = old_group.to_lowercase() == place.namespace.to_lowercase();
+        if scope.is_none() {
+            place.scope = old_scope;
+            if old_scope == Scope::Group {
+                place.namespace = old_group.to_owned();
+            }
+        } else if place.scope == Scope::Group && (old_scope == Scope::Global || !is_same_group) {
+            let saw = match old_scope {
+                Scope::Global => "everybody".to_owned(),
+                Scope::Group => format!("the group {old_group}"),
+            };
+            place.warning = Some(format!(
+                "what it supersedes was seen by {saw}, and is now found by nobody; this one is seen by the group {} only",
+                place.namespace
+            ));
+        }
+        Ok(place)
     }
 }
 
@@ -93,7 +145,7 @@ fn topics(metadata: &[(String, MetaValue)]) -> Vec<String> {
     topics
 }
 
-fn reply(engine: &Engine, remembered: &Remembered, kind: Kind) -> Reply {
+fn reply(engine: &Engine, remembered: &Remembered, kind: Kind, warning: Option<String>) -> Reply {
     let id = engine.shown_id(&remembered.stem);
     let is_known = remembered.became == Became::Known;
     if is_known {
@@ -138,7 +190,9 @@ fn reply(engine: &Engine, remembered: &Remembered, kind: Kind) -> Reply {
     });
     put("may_contradict", contradicted.collect());
     let warnings = remembered.screened.warnings().into_iter();
-    put("warnings", warnings.map(|warning| json!(warning)).collect());
+    let warnings = warnings.map(|warning| json!(warning));
+    let warnings = warnings.chain(warning.map(|warning| json!(warning)));
+    put("warnings", warnings.collect());
     Reply::object(reply)
 }
 

@@ -87,6 +87,32 @@ fn what_is_current_again_is_named_and_what_is_gone_replaces_nothing() {
 }
 
 #[test]
+fn what_replaces_a_memory_is_seen_by_whoever_saw_that_one() {
+    let home = Home::new();
+    let mut here = open(&home, "loci", &["--group", "here"]);
+    let mut there = open(&home, "loci", &["--group", "there"]);
+    let old = store(&mut here, "semantic", "The harbour is open.", json!({}));
+    // An episodic memory would be of the group alone.
+    let more = json!({"supersedes": old});
+    let new = store(&mut here, "episodic", "The harbour was closed.", more);
+    assert_eq!(found(&mut there, "harbour"), [new.as_str()]);
+
+    let private = json!({"scope": "group"});
+    let old = store(&mut here, "semantic", "The lighthouse key.", private);
+    let more = json!({"supersedes": old});
+    let new = store(&mut there, "semantic", "The lighthouse code.", more);
+    assert_eq!(found(&mut here, "lighthouse"), [new.as_str()]);
+    assert!(found(&mut there, "lighthouse").is_empty());
+
+    let old = store(&mut here, "semantic", "The pier is long.", json!({}));
+    let narrower = json!({"supersedes": old, "scope": "group"});
+    let said = say(&mut here, "semantic", "The pier is short.", narrower);
+    let warning = said["warnings"][0].as_str().unwrap();
+    assert!(warning.contains("seen by everybody"), "{warning}");
+    assert!(found(&mut there, "pier").is_empty());
+}
+
+#[test]
 fn relations_show_nothing_that_the_group_does_not_see() {
     let home = Home::new();
     let mut here = open(&home, "loci", &["--group", "here"]);
