@@ -3,6 +3,7 @@
 //! `lifecycle` decides; here is what it decides about, and what follows. A memory that is renewed
 //! leaves its earlier text in the archive, as a memory of its own, before it is changed.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::Engine;
@@ -35,11 +36,15 @@ use crate::model::Link;
 use crate::model::Memory;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
+use crate::model::Patch;
 use crate::model::Stem;
 use crate::model::Timestamp;
 use crate::model::TopicMatch;
 use crate::model::Visibility;
 
+/// The metadata of an earlier text says whose it is, so that what it is called by stays with that
+/// one if both live.
+pub const EARLIER_OF: &str = "earlier_of";
 /// What links memories that have to do with each other.
 const RELATED: &str = "related-to";
 /// So many memories that are most like the new one are compared with it.
@@ -140,8 +145,8 @@ impl Engine {
         self.renew(&stem, new.clone(), &WritePolicy::plain())
     }
 
-    /// The live memory whose metadata holds all of `names`, texts by their keys: the first one, if
-    /// several machines wrote one each.
+    /// The live memory whose metadata holds all of `names`, texts by their keys: the newest one, if
+    /// there are several, but no earlier text of another one.
     pub(super) fn called_by(&self, names: &[(&str, &str)]) -> Result<Option<Stem>, EngineError> {
         let equals = names
             .iter()
@@ -159,7 +164,13 @@ impl Engine {
                 .all(|(key, name)| text(memory, key) == Some(name))
         };
         let memories = found.iter().filter_map(|name| self.read_memory(name));
-        Ok(memories.filter(is_it).map(|memory| memory.stem).min())
+        let place = |memory: &Memory| {
+            let is_earlier = text(memory, EARLIER_OF).is_some();
+            let newest = Reverse(memory.timestamp.utc());
+            (is_earlier, newest, memory.stem.clone())
+        };
+        let found = memories.filter(is_it).min_by_key(place);
+        Ok(found.map(|memory| memory.stem))
     }
 
     /// Makes `new` the text of the memory `stem`. The earlier text, if it is another one, lies in
@@ -285,11 +296,22 @@ impl Engine {
     /// Writes `bytes`, which are the memory `old`, into the archive as a memory of its own.
     fn keep_earlier(&self, old: &Memory, bytes: &[u8]) -> Result<Stem, EngineError> {
         let time = old.stem.time().unwrap_or_else(|| old.timestamp.utc());
+        let marked = match old.metadata.is_empty() || !old.problems.is_empty() {
+            // It is called by nothing that it could take, or is kept as it is.
+            true => bytes.to_vec(),
+            false => {
+                let change = Change {
+                    metadata: Patch::Set(as_earlier(old)),
+                    ..Change::default()
+                };
+                format::edit(bytes, &change).unwrap_or_else(|_| bytes.to_vec())
+            }
+        };
         for _ in 0..MAX_TRIES {
             let earlier = Stem::new(time, self.draw_handle());
             let name = self.layout.name_of(&earlier);
             // A frontmatter that names no id cannot name this one.
-            let text = format::called(bytes, &earlier).unwrap_or_else(|_| bytes.to_vec());
+            let text = format::called(&marked, &earlier).unwrap_or_else(|_| marked.clone());
             match self.store.add(Place::Archive, &name, &text) {
                 Ok(()) => {
                     let why = earlier_text_of(&old.stem);
@@ -463,6 +485,15 @@ impl Engine {
 /// Why an earlier text of a memory lies in the archive.
 pub(super) fn earlier_text_of(stem: &Stem) -> String {
     format!("an earlier text of {}", stem.short())
+}
+
+/// The metadata of a memory, as that of an earlier text of it.
+fn as_earlier(old: &Memory) -> Vec<(String, MetaValue)> {
+    let mut metadata = old.metadata.clone();
+    metadata.retain(|(key, _)| key != EARLIER_OF);
+    let whose = MetaValue::Text(old.stem.as_str().to_owned());
+    metadata.push((EARLIER_OF.to_owned(), whose));
+    metadata
 }
 
 fn too_fast(stem: &Stem) -> EngineError {

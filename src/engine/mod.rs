@@ -66,6 +66,7 @@ pub use conflicts::Contender;
 pub use conflicts::Resolved;
 pub use conflicts::Unmarked;
 pub use conflicts::Unmerged;
+pub use duplicates::EARLIER_OF;
 pub use error::EngineError;
 pub use exchange::Import;
 pub use exchange::Imported;
