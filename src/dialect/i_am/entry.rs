@@ -1,17 +1,23 @@
 //! Entries: memories by category and key.
 //!
 //! A memory that was stored by `remember` of this set has its key in its metadata. Any other one is
-//! called by the words of its headline and its id, of which the id decides; so is one that another
-//! machine stored under a key that is taken. The key of an entry thus never depends on which other
-//! entries are shown.
+//! called by the words of its headline and its id; so is one that was stored under a key that
+//! another one has. No two entries of a category have one key, and the key of an entry never
+//! depends on which other entries are shown. What writes takes an entry by the key that it has at
+//! this moment and by nothing else: a key that merely ends with an id is a new one.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
+
+use chrono::DateTime;
+use chrono::Utc;
 
 use super::vocabulary;
 use super::vocabulary::KEY;
 use super::vocabulary::category_of;
 use crate::dialect::Call;
 use crate::dialect::ToolError;
+use crate::engine::EARLIER_OF;
 use crate::engine::Hit;
 use crate::engine::Recalled;
 use crate::model::Memory;
@@ -23,6 +29,8 @@ pub(super) const USUAL_IMPORTANCE: u8 = 5;
 /// So many words of a headline, and characters, are in the key made of it.
 const SLUG_WORDS: usize = 6;
 const SLUG_CHARACTERS: usize = 48;
+/// So many ends of a key may be an id: a file's name has no more hyphens.
+const MOST_PARTS: usize = 256;
 
 /// A memory with what this set calls it.
 pub(super) struct Entry {
@@ -53,7 +61,7 @@ impl Entry {
     ///
     /// Fails if the store cannot be searched for others of its key.
     pub fn of_hit(call: &Call<'_>, hit: Hit) -> Result<Entry, ToolError> {
-        let key = key_of(call, &hit.memory)?;
+        let key = key_of(call, &hit)?;
         Ok(Entry::new(hit, key))
     }
 
@@ -82,23 +90,36 @@ impl Entry {
 /// Fails if the store cannot be read.
 pub(super) fn list(call: &Call<'_>, category: Option<&str>) -> Result<Vec<Entry>, ToolError> {
     let hits = call.engine.search(&vocabulary::everything(category))?.hits;
-    // The first one with a key has it.
-    let mut holders: HashMap<(&'static str, String), Stem> = HashMap::new();
+    let mut holders: HashMap<(&'static str, String), Claim> = HashMap::new();
+    let mut stems: HashMap<Stem, usize> = HashMap::new();
     for hit in &hits {
+        *stems.entry(hit.memory.stem.clone()).or_default() += 1;
         let Some(key) = own_key(&hit.memory) else {
             continue;
         };
+        let claim = claim(hit);
         let holder = holders
             .entry((category_of(&hit.memory), key.to_owned()))
-            .or_insert_with(|| hit.memory.stem.clone());
-        if hit.memory.stem < *holder {
-            holder.clone_from(&hit.memory.stem);
+            .or_insert_with(|| claim.clone());
+        if claim < *holder {
+            *holder = claim;
         }
     }
     let named = |hit: Hit| {
-        let own = own_key(&hit.memory).map(str::to_owned);
-        let holder = own.and_then(|own| holders.get(&(category_of(&hit.memory), own)));
-        let key = shown_key(call, &hit.memory, holder == Some(&hit.memory.stem));
+        let category = category_of(&hit.memory);
+        let holder = |key: &str| holders.get(&(category, key.to_owned()));
+        let own = own_key(&hit.memory);
+        let key = match own.filter(|own| holder(own) == Some(&claim(&hit))) {
+            Some(own) => own.to_owned(),
+            None => {
+                let id = id_of(call, &hit, stems[&hit.memory.stem] == 1);
+                let mut key = lent_key(&hit.memory, &id);
+                while holder(&key).is_some() {
+                    key = format!("{key}-{id}");
+                }
+                key
+            }
+        };
         Entry::new(hit, key)
     };
     let mut entries: Vec<Entry> = hits.into_iter().map(named).collect();
@@ -111,17 +132,27 @@ pub(super) fn list(call: &Call<'_>, category: Option<&str>) -> Result<Vec<Entry>
     Ok(entries)
 }
 
-/// The entry that is called so; `None` if there is none.
+/// The entry that is called so at this moment; `None` if there is none.
 ///
 /// # Errors
 ///
 /// Fails if the store cannot be searched.
 pub(super) fn find(call: &Call<'_>, category: &str, key: &str) -> Result<Option<Entry>, ToolError> {
-    let found = match holder(call, category, key)? {
-        Some(hit) => Some(hit),
-        None => by_id(call, category, key),
-    };
-    Ok(found.map(|hit| Entry::new(hit, key.to_owned())))
+    if let Some(hit) = holder(call, category, key)? {
+        return Ok(Some(Entry::new(hit, key.to_owned())));
+    }
+    let after = key.rmatch_indices('-').map(|(at, _)| &key[at + 1..]);
+    for id in after.chain([key]).take(MOST_PARTS) {
+        if call.engine.resolve(id).is_err() {
+            continue;
+        }
+        let hit = read(call, id).filter(|hit| category_of(&hit.memory) == category);
+        let entry = hit.map(|hit| Entry::of_hit(call, hit)).transpose()?;
+        if let Some(entry) = entry.filter(|entry| entry.key == key) {
+            return Ok(Some(entry));
+        }
+    }
+    Ok(None)
 }
 
 /// As [`find`], where the call makes no sense without it.
@@ -130,36 +161,61 @@ pub(super) fn find(call: &Call<'_>, category: &str, key: &str) -> Result<Option<
 ///
 /// Fails if there is none, too.
 pub(super) fn required(call: &Call<'_>, category: &str, key: &str) -> Result<Entry, ToolError> {
-    find(call, category, key)?.ok_or_else(|| {
-        let shown: String = key.chars().take(80).collect();
-        ToolError::refused(format!("no entry '{shown}' in category '{category}'"))
-    })
+    find(call, category, key)?.ok_or_else(|| missing(category, key))
 }
 
-/// The first of the memories that were stored under a key.
+/// As [`required`], for what only reads: an id at the end is enough where the words before it are
+/// others by now.
+///
+/// # Errors
+///
+/// As for [`required`].
+pub(super) fn readable(call: &Call<'_>, category: &str, key: &str) -> Result<Entry, ToolError> {
+    if let Some(entry) = find(call, category, key)? {
+        return Ok(entry);
+    }
+    let id = key.rsplit('-').next().unwrap_or(key);
+    let resolved = call.engine.resolve(id).ok();
+    let is_it = |stem: &Stem| stem.handle().is_some() && call.engine.shown_id(stem) == id;
+    let hit = resolved
+        .filter(|(stem, _)| is_it(stem))
+        .and_then(|(stem, _)| read(call, stem.as_str()))
+        .filter(|hit| own_key(&hit.memory).is_none() && category_of(&hit.memory) == category);
+    let hit = hit.ok_or_else(|| missing(category, key))?;
+    Entry::of_hit(call, hit)
+}
+
+fn missing(category: &str, key: &str) -> ToolError {
+    let shown: String = key.chars().take(80).collect();
+    ToolError::refused(format!("no entry '{shown}' in category '{category}'"))
+}
+
+/// The one of the memories that were stored under a key that has it.
 fn holder(call: &Call<'_>, category: &str, key: &str) -> Result<Option<Hit>, ToolError> {
-    let mut search = vocabulary::everything(Some(category));
+    let mut search = vocabulary::everything(None);
     let named = (format!("metadata.{KEY}"), key.to_owned());
     search.filter.equals.push(named);
     let hits = call.engine.search(&search)?.hits.into_iter();
     // The index folds case.
-    let with_key = hits.filter(|hit| own_key(&hit.memory) == Some(key));
-    Ok(with_key.min_by(|a, b| a.memory.stem.cmp(&b.memory.stem)))
+    let with_key = hits
+        .filter(|hit| own_key(&hit.memory) == Some(key) && category_of(&hit.memory) == category);
+    Ok(with_key.min_by_key(claim))
 }
 
-/// The memory whose id stands at the end of a key.
-fn by_id(call: &Call<'_>, category: &str, key: &str) -> Option<Hit> {
-    let after = key.rmatch_indices('-').map(|(at, _)| &key[at + 1..]);
-    let mut ids = after.chain([key]).take(SLUG_WORDS + 4);
-    ids.find_map(|id| {
-        let (stem, _) = call.engine.resolve(id).ok()?;
-        // A beginning of an id is none.
-        let is_it = call.engine.shown_id(&stem) == id;
-        let hit = read(call, stem.as_str()).filter(|_| is_it)?;
-        let own = own_key(&hit.memory);
-        let is_called = own.is_none_or(|own| key == format!("{own}-{id}"));
-        (is_called && category_of(&hit.memory) == category).then_some(hit)
-    })
+/// What orders the memories that were stored under one key: the first one has it.
+type Claim = (bool, Reverse<DateTime<Utc>>, Stem, String);
+
+/// The newest one goes first: one that comes back from the archive does not take the key from what
+/// was stored since. Nor does an earlier text of an entry, which is as old as that. All of it stands
+/// in the files, so that every machine tells the same.
+fn claim(hit: &Hit) -> Claim {
+    let memory = &hit.memory;
+    (
+        text(memory, EARLIER_OF).is_some(),
+        Reverse(memory.timestamp.utc()),
+        memory.stem.clone(),
+        hit.name.clone(),
+    )
 }
 
 /// The entry that a memory is; `None` if it is gone.
@@ -187,32 +243,46 @@ pub(super) fn read(call: &Call<'_>, id: &str) -> Option<Hit> {
 }
 
 /// What a memory is called in its category.
-fn key_of(call: &Call<'_>, memory: &Memory) -> Result<String, ToolError> {
-    let is_holder = match own_key(memory) {
-        Some(own) => {
-            let holder = holder(call, category_of(memory), own)?;
-            holder.is_none_or(|hit| hit.memory.stem == memory.stem)
+fn key_of(call: &Call<'_>, hit: &Hit) -> Result<String, ToolError> {
+    let category = category_of(&hit.memory);
+    if let Some(own) = own_key(&hit.memory) {
+        let holder = holder(call, category, own)?;
+        if holder.is_none_or(|holder| holder.name == hit.name) {
+            return Ok(own.to_owned());
         }
-        None => false,
-    };
-    Ok(shown_key(call, memory, is_holder))
+    }
+    let is_only = call.engine.resolve(hit.memory.stem.as_str()).is_ok();
+    let id = id_of(call, hit, is_only);
+    let mut key = lent_key(&hit.memory, &id);
+    while holder(call, category, &key)?.is_some() {
+        key = format!("{key}-{id}");
+    }
+    Ok(key)
 }
 
-fn shown_key(call: &Call<'_>, memory: &Memory, is_holder: bool) -> String {
-    let id = call.engine.shown_id(&memory.stem);
+/// What tells a memory from all others: its id, or its path if several files have its name.
+fn id_of(call: &Call<'_>, hit: &Hit, is_only: bool) -> String {
+    match is_only {
+        true => call.engine.shown_id(&hit.memory.stem),
+        false => hit.name.trim_end_matches(".md").to_owned(),
+    }
+}
+
+/// The key of a memory that has none of its own, or not that one.
+fn lent_key(memory: &Memory, id: &str) -> String {
     match own_key(memory) {
-        Some(own) if is_holder => own.to_owned(),
         Some(own) => format!("{own}-{id}"),
         None => match slug(memory.headline()) {
-            slug if slug.is_empty() => id,
+            slug if slug.is_empty() => id.to_owned(),
             slug => format!("{slug}-{id}"),
         },
     }
 }
 
-/// The key that a memory was stored under.
-fn own_key(memory: &Memory) -> Option<&str> {
-    text(memory, KEY).filter(|key| !key.trim().is_empty())
+/// The key that a memory was stored under. One with blanks around it could not be given: it counts
+/// as none.
+pub(super) fn own_key(memory: &Memory) -> Option<&str> {
+    text(memory, KEY).filter(|key| !key.is_empty() && key.trim() == *key)
 }
 
 /// The text under a key of the metadata.

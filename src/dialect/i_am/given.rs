@@ -1,6 +1,7 @@
 //! Which entries the arguments of a call name.
 
 use super::entry::Entry;
+use super::entry::readable;
 use super::entry::required;
 use super::vocabulary;
 use crate::dialect::Arguments;
@@ -38,4 +39,14 @@ pub(super) fn entry(
 ) -> Result<Entry, ToolError> {
     let category = category(arguments, category_name)?;
     required(call, category, &key(arguments, key_name)?)
+}
+
+/// As [`entry`], for what only reads.
+///
+/// # Errors
+///
+/// As for [`entry`].
+pub(super) fn readable_entry(call: &Call<'_>, arguments: &Arguments) -> Result<Entry, ToolError> {
+    let category = category(arguments, "category")?;
+    readable(call, category, &key(arguments, "key")?)
 }

@@ -18,7 +18,7 @@ use crate::dialect::ToolError;
 const MENTIONS: &str = "mentions";
 
 pub(super) fn connections(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let entry = given::entry(call, arguments, "category", "key")?;
+    let entry = given::readable_entry(call, arguments)?;
     let relations = call.engine.relations_of(&entry.memory.stem)?;
     let teller = Teller::new(call)?;
     let (mut outgoing, mut incoming) = (Vec::new(), Vec::new());
@@ -116,8 +116,8 @@ fn told(
     target: &Entry,
     relation: Option<&str>,
 ) -> Result<Reply, ToolError> {
-    let source = super::entry::required(call, source.category, &source.key)?;
-    let mut entry = Teller::new(call)?.entry(&source)?;
+    let now = with_stem(call, &source.memory.stem)?;
+    let mut entry = Teller::new(call)?.entry(now.as_ref().unwrap_or(source))?;
     Ok(Reply::json(json!({
         "action": action,
         "source": source.name(),

@@ -5,7 +5,6 @@ use serde_json::json;
 
 use super::entry::Entry;
 use super::entry::list;
-use super::entry::required;
 use super::given;
 use super::teller::Teller;
 use super::vocabulary;
@@ -27,7 +26,7 @@ pub(super) fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
     if arguments.set_text("key")?.is_none() {
         return recall_all(call, category);
     }
-    let entry = required(call, category, &given::key(arguments, "key")?)?;
+    let entry = given::readable_entry(call, arguments)?;
     count(call, std::slice::from_ref(&entry));
     Ok(Reply::json(json!({
         "category": category,

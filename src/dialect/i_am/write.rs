@@ -5,7 +5,8 @@ use serde_json::json;
 
 use super::entry::USUAL_IMPORTANCE;
 use super::entry::find;
-use super::entry::required;
+use super::entry::own_key;
+use super::entry::with_stem;
 use super::given;
 use super::teller::Teller;
 use super::vocabulary;
@@ -46,9 +47,11 @@ pub(super) fn remember(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, 
             ..memory.clone()
         };
         match call.engine.rewrite(entry.id(), &update) {
-            Ok(remembered) => return written(call, category, &key, &remembered),
+            Ok(remembered) => return written(call, &remembered),
             // Forgotten in this moment.
             Err(EngineError::NotFound(_)) => {}
+            // A plain text has no place for the rest: the new one takes the key.
+            Err(EngineError::Format(_)) if own_key(&entry.memory).is_none() => {}
             Err(error) => return Err(error.into()),
         }
     }
@@ -72,7 +75,7 @@ pub(super) fn remember(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, 
         ..call.engine.write_policy().clone()
     };
     match call.engine.remember_as(memory, None, &policy)? {
-        Stored::Written(remembered) => written(call, category, &key, &remembered),
+        Stored::Written(remembered) => written(call, &remembered),
         Stored::Suggested(suggestions) => suggested(call, &suggestions),
     }
 }
@@ -103,21 +106,18 @@ fn source(arguments: &Arguments) -> Result<Option<String>, ToolError> {
     Ok(source.transpose()?.map(str::to_owned))
 }
 
-fn written(
-    call: &Call<'_>,
-    category: &str,
-    key: &str,
-    remembered: &Remembered,
-) -> Result<Reply, ToolError> {
-    let entry = required(call, category, key)?;
+fn written(call: &Call<'_>, remembered: &Remembered) -> Result<Reply, ToolError> {
+    let gone = || EngineError::NotFound(remembered.stem.as_str().to_owned());
+    // Not by the key: where that is made of the text, it may be another one now.
+    let entry = with_stem(call, &remembered.stem)?.ok_or_else(gone)?;
     let action = match &remembered.became {
         Became::Updated { .. } => "UPDATE",
         _ => "ADD",
     };
     let mut reply = object(json!({
         "action": action,
-        "category": category,
-        "key": key,
+        "category": entry.category,
+        "key": entry.key,
         "entry": Teller::new(call)?.entry(&entry)?,
     }));
     if let Became::Updated {
@@ -134,7 +134,7 @@ fn suggested(call: &Call<'_>, suggestions: &[Suggestion]) -> Result<Reply, ToolE
     let teller = Teller::new(call)?;
     let mut candidates = Vec::new();
     for suggestion in suggestions {
-        let Some(entry) = super::entry::with_stem(call, &suggestion.stem)? else {
+        let Some(entry) = with_stem(call, &suggestion.stem)? else {
             continue; // Gone since it was found.
         };
         let reasons = suggestion.reasons.iter().map(ToString::to_string);

@@ -21,7 +21,7 @@ use crate::support::touch;
 
 /// Calls a tool; what it answers, error or not.
 #[track_caller]
-fn run(engine: &Engine, tool: &str, arguments: Value) -> Value {
+pub(super) fn run(engine: &Engine, tool: &str, arguments: Value) -> Value {
     let dialect = named("i-am").unwrap();
     let tools = dialect.tools();
     let tool = tools.iter().find(|one| one.name == tool).unwrap();
@@ -36,13 +36,19 @@ fn run(engine: &Engine, tool: &str, arguments: Value) -> Value {
     Value::Object(reply.structured)
 }
 
-fn entry(category: &str, key: &str, value: &str, tags: &[&str]) -> Value {
+pub(super) fn entry(category: &str, key: &str, value: &str, tags: &[&str]) -> Value {
     json!({"category": category, "key": key, "value": value, "tags": tags})
 }
 
 /// Stores an entry, whatever it resembles.
 #[track_caller]
-fn remember(engine: &Engine, category: &str, key: &str, value: &str, tags: &[&str]) -> Value {
+pub(super) fn remember(
+    engine: &Engine,
+    category: &str,
+    key: &str,
+    value: &str,
+    tags: &[&str],
+) -> Value {
     let mut arguments = entry(category, key, value, tags);
     arguments["force"] = json!(true);
     let said = run(engine, "remember", arguments);
@@ -51,7 +57,7 @@ fn remember(engine: &Engine, category: &str, key: &str, value: &str, tags: &[&st
 }
 
 #[track_caller]
-fn recall(engine: &Engine, category: &str, key: &str) -> Value {
+pub(super) fn recall(engine: &Engine, category: &str, key: &str) -> Value {
     let said = run(engine, "recall", json!({"category": category, "key": key}));
     assert!(said["error"].is_null(), "{said}");
     said["entry"].clone()
@@ -59,7 +65,7 @@ fn recall(engine: &Engine, category: &str, key: &str) -> Value {
 
 /// The keys that a search finds, best first.
 #[track_caller]
-fn found(engine: &Engine, arguments: Value) -> Vec<String> {
+pub(super) fn found(engine: &Engine, arguments: Value) -> Vec<String> {
     let said = run(engine, "search", arguments);
     let results = said["results"].as_array().expect("there are results");
     let key = |result: &Value| result["key"].as_str().unwrap().to_owned();
@@ -67,7 +73,7 @@ fn found(engine: &Engine, arguments: Value) -> Vec<String> {
 }
 
 #[track_caller]
-fn link(
+pub(super) fn link(
     engine: &Engine,
     tool: &str,
     from: [&str; 2],

@@ -7,6 +7,7 @@ mod ai_memory_model;
 mod core;
 mod i_am;
 mod i_am_entries;
+mod i_am_keys;
 mod loci;
 mod loci_rows;
 mod loci_search;

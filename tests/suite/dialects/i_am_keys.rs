@@ -1,0 +1,201 @@
+//! Which entry a key of the category set means, and which it never does.
+
+use std::fs;
+
+use memdir::engine::Engine;
+use serde_json::json;
+
+use super::i_am_entries::entry;
+use super::i_am_entries::recall;
+use super::i_am_entries::remember;
+use super::i_am_entries::run;
+use crate::program::names;
+use crate::support::TestStore;
+use crate::support::at;
+use crate::support::memory_text;
+use crate::support::new_memory;
+use crate::support::noon;
+
+/// The listed keys of a category.
+fn keys(engine: &Engine, category: &str) -> Vec<String> {
+    let all = run(engine, "recall", json!({"category": category}));
+    let entries = all["entries"].as_object().expect("there are entries");
+    entries.keys().cloned().collect()
+}
+
+/// The id of the memory that says so.
+fn id_of(store: &TestStore, value: &str) -> String {
+    let names = names(&store.files()).into_iter();
+    let mut holding = names.filter(|name| {
+        let text = fs::read_to_string(store.files().join(name)).unwrap();
+        text.contains(value)
+    });
+    let name = holding.next().expect("one says so");
+    name.trim_end_matches(".md")[16..].to_owned()
+}
+
+#[test]
+fn a_key_that_merely_ends_with_an_id_is_a_new_entry() {
+    let store = TestStore::new();
+    store.put(
+        "todo.md",
+        memory_text("todo", "2026-01-14T09:15:00Z", "Buy milk."),
+    );
+    let engine = store.engine();
+    let release = remember(&engine, "learnings", "release-todo", "Tag it.", &[]);
+    assert_eq!(release["action"], "ADD");
+    assert_eq!(
+        recall(&engine, "learnings", "buy-milk-todo")["value"],
+        "Buy milk."
+    );
+
+    remember(&engine, "user", "foo", "First.", &[]);
+    let id = id_of(&store, "First.");
+    let key = format!("foo-{id}");
+    let second = remember(&engine, "user", &key, "Second.", &[]);
+    assert_eq!(
+        (&second["action"], &second["key"]),
+        (&json!("ADD"), &json!(key))
+    );
+    assert_eq!(recall(&engine, "user", "foo")["value"], "First.");
+    assert_eq!(recall(&engine, "user", &key)["value"], "Second.");
+    // Nor is another one forgotten or linked by it.
+    let wrong = json!({"category": "user", "key": format!("bar-{id}")});
+    assert!(run(&engine, "forget", wrong)["error"].is_string());
+}
+
+#[test]
+fn a_file_without_frontmatter_leaves_every_key_usable() {
+    let store = TestStore::new();
+    store.put("notes.md", "…");
+    let engine = store.engine();
+    assert_eq!(keys(&engine, "learnings"), ["notes"]);
+    let said = remember(&engine, "learnings", "notes", "A value.", &[]);
+    assert_eq!(said["action"], "ADD", "{said}");
+    assert_eq!(recall(&engine, "learnings", "notes")["value"], "A value.");
+    assert_eq!(recall(&engine, "learnings", "notes-notes")["value"], "…");
+}
+
+#[test]
+fn a_key_made_of_the_text_is_told_anew_when_the_text_is_another() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let stem = engine
+        .remember(new_memory("Old words."), None)
+        .unwrap()
+        .stem;
+    let key = format!("old-words-{}", stem.short());
+    let said = run(
+        &engine,
+        "remember",
+        entry("learnings", &key, "New ones.", &[]),
+    );
+    let now = format!("new-ones-{}", stem.short());
+    assert_eq!(
+        (&said["action"], &said["key"]),
+        (&json!("UPDATE"), &json!(now))
+    );
+    // Who reads may still use the old one.
+    let said = run(
+        &engine,
+        "recall",
+        json!({"category": "learnings", "key": key}),
+    );
+    assert_eq!(
+        (&said["key"], &said["entry"]["value"]),
+        (&json!(now), &json!("New ones."))
+    );
+}
+
+#[test]
+fn what_comes_back_from_the_archive_takes_no_key() {
+    let store = TestStore::new();
+    let key = json!({"category": "user", "key": "home"});
+    let past = store.engine_at(at("2026-01-01T12:00:00Z"));
+    remember(&past, "user", "home", "Lübeck.", &[]);
+    let old = id_of(&store, "Lübeck.");
+    run(&past, "forget", key.clone());
+    let engine = store.engine_at(noon());
+    remember(&engine, "user", "home", "Kiel.", &[]);
+    engine.restore(&old).unwrap();
+    assert_eq!(recall(&engine, "user", "home")["value"], "Kiel.");
+    let old_key = format!("home-{old}");
+    assert_eq!(recall(&engine, "user", &old_key)["value"], "Lübeck.");
+    // Nor do earlier texts of it, which are as old as itself.
+    let mut earlier = Vec::new();
+    for value in ["Bonn.", "Graz.", "Oslo.", "Rome.", "Nice.", "Cork."] {
+        let said = remember(&engine, "user", "home", value, &[]);
+        let kept = said["earlier"].as_str().unwrap();
+        earlier.push(kept.trim_start_matches("archive/").to_owned());
+    }
+    for id in &earlier {
+        engine.restore(id).unwrap();
+        assert_eq!(recall(&engine, "user", "home")["value"], "Cork.");
+        assert!(keys(&engine, "user").contains(&format!("home-{id}")));
+    }
+    let said = remember(&engine, "user", "home", "Pisa.", &[]);
+    assert_eq!(said["action"], "UPDATE");
+    assert_eq!(recall(&engine, "user", "home")["value"], "Pisa.");
+    // Without it and the one that was stored apart, they have the key.
+    run(&engine, "forget", key.clone());
+    assert_eq!(recall(&engine, "user", "home")["value"], "Lübeck.");
+    run(&engine, "forget", key);
+    assert_ne!(recall(&engine, "user", "home")["value"], "Lübeck.");
+}
+
+#[test]
+fn every_listed_key_is_that_of_one_entry_and_is_taken() {
+    let store = TestStore::new();
+    let text = |id: &str, value: &str, named: &str| {
+        let text = memory_text(id, "2026-01-14T09:15:00Z", value);
+        text.replacen("---\n\n", &format!("{named}---\n\n"), 1)
+    };
+    let key = |key: &str| format!("metadata: {{\"category\": \"user\", \"key\": \"{key}\"}}\n");
+    store.put(
+        "20260114_091500_aaaaaaa1.md",
+        text("aaaaaaa1", "One.", &key("home")),
+    );
+    store.put(
+        "20260114_091500_aaaaaaa2.md",
+        text("aaaaaaa2", "Two.", &key("home")),
+    );
+    // It is called as the second one would be.
+    let taken = key("home-aaaaaaa2");
+    store.put(
+        "20260114_091500_aaaaaaa3.md",
+        text("aaaaaaa3", "Three.", &taken),
+    );
+    store.put(
+        "20260114_091500_aaaaaaa4.md",
+        text("aaaaaaa4", "Four.", &key(" blank ")),
+    );
+    let learning = "metadata: {\"category\": \" user \", \"key\": \"x\"}\n";
+    store.put(
+        "20260114_091500_aaaaaaa5.md",
+        text("aaaaaaa5", "Five.", learning),
+    );
+    let long = "a-file-that-has-a-name-of-many-more-words-than-any-key-has";
+    store.put(&format!("{long}.md"), text(long, "Six.", ""));
+    for folder in ["a", "b"] {
+        fs::create_dir_all(store.files().join(folder)).unwrap();
+        let path = format!("{folder}/readme.md");
+        store.put(&path, text("readme", "Read me.", ""));
+    }
+    let engine = store.engine();
+    let mut count = 0;
+    for category in ["user", "learnings"] {
+        let all = run(&engine, "recall", json!({"category": category}));
+        for (key, told) in all["entries"].as_object().unwrap() {
+            let one = recall(&engine, category, key);
+            assert_eq!(one["value"], told["value"], "{key}");
+            count += 1;
+        }
+    }
+    assert_eq!(count, 8);
+    let exported = run(&engine, "export_memories", json!({"output_format": "json"}));
+    assert_eq!(exported["memories"]["user"].as_object().unwrap().len(), 4);
+    assert_eq!(
+        exported["memories"]["learnings"].as_object().unwrap().len(),
+        4
+    );
+}
