@@ -28,6 +28,8 @@ use crate::model::Visibility;
 
 /// What replaces another memory is linked with it by this relation.
 pub(super) const SUPERSEDES: &str = "supersedes";
+/// What is called so has a live memory in its place.
+pub(super) const SUPERSEDED: &str = "superseded";
 
 /// Says what entries are, in the words of this set.
 pub(super) struct Teller<'a> {
@@ -82,7 +84,7 @@ impl<'a> Teller<'a> {
                 if expired.contains(&memory.stem) {
                     inactive.insert(memory.stem.clone(), "archived");
                 } else if !current.contains(&memory.stem) {
-                    inactive.insert(memory.stem.clone(), "superseded");
+                    inactive.insert(memory.stem.clone(), SUPERSEDED);
                 }
             }
         }
@@ -145,7 +147,7 @@ impl<'a> Teller<'a> {
         Ok(match is(Visibility::Current)? {
             true => "active",
             false if is(Visibility::Expired)? => "archived",
-            false => "superseded",
+            false => SUPERSEDED,
         })
     }
 

@@ -1,13 +1,18 @@
 //! `remember` and `forget`.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use serde_json::json;
 
+use super::entry::Entry;
 use super::entry::USUAL_IMPORTANCE;
 use super::entry::find;
 use super::entry::own_key;
 use super::entry::with_stem;
 use super::given;
+use super::teller::SUPERSEDED;
+use super::teller::SUPERSEDES;
 use super::teller::Teller;
 use super::vocabulary;
 use super::vocabulary::CATEGORY;
@@ -29,6 +34,7 @@ use crate::engine::Suggestion;
 use crate::engine::WritePolicy;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
+use crate::model::Stem;
 
 /// A new entry is linked with so many that share so many of its tags.
 const AUTO_LINKS: usize = 3;
@@ -109,6 +115,8 @@ fn source(arguments: &Arguments) -> Result<Option<String>, ToolError> {
 fn written(call: &Call<'_>, remembered: &Remembered) -> Result<Reply, ToolError> {
     let gone = || EngineError::NotFound(remembered.stem.as_str().to_owned());
     // Not by the key: where that is made of the text, it may be another one now.
+    let found = with_stem(call, &remembered.stem)?.ok_or_else(gone)?;
+    let was = revive(call, &found)?;
     let entry = with_stem(call, &remembered.stem)?.ok_or_else(gone)?;
     let action = match &remembered.became {
         Became::Updated { .. } => "UPDATE",
@@ -127,7 +135,36 @@ fn written(call: &Call<'_>, remembered: &Remembered) -> Result<Reply, ToolError>
         let id = call.engine.shown_id(earlier);
         reply.insert("earlier".to_owned(), json!(format!("archive/{id}")));
     }
+    if let Some(by) = was {
+        reply.insert("superseded_no_more_by".to_owned(), json!(by));
+    }
+    let warnings = remembered.screened.warnings();
+    if !warnings.is_empty() {
+        reply.insert("warnings".to_owned(), json!(warnings));
+    }
     Ok(Reply::object(reply))
+}
+
+/// Takes back that others supersede an entry: what was just stored would never be found. What they
+/// are called, if there was something to take back.
+fn revive(call: &Call<'_>, entry: &Entry) -> Result<Option<Vec<String>>, ToolError> {
+    let teller = Teller::new(call)?;
+    if teller.status(&entry.memory)? != SUPERSEDED {
+        return Ok(None);
+    }
+    let stated = entry.memory.superseded_by.iter();
+    let stated = stated.filter_map(|by| Some(call.engine.resolve(by).ok()?.0));
+    let relations = call.engine.relations_of(&entry.memory.stem)?.from;
+    let relations = relations.into_iter();
+    let known = relations.filter(|relation| relation.relation == SUPERSEDES);
+    let newer: BTreeSet<Stem> = known.map(|one| one.from).chain(stated).collect();
+    let mut names = Vec::new();
+    for stem in newer {
+        call.engine
+            .unlink(stem.as_str(), entry.id(), Some(SUPERSEDES))?;
+        names.extend(teller.name_of(stem.as_str())?);
+    }
+    Ok(Some(names))
 }
 
 fn suggested(call: &Call<'_>, suggestions: &[Suggestion]) -> Result<Reply, ToolError> {

@@ -3,15 +3,20 @@
 use std::fs;
 
 use memdir::engine::Engine;
+use memdir::engine::Options;
+use memdir::secrets::Policy;
 use serde_json::json;
 
 use super::i_am_entries::entry;
+use super::i_am_entries::found;
+use super::i_am_entries::link;
 use super::i_am_entries::recall;
 use super::i_am_entries::remember;
 use super::i_am_entries::run;
 use crate::program::names;
 use crate::support::TestStore;
 use crate::support::at;
+use crate::support::clock;
 use crate::support::memory_text;
 use crate::support::new_memory;
 use crate::support::noon;
@@ -198,4 +203,61 @@ fn every_listed_key_is_that_of_one_entry_and_is_taken() {
         exported["memories"]["learnings"].as_object().unwrap().len(),
         4
     );
+}
+
+#[test]
+fn what_is_stored_under_a_superseded_key_is_found() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    remember(&engine, "tools", "old", "We used the harbour crane.", &[]);
+    remember(&engine, "tools", "new", "We use the harbour lift.", &[]);
+    let ends = (["tools", "new"], ["tools", "old"]);
+    link(&engine, "add_link", ends.0, ends.1, Some("supersedes"));
+    let said = remember(&engine, "tools", "old", "We use the quay crane again.", &[]);
+    assert_eq!(said["action"], "UPDATE");
+    assert_eq!(said["superseded_no_more_by"], json!(["tools.new"]));
+    assert_eq!(said["entry"]["status"], "active");
+    assert_eq!(found(&engine, json!({"query": "quay"})), ["old"]);
+    assert_eq!(recall(&engine, "tools", "new")["links"], json!([]));
+    let again = remember(&engine, "tools", "old", "We use the quay crane.", &[]);
+    assert!(again["superseded_no_more_by"].is_null(), "{again}");
+}
+
+#[test]
+fn what_is_stored_under_a_key_whose_life_has_ended_is_found() {
+    let store = TestStore::new();
+    let text = memory_text("aaaaaaa1", "2026-01-14T09:15:00Z", "Sun.");
+    let more =
+        "expires: 2026-02-01T00:00:00Z\nmetadata: {\"category\": \"user\", \"key\": \"k\"}\n";
+    let text = text.replacen("---\n\n", &format!("{more}---\n\n"), 1);
+    store.put("20260114_091500_aaaaaaa1.md", text);
+    let engine = store.engine();
+    assert_eq!(recall(&engine, "user", "k")["status"], "archived");
+    let said = remember(&engine, "user", "k", "Rain.", &[]);
+    assert_eq!(said["entry"]["status"], "active", "{said}");
+    assert_eq!(found(&engine, json!({"query": "rain"})), ["k"]);
+}
+
+#[test]
+fn a_credential_in_a_value_is_told() {
+    let store = TestStore::new();
+    let options = Options {
+        secrets: Policy::Warn,
+        ..store.options()
+    };
+    let engine = Engine::open(options, clock(noon())).unwrap();
+    let token = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    let value = format!("The token is {token}.");
+    let plainly = "It will be told.";
+    remember(&engine, "tools", "UPDATE", plainly, &[]);
+    for action in ["ADD", "UPDATE"] {
+        let value = format!("{value} By {action}.");
+        let said = remember(&engine, "tools", action, &value, &[]);
+        assert_eq!(said["action"], action);
+        let warning = said["warnings"][0].as_str().expect("it warns");
+        assert!(warning.contains("token"), "{warning}");
+        assert!(!warning.contains(&token), "{warning}");
+    }
+    let said = remember(&engine, "tools", "plain", "Nothing.", &[]);
+    assert!(said["warnings"].is_null(), "{said}");
 }
