@@ -373,6 +373,11 @@ fn by_everything(
 }
 
 fn by_word_sets(new: &NewMemory, memory: &Memory) -> Option<(Action, Vec<Reason>)> {
+    // First: where no blanks part words, the whole text is one, and one alone says nothing below.
+    let words = all_words(&new.content);
+    if !words.is_empty() && words == all_words(&memory.content) {
+        return Some((Action::Nothing, vec![Reason::SameWords]));
+    }
     let (action, reasons) = overlap(new, memory)?;
     let words = telling_words(&new.content);
     match !words.is_empty() && words == telling_words(&memory.content) {

@@ -261,3 +261,16 @@ fn a_credential_in_a_value_is_told() {
     let said = remember(&engine, "tools", "plain", "Nothing.", &[]);
     assert!(said["warnings"].is_null(), "{said}");
 }
+
+#[test]
+fn the_same_text_is_told_in_any_script() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    for (key, value) in [("zh", "我们每周二早上部署服务器"), ("short", "Tea.")] {
+        remember(&engine, "user", key, value, &[]);
+        let said = run(&engine, "remember", entry("user", "other", value, &[]));
+        assert_eq!(said["action"], "candidates", "{said}");
+        assert_eq!(said["recommendation"], "NOOP", "{said}");
+        assert_eq!(said["candidates"][0]["key"], key);
+    }
+}
