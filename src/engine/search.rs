@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::Engine;
 use super::EngineError;
 use super::reading::parse;
+use super::reading::stem_of;
 use crate::files::Place;
 use crate::files::Version;
 use crate::format::MAX_INDEXED_BYTES;
@@ -21,6 +22,7 @@ use crate::index::Snapshot;
 use crate::index::Sought;
 use crate::model::Filter;
 use crate::model::Memory;
+use crate::model::Stem;
 use crate::ranking::Parts;
 use crate::ranking::Ranking;
 use crate::ranking::keyword::Keyword;
@@ -112,6 +114,16 @@ impl Answer {
 }
 
 impl Engine {
+    /// The memories that pass `filter`, newest first, as they are indexed: no file is read.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn stems(&self, filter: &Filter) -> Result<Vec<Stem>, EngineError> {
+        let names = self.mending(|| self.names_of(self.snapshot()?.as_ref(), filter))?;
+        Ok(names.iter().map(|name| stem_of(name)).collect())
+    }
+
     /// The files, below `files/`, of all memories of a snapshot that pass the filter, as they are
     /// indexed.
     pub(super) fn names_of(

@@ -6,6 +6,8 @@ use serde_json::json;
 use super::entry::Entry;
 use super::entry::list;
 use super::given;
+use super::room::Room;
+use super::summary::by_importance;
 use super::teller::Teller;
 use super::vocabulary;
 use crate::dialect::Arguments;
@@ -13,13 +15,17 @@ use crate::dialect::Call;
 use crate::dialect::JsonObject;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
+use crate::dialect::reply::written;
 use crate::engine::Method;
 use crate::engine::Ranking;
 use crate::engine::Search;
 use crate::engine::Wanted;
+use crate::model::estimated_tokens;
 
 /// The most results of a search.
 pub(super) const MOST_RESULTS: usize = 20;
+/// So many characters of a query are said again.
+const ECHOED: usize = 200;
 
 pub(super) fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let category = given::category(arguments, "category")?;
@@ -36,18 +42,52 @@ pub(super) fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
 }
 
 fn recall_all(call: &Call<'_>, category: &'static str) -> Result<Reply, ToolError> {
-    let entries = list(call, Some(category))?;
+    let mut entries = list(call, Some(category))?;
+    let total = entries.len();
+    by_importance(&mut entries);
+    let fitting = fitting(call, &entries, category)?;
+    entries.truncate(fitting);
     count(call, &entries);
     let teller = Teller::of_all(call, Some(category), &entries)?;
+    let room = Room::of(call.preferences.recall_tokens);
     let mut told = JsonObject::new();
     for entry in &entries {
-        told.insert(entry.key.clone(), Value::Object(teller.entry(entry)?));
+        told.insert(
+            entry.key.clone(),
+            Value::Object(one_of_many(&teller, &room, entry)?),
+        );
     }
     Ok(Reply::json(json!({
         "category": category,
         "entries": told,
-        "count": entries.len(),
+        "count": total,
+        "total": total,
+        "shown": entries.len(),
     })))
+}
+
+/// How many of the entries, from the first one on, there is room for.
+fn fitting(call: &Call<'_>, entries: &[Entry], category: &'static str) -> Result<usize, ToolError> {
+    let teller = Teller::of_all(call, Some(category), entries)?;
+    let mut room = Room::of(call.preferences.recall_tokens);
+    for (fitting, entry) in entries.iter().enumerate() {
+        let told = written(&one_of_many(&teller, &room, entry)?);
+        if !room.takes(estimated_tokens(&entry.key) + estimated_tokens(&told)) {
+            return Ok(fitting);
+        }
+    }
+    Ok(entries.len())
+}
+
+/// An entry with as much of its value as one among many may take.
+fn one_of_many(teller: &Teller<'_>, room: &Room, entry: &Entry) -> Result<JsonObject, ToolError> {
+    let mut told = teller.entry(entry)?;
+    let value = room.value(&entry.memory.content);
+    if value.truncated {
+        told.insert("value".to_owned(), Value::String(value.text));
+        told.insert("truncated".to_owned(), json!(true));
+    }
+    Ok(told)
 }
 
 pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
@@ -82,7 +122,7 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
         results.push(Value::Object(told));
     }
     Ok(Reply::json(json!({
-        "query": query,
+        "query": query.chars().take(ECHOED).collect::<String>(),
         "results": results,
         "count": scored.len(),
         "total": found.total,

@@ -1,12 +1,14 @@
 //! What there is, in sum: `session_start`, `status`, `about_me`, `about_us`, `reflect`.
 
+use std::collections::HashMap;
+
 use chrono::TimeDelta;
 use serde_json::Value;
 use serde_json::json;
 
 use super::entry::Entry;
 use super::entry::list;
-use super::entry::with_stem;
+use super::room::Room;
 use super::teller::Teller;
 use super::teller::moment;
 use super::teller::total;
@@ -23,6 +25,7 @@ use crate::dialect::reply::object;
 use crate::engine::Reflection;
 use crate::model::Filter;
 use crate::model::Patch;
+use crate::model::Stem;
 use crate::model::Visibility;
 use crate::model::estimated_tokens;
 
@@ -35,7 +38,7 @@ pub(super) fn session_start(call: &Call<'_>, _: &Arguments) -> Result<Reply, Too
     let mut entries = active(call, None)?;
     by_importance(&mut entries);
     let mut memories: Vec<(&str, Vec<Value>)> = CATEGORIES.map(|name| (name, Vec::new())).into();
-    let mut left = call.preferences.preview_tokens;
+    let mut room = Room::of(call.preferences.preview_tokens);
     let mut shown = 0;
     for entry in &entries {
         let value = preview(&entry.memory.content, &[], SHOWN);
@@ -45,11 +48,9 @@ pub(super) fn session_start(call: &Call<'_>, _: &Arguments) -> Result<Reply, Too
             "truncated": value.truncated,
             "importance": entry.importance(),
         });
-        let tokens = estimated_tokens(&told.to_string());
-        if tokens > left {
+        if !room.takes(estimated_tokens(&told.to_string())) {
             break;
         }
-        left -= tokens;
         shown += 1;
         let mut of_category = memories.iter_mut();
         if let Some((_, list)) = of_category.find(|(name, _)| *name == entry.category) {
@@ -119,23 +120,35 @@ pub(super) fn about_us(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolErro
     Ok(Reply::object(reply.structured))
 }
 
-/// The active entries of some categories, the most important first.
+/// The active entries of some categories, the most important first, as many as there is room for.
 fn about(call: &Call<'_>, what: &str, categories: &[&str]) -> Result<Reply, ToolError> {
-    let mut profile = JsonObject::new();
-    let mut total = 0;
-    for category in categories {
-        let mut entries = active(call, Some(category))?;
-        by_importance(&mut entries);
-        total += entries.len();
-        let values = entries.into_iter();
-        let values: JsonObject = values
-            .map(|entry| (entry.key, Value::String(entry.memory.content)))
-            .collect();
-        profile.insert((*category).to_owned(), Value::Object(values));
+    let mut entries = active(call, None)?;
+    entries.retain(|entry| categories.contains(&entry.category));
+    by_importance(&mut entries);
+    let profile = categories.iter();
+    let profile = profile.map(|category| ((*category).to_owned(), json!({})));
+    let mut profile: JsonObject = profile.collect();
+    let mut room = Room::of(call.preferences.preview_tokens);
+    let (mut shown, mut truncated) = (0, Vec::new());
+    for entry in &entries {
+        let value = room.value(&entry.memory.content);
+        let tokens = estimated_tokens(&entry.key) + estimated_tokens(&value.text);
+        if !room.takes(tokens) {
+            break;
+        }
+        shown += 1;
+        if value.truncated {
+            truncated.push(Value::String(entry.name()));
+        }
+        profile[entry.category][&entry.key] = Value::String(value.text);
     }
-    Ok(Reply::json(
-        json!({"profile": what, "total": total, "memories": profile}),
-    ))
+    Ok(Reply::json(json!({
+        "profile": what,
+        "total": entries.len(),
+        "shown": shown,
+        "memories": profile,
+        "truncated": truncated,
+    })))
 }
 
 fn active(call: &Call<'_>, category: Option<&str>) -> Result<Vec<Entry>, ToolError> {
@@ -151,7 +164,7 @@ fn active(call: &Call<'_>, category: Option<&str>) -> Result<Vec<Entry>, ToolErr
 }
 
 /// Among equals as they are listed.
-fn by_importance(entries: &mut [Entry]) {
+pub(super) fn by_importance(entries: &mut [Entry]) {
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.importance()));
 }
 
@@ -164,24 +177,26 @@ pub(super) fn reflect(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError
     let (proposed, unused) = call
         .engine
         .plan_reflection(&Filter::default(), &reflection)?;
-    let mut stale = Vec::new();
-    for memory in unused {
-        if let Some(entry) = with_stem(call, &memory.stem)? {
-            stale.push(brief(&entry));
-        }
-    }
+    let entries = list(call, None)?;
+    let entries: HashMap<&Stem, &Entry> = entries
+        .iter()
+        .map(|entry| (&entry.memory.stem, entry))
+        .collect();
+    let stale = unused.iter();
+    let stale: Vec<JsonObject> = stale
+        .filter_map(|memory| Some(brief(entries.get(&memory.stem)?)))
+        .collect();
     let (mut archival, mut adjustments) = (Vec::new(), Vec::new());
     for proposal in &proposed.plan.proposals {
         for stem in &proposal.archive {
-            if let Some(entry) = with_stem(call, stem)? {
-                let mut told = brief(&entry);
+            if let Some(entry) = entries.get(stem) {
+                let mut told = brief(entry);
                 told.insert("reason".to_owned(), json!(proposal.because));
                 archival.push(told);
             }
         }
         for (stem, change) in &proposal.edit {
-            let (Some(entry), Patch::Set(confidence)) =
-                (with_stem(call, stem)?, &change.confidence)
+            let (Some(entry), Patch::Set(confidence)) = (entries.get(stem), &change.confidence)
             else {
                 continue;
             };

@@ -56,7 +56,7 @@ impl<'a> Teller<'a> {
         })
     }
 
-    /// For many of a category, or of all, which looks at each of them once.
+    /// For many of a category, or of all: the index tells of all of them at once.
     ///
     /// # Errors
     ///
@@ -68,12 +68,11 @@ impl<'a> Teller<'a> {
     ) -> Result<Teller<'a>, ToolError> {
         let mut teller = Teller::new(call)?;
         let stems = |visibility| -> Result<HashSet<Stem>, ToolError> {
-            let listing = vocabulary::listing(Filter {
+            let filter = Filter {
                 visibility,
                 ..vocabulary::filter(category)
-            });
-            let hits = call.engine.search(&listing)?.hits.into_iter();
-            Ok(hits.map(|hit| hit.memory.stem).collect())
+            };
+            Ok(call.engine.stems(&filter)?.into_iter().collect())
         };
         let filter = vocabulary::filter(category);
         let mut inactive = HashMap::new();

@@ -274,3 +274,42 @@ fn the_same_text_is_told_in_any_script() {
         assert_eq!(said["candidates"][0]["key"], key);
     }
 }
+
+#[test]
+fn a_reply_about_many_entries_keeps_to_its_size() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    for number in 0..80 {
+        let value = "many words ".repeat(20);
+        let mut arguments = entry("user", &format!("key{number}"), &value, &[]);
+        arguments["importance"] = json!(if number == 70 { 10 } else { 5 });
+        arguments["force"] = json!(true);
+        run(&engine, "remember", arguments);
+    }
+    let mut huge = entry("user", "huge", &"words ".repeat(9_000), &[]);
+    huge["importance"] = json!(9);
+    huge["force"] = json!(true);
+    run(&engine, "remember", huge);
+    for (tool, arguments, tokens) in [
+        ("about_me", json!({}), 2_000),
+        ("about_us", json!({}), 2_000),
+        ("recall", json!({"category": "user"}), 4_000),
+    ] {
+        let said = run(&engine, tool, arguments);
+        let told = match tool {
+            "recall" => &said["entries"],
+            _ => &said["memories"]["user"],
+        };
+        let told = told.as_object().unwrap();
+        assert_eq!(said["total"], 81, "{tool}");
+        assert_eq!(said["shown"], told.len(), "{tool}");
+        assert!(told.len() > 10, "{tool}: {}", told.len());
+        let first: Vec<&String> = told.keys().take(2).collect();
+        assert_eq!(first, ["key70", "huge"], "{tool}");
+        assert!(said.to_string().len() < tokens * 5, "{tool}");
+    }
+    // What was not told was not used.
+    assert_eq!(recall(&engine, "user", "key79")["access_count"], 1);
+    let said = run(&engine, "search", json!({"query": "words ".repeat(9_000)}));
+    assert_eq!(said["query"].as_str().unwrap().len(), 200);
+}
