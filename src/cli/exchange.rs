@@ -103,6 +103,9 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
     if output.json {
         output.json(&Value::Array(pairs))?;
         // What concerns no single memory has no place in the list.
+        if let Some(said) = expired(&report) {
+            output.note(said);
+        }
         if let Some(said) = not_carried(&report) {
             output.note(said);
         }
@@ -118,6 +121,9 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
         if report.linked > 0 {
             output.line(format!("{links}: {}", report.linked))?;
         }
+        if let Some(said) = expired(&report) {
+            output.line(said)?;
+        }
         if let Some(said) = not_carried(&report) {
             output.line(said)?;
         }
@@ -131,6 +137,11 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
     } else {
         Outcome::Nothing
     })
+}
+
+/// How many came in that no search shows, as their life is over.
+fn expired(report: &engine::Report) -> Option<String> {
+    (report.expired > 0).then(|| format!("expired already: {}", report.expired))
 }
 
 /// What could not be carried over, each sort with how much of it.

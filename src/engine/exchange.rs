@@ -24,11 +24,15 @@ use crate::import::Item;
 use crate::import::Relation;
 use crate::index::Ask;
 use crate::index::Request;
+use crate::lifecycle;
+use crate::lifecycle::Stated;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
 use crate::model::Stem;
+use crate::model::Timestamp;
+use crate::model::Usage;
 use crate::model::Visibility;
 use crate::secrets;
 
@@ -71,6 +75,8 @@ pub enum Imported {
 pub struct Report {
     /// Relations between the memories that are links now, or will be.
     pub linked: usize,
+    /// New memories whose life is over by now.
+    pub expired: usize,
     /// What could not be carried over, by words for its sorts, and how much of it.
     pub not_carried: BTreeMap<&'static str, usize>,
 }
@@ -259,6 +265,7 @@ impl Engine {
                 .metadata
                 .push((SOURCE_HASH.to_owned(), MetaValue::Text(hash)));
         }
+        let has_ended = self.has_ended(&memory, last_used.as_ref());
         let mut end = End {
             stem: None,
             name: None,
@@ -288,6 +295,7 @@ impl Engine {
         }
         let stem = end.stem.clone();
         progress.relating.became(source_id.as_deref(), names, end);
+        progress.report.expired += usize::from(has_ended);
         for what in &not_carried {
             progress.report.lacks(what, 1);
         }
@@ -297,6 +305,24 @@ impl Engine {
             screened: found,
             not_carried,
         }
+    }
+
+    /// Whether the life of a memory that comes in is over already.
+    fn has_ended(&self, memory: &NewMemory, last_used: Option<&Timestamp>) -> bool {
+        let now = self.clock.now();
+        let stated = Stated {
+            timestamp: memory.timestamp.as_ref().map_or(now, Timestamp::utc),
+            expires: memory.expires.as_ref().map(Timestamp::utc),
+            tier: memory.tier,
+            kind: memory.kind,
+            importance: memory.importance,
+            confidence: memory.confidence,
+        };
+        let mut usage = Usage::default();
+        if let Some(at) = last_used {
+            usage.add(at.utc());
+        }
+        lifecycle::state(&stated, &usage, &self.life, now).is_expired(now)
     }
 
     /// Calls `each` with every memory that passes `filter`, oldest first, and its file's name;

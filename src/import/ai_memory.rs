@@ -16,6 +16,8 @@ use super::rows::Row;
 use super::rows::Rows;
 use super::rows::SQLITE;
 use super::sqlite;
+use crate::model::MetaValue;
+use crate::model::Tier;
 
 pub(super) const MEMORIES: &str = "memories";
 pub(super) const LINKS: &str = "links";
@@ -85,11 +87,22 @@ fn memory(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<I
         None => defaults.namespace.clone(),
         other => other,
     };
-    memory.tier = fields.take(&["tier"], fields::word);
+    let tier = fields.take(&["tier"], fields::word);
     memory.importance = fields.take(&["priority"], fields::importance);
     memory.confidence = fields.take(&["confidence"], fields::confidence);
     memory.source = fields.take(&["source"], fields::text);
+    let is_endless = fields
+        .0
+        .contains(&("expires_at".to_owned(), MetaValue::Null));
     memory.expires = fields.take(&["expires_at"], fields::moment);
+    match tier {
+        // There it never ends, here its tier would end it.
+        Some(tier @ (Tier::Short | Tier::Mid)) if is_endless => {
+            draft.keep("tier", MetaValue::Text(tier.as_str().to_owned()));
+            draft.note("it never ends there, so `tier` is kept as metadata");
+        }
+        tier => memory.tier = tier,
+    }
     let id = fields.take(&["id"], fields::text);
     let metadata = fields.take(&["metadata"], fields::map_or_json);
     draft.take_updated(&mut fields);
@@ -119,6 +132,19 @@ mod tests {
         check(
             r#"[{"id": "a", "content": "x", "metadata": {}}, {"id": "b", "content": {"no": "text"}}]"#,
             &[r#"a: "x" {}"#, "in:1: it has no `content`"],
+        );
+    }
+
+    #[test]
+    fn what_never_ends_there_gets_no_tier_that_would_end_it() {
+        let note = r#""import_note":"it never ends there, so `tier` is kept as metadata""#;
+        check(
+            r#"{"memories": [{"id": "a", "content": "x", "tier": "short", "expires_at": null}, {"id": "b", "content": "x", "tier": "long", "expires_at": null}, {"id": "c", "content": "x", "tier": "mid"}]}"#,
+            &[
+                &format!(r#"a: "x" {{"tier":"short",{note}}}"#),
+                r#"b: "x" {}"#,
+                r#"c: "x" {}"#,
+            ],
         );
     }
 

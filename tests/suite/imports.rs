@@ -791,6 +791,26 @@ fn more_links_than_a_memory_holds_are_told() {
 }
 
 #[test]
+fn what_has_ended_already_is_told() {
+    let home = Home::new();
+    let export = json!({"memories": [
+        {"id": "a", "content": "A.", "tier": "short", "created_at": "2020-01-01T00:00:00Z"},
+        {"id": "b", "content": "B.", "expires_at": "2020-01-01T00:00:00Z"},
+        {"id": "c", "content": "C.", "tier": "mid", "created_at": "2020-01-01T00:00:00Z",
+         "expires_at": null},
+    ]});
+    let path = home.write("export.json", export.to_string());
+    let import = ["import", "--from", "ai-memory", path.to_str().unwrap()];
+    let report = "3, known already 0, failed 0\nexpired already: 2\n";
+    let ran = home.run(&[&import[..], &["--dry-run"]].concat());
+    assert_eq!(ran.done(), format!("would import {report}"));
+    assert_eq!(home.run(&import).done(), format!("imported {report}"));
+    let found = home.run(&["list", "--json"]).json();
+    assert_eq!(found["total"], 1, "{found}");
+    assert_eq!(found["memories"][0]["content_preview"], "C.", "{found}");
+}
+
+#[test]
 fn what_could_not_be_carried_is_told_for_each_memory() {
     let home = Home::new();
     let export = json!({"memories": [
