@@ -2,7 +2,7 @@
 //!
 //! `markdown` reads the notes; this module adds what `[[links]]` say. A link names a note by its
 //! file name, or by the end of its path, in capital or small letters; in basic-memory also by its
-//! title or permalink. What stands in fenced code is no link.
+//! title or permalink. What stands in code or in a comment is no link.
 
 use std::path::Path;
 
@@ -66,7 +66,7 @@ fn obsidian_note(draft: &mut Draft, fields: &mut Fields, text: &str, path: &str)
         }
     }
     for line in lines(text) {
-        links(line).for_each(|link| relate(draft, MENTIONED, link));
+        links(&line).for_each(|link| relate(draft, MENTIONED, link));
     }
 }
 
@@ -83,9 +83,9 @@ fn basic_memory_note(draft: &mut Draft, fields: &mut Fields, text: &str, path: &
         draft.called(permalink);
     }
     for line in lines(text) {
-        let first = relation_of(line).unwrap_or(MENTIONED);
+        let first = relation_of(&line).unwrap_or(MENTIONED);
         let relations = std::iter::once(first).chain(std::iter::repeat(MENTIONED));
-        for (link, relation) in links(line).zip(relations) {
+        for (link, relation) in links(&line).zip(relations) {
             relate(draft, relation, link);
         }
     }
@@ -111,15 +111,95 @@ fn texts(value: &MetaValue) -> Vec<&str> {
     }
 }
 
-/// The lines outside of fenced code.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
+/// The lines outside of fenced code, without comments and what stands between backticks.
+fn lines(text: &str) -> Vec<String> {
     let mut in_code = false;
-    text.lines().filter(move |line| {
-        let line = line.trim_start();
-        let is_fence = line.starts_with("```") || line.starts_with("~~~");
+    let mut lines = Lines {
+        rest: text,
+        in_comment: false,
+        last_end: text.rfind("-->").map_or(usize::MAX, |at| text.len() - at),
+    };
+    std::iter::from_fn(|| {
+        let start = lines.rest.trim_start_matches([' ', '\t']);
+        let is_fence = start.starts_with("```") || start.starts_with("~~~");
+        if lines.in_comment || !(is_fence || in_code) {
+            return lines.next();
+        }
         in_code ^= is_fence;
-        !in_code && !is_fence
+        lines.raw().map(|_| String::new())
     })
+    .collect()
+}
+
+/// A text line by line.
+struct Lines<'a> {
+    rest: &'a str,
+    in_comment: bool,
+    /// How long the text is from the last end of a comment on.
+    last_end: usize,
+}
+
+impl<'a> Lines<'a> {
+    /// The next line as it is.
+    fn raw(&mut self) -> Option<&'a str> {
+        let line = self.rest.split_inclusive('\n').next()?;
+        self.rest = &self.rest[line.len()..];
+        Some(line)
+    }
+
+    /// What can be seen of the next line.
+    fn next(&mut self) -> Option<String> {
+        let mut line = self.raw()?;
+        let mut seen = String::new();
+        loop {
+            if self.in_comment {
+                let Some((_, after)) = line.split_once("-->") else {
+                    return Some(seen);
+                };
+                self.in_comment = false;
+                line = after;
+            }
+            let Some(at) = line.find(['`', '<']) else {
+                return Some(seen + line);
+            };
+            let (before, here) = line.split_at(at);
+            seen += before;
+            if let Some(inside) = here.strip_prefix("<!--") {
+                // What has no end is no comment.
+                self.in_comment = inside.len() + self.rest.len() >= self.last_end;
+                line = inside;
+                continue;
+            }
+            let ticks = here.len() - here.trim_start_matches('`').len();
+            let (mark, inside) = here.split_at(ticks.max(1));
+            seen += mark;
+            if ticks == 0 {
+                line = inside;
+                continue;
+            }
+            line = match code_end(inside, ticks) {
+                Some(end) => {
+                    seen += mark;
+                    &inside[end + ticks..]
+                }
+                None => inside,
+            };
+        }
+    }
+}
+
+/// Where the code that so many backticks began is closed by as many.
+fn code_end(inside: &str, ticks: usize) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let start = at + inside[at..].find('`')?;
+        let run = inside[start..].bytes().take_while(|byte| *byte == b'`');
+        let count = run.count();
+        if count == ticks {
+            return Some(start);
+        }
+        at = start + count;
+    }
 }
 
 /// What the `[[links]]` of a line name, without what they show and which part they mean.
@@ -209,6 +289,16 @@ mod tests {
         assert_eq!(note.names, ["a/b c", "b c"]);
         assert_eq!(note.source_id.as_deref(), Some("a/B c.md"));
         assert!(note.memory.content.contains("![[pic.PNG]]"));
+    }
+
+    #[test]
+    fn what_stands_in_code_or_a_comment_is_no_link() {
+        let text = "`[[A]]` [[B]] ``x ` [[C]]`` <!-- [[D]] --> [[E]]\n<!--\n```\n[[F]]\n--> [[G]]\n```\n<!--\n[[H]]\n```\n`open [[I]] <b> [[J]]\n<!-- open [[K]]\n- uses `x` [[L]]\n";
+        for open in [obsidian, basic_memory] {
+            let (_, relations) = note(open, text);
+            let expected = ["b", "e", "g", "i", "j", "k", "l"];
+            assert_eq!(relations, expected.map(|name| format!("mentions {name}")));
+        }
     }
 
     #[test]
