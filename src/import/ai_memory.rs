@@ -80,7 +80,7 @@ fn memory(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<I
     memory.content = content;
     memory.timestamp = fields.take(&["created_at"], fields::moment);
     memory.title = fields.take(&["title"], fields::text);
-    memory.topics = fields.take(&["tags"], fields::list).unwrap_or_default();
+    memory.topics = fields.take_words("tags");
     memory.namespace = match fields.take(&["namespace"], fields::text) {
         // What a memory without a namespace belongs to.
         Some(namespace) if namespace == "global" => None,

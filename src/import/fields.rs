@@ -31,10 +31,32 @@ impl Fields {
         understood
     }
 
+    /// Takes the texts of a list; its other items stay.
+    pub fn take_items(&mut self, name: &str) -> Option<Vec<String>> {
+        let at = self.0.iter().position(|(key, _)| key == name)?;
+        let MetaValue::List(items) = &mut self.0[at].1 else {
+            return None;
+        };
+        let texts = items.iter().filter_map(any_text).collect();
+        items.retain(|item| any_text(item).is_none() && *item != MetaValue::Null);
+        if items.is_empty() {
+            self.0.remove(at);
+        }
+        Some(texts)
+    }
+
+    /// Takes a list of words, however it is written; items of it that are none stay.
+    pub fn take_words(&mut self, name: &str) -> Vec<String> {
+        let words = self.take_items(name);
+        words
+            .or_else(|| self.take(&[name], list))
+            .unwrap_or_default()
+    }
+
     /// The topics: `topics` and `tags` together.
     pub fn take_topics(&mut self) -> Vec<String> {
-        let mut topics = self.take(&["topics"], list).unwrap_or_default();
-        for tag in self.take(&["tags"], list).unwrap_or_default() {
+        let mut topics = self.take_words("topics");
+        for tag in self.take_words("tags") {
             if !topics.contains(&tag) {
                 topics.push(tag);
             }
@@ -155,13 +177,21 @@ pub(super) fn written_moment(value: &MetaValue) -> Option<Timestamp> {
     }
 }
 
-/// A moment in ISO 8601, or as seconds since 1970.
+/// As seconds since 1970 it would lie beyond the year 5000: so it counts milliseconds.
+const LEAST_MILLIS: i64 = 100_000_000_000;
+
+/// A moment in ISO 8601, or as seconds or milliseconds since 1970.
 pub(super) fn moment(value: &MetaValue) -> Option<Timestamp> {
     let at = match value {
+        MetaValue::Int(millis) if millis.checked_abs()? >= LEAST_MILLIS => {
+            DateTime::from_timestamp_millis(*millis)?
+        }
         MetaValue::Int(seconds) => DateTime::from_timestamp(*seconds, 0)?,
         // Microseconds are what a timestamp is written with; the cast saturates.
-        MetaValue::Float(seconds) => {
-            DateTime::from_timestamp_micros((seconds * 1e6).round() as i64)?
+        MetaValue::Float(since) => {
+            let is_millis = since.abs() >= LEAST_MILLIS as f64;
+            let micros = since * if is_millis { 1e3 } else { 1e6 };
+            DateTime::from_timestamp_micros(micros.round() as i64)?
         }
         _ => return written_moment(value),
     };
@@ -288,12 +318,14 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_iso_text_or_unix_seconds() {
+    fn a_moment_is_iso_text_or_unix_seconds_or_milliseconds() {
         check_moment("\"2026-01-14T09:15:00Z\"", Some("2026-01-14T09:15:00Z"));
         check_moment("1768382100", Some("2026-01-14T09:15:00.000000+00:00"));
         check_moment("1768382100.25", Some("2026-01-14T09:15:00.250000+00:00"));
         check_moment("-1", Some("1969-12-31T23:59:59.000000+00:00"));
-        check_moment("1768382100000", None);
+        check_moment("1768382100250", Some("2026-01-14T09:15:00.250000+00:00"));
+        check_moment("1768382100250.0", Some("2026-01-14T09:15:00.250000+00:00"));
+        check_moment("1768382100250000000", None);
         check_moment("1e300", None);
         check_moment("9223372036854775807", None);
         check_moment("\"yesterday\"", None);

@@ -75,7 +75,7 @@ fn item(
     memory.content = content;
     memory.title = Some(key.clone());
     memory.timestamp = fields.take(&["created_at"], fields::moment);
-    memory.topics = fields.take(&["tags"], fields::list).unwrap_or_default();
+    memory.topics = fields.take_words("tags");
     memory.importance = fields.take(&["importance"], fields::importance);
     memory.confidence = fields.take(&["confidence"], fields::confidence);
     memory.status = fields.take(&["status"], fields::text);

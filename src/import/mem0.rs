@@ -42,9 +42,7 @@ fn item(row: Row, defaults: &Defaults) -> Result<Item, ImportError> {
     memory.timestamp = fields.take(&["created_at"], fields::moment);
     memory.user = fields.take(&["user_id"], fields::text).unwrap_or_default();
     memory.agent = fields.take(&["agent_id"], fields::text).unwrap_or_default();
-    memory.topics = fields
-        .take(&["categories"], fields::list)
-        .unwrap_or_default();
+    memory.topics = fields.take_words("categories");
     memory.expires = fields.take(&["expiration_date"], fields::moment);
     memory.namespace = defaults.namespace.clone();
     let id = fields.take(&["id"], fields::text);
@@ -63,6 +61,23 @@ mod tests {
     use super::*;
     use crate::import::tests::defaults;
     use crate::import::tests::told;
+
+    #[test]
+    fn one_odd_category_costs_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("in");
+        let memory = r#"{"id": "a", "memory": "x", "categories": ["b", null, 7, ["c"]]}"#;
+        std::fs::write(&path, memory).unwrap();
+        let item = mem0(&path, &defaults()).unwrap().next().unwrap().unwrap();
+        let Item::Memory(foreign) = item else {
+            panic!("{item:?}");
+        };
+        assert_eq!(foreign.memory.topics, ["b", "7"]);
+        assert_eq!(
+            told(memory, |path| mem0(path, &defaults())),
+            [r#"a: "x" {"categories":[["c"]]}"#]
+        );
+    }
 
     #[test]
     fn a_list_an_object_and_lines_are_read() {

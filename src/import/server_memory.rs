@@ -65,10 +65,12 @@ fn entity(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<I
     let Some(name) = fields.take(&["name", "entityName", "entity_name"], fields::text) else {
         return Err(draft.error("this entity has no `name`".to_owned()));
     };
-    let observations = fields.take(&["observations"], observations);
+    let observations = fields
+        .take_items("observations")
+        .or_else(|| Some(vec![fields.take(&["observations"], fields::any_text)?]));
     let sort = fields.take(&["entityType", "entity_type"], fields::text);
     let memory = &mut draft.memory;
-    memory.content = observations.unwrap_or_default();
+    memory.content = listed(&observations.unwrap_or_default());
     memory.title = Some(name.clone());
     memory.kind = Some(Kind::Entity);
     memory.namespace = defaults.namespace.clone();
@@ -82,15 +84,9 @@ fn entity(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<I
 }
 
 /// As a markdown list; the further lines of an observation belong to its item.
-fn observations(value: &MetaValue) -> Option<String> {
-    let line = |text: &String| format!("- {}\n", text.trim_end().replace('\n', "\n  "));
-    match value {
-        MetaValue::List(items) => {
-            let texts: Option<Vec<String>> = items.iter().map(fields::any_text).collect();
-            Some(texts?.iter().map(line).collect())
-        }
-        one => fields::any_text(one).map(|text| line(&text)),
-    }
+fn listed(observations: &[String]) -> String {
+    let item = |text: &String| format!("- {}\n", text.trim_end().replace('\n', "\n  "));
+    observations.iter().map(item).collect()
 }
 
 #[cfg(test)]
@@ -125,6 +121,20 @@ mod tests {
             r#"{"entities":[{"name":"Ada","entityType":"person","observations":["a","b\nc"]}],
 "relations":[{"from":"Ada","to":"Acme","relationType":"works_at"}]}"#,
             &[ada, expected[0]],
+        );
+    }
+
+    #[test]
+    fn one_odd_observation_costs_no_other() {
+        check(
+            r#"{"type":"entity","name":"x","observations":["a",null,7,{"b":1},"c"]}
+{"type":"entity","name":"y","observations":["a",null]}
+{"type":"entity","name":"z","observations":"one, alone"}"#,
+            &[
+                r#"x: "- a\n- 7\n- c\n" {"name":"x","observations":[{"b":1}]}"#,
+                r#"y: "- a\n" {"name":"y"}"#,
+                r#"z: "- one, alone\n" {"name":"z"}"#,
+            ],
         );
     }
 
