@@ -27,6 +27,7 @@ use crate::index::Request;
 use crate::lifecycle;
 use crate::lifecycle::Stated;
 use crate::model::Filter;
+use crate::model::Kind;
 use crate::model::Memory;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
@@ -93,6 +94,8 @@ impl Report {
 pub const SOURCE_ID: &str = "source_id";
 /// A hash of the text and time, for what had no name or no time.
 const SOURCE_HASH: &str = "source_hash";
+/// Of memories that say nothing, none is made.
+const NO_TEXT: &str = "memories without text";
 /// So many uses are written together.
 const MOST_USES: usize = 1024;
 
@@ -178,6 +181,8 @@ impl Engine {
             self.relate_imported(relating, relate_all, &|source_id| known.only(source_id))?;
         report.linked = related.set;
         report.lacks("links to what is not there", related.dangling);
+        report.lacks("links to a name that several have", related.ambiguous);
+        report.lacks("links of a memory to itself", related.to_itself);
         report.lacks("times of links", related.dated);
         report.lacks("links that a memory has no room for", related.no_room);
         report.lacks(
@@ -227,6 +232,15 @@ impl Engine {
             last_used,
             not_carried,
         } = foreign;
+        // The name of an entity says something by itself.
+        let is_named = memory.kind == Some(Kind::Entity) && memory.title.is_some();
+        if memory.content.trim().is_empty() && !is_named {
+            progress.report.lacks(NO_TEXT, 1);
+            return Imported::LeftOut {
+                source_id,
+                what: NO_TEXT,
+            };
+        }
         if let Some(id) = &source_id {
             for relation in relations {
                 progress.relating.wants(Relation {

@@ -42,6 +42,10 @@ pub(super) struct Related {
     pub dated: usize,
     /// Of which one memory is not there.
     pub dangling: usize,
+    /// Which name a memory as several are called.
+    pub ambiguous: usize,
+    /// From a memory to itself.
+    pub to_itself: usize,
     /// Which their memory's file has no room for.
     pub no_room: usize,
     /// By which memories would replace each other.
@@ -106,6 +110,11 @@ impl Relating {
         Some(self.ends.len() - 1)
     }
 
+    /// Whether several memories are called so.
+    fn is_shared(&self, id: &str) -> bool {
+        !self.by_id.contains_key(id) && self.by_name.get(id).is_some_and(Option::is_none)
+    }
+
     /// What each memory is to hold besides, by its number. With `all`, also between memories that
     /// are not new.
     fn gains(
@@ -120,9 +129,16 @@ impl Relating {
             let ends = self.end(&wanted.from, earlier);
             let ends = ends.zip(self.end(&wanted.to, earlier));
             let Some((from, to)) = ends else {
-                related.dangling += 1;
+                match self.is_shared(&wanted.from) || self.is_shared(&wanted.to) {
+                    true => related.ambiguous += 1,
+                    false => related.dangling += 1,
+                }
                 continue;
             };
+            if from == to && wanted.relation != SUPERSEDES {
+                related.to_itself += 1;
+                continue;
+            }
             if !all && !self.ends[from].is_new && !self.ends[to].is_new {
                 continue;
             }
