@@ -33,7 +33,7 @@ pub fn ai_memory(path: &Path, defaults: &Defaults) -> Result<Items, ImportError>
     if is_database(path) {
         return sqlite::ai_memory(path, defaults);
     }
-    let rows = Rows::open(path, &[MEMORIES, LINKS])?;
+    let rows = Rows::open(path, &[MEMORIES, LINKS])?.refuse_loci()?;
     Ok(Box::new(rows.map(move |row| item(row?, &defaults))))
 }
 

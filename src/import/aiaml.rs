@@ -42,6 +42,9 @@ pub fn aiaml(path: &Path, defaults: &Defaults) -> Result<Memories, ImportError> 
 
 fn memory_files(path: &Path) -> Result<Vec<PathBuf>, ImportError> {
     let metadata = fs::metadata(path).map_err(|source| io_error(path, source))?;
+    if metadata.is_file() && metadata.len() == 0 {
+        return Err(unreadable(path, "it is empty".to_owned()));
+    }
     if !metadata.is_dir() {
         return Ok(vec![path.to_owned()]);
     }

@@ -20,7 +20,9 @@ use super::draft::Draft;
 use super::fields;
 use super::fields::Fields;
 use super::source_file::SourceFile;
+use super::source_file::check_is_note;
 use super::source_file::io_error;
+use super::source_file::is_markdown;
 use super::source_file::unreadable;
 use crate::format;
 use crate::format::FormatError;
@@ -68,6 +70,7 @@ pub(super) fn notes(
     let metadata = fs::metadata(path).map_err(|source| io_error(path, source))?;
     let defaults = defaults.clone();
     if !metadata.is_dir() {
+        check_is_note(path)?;
         let root = path.parent().unwrap_or(path).to_owned();
         let note = note(&root, path, &defaults, flavour);
         return Ok(Box::new(std::iter::once(note)));
@@ -134,12 +137,6 @@ fn list(folder: &Path) -> Result<Vec<Found>, ImportError> {
     }
     found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     Ok(found.into_iter().map(|(_, found)| found).collect())
-}
-
-fn is_markdown(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| {
-        extension.eq_ignore_ascii_case("md") || extension.eq_ignore_ascii_case("markdown")
-    })
 }
 
 fn note(
@@ -592,7 +589,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("n.md");
         let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_768_382_100);
-        fs::File::create(&path).unwrap().set_modified(at).unwrap();
+        fs::write(&path, "text").unwrap();
+        let file = fs::File::options().append(true).open(&path).unwrap();
+        file.set_modified(at).unwrap();
         let foreign = markdown(&path, &defaults())
             .unwrap()
             .next()

@@ -19,7 +19,7 @@ const RELATIONS: &str = "relations";
 ///
 /// Fails if the file cannot be read.
 pub fn mem0(path: &Path, defaults: &Defaults) -> Result<Items, ImportError> {
-    let rows = Rows::open(path, &["results", "memories", RELATIONS])?;
+    let rows = Rows::open(path, &["results", "memories", RELATIONS])?.refuse_loci()?;
     let defaults = defaults.clone();
     Ok(Box::new(rows.map(move |row| item(row?, &defaults))))
 }

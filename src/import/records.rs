@@ -10,6 +10,9 @@ use std::io::BufRead;
 /// Eight times the longest memory: room for every character to be escaped.
 pub(super) const MAX_RECORD_BYTES: usize = 8 * 1024 * 1024;
 
+/// Why an export of Loci is refused by other sources.
+pub(super) const OF_LOCI: &str = "this looks like an export of Loci: use `--from loci`";
+
 /// How the objects of an input are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -140,6 +143,8 @@ pub(super) enum Fault {
     ObjectNotClosed,
     NoKey,
     TextAfterList,
+    /// A list of objects that the source does not have.
+    UnknownList(String),
 }
 
 /// Cuts an input into records, holding one of them at a time.
@@ -262,7 +267,14 @@ impl<R: BufRead> Records<R> {
                             self.form = Form::ListOfObject;
                             return self.next();
                         }
-                        _ => drop(self.value()?),
+                        _ => {
+                            let (line, value) = (self.line, self.value()?);
+                            let inside = value.strip_prefix(b"[").unwrap_or_default();
+                            if name.is_none() && inside.trim_ascii_start().starts_with(b"{") {
+                                let name = String::from_utf8_lossy(&key).replace('"', "");
+                                return Ok(Some(Record::fault(line, Fault::UnknownList(name))));
+                            }
+                        }
                     }
                 }
                 Some(_) => return Ok(self.broken(Fault::NoKey)),
@@ -409,6 +421,11 @@ impl Fault {
                 "here a key should stand; what follows was not read. Mend the JSON.".to_owned()
             }
             Fault::TextAfterList => "what follows the list was not read".to_owned(),
+            // Loci is the one source that has both `memories` and `relations`.
+            Fault::UnknownList(name) if name == "relations" => OF_LOCI.to_owned(),
+            Fault::UnknownList(name) => {
+                format!("this source has no list `{name}`. Use --from with the one it is from.")
+            }
         }
     }
 }

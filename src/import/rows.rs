@@ -14,7 +14,9 @@ use std::path::PathBuf;
 
 use super::ImportError;
 use super::fields::Fields;
+use super::records::Fault;
 use super::records::Form;
+use super::records::OF_LOCI;
 use super::records::Record;
 use super::records::Records;
 use super::source_file::io_error;
@@ -36,6 +38,8 @@ pub(super) struct Rows {
     name: String,
 }
 
+type RowResult = Result<Row, ImportError>;
+
 /// One of them.
 pub(super) struct Row {
     /// The list that it stood in; the first one where there are no several.
@@ -56,8 +60,50 @@ impl Rows {
         if path == Path::new("-") {
             return Rows::of(Box::new(io::stdin()), path, "standard input", names);
         }
-        let file = File::open(path).map_err(|source| io_error(path, source))?;
-        Rows::of(Box::new(file), path, &path.display().to_string(), names)
+        let open = || File::open(path).map_err(|source| io_error(path, source));
+        let name = path.display().to_string();
+        // A pipe can be read only once; there the list is told when it comes.
+        if path.is_file() {
+            let length = open()?.metadata().map_or(1, |data| data.len());
+            if length == 0 {
+                return Err(unreadable(path, "it is empty".to_owned()));
+            }
+            Rows::of(Box::new(open()?), path, &name, names)?.check_lists()?;
+        }
+        Rows::of(Box::new(open()?), path, &name, names)
+    }
+
+    /// Refuses an export of another source, which has lists that this one has not.
+    fn check_lists(mut self) -> Result<(), ImportError> {
+        if self.records.form != Form::Object {
+            return Ok(());
+        }
+        let at_path = |source| io_error(&self.path, source);
+        while let Some(record) = self.records.next().map_err(at_path)? {
+            if let Err(fault @ Fault::UnknownList(_)) = record.bytes {
+                return Err(unreadable(&self.path, fault.what()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses an export of Loci for a source that has a list by each of its lists' names.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the first record has keys that only Loci gives.
+    pub fn refuse_loci(self) -> Result<impl Iterator<Item = RowResult>, ImportError> {
+        let path = self.path.clone();
+        let mut rows = self.peekable();
+        let keys = ["source_group", "subject_id"];
+        let is_of_loci = |row: &Row| {
+            let mut fields = row.fields.0.iter();
+            fields.any(|(key, _)| keys.contains(&key.as_str()))
+        };
+        match rows.peek() {
+            Some(Ok(row)) if is_of_loci(row) => Err(unreadable(&path, OF_LOCI.to_owned())),
+            _ => Ok(rows),
+        }
     }
 
     /// As [`Rows::open`], of an input that is called `name` in messages.
@@ -119,7 +165,7 @@ impl Rows {
 }
 
 impl Iterator for Rows {
-    type Item = Result<Row, ImportError>;
+    type Item = RowResult;
 
     fn next(&mut self) -> Option<Result<Row, ImportError>> {
         match self.records.next() {

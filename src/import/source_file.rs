@@ -52,6 +52,31 @@ impl SourceFile {
     }
 }
 
+pub(super) fn is_markdown(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| {
+        extension.eq_ignore_ascii_case("md") || extension.eq_ignore_ascii_case("markdown")
+    })
+}
+
+/// Refuses a file that somebody may have named as a note by a slip.
+///
+/// # Errors
+///
+/// Fails if its name or its bytes are not those of a note, or it cannot be read.
+pub(super) fn check_is_note(path: &Path) -> Result<(), ImportError> {
+    let what = if is_markdown(path) {
+        let bytes = SourceFile::read(path)?.bytes;
+        match std::str::from_utf8(&bytes) {
+            Ok("") => "it is empty",
+            Ok(text) if !text.contains('\0') => return Ok(()),
+            _ => "it is no text in UTF-8",
+        }
+    } else {
+        "its name does not end in `.md` or `.markdown`, so it is no note"
+    };
+    Err(unreadable(path, what.to_owned()))
+}
+
 /// The bytes of the file at `path`, for what can only be understood whole.
 ///
 /// # Errors
