@@ -21,7 +21,16 @@ use crate::import::Defaults;
 use crate::model::Memory;
 
 pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failure> {
-    let engine = context.engine_for_writing()?;
+    let beside = command
+        .dry_run
+        .then(crate::files::scratch_folder)
+        .transpose();
+    let beside =
+        beside.map_err(|error| Failure::new("cannot make a folder for a while").because(error))?;
+    let engine = match &beside {
+        Some(beside) => context.engine_for_trying(beside.path())?,
+        None => context.engine_for_writing()?,
+    };
     let config = &context.config;
     let defaults = Defaults {
         agent: command.agent.clone().unwrap_or_else(|| "import".to_owned()),

@@ -304,6 +304,28 @@ impl Context {
         self.open_at(root)
     }
 
+    /// The store for who writes nothing there, not even an index: that lies in the folder `beside`,
+    /// as does an empty store instead of one that would be made.
+    fn engine_for_trying(&self, beside: &std::path::Path) -> Result<Engine, Failure> {
+        let config = &self.config;
+        let is_there = crate::config::is_store(&config.store.value);
+        let may_create = config.store_origin == StoreOrigin::Configured && !config.read_only;
+        let root = match is_there || !may_create {
+            true => &config.store.value,
+            false => beside,
+        };
+        if !(is_there || may_create) {
+            return Err(EngineError::NoStore(root.to_owned()).into());
+        }
+        let options = Options {
+            state: Some(beside.join("state")),
+            read_only: true,
+            models: None,
+            ..self.options(root)
+        };
+        Ok(Engine::open(options, Box::new(SystemClock))?)
+    }
+
     fn open_at(&self, root: &std::path::Path) -> Result<Engine, Failure> {
         Ok(Engine::open(self.options(root), Box::new(SystemClock))?)
     }

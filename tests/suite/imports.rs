@@ -811,6 +811,101 @@ fn what_has_ended_already_is_told() {
 }
 
 #[test]
+fn a_dry_run_writes_nothing_at_all() {
+    let home = Home::new();
+    let path = home.write("memory.jsonl", SMALL);
+    let import = |more: &[&str]| {
+        let arguments = ["import", "--from", "server-memory", path.to_str().unwrap()];
+        home.run(&[&arguments, more].concat())
+    };
+    import(&[]).done();
+    let before = bytes_below(&home.root());
+    assert_eq!(
+        import(&["--dry-run"]).done(),
+        "would import 0, known already 3, failed 0\n"
+    );
+    assert!(bytes_below(&home.root()) == before);
+
+    fs::remove_dir_all(home.store()).unwrap();
+    let report = import(&["--dry-run"]).done();
+    assert!(report.starts_with("would import 3, "), "{report}");
+    assert!(!home.store().exists());
+}
+
+#[test]
+fn a_file_of_another_source_is_refused() {
+    let home = Home::new();
+    let refused = |from: &str, name: &str, bytes: &[u8], why: &str| {
+        let path = home.write(name, bytes);
+        let ran = home.run(&["import", "--from", from, path.to_str().unwrap()]);
+        assert_ne!(ran.code, 0, "{ran:?}");
+        assert!(format!("{ran:?}").contains(why), "{ran:?}");
+        assert_eq!(texts(&home), BTreeMap::new(), "{from} {name}");
+    };
+    let of_loci = "this looks like an export of Loci: use `--from loci`";
+    let memory = json!({"id": "a", "content": "A.", "source_group": "g"});
+    let relation = json!({"subject_id": "a", "predicate": "x", "object_id": "a"});
+    let loci = json!({"memories": [memory], "relations": [relation]});
+    let turned = json!({"relations": [relation], "memories": [memory]});
+    for from in ["ai-memory", "mem0"] {
+        refused(from, "loci.json", loci.to_string().as_bytes(), of_loci);
+        refused(from, "loci.json", turned.to_string().as_bytes(), of_loci);
+    }
+    let plain = json!({"memories": [{"id": "a", "content": "A."}], "links": [{"source_id": "a"}]});
+    let why = "this source has no list `links`";
+    refused("loci", "x.json", plain.to_string().as_bytes(), why);
+    let ran = home.run_with(
+        &["import", "--from", "ai-memory", "-"],
+        loci.to_string().as_bytes(),
+    );
+    ran.complains(2, &[of_loci]);
+    for from in ["obsidian", "basic-memory", "markdown"] {
+        refused(from, "x.json", b"{}", "does not end in `.md`");
+        refused(from, "x.md", b"a\0b", "it is no text");
+        refused(from, "x.md", b"\xff\xfe", "it is no text");
+    }
+}
+
+#[test]
+fn an_empty_file_is_an_error_for_all_sources() {
+    let home = Home::new();
+    let path = home.write("empty.md", "");
+    for from in [
+        "aiaml",
+        "jsonl",
+        "markdown",
+        "obsidian",
+        "basic-memory",
+        "loci",
+        "ai-memory",
+        "i-am",
+        "server-memory",
+        "mem0",
+    ] {
+        let ran = home.run(&["import", "--from", from, path.to_str().unwrap()]);
+        ran.complains(2, &["empty.md"]);
+        assert_eq!(texts(&home), BTreeMap::new(), "{from}");
+    }
+}
+
+#[test]
+fn what_says_nothing_is_left_out_and_told() {
+    let home = Home::new();
+    home.write("vault/a/D.md", "One.");
+    home.write("vault/b/D.md", "Two.");
+    home.write("vault/E.md", " \n");
+    home.write("vault/F.md", "[[D]] [[F]] [[Nobody]]");
+    let path = home.root().join("vault");
+    let ran = home.run(&["import", "--from", "obsidian", path.to_str().unwrap()]);
+    assert_eq!(
+        ran.done(),
+        "imported 3, known already 0, failed 0\n\
+         not carried over: links of a memory to itself (1), links to a name that several have (1), \
+         links to what is not there (1), memories without text (1)\n"
+    );
+}
+
+#[test]
 fn what_could_not_be_carried_is_told_for_each_memory() {
     let home = Home::new();
     let export = json!({"memories": [
