@@ -4,6 +4,7 @@
 //! waiting. A tool that panics costs its call and nothing else. What is not
 //! about tools, resources or prompts is left to rmcp's defaults: "method not found".
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::OnceLock;
@@ -74,8 +75,9 @@ pub(super) struct Handler {
     /// Made at the first question, not before `initialize` is answered.
     listed: OnceLock<Vec<ListedTool>>,
     followed: Followed,
-    /// Begun for clients that are about to listen; any of them serves any client.
-    begun: Mutex<Vec<News>>,
+    /// Begun for clients that are about to listen, in their order: one that began earlier tells a
+    /// client all that it wants to know.
+    begun: Mutex<VecDeque<News>>,
 }
 
 impl Handler {
@@ -260,7 +262,7 @@ impl ServerHandler for Handler {
     ) -> Option<SubscriptionFilter> {
         // rmcp says yes to the client before it calls `listen`: what changes in between is news.
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        begun.push(News::of(&self.served));
+        begun.push_back(News::of(&self.served));
         let dialect = self.served.dialect.as_ref();
         let uris = requested.resource_subscriptions.clone().unwrap_or_default();
         let known = uris
@@ -280,7 +282,7 @@ impl ServerHandler for Handler {
             .begun
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .pop();
+            .pop_front();
         let mut news = begun.unwrap_or_else(|| News::of(&self.served));
         loop {
             let changed = tokio::select! {

@@ -192,7 +192,7 @@ fn earlier(unit: Unit, date: NaiveDate, count: u32) -> Option<NaiveDate> {
         Unit::Day => date.checked_sub_days(Days::new(count.into())),
         Unit::Week => date.checked_sub_days(Days::new(u64::from(count) * 7)),
         Unit::Month => date.checked_sub_months(Months::new(count)),
-        Unit::Year => date.checked_sub_months(Months::new(count * 12)),
+        Unit::Year => date.checked_sub_months(Months::new(count.checked_mul(12)?)),
     }
 }
 
