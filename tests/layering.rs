@@ -100,7 +100,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("tokenizers::", &["embed"]),
     ("notify::", &["watch"]),
     ("rmcp::", &["mcp"]),
-    ("tokio::", &["mcp"]),
+    ("tokio::", &["mcp", "http"]),
     ("clap::", &["cli"]),
     // Programs: git and ssh, and the user's editor.
     ("Command::new", &["git", "cli"]),

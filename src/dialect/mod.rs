@@ -9,6 +9,7 @@ mod ai_memory;
 pub mod arguments;
 mod budget;
 pub mod core;
+mod endpoint;
 mod i_am;
 mod loci;
 mod parameter;
@@ -21,6 +22,11 @@ use std::sync::Arc;
 
 pub use arguments::Arguments;
 pub use arguments::BadArgument;
+pub use endpoint::Answer;
+pub use endpoint::Endpoint;
+pub use endpoint::Place;
+pub use endpoint::Refusal;
+pub use endpoint::Verb;
 pub use parameter::Form;
 pub use parameter::Literal;
 pub use parameter::Parameter;
@@ -274,6 +280,11 @@ pub fn named(name: &str) -> Option<Arc<dyn Dialect>> {
         "i-am" => Some(Arc::new(i_am::IAm)),
         _ => None,
     }
+}
+
+/// The addresses of the HTTP interface: those of the prefixed tool set, and further ones.
+pub fn endpoints() -> impl Iterator<Item = &'static Endpoint> {
+    ai_memory::ENDPOINTS.iter().chain(core::ENDPOINTS)
 }
 
 /// A set of tools as one kind of client knows it.

@@ -19,7 +19,7 @@ pub struct Parameter {
 }
 
 /// What a value may be.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Form {
     Text,
     /// A list of so many texts.
@@ -38,6 +38,11 @@ pub enum Form {
     /// One word of several.
     Word(&'static [&'static str]),
     Object,
+    /// A list of so many objects with these members.
+    Objects {
+        members: &'static [Parameter],
+        most: usize,
+    },
     Any,
 }
 
@@ -112,7 +117,8 @@ impl Parameter {
         self
     }
 
-    fn schema(&self) -> Value {
+    /// The JSON schema of its value.
+    pub fn schema(&self) -> Value {
         let mut schema = JsonObject::new();
         let mut put = |key: &str, value: Value| drop(schema.insert(key.to_owned(), value));
         put("type", json!(self.form.json_type()));
@@ -137,6 +143,10 @@ impl Parameter {
                 put("maximum", json!(1));
             }
             Form::Word(words) => put("enum", json!(words)),
+            Form::Objects { members, most } => {
+                put("items", Value::Object(self::schema(members)));
+                put("maxItems", json!(most));
+            }
             Form::Text | Form::Flag | Form::Object | Form::Any => {}
         }
         if let Some(default) = self.default {
@@ -153,7 +163,7 @@ impl Form {
     fn json_type(self) -> Value {
         match self {
             Form::Text | Form::Word(_) => json!("string"),
-            Form::Texts { .. } => json!("array"),
+            Form::Texts { .. } | Form::Objects { .. } => json!("array"),
             Form::Whole { .. } => json!("integer"),
             Form::Share => json!("number"),
             Form::Flag => json!("boolean"),

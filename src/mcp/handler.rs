@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::OnceLock;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::ServerHandler;
@@ -46,7 +47,10 @@ use rmcp::service::SubscriptionContext;
 use crate::dialect::Call;
 use crate::dialect::Caller;
 use crate::dialect::Dialect;
+use crate::dialect::Reply;
 use crate::mcp::Served;
+use crate::mcp::gate::Admitted;
+use crate::mcp::gate::Gate;
 use crate::mcp::resources;
 use crate::mcp::subscriptions;
 use crate::mcp::subscriptions::Followed;
@@ -72,6 +76,8 @@ macro_rules! kept {
 
 pub(super) struct Handler {
     served: Served,
+    /// Where many clients share a process.
+    gate: Option<Arc<dyn Gate>>,
     /// Made at the first question, not before `initialize` is answered.
     listed: OnceLock<Vec<ListedTool>>,
     followed: Followed,
@@ -84,43 +90,85 @@ impl Handler {
     pub(super) fn new(served: Served) -> Self {
         Handler {
             served,
+            gate: None,
             listed: OnceLock::new(),
             followed: Followed::default(),
             begun: Mutex::default(),
         }
     }
 
-    /// Does `act` on a thread that may wait for a disk; `None` if the request was cancelled before
-    /// its turn came. Its answer would be dropped by rmcp anyway.
+    /// The same, where each call has to pass `gate`.
+    pub(super) fn behind(served: Served, gate: Arc<dyn Gate>) -> Self {
+        Handler {
+            gate: Some(gate),
+            ..Handler::new(served)
+        }
+    }
+
+    /// Does `act` on a thread that may wait for a disk.
     async fn on_a_thread<T: Send + 'static>(
         &self,
         context: RequestContext<RoleServer>,
+        writes: bool,
         act: impl FnOnce(&Call<'_>) -> T + Send + 'static,
-    ) -> Result<Option<T>, tokio::task::JoinError> {
+    ) -> Result<T, Undone> {
+        let admitted = match &self.gate {
+            None => None,
+            Some(gate) => {
+                let nothing = ::http::Extensions::new();
+                let parts = context.extensions.get::<::http::request::Parts>();
+                let noted = parts.map_or(&nothing, |parts| &parts.extensions);
+                Some(gate.admit(noted, writes).await.map_err(Undone::Refused)?)
+            }
+        };
+        let (turn, patience) = match admitted {
+            Some(Admitted { turn, patience }) => (Some(turn), patience),
+            None => (None, Duration::MAX),
+        };
         let served = self.served.clone();
         let caller = caller(&context);
         let cancelled = context.ct;
-        let run = move || (!cancelled.is_cancelled()).then(|| act(&served.call(&caller)));
-        tokio::task::spawn_blocking(run).await
+        let run = move || {
+            let _turn = turn;
+            (!cancelled.is_cancelled()).then(|| act(&served.call(&caller)))
+        };
+        let done = tokio::task::spawn_blocking(run);
+        match tokio::time::timeout(patience, done).await {
+            Ok(Ok(Some(done))) => Ok(done),
+            Ok(Ok(None)) => Err(Undone::Cancelled),
+            Ok(Err(error)) => Err(Undone::BrokenDown(error)),
+            Err(_) => Err(Undone::Late(patience)),
+        }
     }
 
-    /// As [`Handler::on_a_thread`], for what has no reply of its own to say that it broke down.
+    /// As [`Handler::on_a_thread`], for what has no reply of its own to say that it was not done.
     async fn answer<T: Send + 'static>(
         &self,
         context: RequestContext<RoleServer>,
         act: impl FnOnce(&dyn Dialect, &Call<'_>) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let dialect = Arc::clone(&self.served.dialect);
-        let done = self.on_a_thread(context, move |call| act(dialect.as_ref(), call));
+        let done = self.on_a_thread(context, false, move |call| act(dialect.as_ref(), call));
         match done.await {
-            Ok(Some(answer)) => answer,
-            Ok(None) => Err(ErrorData::internal_error("cancelled", None)),
-            Err(error) => {
-                tracing::error!("a request broke down: {error}");
-                Err(ErrorData::internal_error("internal error", None))
-            }
+            Ok(answer) => answer,
+            Err(undone) => Err(ErrorData::internal_error(undone.to_string(), None)),
         }
     }
+}
+
+/// Why something was not done.
+#[derive(Debug, thiserror::Error)]
+enum Undone {
+    /// Before its turn came. Its answer would be dropped by rmcp anyway.
+    #[error("cancelled")]
+    Cancelled,
+    #[error("{0}")]
+    Refused(String),
+    #[error("not done within {} seconds: it goes on, ask for its outcome later", .0.as_secs())]
+    Late(Duration),
+    // The panic hook has written the details to stderr.
+    #[error("internal error")]
+    BrokenDown(tokio::task::JoinError),
 }
 
 impl ServerHandler for Handler {
@@ -182,14 +230,16 @@ impl ServerHandler for Handler {
         let dialect = Arc::clone(&self.served.dialect);
         let run = move |call: &Call<'_>| dialect.tools()[at].call(call, arguments);
         let tool = &tools[at];
-        let reply = match self.on_a_thread(context, run).await {
-            Ok(Some(reply)) => reply,
-            Ok(None) => return Err(ErrorData::internal_error("cancelled", None)),
-            Err(_) => {
-                // The panic hook has written the details to stderr.
-                tracing::error!(tool = tool.name, "tool panicked");
+        let done = self.on_a_thread(context, !tool.hints.read_only, run);
+        let reply = match done.await {
+            Ok(reply) => reply,
+            Err(Undone::Cancelled) => return Err(ErrorData::internal_error("cancelled", None)),
+            Err(Undone::BrokenDown(error)) => {
+                tracing::error!(tool = tool.name, "tool panicked: {error}");
                 tools::broken_down(tool)
             }
+            // In the reply, where the model reads it.
+            Err(undone) => Reply::text(undone.to_string()).failed(),
         };
         Ok(tools::result(tool, reply).into())
     }

@@ -1,6 +1,7 @@
-//! Serves one dialect to an MCP client over standard input and output.
+//! Serves one dialect to MCP clients: over standard input and output, or over streamable HTTP.
 //!
-//! Promises: standard output carries JSON-RPC messages only, one a line. Nothing
+//! Promises: nothing a client sends ends the server for others. Over standard input and output,
+//! standard output carries JSON-RPC messages only, one a line. Nothing
 //! a client sends ends the session, and no call blocks another. Once the input
 //! has ended, pending calls have a second to be answered, and the server returns
 //! within two. Protocol revisions with `initialize` (2024-11-05 to 2025-11-25)
@@ -10,9 +11,11 @@
 //! program's, which must keep them off standard output. Only this module knows
 //! `rmcp` and `tokio`.
 
+mod gate;
 mod handler;
 mod message;
 mod resources;
+mod streamable;
 mod subscriptions;
 mod surrogates;
 mod tools;
@@ -30,6 +33,14 @@ use crate::dialect::Dialect;
 use crate::dialect::Preferences;
 use crate::engine::Engine;
 use crate::mcp::handler::Handler;
+
+pub use gate::Admission;
+pub use gate::Admitted;
+pub use gate::Gate;
+pub use streamable::Body;
+pub use streamable::RequestBody;
+pub use streamable::Streamable;
+pub use streamable::streamable;
 
 /// How many tools run at once; further calls wait for their turn. More threads
 /// than a small machine has cores, so that a slow call does not hold up quick

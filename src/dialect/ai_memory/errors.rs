@@ -5,53 +5,21 @@
 
 use serde_json::json;
 
+use crate::dialect::Refusal;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
-use crate::engine::EngineError;
-
-pub(super) const NOT_FOUND: &str = "NOT_FOUND";
-const VALIDATION_FAILED: &str = "VALIDATION_FAILED";
-const CONFLICT: &str = "CONFLICT";
-const DATABASE_ERROR: &str = "DATABASE_ERROR";
 
 /// The reply where a call failed.
 pub(super) fn refuse(error: &ToolError) -> Reply {
-    let (code, message) = match error {
-        ToolError::Argument(_) | ToolError::Refused(_) => (VALIDATION_FAILED, error.to_string()),
-        ToolError::Conflict(_) => (CONFLICT, error.to_string()),
-        ToolError::Engine(error) => of_engine(error),
-    };
+    let Refusal { code, message } = Refusal::of(error);
     let said = json!({"code": code, "message": message});
     Reply::text(said.to_string()).failed()
-}
-
-fn of_engine(error: &EngineError) -> (&'static str, String) {
-    match error {
-        EngineError::NotFound(id) => (NOT_FOUND, format!("memory not found: {id}")),
-        EngineError::Ambiguous { id, candidates } => {
-            let ids = candidates.join(", ");
-            let message = format!("ambiguous id `{id}`, use one of: {ids}");
-            (VALIDATION_FAILED, message)
-        }
-        EngineError::ReadOnly(_) => (CONFLICT, "this store can only be read".to_owned()),
-        EngineError::Invalid(_) | EngineError::Format(_) | EngineError::Secrets(_) => {
-            (VALIDATION_FAILED, error.to_string())
-        }
-        EngineError::ChangedMeanwhile { id, .. } | EngineError::KeptOther { id } => {
-            let message =
-                format!("somebody else changed `{id}` in the same moment; both texts are kept");
-            (CONFLICT, message)
-        }
-        other => {
-            tracing::error!("{}", crate::dialect::reply::full(other));
-            (DATABASE_ERROR, "Internal server error".to_owned())
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::EngineError;
 
     #[test]
     fn nothing_of_this_machine_is_told() {

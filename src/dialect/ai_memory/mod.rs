@@ -13,11 +13,14 @@ mod forget;
 mod links;
 mod one;
 mod prompts;
+mod rest;
 mod shape;
 mod smart;
 mod standards;
 mod state;
 mod write;
+
+pub(super) use rest::ENDPOINTS;
 
 use super::About;
 use super::Arguments;

@@ -10,6 +10,7 @@ mod recall;
 mod remember;
 mod remembered;
 mod resources;
+mod rest;
 mod think;
 
 use serde_json::Value;
@@ -30,6 +31,8 @@ use super::reply::object;
 pub use recall::recall_reply;
 pub use remembered::remember_reply;
 pub use think::think_reply;
+
+pub(super) use rest::ENDPOINTS;
 
 /// The most hits that `think` returns, as the specification has it.
 pub const MAX_RESULTS: usize = 25;

@@ -1,0 +1,157 @@
+//! An address of the HTTP interface: a row of a table, as tools are.
+//!
+//! The row says where it is, what it can be given and what it answers; from it the route, the
+//! reading of a request and the interface's description are made. What HTTP itself wants (headers,
+//! who may, how much) is left to whoever serves it.
+
+use serde_json::Value;
+
+use super::Arguments;
+use super::Call;
+use super::JsonObject;
+use super::Parameter;
+use super::ToolError;
+use super::reply::full;
+use crate::engine::EngineError;
+
+/// What a request does, by the word of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    Get,
+    Post,
+    Put,
+    Delete,
+}
+
+/// Where the parameters stand that are not in the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Query,
+    /// A JSON object in the body; nothing is an empty one.
+    Body,
+    /// The body is a list: the value of the one parameter.
+    List,
+}
+
+/// What an endpoint does.
+pub type Run = fn(&Call<'_>, &Arguments) -> Result<Answer, ToolError>;
+
+/// One address, with what is done there.
+#[derive(Clone, Copy)]
+pub struct Endpoint {
+    pub verb: Verb,
+    /// Below the interface's base; `{name}` is a parameter.
+    pub path: &'static str,
+    /// One name for it, for programs that are made from the description.
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// Of path, query and body.
+    pub parameters: &'static [Parameter],
+    pub place: Place,
+    /// Whether it changes anything: not for who may only read.
+    pub writes: bool,
+    /// Whether its body may be as large as a whole store.
+    pub is_large: bool,
+    /// What success is answered with, the usual one first.
+    pub statuses: &'static [u16],
+    /// The JSON schema of what it answers then.
+    pub reply: fn() -> Value,
+    pub run: Run,
+}
+
+/// What an endpoint answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// One of the row's statuses; `None` for the first of them.
+    pub status: Option<u16>,
+    pub body: JsonObject,
+}
+
+impl Answer {
+    /// A `json!` object with the usual status.
+    pub fn json(body: Value) -> Answer {
+        Answer::object(super::reply::object(body))
+    }
+
+    /// The same, of an object.
+    pub fn object(body: JsonObject) -> Answer {
+        Answer { status: None, body }
+    }
+
+    pub fn with_status(self, status: u16) -> Answer {
+        Answer {
+            status: Some(status),
+            ..self
+        }
+    }
+}
+
+impl Endpoint {
+    /// Whether the parameter called `name` stands in the path.
+    pub fn is_in_path(&self, name: &str) -> bool {
+        let mut parts = self.path.split('/');
+        parts.any(|part| part.strip_prefix('{').and_then(|p| p.strip_suffix('}')) == Some(name))
+    }
+
+    /// Reads the arguments, and runs.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what to tell the caller; nothing is done half.
+    pub fn call(&self, call: &Call<'_>, values: JsonObject) -> Result<Answer, ToolError> {
+        let arguments = Arguments::new(values, self.parameters)?;
+        (self.run)(call, &arguments)
+    }
+}
+
+/// Why a request was not done: one of four codes, and a message for the caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub code: &'static str,
+    pub message: String,
+}
+
+impl Refusal {
+    pub const NOT_FOUND: &'static str = "NOT_FOUND";
+    pub const VALIDATION_FAILED: &'static str = "VALIDATION_FAILED";
+    pub const CONFLICT: &'static str = "CONFLICT";
+    pub const DATABASE_ERROR: &'static str = "DATABASE_ERROR";
+
+    /// What is about this machine, such as a disk that is full, is in the server's log, and the
+    /// caller gets a general message.
+    pub fn of(error: &ToolError) -> Refusal {
+        let (code, message) = match error {
+            ToolError::Argument(_) | ToolError::Refused(_) => {
+                (Refusal::VALIDATION_FAILED, error.to_string())
+            }
+            ToolError::Conflict(_) => (Refusal::CONFLICT, error.to_string()),
+            ToolError::Engine(error) => of_engine(error),
+        };
+        Refusal { code, message }
+    }
+}
+
+fn of_engine(error: &EngineError) -> (&'static str, String) {
+    match error {
+        EngineError::NotFound(id) => (Refusal::NOT_FOUND, format!("memory not found: {id}")),
+        EngineError::Ambiguous { id, candidates } => {
+            let ids = candidates.join(", ");
+            let message = format!("ambiguous id `{id}`, use one of: {ids}");
+            (Refusal::VALIDATION_FAILED, message)
+        }
+        EngineError::ReadOnly(_) => (Refusal::CONFLICT, full(error)),
+        EngineError::Invalid(_) | EngineError::Format(_) | EngineError::Secrets(_) => {
+            (Refusal::VALIDATION_FAILED, error.to_string())
+        }
+        EngineError::ChangedMeanwhile { id, .. } | EngineError::KeptOther { id } => {
+            let message =
+                format!("somebody else changed `{id}` in the same moment; both texts are kept");
+            (Refusal::CONFLICT, message)
+        }
+        other => {
+            tracing::error!("{}", full(other));
+            let message = "Internal server error".to_owned();
+            (Refusal::DATABASE_ERROR, message)
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Serves one dialect over streamable HTTP, in both eras of the protocol.
+//!
+//! Clients of revisions with `initialize` have a session, whose id is random and known to nobody
+//! else; those of 2026-07-28 have none. Promises: a session serves only the caller that opened it,
+//! ends after half an hour without a request, and there are at most [`MOST_SESSIONS`]: one more ends
+//! the one that was idle longest. Who may connect at all, and how large a request may be, is decided
+//! before.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::error::Error;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::time::Duration;
+use std::time::Instant;
+
+use ::http::Method;
+use ::http::Request;
+use ::http::Response;
+use ::http::StatusCode;
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use http_body_util::Full;
+use http_body_util::combinators::BoxBody;
+use http_body_util::combinators::UnsyncBoxBody;
+use rmcp::ServerHandler;
+use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
+use rmcp::transport::streamable_http_server::StreamableHttpService;
+use rmcp::transport::streamable_http_server::session::SessionManager;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+
+use super::Served;
+use super::gate::Gate;
+use super::handler::Handler;
+
+/// So many sessions are open at most.
+pub const MOST_SESSIONS: usize = 256;
+
+/// So long a session lasts without a request.
+const IDLE: Duration = Duration::from_secs(30 * 60);
+
+/// How often an open stream is written to, so that nothing between takes it for dead.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+const SESSION: &str = "mcp-session-id";
+
+/// A tool set, ready for requests. A copy serves the same sessions.
+#[derive(Clone)]
+pub struct Streamable {
+    service: Arc<dyn Answers>,
+    manager: Arc<LocalSessionManager>,
+    open: Arc<Mutex<HashMap<String, Session>>>,
+}
+
+/// rmcp's service of some handler.
+trait Answers: Send + Sync {
+    fn answer(&self, request: Request<RequestBody>) -> Answering<'_>;
+    fn stop(&self);
+}
+
+type Answering<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
+
+/// What a request consists of.
+pub type RequestBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
+
+/// What an answer consists of.
+pub type Body = BoxBody<Bytes, Infallible>;
+
+/// An open session.
+struct Session {
+    owner: Arc<str>,
+    used: Instant,
+}
+
+impl<H: ServerHandler> Answers for StreamableHttpService<H, LocalSessionManager> {
+    fn answer(&self, request: Request<RequestBody>) -> Answering<'_> {
+        Box::pin(self.handle(request))
+    }
+
+    fn stop(&self) {
+        self.config.cancellation_token.cancel();
+    }
+}
+
+/// Serves `served`; each call has to pass `gate`. A request may have so many bytes at most.
+pub fn streamable(served: Served, gate: Arc<dyn Gate>, most_bytes: usize) -> Streamable {
+    let make = move || Handler::behind(served.clone(), Arc::clone(&gate));
+    Streamable::new(make, most_bytes)
+}
+
+impl Streamable {
+    /// Serves what `make` makes for each session, and for each request without one.
+    pub fn new<H: ServerHandler>(
+        make: impl Fn() -> H + Send + Sync + 'static,
+        most_bytes: usize,
+    ) -> Streamable {
+        let mut manager = LocalSessionManager::default();
+        manager.session_config.keep_alive = Some(IDLE);
+        let manager = Arc::new(manager);
+        // Host and Origin are checked before, for every address and not only this one.
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .with_sse_keep_alive(Some(KEEP_ALIVE))
+            .with_max_request_body_bytes(most_bytes);
+        let make = move || Ok(make());
+        Streamable {
+            service: Arc::new(StreamableHttpService::new(
+                make,
+                Arc::clone(&manager),
+                config,
+            )),
+            manager,
+            open: Arc::default(),
+        }
+    }
+
+    /// Ends all sessions and streams.
+    pub fn stop(&self) {
+        self.service.stop();
+    }
+
+    /// How many sessions are open.
+    pub fn sessions(&self) -> usize {
+        self.open().len()
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<String, Session>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers a request of `owner`.
+    pub async fn answer(&self, owner: &Arc<str>, request: Request<RequestBody>) -> Response<Body> {
+        let named = request.headers().get(SESSION);
+        let named = named.map(|id| id.to_str().unwrap_or_default().to_owned());
+        if let Some(id) = &named
+            && !self.is_of(id, owner)
+        {
+            // The same as for one that does not exist: nobody learns which do.
+            return said(StatusCode::NOT_FOUND, "Not Found: Session not found");
+        }
+        let ends = request.method() == Method::DELETE;
+        let response = self.service.answer(request).await;
+        match named {
+            Some(id) if ends && response.status().is_success() => drop(self.open().remove(&id)),
+            Some(_) => {}
+            None => {
+                let begun = response.headers().get(SESSION);
+                if let Some(id) = begun.and_then(|id| id.to_str().ok()) {
+                    self.begin(id.to_owned(), owner).await;
+                }
+            }
+        }
+        response
+    }
+
+    /// Whether the session is open and `owner`'s; it is used now, then.
+    fn is_of(&self, id: &str, owner: &Arc<str>) -> bool {
+        let mut open = self.open();
+        open.retain(|_, session| session.used.elapsed() < IDLE);
+        match open.get_mut(id) {
+            Some(session) if session.owner == *owner => {
+                session.used = Instant::now();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    async fn begin(&self, id: String, owner: &Arc<str>) {
+        let idlest = {
+            let mut open = self.open();
+            let session = Session {
+                owner: Arc::clone(owner),
+                used: Instant::now(),
+            };
+            open.insert(id.clone(), session);
+            let is_too_many = open.len() > MOST_SESSIONS;
+            let others = open
+                .iter()
+                .filter(|(other, _)| is_too_many && **other != id);
+            let idlest = others.min_by_key(|(_, session)| session.used);
+            let idlest = idlest.map(|(id, _)| id.clone());
+            if let Some(idlest) = &idlest {
+                open.remove(idlest);
+            }
+            idlest
+        };
+        if let Some(idlest) = idlest {
+            let id = idlest.into();
+            if let Err(error) = self.manager.close_session(&id).await {
+                tracing::debug!("a session was over already: {error}");
+            }
+        }
+    }
+}
+
+fn said(status: StatusCode, text: &'static str) -> Response<Body> {
+    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
+    *response.status_mut() = status;
+    response
+}
