@@ -17,6 +17,7 @@ pub mod fetch;
 pub mod files;
 pub mod format;
 pub mod git;
+pub mod http;
 pub mod import;
 pub mod index;
 pub mod journal;

@@ -56,6 +56,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("eval", &[]),
     ("dialect", &["model", "engine"]),
     ("mcp", &["engine", "dialect"]),
+    ("http", &["files", "engine", "dialect", "mcp"]),
     ("config", &["model", "words", "secrets", "git", "lifecycle"]),
     (
         "cli",
@@ -78,6 +79,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "eval",
             "dialect",
             "mcp",
+            "http",
             "config",
         ],
     ),
@@ -101,6 +103,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("notify::", &["watch"]),
     ("rmcp::", &["mcp"]),
     ("tokio::", &["mcp", "http"]),
+    ("axum::", &["http"]),
+    ("hyper::", &["http"]),
+    ("rustls::", &["http"]),
+    ("prometheus_client::", &["http"]),
     ("clap::", &["cli"]),
     // Programs: git and ssh, and the user's editor.
     ("Command::new", &["git", "cli"]),

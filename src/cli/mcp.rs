@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Context;
 use super::Outcome;
 use super::args::Mcp;
+use super::args::ToolSet;
 use super::fail::Failure;
 use super::llm;
 use crate::dialect;
@@ -19,37 +20,47 @@ use crate::mcp::Served;
 
 /// Serves agents until standard input ends.
 pub(super) fn mcp(context: &mut Context, command: &Mcp) -> Result<Outcome, Failure> {
-    let dialect = dialect(context, command)?;
-    let preferences = preferences(context, command)?;
-    let engine = Arc::new(context.engine_for_writing()?);
-    let background = Background::start(&engine)
-        .map_err(|error| Failure::new("cannot start the background loop").because(error))?;
-    let served = crate::mcp::serve_stdio(Served {
-        engine: Arc::clone(&engine),
-        dialect,
-        preferences: Arc::new(preferences),
-    });
+    let (served, background) = begin(context, &command.tool_set)?;
+    let ended = crate::mcp::serve_stdio(served);
     drop(background);
     crate::git::end_children();
-    match served {
+    match ended {
         // A tool that still runs must not keep the process; its file is whole or absent.
         Ok(()) => std::process::exit(0),
         Err(error) => Err(Failure::new("the server ended").because(error)),
     }
 }
 
-fn dialect(context: &Context, command: &Mcp) -> Result<Arc<dyn Dialect>, Failure> {
+/// What is to be served, with what goes on in the background until it is dropped.
+pub(super) fn begin(
+    context: &mut Context,
+    wanted: &ToolSet,
+) -> Result<(Served, Background), Failure> {
+    let dialect = dialect(context, wanted)?;
+    let preferences = preferences(context, wanted)?;
+    let engine = Arc::new(context.engine_for_writing()?);
+    let background = Background::start(&engine)
+        .map_err(|error| Failure::new("cannot start the background loop").because(error))?;
+    let served = Served {
+        engine,
+        dialect,
+        preferences: Arc::new(preferences),
+    };
+    Ok((served, background))
+}
+
+fn dialect(context: &Context, wanted: &ToolSet) -> Result<Arc<dyn Dialect>, Failure> {
     let settings = &context.config.mcp;
-    let name = command.dialect.as_deref().or(settings.dialect.as_deref());
+    let name = wanted.dialect.as_deref().or(settings.dialect.as_deref());
     let name = name.unwrap_or(dialect::NAMES[0]);
     let is_core = name == dialect::NAMES[0];
-    if !is_core && !command.tools.is_empty() {
+    if !is_core && !wanted.tools.is_empty() {
         let what = "is served as it is: --tools adds to `core` only";
         return Err(Failure::new(format!("the tool set `{name}` {what}")));
     }
-    let tools = match command.tools.is_empty() {
+    let tools = match wanted.tools.is_empty() {
         true => &settings.tools,
-        false => &command.tools,
+        false => &wanted.tools,
     };
     if is_core && !tools.is_empty() {
         return match Core::with(tools) {
@@ -65,7 +76,7 @@ fn dialect(context: &Context, command: &Mcp) -> Result<Arc<dyn Dialect>, Failure
     })
 }
 
-fn preferences(context: &Context, command: &Mcp) -> Result<Preferences, Failure> {
+fn preferences(context: &Context, wanted: &ToolSet) -> Result<Preferences, Failure> {
     let settings = &context.config.mcp;
     let ranking = settings.ranking.as_deref().map(|name| {
         let method = Method::named(name).ok_or_else(|| {
@@ -77,7 +88,7 @@ fn preferences(context: &Context, command: &Mcp) -> Result<Preferences, Failure>
             ..Ranking::default()
         })
     });
-    let tier = command.tier.as_deref().and_then(FeatureTier::named);
+    let tier = wanted.tier.as_deref().and_then(FeatureTier::named);
     let tier = tier.unwrap_or_default();
     // Texts go to a model only where both is said: which one, and that tools use it.
     let assistant = match tier >= FeatureTier::Smart {
@@ -88,7 +99,7 @@ fn preferences(context: &Context, command: &Mcp) -> Result<Preferences, Failure>
         let name = tier.name();
         tracing::warn!("--tier {name} without a language model: [llm] of the settings names none");
     }
-    let group = command.group.clone().or_else(|| settings.group.clone());
+    let group = wanted.group.clone().or_else(|| settings.group.clone());
     let group = group.filter(|group| !group.trim().is_empty());
     if group
         .as_deref()

@@ -27,6 +27,7 @@ mod purge;
 mod reset;
 mod resolve;
 mod secrets;
+mod serve;
 mod setup;
 mod stats;
 mod sync;
@@ -157,7 +158,8 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         read_only: args.read_only,
     };
     let config = Config::read(&flags, &environment)?;
-    start_log(&config);
+    let as_json = matches!(&args.command, Command::Serve(serve) if serve.log_format == "json");
+    start_log(&config, as_json);
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
@@ -220,12 +222,14 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Import(command) => exchange::import(&mut context, &command),
         Command::Export(command) => exchange::export(&mut context, &command),
         Command::Mcp(command) => mcp::mcp(&mut context, &command),
+        Command::Serve(command) => serve::serve(&mut context, &command),
+        Command::Token(command) => serve::token(&mut context, &command),
         Command::Completions(_) | Command::Man => unreachable!("they were answered above"),
     }
 }
 
 /// Logs go to standard error; standard output belongs to answers and to the protocol.
-fn start_log(config: &Config) {
+fn start_log(config: &Config, as_json: bool) {
     use tracing_subscriber::EnvFilter;
     let level = config.log.value.as_str();
     let filter = EnvFilter::try_new(level).unwrap_or_else(|_| EnvFilter::new("warn"));
@@ -237,15 +241,18 @@ fn start_log(config: &Config) {
     } else {
         filter
     };
-    let _ = tracing_subscriber::fmt()
+    let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_ansi(std::io::stderr().is_terminal() && !as_json)
         .with_target(false)
-        .without_time()
         // It would be told by a panic, in the middle of whatever the line was about.
-        .log_internal_errors(false)
-        .try_init(); // A second one is a test's; the first stays.
+        .log_internal_errors(false);
+    // A second one is a test's; the first stays.
+    let _ = match as_json {
+        true => log.json().flatten_event(true).try_init(),
+        false => log.without_time().try_init(),
+    };
 }
 
 /// Gives the memories that lack a vector theirs, before a question, if they are few and nobody else

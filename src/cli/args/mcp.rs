@@ -1,4 +1,4 @@
-//! The words of the command that serves agents.
+//! The words of the command that serves agents, and of what is served.
 
 use clap::Args as ClapArgs;
 
@@ -6,6 +6,13 @@ use crate::dialect::FeatureTier;
 
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Mcp {
+    #[command(flatten)]
+    pub tool_set: ToolSet,
+}
+
+/// Which tools are served, and how.
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct ToolSet {
     /// The tool set: as clients of another memory server know it, on the same files
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(crate::dialect::NAMES))]
     pub dialect: Option<String>,

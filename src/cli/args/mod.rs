@@ -10,6 +10,7 @@ mod mcp;
 mod model;
 mod remember;
 mod reset;
+mod serve;
 
 pub(super) use archive::Archive;
 pub(super) use archive::ArchivePurge;
@@ -42,11 +43,15 @@ pub(super) use maintenance::Reflect;
 pub(super) use maintenance::Standards;
 pub(super) use maintenance::Supersede;
 pub(super) use mcp::Mcp;
+pub(super) use mcp::ToolSet;
 pub(super) use model::Model;
 pub(super) use model::ModelDownload;
 pub(super) use model::ModelUse;
 pub(super) use remember::Remember;
 pub(super) use reset::Reset;
+pub(super) use serve::Serve;
+pub(super) use serve::Token;
+pub(super) use serve::TokenCommand;
 
 use std::path::PathBuf;
 
@@ -414,6 +419,22 @@ read. At the end it says what could not be carried over; docs/IMPORT.md has it f
   memdir mcp --dialect ai-memory --tier smart   the memory_* tools, with a language model
   claude mcp add --scope user memdir -- memdir mcp")]
     Mcp(Mcp),
+    /// Serve agents, scripts and pages over HTTP: MCP at /mcp, REST at /api/v1
+    #[command(after_help = "Examples:
+  memdir serve                                  at http://127.0.0.1:9077, with a token
+  curl -H \"Authorization: Bearer $(memdir token show)\" http://127.0.0.1:9077/api/v1/stats
+  memdir serve --no-token                       any program on this machine may read and write
+  memdir serve --socket ~/.memdir.sock --listen 127.0.0.1:0
+  memdir serve --listen 0.0.0.0:9077 --allow-host notes.lan --tls-cert cert.pem --tls-key key.pem
+
+It ends in order on Ctrl-C or SIGTERM. docs/HTTP.md says what is answered at which address.")]
+    Serve(Box<Serve>),
+    /// Show and change the tokens that open `memdir serve`
+    #[command(after_help = "Examples:
+  memdir token show                             the secret of the first one, made if need be
+  memdir token new dashboard --read-only
+  memdir token rotate                           the former secret opens nothing from now on")]
+    Token(Token),
     /// Print a completion script for a shell
     Completions(Completions),
     /// Print the manual page

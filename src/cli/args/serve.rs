@@ -1,0 +1,86 @@
+//! The words of the commands that serve over HTTP.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use clap::Subcommand;
+
+use super::mcp::ToolSet;
+use crate::http::Address;
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Serve {
+    /// Where to listen; several times for several. Without it 127.0.0.1:9077 and, where there is
+    /// one, [::1]:9077. Other machines reach it only over TLS, or with --insecure
+    #[arg(long, value_name = "HOST:PORT")]
+    pub listen: Vec<Address>,
+    /// Listen at a socket, too, which only you can open, without a token
+    #[arg(long, value_name = "FILE")]
+    pub socket: Option<PathBuf>,
+    /// Ask for no token: any program on this machine may read and write
+    #[arg(long)]
+    pub no_token: bool,
+    /// Serve over TLS: the certificates, in a PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key, in a PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Let other machines connect without TLS: behind a proxy that has it
+    #[arg(long)]
+    pub insecure: bool,
+    /// A further name by which requests may call this server, such as a proxy's
+    #[arg(long, value_name = "NAME")]
+    pub allow_host: Vec<String>,
+    /// A page that may ask, such as https://notes.example
+    #[arg(long, value_name = "ORIGIN")]
+    pub allow_origin: Vec<String>,
+    /// So many reads a second and client, 200 at once after a rest; 0 is no limit
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub reads_per_second: u32,
+    /// So many writes a second and client, 40 at once after a rest; 0 is no limit
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub writes_per_second: u32,
+    /// How lines of the log look: `json` is one object a line
+    #[arg(long, value_parser = ["text", "json"], default_value = "text")]
+    pub log_format: String,
+    #[command(flatten)]
+    pub tool_set: ToolSet,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Token {
+    #[command(subcommand)]
+    pub what: Option<TokenCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum TokenCommand {
+    /// Names and rights, without the secrets; so does `memdir token` alone
+    List,
+    /// The secret of one, alone on standard output: TOKEN=$(memdir token show)
+    Show {
+        /// Its name
+        #[arg(default_value = crate::http::tokens::FIRST)]
+        name: String,
+    },
+    /// Make a further one
+    New {
+        /// What to call it: letters, digits, dots, dashes
+        name: String,
+        /// It may not change anything
+        #[arg(long)]
+        read_only: bool,
+    },
+    /// Give one another secret; the former opens nothing from now on
+    Rotate {
+        /// Its name
+        #[arg(default_value = crate::http::tokens::FIRST)]
+        name: String,
+    },
+    /// Take one away
+    Remove {
+        /// Its name
+        name: String,
+    },
+}

@@ -1,0 +1,199 @@
+//! `memdir serve` and `memdir token`: a store served over HTTP, and what opens it.
+
+use std::net::Ipv4Addr;
+use std::net::Ipv6Addr;
+use std::net::SocketAddr;
+use std::net::TcpListener;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::Context;
+use super::Outcome;
+use super::args::Serve;
+use super::args::Token as Command;
+use super::args::TokenCommand;
+use super::fail::Failure;
+use super::mcp;
+use crate::engine::Engine;
+use crate::http::Address;
+use crate::http::HttpError;
+use crate::http::Rate;
+use crate::http::Serving;
+use crate::http::Settings;
+use crate::http::tokens;
+use crate::http::tokens::Rights;
+use crate::http::tokens::Token;
+use crate::http::tokens::TokenError;
+
+/// Where a server listens that was not told where.
+const PORT: u16 = 9077;
+
+/// How many calls are let in at once after a rest.
+const READS_AT_ONCE: u32 = 200;
+const WRITES_AT_ONCE: u32 = 40;
+
+/// Serves until the process is asked to end.
+pub(super) fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure> {
+    let addresses = addresses(command)?;
+    let (served, background) = mcp::begin(context, &command.tool_set)?;
+    let engine = std::sync::Arc::clone(&served.engine);
+    let rate = |a_second: u32, burst: u32| Rate {
+        a_second,
+        // Who raises the one means the other, too.
+        burst: burst.max(a_second),
+    };
+    let settings = Settings {
+        addresses,
+        hosts: command.allow_host.clone(),
+        origins: command.allow_origin.clone(),
+        tokens: (!command.no_token).then(|| tokens::path(engine.state())),
+        tls: command.tls_cert.clone().zip(command.tls_key.clone()),
+        reads: rate(command.reads_per_second, READS_AT_ONCE),
+        writes: rate(command.writes_per_second, WRITES_AT_ONCE),
+        mcp: crate::mcp::streamable,
+    };
+    let note = engine.state().join(crate::http::NOTE);
+    let ended = crate::http::serve(served, &settings, |serving| {
+        tell(context, command, &engine, serving);
+        // Without it `mcp --connect` has to be told where.
+        if let Err(error) = crate::files::write_derived(&note, serving.written().as_bytes()) {
+            tracing::warn!("cannot note where this server listens: {error}");
+        }
+    });
+    let _ = crate::files::remove_derived(&note); // Whoever follows it finds nobody there.
+    drop(background);
+    crate::git::end_children();
+    match ended {
+        // As for `mcp`: a call that still runs must not keep the process.
+        Ok(()) => std::process::exit(0),
+        Err(error) => Err(failure(error)),
+    }
+}
+
+/// Where to listen, if that is safe.
+fn addresses(command: &Serve) -> Result<Vec<Address>, Failure> {
+    let mut addresses = command.listen.clone();
+    if addresses.is_empty() && command.socket.is_none() {
+        addresses.push(Address::Network((Ipv4Addr::LOCALHOST, PORT).into()));
+        let newer: SocketAddr = (Ipv6Addr::LOCALHOST, PORT).into();
+        // Many machines have none.
+        let is_there = TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, 0))).is_ok();
+        addresses.extend(is_there.then_some(Address::Network(newer)));
+    }
+    addresses.extend(command.socket.clone().map(Address::Socket));
+    let far = addresses.iter().find(|address| !address.is_local());
+    match far {
+        Some(far) if command.tls_cert.is_none() && !command.insecure => {
+            let what = format!(
+                "{far} can be reached from other machines, and nothing is secret on the way"
+            );
+            Err(Failure::new(what).hint(
+                "Give --tls-cert FILE --tls-key FILE, or --insecure if a proxy before it has TLS.",
+            ))
+        }
+        _ => Ok(addresses),
+    }
+}
+
+/// Says where it listens, on standard error: standard output is for answers.
+fn tell(context: &mut Context, command: &Serve, engine: &Engine, serving: &Serving) {
+    let store = engine.root().display();
+    let names = serving.names.join(" and ");
+    let output = &context.output;
+    output.note(format!("serving {store} at {names}"));
+    output.note(match command.no_token {
+        true => "no token is asked for: any program on this machine may read and write",
+        false => "MCP at /mcp, REST at /api/v1; the token: memdir token show",
+    });
+}
+
+fn failure(error: HttpError) -> Failure {
+    let failure = Failure::new("cannot serve over HTTP");
+    let hint = match &error {
+        HttpError::Listen(_, cause) if cause.kind() == std::io::ErrorKind::AddrInUse => {
+            Some("Another server listens there: end it, or give another one by --listen HOST:PORT.")
+        }
+        _ => None,
+    };
+    let failure = failure.because(error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// Shows and changes the tokens of the store.
+pub(super) fn token(context: &mut Context, command: &Command) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let path = tokens::path(engine.state());
+    match command.what.as_ref().unwrap_or(&TokenCommand::List) {
+        TokenCommand::List => list(context, &path),
+        TokenCommand::Show { name } => {
+            let known = tokens::read(&path).map_err(failed)?;
+            let is_first = name == tokens::FIRST && known.is_empty();
+            let token = match known.into_iter().find(|token| token.name == *name) {
+                Some(token) => token,
+                // As the first start of a server would.
+                None if is_first => tokens::add(&path, name, Rights::ReadWrite).map_err(failed)?,
+                None => return Err(failed(TokenError::Missing(name.clone()))),
+            };
+            show(context, &token)
+        }
+        TokenCommand::New { name, read_only } => {
+            let rights = match read_only {
+                true => Rights::ReadOnly,
+                false => Rights::ReadWrite,
+            };
+            let token = tokens::add(&path, name, rights).map_err(failed)?;
+            show(context, &token)
+        }
+        TokenCommand::Rotate { name } => {
+            let token = tokens::rotate(&path, name).map_err(failed)?;
+            show(context, &token)
+        }
+        TokenCommand::Remove { name } => {
+            tokens::remove(&path, name).map_err(failed)?;
+            Ok(Outcome::Done)
+        }
+    }
+}
+
+fn list(context: &mut Context, path: &Path) -> Result<Outcome, Failure> {
+    let known = tokens::read(path).map_err(failed)?;
+    let output = &mut context.output;
+    if output.json {
+        let tokens = known.iter();
+        let tokens = tokens.map(|one| json!({"name": one.name, "rights": one.rights.as_str()}));
+        let tokens: Vec<_> = tokens.collect();
+        output.json(&json!({"file": path.display().to_string(), "tokens": tokens}))?;
+    } else {
+        for token in &known {
+            output.line(format!("{:12}  {}", token.rights.as_str(), token.name))?;
+        }
+    }
+    match known.is_empty() {
+        true => {
+            output.note("there are no tokens yet: `memdir serve` makes one, and so does `memdir token show`");
+            Ok(Outcome::Nothing)
+        }
+        false => Ok(Outcome::Done),
+    }
+}
+
+fn show(context: &mut Context, token: &Token) -> Result<Outcome, Failure> {
+    let output = &mut context.output;
+    match output.json {
+        true => output.json(&json!({
+            "name": token.name,
+            "rights": token.rights.as_str(),
+            "token": token.secret,
+        }))?,
+        false => output.line(&token.secret)?,
+    }
+    Ok(Outcome::Done)
+}
+
+fn failed(error: TokenError) -> Failure {
+    Failure::new("cannot do that with the tokens").because(error)
+}

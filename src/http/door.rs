@@ -1,0 +1,84 @@
+//! Lets calls in: who may, how often, how many at once. One door for REST and MCP.
+
+use std::sync::Arc;
+use std::time::Duration;
+use std::time::Instant;
+
+use super::client::Client;
+use super::lanes::Lanes;
+use super::lanes::Turn;
+use super::metrics::Metrics;
+use super::rate::Rates;
+use crate::mcp::Admission;
+use crate::mcp::Admitted;
+use crate::mcp::Gate;
+
+/// So long a call may take before its client is told to ask again.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+pub struct Door {
+    pub rates: Rates,
+    pub lanes: Lanes,
+    pub metrics: Arc<Metrics>,
+}
+
+/// Why a call was not let in.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum Closed {
+    #[error("this token may only read: ask the store's owner for one that may write")]
+    OnlyReads,
+    #[error("too many calls: try again in {:.2} s", .0.as_secs_f64())]
+    TooOften(Duration),
+    #[error("too much is going on: try again in a second")]
+    Overload,
+}
+
+impl Closed {
+    /// The layer that refused, for the metrics.
+    pub fn layer(self) -> &'static str {
+        match self {
+            Closed::OnlyReads => "rights",
+            Closed::TooOften(_) => "rate",
+            Closed::Overload => "load",
+        }
+    }
+}
+
+impl Door {
+    /// Waits for the turn of a call of `client`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with why it is not let in.
+    pub async fn enter(&self, client: &Client, writes: bool) -> Result<Turn, Closed> {
+        let entered = self.try_enter(client, writes).await;
+        entered.inspect_err(|closed| self.metrics.refused(closed.layer()))
+    }
+
+    async fn try_enter(&self, client: &Client, writes: bool) -> Result<Turn, Closed> {
+        if writes && !client.may_write() {
+            return Err(Closed::OnlyReads);
+        }
+        let rated = self.rates.take(&client.name, writes, Instant::now());
+        rated.map_err(Closed::TooOften)?;
+        let turn = self.lanes.turn(writes).await;
+        turn.map_err(|_| Closed::Overload)
+    }
+}
+
+impl Gate for Door {
+    fn admit<'a>(&'a self, request: &'a ::http::Extensions, writes: bool) -> Admission<'a> {
+        Box::pin(async move {
+            // Every request that came through the guard has one.
+            let Some(client) = request.get::<Client>() else {
+                return Err("nobody said who calls".to_owned());
+            };
+            let turn = self.enter(client, writes).await;
+            let turn = turn.map_err(|closed| closed.to_string())?;
+            Ok(Admitted {
+                turn: Box::new(turn),
+                patience: PATIENCE,
+            })
+        })
+    }
+}

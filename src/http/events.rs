@@ -1,0 +1,135 @@
+//! `/events`: which memories changed, as they change, as server-sent events.
+//!
+//! An event `changed` names memories, whoever changed them: this server, another process, an editor
+//! or git. Who takes the events too slowly is told `lost` once there is room again: then a list has
+//! to be read anew.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::task::Context;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::Body;
+use http_body::Frame;
+use prometheus_client::metrics::gauge::Gauge;
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::sync::watch;
+use tokio::time::Interval;
+
+use super::answer::Trouble;
+use crate::engine::Changed;
+use crate::engine::Engine;
+use crate::engine::Listening;
+
+/// So many streams are open at most.
+const MOST_LISTENERS: i64 = 64;
+
+/// So many events wait for one who takes them slowly.
+const WAITING: usize = 64;
+
+/// So many ids stand in one event.
+const MOST_IDS: usize = 1000;
+
+/// How often a silent stream says that it is there.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// A stream of events.
+pub struct Events {
+    inbox: mpsc::Receiver<Bytes>,
+    lost: Arc<AtomicBool>,
+    alive: Interval,
+    stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
+    _listening: Listening,
+    _counted: Counted,
+}
+
+/// One stream, counted as long as it is open.
+struct Counted(Gauge);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+impl Events {
+    /// The changes from now on.
+    ///
+    /// # Errors
+    ///
+    /// Fails if too many listen already.
+    pub fn of(
+        engine: &Arc<Engine>,
+        listeners: &Gauge,
+        mut stopping: watch::Receiver<bool>,
+    ) -> Result<Events, Trouble> {
+        let counted = Counted(listeners.clone());
+        if listeners.inc() >= MOST_LISTENERS {
+            return Err(Trouble::overload());
+        }
+        let (sender, inbox) = mpsc::channel(WAITING);
+        let lost = Arc::new(AtomicBool::new(false));
+        // Said at once, so that a client knows from when on it is told.
+        let _ = sender.try_send(Bytes::from_static(b": listening\n\n"));
+        let (shown, is_lost) = (Arc::downgrade(engine), Arc::clone(&lost));
+        let tell = move |changed: &Changed| {
+            let Some(engine) = shown.upgrade() else {
+                return;
+            };
+            let stems: Vec<_> = changed.stems.iter().collect();
+            for stems in stems.chunks(MOST_IDS) {
+                let ids: Vec<String> = stems.iter().map(|stem| engine.shown_id(stem)).collect();
+                let data = json!({"ids": ids});
+                let event = format!("event: changed\ndata: {data}\n\n");
+                if sender.try_send(event.into()).is_err() {
+                    is_lost.store(true, Ordering::Relaxed);
+                }
+            }
+        };
+        let stop = async move {
+            let _ = stopping.wait_for(|stops| *stops).await; // Or nobody is left to stop it.
+        };
+        Ok(Events {
+            inbox,
+            lost,
+            alive: tokio::time::interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE),
+            stopping: Box::pin(stop),
+            _listening: engine.listen(Box::new(tell)),
+            _counted: counted,
+        })
+    }
+}
+
+impl Body for Events {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.stopping.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        if let Poll::Ready(event) = self.inbox.poll_recv(cx) {
+            return Poll::Ready(event.map(|event| Ok(Frame::data(event))));
+        }
+        if self.lost.swap(false, Ordering::Relaxed) {
+            let event = Bytes::from_static(b"event: lost\ndata: {}\n\n");
+            return Poll::Ready(Some(Ok(Frame::data(event))));
+        }
+        match self.alive.poll_tick(cx) {
+            Poll::Ready(_) => {
+                let comment = Bytes::from_static(b": here\n\n");
+                Poll::Ready(Some(Ok(Frame::data(comment))))
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}

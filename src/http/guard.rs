@@ -1,0 +1,227 @@
+//! What every request has to pass, whatever it asks for, in this order: the name we are called by,
+//! the page that asks, the token, the kind of what is sent. Then it is answered, counted and logged.
+//!
+//! A page in a browser can send requests here; what it cannot do is choose `Host` and `Origin`, know
+//! the token, or send JSON to another origin without asking first, which nobody answers.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use ::http::HeaderMap;
+use ::http::HeaderValue;
+use ::http::Method;
+use ::http::Request;
+use ::http::StatusCode;
+use ::http::header;
+use axum::body::Body;
+use axum::extract::MatchedPath;
+use axum::extract::State;
+use axum::middleware::Next;
+use axum::response::Response;
+use serde_json::json;
+
+use super::Site;
+use super::answer;
+use super::answer::Trouble;
+use super::client::Client;
+use super::client::Peer;
+use super::reading::MOST_LARGE_BYTES;
+use super::reading::too_long;
+
+/// The one address that asks for no token, and says nothing but that we are there.
+pub const OPEN: &str = "/healthz";
+
+const REQUEST_ID: &str = "x-request-id";
+const LONGEST_ID: usize = 64;
+
+/// The layer around all addresses.
+pub async fn guard(
+    State(site): State<Arc<Site>>,
+    mut request: Request<Body>,
+    next: Next,
+) -> Response {
+    let begun = Instant::now();
+    let id = request_id(request.headers());
+    let method = method_name(request.method());
+    let route = request.extensions().get::<MatchedPath>();
+    let route = route.map_or("-", MatchedPath::as_str).to_owned();
+    let checked = check(&site, &request);
+    let name = checked.as_ref().ok().map(|client| Arc::clone(&client.name));
+    let mut response = match checked {
+        Ok(_) if route == OPEN => answer::small(StatusCode::OK, &json!({"status": "ok"})),
+        Ok(client) => {
+            request.extensions_mut().insert(client);
+            next.run(request).await
+        }
+        Err((layer, trouble)) => {
+            site.metrics.refused(layer);
+            trouble.into()
+        }
+    };
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    headers.insert(
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("no-referrer"),
+    );
+    // What memories say is kept by nobody on the way.
+    let never = HeaderValue::from_static("no-store");
+    headers.entry(header::CACHE_CONTROL).or_insert(never);
+    let took = begun.elapsed();
+    let status = response.status().as_u16();
+    site.metrics.answered(&route, method, status, took);
+    // The address as the table has it: what was asked for may hold a memory's words.
+    tracing::info!(
+        request = id,
+        client = name.as_deref().unwrap_or("-"),
+        method,
+        route,
+        status,
+        micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+        "request"
+    );
+    response
+}
+
+/// Who asks, if the request may come in; else the layer that says no.
+fn check(site: &Site, request: &Request<Body>) -> Result<Client, (&'static str, Trouble)> {
+    let headers = request.headers();
+    check_host(site, request).map_err(|trouble| ("host", trouble))?;
+    check_origin(site, headers).map_err(|trouble| ("origin", trouble))?;
+    let client = match request.uri().path() {
+        OPEN => Ok(Client::unnamed(peer(request))),
+        _ => check_token(site, request),
+    };
+    let client = client.map_err(|trouble| ("token", trouble))?;
+    check_body(request.method(), headers).map_err(|trouble| ("body", trouble))?;
+    Ok(client)
+}
+
+fn forbidden(code: &'static str, message: &str) -> Trouble {
+    Trouble::new(StatusCode::FORBIDDEN, code, message)
+}
+
+fn check_host(site: &Site, request: &Request<Body>) -> Result<(), Trouble> {
+    let mut named = request.headers().get_all(header::HOST).iter();
+    let in_header = named.next().and_then(|host| host.to_str().ok());
+    let in_address = request.uri().authority().map(|it| it.as_str());
+    // Each that is there must be ours; a request with none, or two, is nobody's.
+    let mut hosts = in_header.into_iter().chain(in_address).peekable();
+    let is_ours = hosts.peek().is_some() && hosts.all(|host| site.names.is_host(host));
+    match is_ours && named.next().is_none() {
+        true => Ok(()),
+        false => {
+            let message = "this server is not called by that name: add it with --allow-host";
+            Err(forbidden("FOREIGN_HOST", message))
+        }
+    }
+}
+
+fn check_origin(site: &Site, headers: &HeaderMap) -> Result<(), Trouble> {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let is_ours = |origin: &HeaderValue| {
+        let origin = origin.to_str();
+        origin.is_ok_and(|origin| site.names.is_origin(origin))
+    };
+    match origins.all(is_ours) {
+        true => Ok(()),
+        false => {
+            let message = "pages of that origin may not ask: add it with --allow-origin";
+            Err(forbidden("FOREIGN_ORIGIN", message))
+        }
+    }
+}
+
+fn peer(request: &Request<Body>) -> Peer {
+    // The connection says so of each of its requests.
+    let peer = request.extensions().get::<Peer>();
+    peer.copied().unwrap_or(Peer::Socket)
+}
+
+fn check_token(site: &Site, request: &Request<Body>) -> Result<Client, Trouble> {
+    let peer = peer(request);
+    let Some(tokens) = site.tokens.as_ref().filter(|_| peer != Peer::Socket) else {
+        return Ok(Client::unnamed(peer));
+    };
+    let missing = |message: &str| Trouble::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message);
+    let mut shown = request.headers().get_all(header::AUTHORIZATION).iter();
+    let (Some(shown), None) = (shown.next(), shown.next()) else {
+        let message = "a token is needed: Authorization: Bearer TOKEN, from `memdir token show`";
+        return Err(missing(message));
+    };
+    let secret = shown.to_str().ok().and_then(|shown| {
+        let (scheme, secret) = shown.split_once(' ')?;
+        let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+        is_bearer.then(|| secret.trim())
+    });
+    let known = secret.and_then(|secret| tokens.who(secret));
+    let (name, rights) = known.ok_or_else(|| missing("this token is none, or no longer one"))?;
+    Ok(Client { name, rights })
+}
+
+/// A page can send forms and plain texts to anybody without asking first, JSON it cannot.
+fn check_body(method: &Method, headers: &HeaderMap) -> Result<(), Trouble> {
+    if matches!(*method, Method::GET | Method::HEAD) {
+        return Ok(());
+    }
+    let length = headers.get(header::CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > MOST_LARGE_BYTES as u64) {
+        return Err(too_long(MOST_LARGE_BYTES));
+    }
+    let has_body = length.unwrap_or(0) > 0 || headers.contains_key(header::TRANSFER_ENCODING);
+    let kind = headers.get(header::CONTENT_TYPE);
+    let is_json = |kind: &HeaderValue| {
+        let kind = kind.to_str().unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        kind.eq_ignore_ascii_case("application/json")
+    };
+    match kind {
+        Some(kind) if is_json(kind) => Ok(()),
+        None if !has_body => Ok(()),
+        _ => {
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            let message = "only JSON is read here: Content-Type: application/json";
+            Err(Trouble::new(status, "UNSUPPORTED_MEDIA_TYPE", message))
+        }
+    }
+}
+
+/// The id that the request brings, if it is a plain one; else a new one.
+fn request_id(headers: &HeaderMap) -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
+    let is_plain = |id: &&str| {
+        let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        (1..=LONGEST_ID).contains(&id.len()) && id.chars().all(is_fine)
+    };
+    match given.filter(is_plain) {
+        Some(id) => id.to_owned(),
+        None => {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            format!("{:x}-{number:x}", std::process::id())
+        }
+    }
+}
+
+/// The method, if it is one of the usual ones: labels are bounded.
+fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        Method::PATCH => "PATCH",
+        _ => "other",
+    }
+}

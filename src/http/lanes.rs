@@ -1,0 +1,140 @@
+//! How many calls run at once: reads and writes in lanes of their own, so that no write keeps a read
+//! waiting, and no crowd takes the machine.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::Semaphore;
+
+/// So many reads and writes run at once: 32 in all.
+const READS: usize = 24;
+const WRITES: usize = 8;
+
+/// So many wait for each lane; who comes then is sent away at once.
+const WAITING: usize = 256;
+
+/// So long one waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// After this time it is worth a try again, in seconds.
+pub const RETRY_AFTER: u64 = 1;
+
+/// The threads that calls run on: one for each that runs, and some for what the server does itself.
+pub const THREADS: usize = READS + WRITES + 8;
+
+/// The lanes of a server.
+pub struct Lanes {
+    reads: Lane,
+    writes: Lane,
+    patience: Duration,
+}
+
+struct Lane {
+    places: usize,
+    turns: Arc<Semaphore>,
+    waiting: AtomicUsize,
+}
+
+/// A call's turn, which ends when this is dropped.
+pub type Turn = OwnedSemaphorePermit;
+
+/// There is too much to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overload;
+
+impl Lane {
+    fn new(places: usize) -> Lane {
+        Lane {
+            places,
+            turns: Arc::new(Semaphore::new(places)),
+            waiting: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl Default for Lanes {
+    fn default() -> Lanes {
+        Lanes {
+            reads: Lane::new(READS),
+            writes: Lane::new(WRITES),
+            patience: PATIENCE,
+        }
+    }
+}
+
+impl Lanes {
+    fn lane(&self, writes: bool) -> &Lane {
+        if writes { &self.writes } else { &self.reads }
+    }
+
+    /// Waits for a turn.
+    ///
+    /// # Errors
+    ///
+    /// Fails if too many wait already, or nobody makes room for too long.
+    pub async fn turn(&self, writes: bool) -> Result<Turn, Overload> {
+        let lane = self.lane(writes);
+        let turns = Arc::clone(&lane.turns);
+        if let Ok(turn) = Arc::clone(&turns).try_acquire_owned() {
+            return Ok(turn);
+        }
+        let _waits = Waits::of(&lane.waiting)?;
+        match tokio::time::timeout(self.patience, turns.acquire_owned()).await {
+            Ok(Ok(turn)) => Ok(turn),
+            Ok(Err(_)) | Err(_) => Err(Overload),
+        }
+    }
+
+    /// How many calls of the kind run, and how many wait.
+    pub fn load(&self, writes: bool) -> (usize, usize) {
+        let lane = self.lane(writes);
+        let running = lane.places - lane.turns.available_permits();
+        (running, lane.waiting.load(Ordering::Relaxed))
+    }
+}
+
+/// One that waits, counted as long as this is held.
+struct Waits<'a>(&'a AtomicUsize);
+
+impl<'a> Waits<'a> {
+    fn of(count: &'a AtomicUsize) -> Result<Waits<'a>, Overload> {
+        if count.fetch_add(1, Ordering::Relaxed) >= WAITING {
+            count.fetch_sub(1, Ordering::Relaxed);
+            return Err(Overload);
+        }
+        Ok(Waits(count))
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn writes_that_fill_their_lane_keep_no_read_waiting() {
+        let lanes = Lanes {
+            patience: Duration::from_millis(20),
+            ..Lanes::default()
+        };
+        let mut held = Vec::new();
+        for _ in 0..WRITES {
+            held.push(lanes.turn(true).await.unwrap());
+        }
+        assert_eq!(lanes.load(true), (WRITES, 0));
+        assert!(lanes.turn(false).await.is_ok());
+        // One more waits, in vain.
+        assert_eq!(lanes.turn(true).await.unwrap_err(), Overload);
+        held.pop();
+        assert!(lanes.turn(true).await.is_ok());
+        assert_eq!(lanes.load(true), (WRITES - 1, 0));
+    }
+}

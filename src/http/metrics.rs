@@ -1,0 +1,220 @@
+//! What a server did, in numbers, for those who watch it: Prometheus' text format.
+//!
+//! Names and labels are few and bounded: addresses as the table has them, never as they were asked.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use prometheus_client::registry::Unit;
+
+use super::Site;
+use crate::engine::GitStatus;
+use crate::engine::Status;
+
+/// What the text is called.
+pub const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// A store, as it is.
+pub struct State {
+    pub status: Status,
+    pub git: GitStatus,
+}
+
+/// The bounds of the buckets of times, in seconds.
+const TIMES: [f64; 12] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
+];
+
+/// The numbers that are counted as things happen.
+pub struct Metrics {
+    requests: Family<Request, Counter>,
+    seconds: Family<Route, Histogram>,
+    refused: Family<Layer, Counter>,
+    pub connections: Gauge,
+    pub listeners: Gauge,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Request {
+    route: String,
+    method: &'static str,
+    status: u16,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Route {
+    route: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Layer {
+    layer: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Lane {
+    lane: &'static str,
+}
+
+impl Default for Metrics {
+    fn default() -> Metrics {
+        Metrics {
+            requests: Family::default(),
+            seconds: Family::new_with_constructor(|| Histogram::new(TIMES)),
+            refused: Family::default(),
+            connections: Gauge::default(),
+            listeners: Gauge::default(),
+        }
+    }
+}
+
+impl Metrics {
+    pub fn answered(&self, route: &str, method: &'static str, status: u16, took: Duration) {
+        let request = Request {
+            route: route.to_owned(),
+            method,
+            status,
+        };
+        self.requests.get_or_create(&request).inc();
+        let route = Route {
+            route: route.to_owned(),
+        };
+        self.seconds
+            .get_or_create(&route)
+            .observe(took.as_secs_f64());
+    }
+
+    /// A request that did not come through to what it wanted.
+    pub fn refused(&self, layer: &'static str) {
+        self.refused.get_or_create(&Layer { layer }).inc();
+    }
+}
+
+/// Everything there is to tell, with the store as it is now.
+pub fn text(site: &Site, state: Option<&State>) -> String {
+    let mut registry = Registry::with_prefix("memdir");
+    let metrics = &site.metrics;
+    registry.register(
+        "http_requests",
+        "Requests answered",
+        metrics.requests.clone(),
+    );
+    registry.register_with_unit(
+        "http_request_duration",
+        "How long they took",
+        Unit::Seconds,
+        metrics.seconds.clone(),
+    );
+    registry.register(
+        "http_refused",
+        "Requests refused, by the layer",
+        metrics.refused.clone(),
+    );
+    registry.register(
+        "http_connections",
+        "Open connections",
+        metrics.connections.clone(),
+    );
+    registry.register(
+        "http_listeners",
+        "Open streams of events",
+        metrics.listeners.clone(),
+    );
+    let sessions = gauge(site.mcp.sessions());
+    registry.register("mcp_sessions", "Open MCP sessions", sessions);
+    let running = Family::<Lane, Gauge>::default();
+    let waiting = Family::<Lane, Gauge>::default();
+    for (lane, writes) in [("reads", false), ("writes", true)] {
+        let (runs, waits) = site.door.lanes.load(writes);
+        running.get_or_create(&Lane { lane }).set(runs as i64);
+        waiting.get_or_create(&Lane { lane }).set(waits as i64);
+    }
+    registry.register("calls_running", "Calls that run", running);
+    registry.register("calls_waiting", "Calls that wait for their turn", waiting);
+    if let Some(state) = state {
+        store(&mut registry, state);
+    }
+    let mut text = String::new();
+    match encode(&mut text, &registry) {
+        Ok(()) => text,
+        Err(error) => format!("# {error}\n"),
+    }
+}
+
+fn store(registry: &mut Registry, state: &State) {
+    let status = &state.status;
+    let mut put = |name: &str, help: &str, value: u64| {
+        let gauge = Gauge::<f64, AtomicU64>::default();
+        gauge.set(value as f64);
+        registry.register(name, help, gauge);
+    };
+    put("files", "Memory files on disk", status.files as u64);
+    put(
+        "indexed_files",
+        "In the index as they are",
+        status.indexed as u64,
+    );
+    put(
+        "waiting_files",
+        "Found, but not in the index yet",
+        status.waiting as u64,
+    );
+    put(
+        "unreadable_files",
+        "Files that are no text",
+        status.unreadable as u64,
+    );
+    put(
+        "archived_files",
+        "Files in the archive",
+        status.archived as u64,
+    );
+    put("memory_bytes", "Bytes of all memory files", status.bytes);
+    put("index_bytes", "Bytes of the index", status.index_bytes);
+    put(
+        "conflicts",
+        "Pairs of memories that contradict each other",
+        status.conflicts as u64,
+    );
+    let GitStatus::On {
+        remote, held_back, ..
+    } = &state.git
+    else {
+        return;
+    };
+    put(
+        "held_back_files",
+        "Not committed because of a credential",
+        held_back.len() as u64,
+    );
+    if let Some(remote) = remote {
+        put(
+            "sync_unsent_commits",
+            "Commits that the remote does not have",
+            remote.unsent as u64,
+        );
+        let failed = remote
+            .last
+            .as_ref()
+            .is_some_and(|last| last.state == "failed");
+        put(
+            "sync_failing",
+            "Whether the last attempt failed",
+            u64::from(failed),
+        );
+    }
+}
+
+/// A gauge that stands at `value`.
+fn gauge(value: usize) -> Gauge {
+    let gauge: Gauge<i64, std::sync::atomic::AtomicI64> = Gauge::default();
+    gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+    gauge
+}

@@ -1,0 +1,122 @@
+//! Which names a request may call us by, and which pages may send one.
+//!
+//! A page in a browser can reach a server on the same machine, by a name of its own that leads there
+//! (DNS rebinding) or straight from another site. It cannot choose the headers `Host` and `Origin`.
+
+use std::net::IpAddr;
+use std::net::Ipv6Addr;
+
+/// The names that are allowed.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+impl Names {
+    /// This machine's own names, and `hosts`; pages of `origins`, such as `https://notes.example`.
+    pub fn new(hosts: &[String], origins: &[String]) -> Names {
+        let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        Names {
+            hosts: lower(hosts),
+            origins: lower(origins),
+        }
+    }
+
+    /// Whether a request may call us by the `Host` that it names, with or without a port.
+    pub fn is_host(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        let Some(name) = without_port(&host) else {
+            return false;
+        };
+        let is_ours = |allowed: &String| *allowed == host || allowed == name;
+        is_loopback(name) || self.hosts.iter().any(is_ours)
+    }
+
+    /// Whether a page of `origin` may ask.
+    pub fn is_origin(&self, origin: &str) -> bool {
+        let origin = origin.to_ascii_lowercase();
+        self.origins.contains(&origin)
+    }
+}
+
+/// Whether a name without a port means this machine, without asking anybody.
+pub fn is_loopback(name: &str) -> bool {
+    let bare = name
+        .strip_prefix('[')
+        .and_then(|name| name.strip_suffix(']'));
+    match bare {
+        Some(bare) => bare.parse::<Ipv6Addr>().is_ok_and(|it| it.is_loopback()),
+        None => name == "localhost" || name.parse::<IpAddr>().is_ok_and(|it| it.is_loopback()),
+    }
+}
+
+/// The name in `NAME` or `NAME:PORT`; `None` if it is neither.
+fn without_port(host: &str) -> Option<&str> {
+    let end = match host.strip_prefix('[') {
+        Some(rest) => rest.find(']')? + 2,
+        None => host.find(':').unwrap_or(host.len()),
+    };
+    let (name, port) = host.split_at(end);
+    let is_port = |port: &str| port.parse::<u16>().is_ok();
+    let is_well = port.is_empty() || port.strip_prefix(':').is_some_and(is_port);
+    (is_well && !name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_s_names_and_those_that_were_added() {
+        let names = Names::new(&["Notes.example".to_owned(), "proxy:8443".to_owned()], &[]);
+        for host in [
+            "localhost",
+            "LOCALHOST:9077",
+            "127.0.0.1:9077",
+            "127.1.2.3",
+            "[::1]",
+            "[::1]:9077",
+            "notes.example",
+            "notes.example:443",
+            "proxy:8443",
+        ] {
+            assert!(names.is_host(host), "{host}");
+        }
+        for host in [
+            "",
+            ":9077",
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "notes.example.evil",
+            "localhost:port",
+            "localhost:99999",
+            "proxy",
+            "[::1",
+            "[::2]:9077",
+            "0.0.0.0:9077",
+            "10.0.0.1",
+            "evil@localhost",
+        ] {
+            assert!(!names.is_host(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn pages_are_foreign_unless_they_were_named() {
+        let names = Names::new(&[], &["https://notes.example".to_owned()]);
+        assert!(names.is_origin("https://Notes.example"));
+        for origin in [
+            "null",
+            "",
+            "http://notes.example",
+            "https://notes.example:444",
+            "https://notes.example.evil",
+            "http://localhost:9077",
+        ] {
+            assert!(!names.is_origin(origin), "{origin}");
+        }
+        assert!(!Names::default().is_origin("null"));
+    }
+}

@@ -1,0 +1,184 @@
+//! What the REST interface is, for programs: an OpenAPI 3.1 document made from the table of
+//! endpoints, so that it cannot say anything else than what is served.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::serve::BASE;
+use crate::dialect::Endpoint;
+use crate::dialect::Form;
+use crate::dialect::JsonObject;
+use crate::dialect::Parameter;
+use crate::dialect::Place;
+use crate::dialect::Verb;
+use crate::dialect::schema;
+
+/// The document.
+pub fn document() -> Value {
+    let mut paths = JsonObject::new();
+    for endpoint in crate::dialect::endpoints() {
+        let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
+        path[verb(endpoint.verb)] = operation(endpoint);
+    }
+    paths.insert("/events".to_owned(), json!({"get": events()}));
+    paths.insert("/openapi.json".to_owned(), json!({"get": this()}));
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "memdir",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "The memories of AI agents, over HTTP. Every error is an object with a code, a message and the same as `error`.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": BASE}],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": {"Error": error()},
+            "responses": {"Error": {
+                "description": "Why nothing was done",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+            }},
+        },
+    })
+}
+
+fn verb(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Get => "get",
+        Verb::Post => "post",
+        Verb::Put => "put",
+        Verb::Delete => "delete",
+    }
+}
+
+fn error() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "code": {"type": "string"},
+            "message": {"type": "string"},
+            "error": {"type": "string"},
+        },
+        "required": ["code", "message", "error"],
+    })
+}
+
+fn operation(endpoint: &Endpoint) -> Value {
+    let place = |one: &&Parameter| match endpoint.is_in_path(one.name) {
+        true => Some("path"),
+        false => (endpoint.place == Place::Query).then_some("query"),
+    };
+    let parameters = endpoint
+        .parameters
+        .iter()
+        .filter_map(|one| place(&one).map(|place| parameter(one, place)));
+    let parameters: Vec<Value> = parameters.collect();
+    let mut operation = JsonObject::new();
+    let mut put = |key: &str, value: Value| drop(operation.insert(key.to_owned(), value));
+    put("operationId", json!(endpoint.name));
+    put("summary", json!(endpoint.summary));
+    if !parameters.is_empty() {
+        put("parameters", json!(parameters));
+    }
+    if let Some(body) = body(endpoint) {
+        put("requestBody", body);
+    }
+    put("responses", responses(endpoint));
+    Value::Object(operation)
+}
+
+fn parameter(one: &Parameter, place: &str) -> Value {
+    let mut schema = one.schema();
+    // It says so once.
+    let about = schema
+        .as_object_mut()
+        .and_then(|it| it.shift_remove("description"));
+    let mut parameter = json!({
+        "name": one.name,
+        "in": place,
+        "required": one.is_required || place == "path",
+        "schema": schema,
+    });
+    if let Some(about) = about {
+        parameter["description"] = about;
+    }
+    if matches!(one.form, Form::Texts { .. }) {
+        // With commas between, or the name again.
+        parameter["style"] = json!("form");
+        parameter["explode"] = json!(true);
+    }
+    parameter
+}
+
+fn body(endpoint: &Endpoint) -> Option<Value> {
+    let in_body: Vec<Parameter> = endpoint
+        .parameters
+        .iter()
+        .filter(|one| !endpoint.is_in_path(one.name))
+        .copied()
+        .collect();
+    let schema = match endpoint.place {
+        Place::Query => return None,
+        Place::Body if in_body.is_empty() => return None,
+        Place::Body => Value::Object(schema(&in_body)),
+        Place::List => in_body.first()?.schema(),
+    };
+    let required = endpoint.place == Place::List || in_body.iter().any(|one| one.is_required);
+    Some(json!({
+        "required": required,
+        "content": {"application/json": {"schema": schema}},
+    }))
+}
+
+fn responses(endpoint: &Endpoint) -> Value {
+    let mut responses = JsonObject::new();
+    for status in endpoint.statuses {
+        let answer = json!({
+            "description": if *status < 300 { "Done" } else { "Not well" },
+            "content": {"application/json": {"schema": (endpoint.reply)()}},
+        });
+        responses.insert(status.to_string(), answer);
+    }
+    let has_body = endpoint.place != Place::Query;
+    let of_body = [("408", has_body), ("413", has_body), ("415", true)];
+    let of_body = of_body
+        .iter()
+        .filter(|(_, is_said)| *is_said)
+        .map(|(status, _)| *status);
+    let usual = [
+        "400", "401", "403", "404", "405", "409", "429", "500", "503",
+    ];
+    for status in usual.into_iter().chain(of_body) {
+        let error = json!({"$ref": "#/components/responses/Error"});
+        responses.entry(status).or_insert(error);
+    }
+    responses.sort_keys();
+    Value::Object(responses)
+}
+
+fn events() -> Value {
+    json!({
+        "operationId": "events",
+        "summary": "Which memories changed, as they change: server-sent events `changed` with the ids as JSON, and `lost` after which a list has to be read anew.",
+        "responses": {
+            "200": {"description": "A stream that does not end", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+            "401": {"$ref": "#/components/responses/Error"},
+            "403": {"$ref": "#/components/responses/Error"},
+            "503": {"$ref": "#/components/responses/Error"},
+        },
+    })
+}
+
+fn this() -> Value {
+    json!({
+        "operationId": "openapi",
+        "summary": "This document.",
+        "responses": {
+            "200": {"description": "It", "content": {"application/json": {"schema": {"type": "object"}}}},
+            "401": {"$ref": "#/components/responses/Error"},
+            "403": {"$ref": "#/components/responses/Error"},
+        },
+    })
+}

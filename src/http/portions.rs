@@ -1,0 +1,56 @@
+//! A body that is given out in portions, and that counts against what may wait to be taken.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::Context;
+use std::task::Poll;
+
+use bytes::Bytes;
+use http_body::Body;
+use http_body::Frame;
+use http_body::SizeHint;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// What the connection takes at once; the rest waits here, where it is counted.
+const PORTION: usize = 64 * 1024;
+
+/// The rest of an answer.
+pub struct Portions {
+    rest: Bytes,
+    _counted: Option<OwnedSemaphorePermit>,
+}
+
+impl Portions {
+    /// All of `bytes`; `counted` is given back once they are taken.
+    pub fn new(bytes: Vec<u8>, counted: Option<OwnedSemaphorePermit>) -> Portions {
+        Portions {
+            rest: bytes.into(),
+            _counted: counted,
+        }
+    }
+}
+
+impl Body for Portions {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.rest.is_empty() {
+            return Poll::Ready(None);
+        }
+        let length = self.rest.len().min(PORTION);
+        let portion = self.rest.split_to(length);
+        Poll::Ready(Some(Ok(Frame::data(portion))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.rest.len() as u64)
+    }
+}

@@ -1,0 +1,141 @@
+//! How often a client may call: a bucket of tokens for each, and each kind of call.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+use std::time::Instant;
+
+/// So many clients are remembered; the one that was away longest is forgotten, which does it good.
+const MOST_CLIENTS: usize = 1024;
+
+/// How many calls of one kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// In the long run; 0 is no limit.
+    pub a_second: u32,
+    /// At once, after a rest.
+    pub burst: u32,
+}
+
+/// What is left to each client.
+pub struct Rates {
+    reads: Rate,
+    writes: Rate,
+    clients: Mutex<HashMap<Arc<str>, Client>>,
+}
+
+struct Client {
+    reads: Bucket,
+    writes: Bucket,
+}
+
+struct Bucket {
+    left: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    fn take(&mut self, rate: Rate, now: Instant) -> Result<(), Duration> {
+        let since = now.saturating_duration_since(self.at).as_secs_f64();
+        let refilled = self.left + since * f64::from(rate.a_second);
+        self.left = refilled.min(f64::from(rate.burst));
+        self.at = now;
+        if self.left >= 1.0 {
+            self.left -= 1.0;
+            return Ok(());
+        }
+        let wait = (1.0 - self.left) / f64::from(rate.a_second);
+        Err(Duration::from_secs_f64(wait))
+    }
+}
+
+impl Rates {
+    pub fn new(reads: Rate, writes: Rate) -> Rates {
+        Rates {
+            reads,
+            writes,
+            clients: Mutex::default(),
+        }
+    }
+
+    /// Takes a call of `client`; else how long it has to wait for the next one.
+    ///
+    /// # Errors
+    ///
+    /// Fails with that time where there were too many.
+    pub fn take(&self, client: &Arc<str>, writes: bool, now: Instant) -> Result<(), Duration> {
+        let rate = if writes { self.writes } else { self.reads };
+        if rate.a_second == 0 {
+            return Ok(());
+        }
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if clients.len() >= MOST_CLIENTS && !clients.contains_key(client) {
+            let last = |client: &Client| client.reads.at.max(client.writes.at);
+            let idlest = clients.iter().min_by_key(|(_, client)| last(client));
+            let idlest = idlest.map(|(name, _)| Arc::clone(name));
+            idlest.map(|name| clients.remove(&name));
+        }
+        let full = |rate: Rate| Bucket {
+            left: f64::from(rate.burst),
+            at: now,
+        };
+        let client = clients.entry(Arc::clone(client)).or_insert_with(|| Client {
+            reads: full(self.reads),
+            writes: full(self.writes),
+        });
+        let bucket = match writes {
+            true => &mut client.writes,
+            false => &mut client.reads,
+        };
+        bucket.take(rate, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READS: Rate = Rate {
+        a_second: 50,
+        burst: 200,
+    };
+    const WRITES: Rate = Rate {
+        a_second: 10,
+        burst: 20,
+    };
+
+    #[test]
+    fn a_thousand_calls_at_once_are_cut_and_others_are_unhurt() {
+        let rates = Rates::new(READS, WRITES);
+        let (one, other): (Arc<str>, Arc<str>) = ("one".into(), "other".into());
+        let now = Instant::now();
+        let taken = (0..1000).filter(|_| rates.take(&one, false, now).is_ok());
+        assert_eq!(taken.count(), 200);
+        let wait = rates.take(&one, false, now).unwrap_err();
+        assert_eq!(wait.as_millis(), 20);
+        assert!(rates.take(&one, true, now).is_ok());
+        assert!(rates.take(&other, false, now).is_ok());
+        // Half a second later half a second's calls are there.
+        let later = now + Duration::from_millis(500);
+        let taken = (0..1000).filter(|_| rates.take(&one, false, later).is_ok());
+        assert_eq!(taken.count(), 25);
+    }
+
+    #[test]
+    fn no_limit_is_no_limit_and_what_is_remembered_is_bounded() {
+        let none = Rate {
+            a_second: 0,
+            burst: 0,
+        };
+        let rates = Rates::new(none, WRITES);
+        let one: Arc<str> = "one".into();
+        let now = Instant::now();
+        assert!((0..10_000).all(|_| rates.take(&one, false, now).is_ok()));
+        for number in 0..3 * MOST_CLIENTS {
+            let _ = rates.take(&format!("client {number}").into(), true, now);
+        }
+        assert!(rates.clients.lock().unwrap().len() <= MOST_CLIENTS);
+    }
+}

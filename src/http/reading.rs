@@ -1,0 +1,136 @@
+//! Reads a request's arguments from its path, its query and its body, by the row of its endpoint.
+
+use std::time::Duration;
+
+use ::http::Request;
+use ::http::StatusCode;
+use axum::RequestExt;
+use axum::body::Body;
+use axum::extract::RawPathParams;
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use http_body_util::LengthLimitError;
+use http_body_util::Limited;
+use serde_json::Value;
+
+use super::answer::Trouble;
+use crate::dialect::Endpoint;
+use crate::dialect::Form;
+use crate::dialect::JsonObject;
+use crate::dialect::Place;
+
+/// What a body may hold, in bytes.
+pub const MOST_BYTES: usize = 1024 * 1024;
+
+/// The same where it may be a whole store.
+pub const MOST_LARGE_BYTES: usize = 64 * 1024 * 1024;
+
+/// So long the next part of a body may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A body has to come at so many bytes a second at least, or in the first patience.
+const SLOWEST: usize = 16 * 1024;
+
+/// The arguments of a request to `endpoint`.
+pub async fn arguments(
+    endpoint: &Endpoint,
+    mut request: Request<Body>,
+) -> Result<JsonObject, Trouble> {
+    let mut values = JsonObject::new();
+    let path = request.extract_parts::<RawPathParams>().await;
+    let path = path.map_err(|_| Trouble::bad("the address is no UTF-8 text"))?;
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let body = match endpoint.place {
+        Place::Query => {
+            add_query(&query, &mut values);
+            Bytes::new()
+        }
+        Place::Body | Place::List => {
+            let most = match endpoint.is_large {
+                true => MOST_LARGE_BYTES,
+                false => MOST_BYTES,
+            };
+            read(request.into_body(), most).await?
+        }
+    };
+    match endpoint.place {
+        Place::Query => {}
+        Place::Body if body.trim_ascii().is_empty() => {}
+        Place::Body => match serde_json::from_slice(&body) {
+            Ok(Value::Object(given)) => values = given,
+            Ok(_) => return Err(Trouble::bad("the body must be a JSON object")),
+            Err(error) => return Err(not_json(&error)),
+        },
+        Place::List => match serde_json::from_slice(&body) {
+            Ok(list @ Value::Array(_)) => {
+                let mut parameters = endpoint.parameters.iter();
+                let of_list = parameters.find(|one| matches!(one.form, Form::Objects { .. }));
+                let name = of_list.map_or("items", |one| one.name);
+                values.insert(name.to_owned(), list);
+            }
+            Ok(_) => return Err(Trouble::bad("the body must be a JSON array")),
+            Err(error) => return Err(not_json(&error)),
+        },
+    }
+    for (name, value) in &path {
+        if values.contains_key(name) {
+            let message = format!("`{name}` stands in the address and once more");
+            return Err(Trouble::bad(message));
+        }
+        values.insert(name.to_owned(), Value::String(value.to_owned()));
+    }
+    Ok(values)
+}
+
+fn not_json(error: &serde_json::Error) -> Trouble {
+    Trouble::bad(format!("the body is no JSON: {error}"))
+}
+
+/// Adds what the query says; a name that stands there several times is a list.
+fn add_query(query: &str, values: &mut JsonObject) {
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        let value = Value::String(value.into_owned());
+        match values.get_mut(&*name) {
+            Some(Value::Array(list)) => list.push(value),
+            Some(first) => {
+                let list = vec![first.take(), value];
+                *first = Value::Array(list);
+            }
+            None => drop(values.insert(name.into_owned(), value)),
+        }
+    }
+}
+
+/// All of a body, if it is not too long and comes fast enough.
+pub async fn read(body: Body, most: usize) -> Result<Bytes, Trouble> {
+    let mut body = Limited::new(body, most);
+    let mut bytes = Vec::new();
+    let begun = tokio::time::Instant::now();
+    loop {
+        let late = || {
+            let what = "the body comes too slowly";
+            Trouble::new(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", what)
+        };
+        let frame = tokio::time::timeout(PATIENCE, body.frame()).await;
+        let Some(frame) = frame.map_err(|_| late())? else {
+            return Ok(bytes.into());
+        };
+        let frame = frame.map_err(|error| match error.is::<LengthLimitError>() {
+            true => too_long(most),
+            false => Trouble::bad("the body broke off"),
+        })?;
+        if let Ok(data) = frame.into_data() {
+            bytes.extend_from_slice(&data);
+        }
+        let elapsed = begun.elapsed();
+        if elapsed > PATIENCE && bytes.len() < SLOWEST * elapsed.as_secs() as usize {
+            return Err(late());
+        }
+    }
+}
+
+/// What is said of a body of more than `most` bytes.
+pub fn too_long(most: usize) -> Trouble {
+    let what = format!("the body has more than {most} bytes");
+    Trouble::new(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", what)
+}

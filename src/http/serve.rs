@@ -1,0 +1,435 @@
+//! Puts a server together: routes, layers, listeners; and ends it in order.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::http::Request;
+use ::http::StatusCode;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::middleware;
+use axum::response::Response;
+use axum::routing::MethodFilter;
+use axum::routing::any;
+use axum::routing::get;
+use axum::routing::on;
+use http_body_util::BodyExt;
+use http_body_util::Full;
+use serde_json::json;
+use tokio::sync::Semaphore;
+use tokio::sync::watch;
+
+use super::Site;
+use super::answer;
+use super::answer::OUTGOING;
+use super::answer::Trouble;
+use super::client::Client;
+use super::connection;
+use super::connection::Hall;
+use super::connection::Seats;
+use super::door::Door;
+use super::door::PATIENCE;
+use super::events::Events;
+use super::guard;
+use super::lanes::Lanes;
+use super::lanes::THREADS;
+use super::listen;
+use super::listen::Address;
+use super::listen::TlsError;
+use super::metrics;
+use super::metrics::Metrics;
+use super::names::Names;
+use super::openapi;
+use super::rate::Rate;
+use super::rate::Rates;
+use super::reading;
+use super::reading::MOST_BYTES;
+use super::tokens::TokenError;
+use super::tokens::Tokens;
+use crate::dialect::Call;
+use crate::dialect::Caller;
+use crate::dialect::Endpoint;
+use crate::dialect::Refusal;
+use crate::dialect::Verb;
+use crate::mcp::Gate;
+use crate::mcp::Served;
+use crate::mcp::Streamable;
+
+/// Where the REST interface begins.
+pub const BASE: &str = "/api/v1";
+
+/// So many bodies as large as a store are read at once.
+const LARGE_BODIES: usize = 2;
+
+/// So long what runs may take to end, once the server stops.
+const FAREWELL: Duration = Duration::from_secs(6);
+
+/// How to serve.
+pub struct Settings {
+    pub addresses: Vec<Address>,
+    /// Names beside this machine's own by which it may be called.
+    pub hosts: Vec<String>,
+    /// Pages that may ask.
+    pub origins: Vec<String>,
+    /// The file with the tokens; `None` asks for none.
+    pub tokens: Option<PathBuf>,
+    /// The files with certificates and key.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    pub reads: Rate,
+    pub writes: Rate,
+    /// What answers at `/mcp`: usually [`crate::mcp::streamable`].
+    pub mcp: fn(Served, Arc<dyn Gate>, usize) -> Streamable,
+}
+
+/// A server that listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Serving {
+    /// Where, as clients call it: `http://127.0.0.1:9077`, `unix:/path`.
+    pub names: Vec<String>,
+}
+
+/// The file, among those of a store's index, that says where a server listens.
+pub const NOTE: &str = "serving";
+
+impl Serving {
+    /// A line for each name.
+    pub fn written(&self) -> String {
+        self.names.iter().map(|name| format!("{name}\n")).collect()
+    }
+}
+
+/// Why a server could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    #[error("cannot start the server")]
+    Start(#[source] io::Error),
+    #[error("cannot listen at {0}")]
+    Listen(String, #[source] io::Error),
+    #[error("cannot make tokens of use")]
+    Tokens(#[from] TokenError),
+    #[error("cannot serve over TLS")]
+    Tls(#[from] TlsError),
+    #[error(
+        "{0} can be reached from other machines, and a server without a token must not be: leave --no-token out"
+    )]
+    NoToken(String),
+    #[error("no address is given to listen at")]
+    Nowhere,
+}
+
+/// Serves until the process is asked to end. `begun` is told once, when requests are answered.
+///
+/// A call that outlasts the end keeps its thread: the caller should exit the process.
+///
+/// # Errors
+///
+/// Fails if it cannot begin.
+pub fn serve(
+    served: Served,
+    settings: &Settings,
+    begun: impl FnOnce(&Serving),
+) -> Result<(), HttpError> {
+    let far = settings
+        .addresses
+        .iter()
+        .find(|address| !address.is_local());
+    match (far, &settings.tokens) {
+        (Some(far), None) => return Err(HttpError::NoToken(far.to_string())),
+        _ if settings.addresses.is_empty() => return Err(HttpError::Nowhere),
+        _ => {}
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 4)))
+        .max_blocking_threads(THREADS)
+        .thread_name("http")
+        .enable_all()
+        .build()
+        .map_err(HttpError::Start)?;
+    let ended = runtime.block_on(run(served, settings, begun));
+    runtime.shutdown_background();
+    ended
+}
+
+async fn run(
+    served: Served,
+    settings: &Settings,
+    begun: impl FnOnce(&Serving),
+) -> Result<(), HttpError> {
+    let (stop, stopping) = watch::channel(false);
+    let tokens = settings.tokens.clone().map(Tokens::open).transpose()?;
+    let tls = match &settings.tls {
+        Some((certificates, key)) => Some(listen::tls(certificates, key)?),
+        None => None,
+    };
+    let metrics = Arc::new(Metrics::default());
+    let door = Arc::new(Door {
+        rates: Rates::new(settings.reads, settings.writes),
+        lanes: Lanes::default(),
+        metrics: Arc::clone(&metrics),
+    });
+    let mut listeners = Vec::new();
+    let mut names = Vec::new();
+    let mut hosts = settings.hosts.clone();
+    for address in &settings.addresses {
+        let failed = |error| HttpError::Listen(address.to_string(), error);
+        let listener = listen::listen(address).await.map_err(failed)?;
+        names.push(listener.name(tls.is_some()).map_err(failed)?);
+        // Who was told to listen at a number may be called by it; `0.0.0.0` is nobody's.
+        let own = listener.port().filter(|own| !own.ip().is_unspecified());
+        hosts.extend(own.map(|own| own.to_string()));
+        listeners.push(listener);
+    }
+    let gate: Arc<dyn Gate> = Arc::clone(&door) as Arc<dyn Gate>;
+    let site = Arc::new(Site {
+        mcp: (settings.mcp)(served.clone(), gate, MOST_BYTES),
+        served,
+        names: Names::new(&hosts, &settings.origins),
+        tokens,
+        door,
+        metrics: Arc::clone(&metrics),
+        large: Semaphore::new(LARGE_BODIES),
+        outgoing: Arc::new(Semaphore::new(OUTGOING / 1024)),
+        stopping: stopping.clone(),
+    });
+    let hall = Hall {
+        router: router(&site),
+        metrics,
+        stopping,
+        seats: Arc::new(Seats::default()),
+        tls,
+    };
+    let takers: Vec<_> = listeners
+        .into_iter()
+        .map(|listener| tokio::spawn(connection::take(listener, hall.clone())))
+        .collect();
+    let asked_to_end = end().map_err(HttpError::Start)?;
+    begun(&Serving { names });
+    asked_to_end.await;
+    tracing::info!("stopping");
+    stop.send_replace(true);
+    site.mcp.stop();
+    for taker in takers {
+        let _ = taker.await; // One that broke down listens no more, either.
+    }
+    let _ = tokio::time::timeout(FAREWELL, hall.seats.empty()).await; // Enough is enough.
+    Ok(())
+}
+
+/// Resolves when the process is asked to end.
+fn end() -> io::Result<impl Future<Output = ()>> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::SignalKind;
+        use tokio::signal::unix::signal;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut hang_up = signal(SignalKind::hangup())?;
+        Ok(async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                _ = hang_up.recv() => {}
+            }
+        })
+    }
+    #[cfg(not(unix))]
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}
+
+/// All addresses, behind the guard.
+fn router(site: &Arc<Site>) -> Router {
+    let mut router = Router::new()
+        .route(guard::OPEN, get(|| async {}))
+        .route("/metrics", get(tell_metrics))
+        .route("/mcp", any(mcp))
+        .route(&format!("{BASE}/events"), get(tell_events))
+        .route(&format!("{BASE}/openapi.json"), get(tell_interface));
+    for endpoint in crate::dialect::endpoints() {
+        let filter = match endpoint.verb {
+            Verb::Get => MethodFilter::GET,
+            Verb::Post => MethodFilter::POST,
+            Verb::Put => MethodFilter::PUT,
+            Verb::Delete => MethodFilter::DELETE,
+        };
+        let run = move |State(site): State<Arc<Site>>, request: Request<Body>| {
+            call(site, endpoint, request)
+        };
+        let path = format!("{BASE}{}", endpoint.path);
+        router = router.route(&path, on(filter, run));
+    }
+    router
+        .method_not_allowed_fallback(|| async {
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            let message = "this address does not answer that method";
+            Response::from(Trouble::new(status, "METHOD_NOT_ALLOWED", message))
+        })
+        .fallback(|| async {
+            let message = "there is nothing at this address";
+            Response::from(Trouble::new(
+                StatusCode::NOT_FOUND,
+                Refusal::NOT_FOUND,
+                message,
+            ))
+        })
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(site),
+            guard::guard,
+        ))
+        .with_state(Arc::clone(site))
+}
+
+/// Answers a request to an endpoint of the table.
+async fn call(site: Arc<Site>, endpoint: &'static Endpoint, request: Request<Body>) -> Response {
+    match try_call(&site, endpoint, request).await {
+        Ok(response) => response,
+        Err(trouble) => trouble.into(),
+    }
+}
+
+async fn try_call(
+    site: &Arc<Site>,
+    endpoint: &'static Endpoint,
+    request: Request<Body>,
+) -> Result<Response, Trouble> {
+    let client = client(&request)?;
+    if endpoint.writes && !client.may_write() {
+        // Before its body is read.
+        return Err(super::door::Closed::OnlyReads.into());
+    }
+    let caller = caller(&request);
+    let _large = match endpoint.is_large {
+        true => Some(site.large.try_acquire().map_err(|_| Trouble::overload())?),
+        false => None,
+    };
+    let values = reading::arguments(endpoint, request).await?;
+    let turn = site.door.enter(&client, endpoint.writes).await?;
+    let of = Arc::clone(site);
+    let run = move || {
+        // Until the call has ended, also where nobody waits for it any more.
+        let turn = turn;
+        let served = &of.served;
+        served
+            .engine
+            .serve(caller.client.as_deref().unwrap_or("http"));
+        let call = Call {
+            engine: &served.engine,
+            caller: &caller,
+            preferences: &served.preferences,
+        };
+        let answer = endpoint.call(&call, values);
+        let answer = answer.map(|answer| {
+            let status = answer.status.unwrap_or(endpoint.statuses[0]);
+            (status, serde_json::to_vec(&answer.body))
+        });
+        (answer, turn)
+    };
+    let done = tokio::time::timeout(PATIENCE, tokio::task::spawn_blocking(run)).await;
+    let late = |_| {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        let message = "not done in time: it goes on, ask for its outcome later";
+        Trouble::new(status, "LATE", message)
+    };
+    // The panic hook has written what happened to the log.
+    let (answer, _turn) = done.map_err(late)?.map_err(|_| Trouble::internal())?;
+    let (status, body) = answer.map_err(|error| Trouble::from(Refusal::of(&error)))?;
+    let status = StatusCode::from_u16(status).map_err(|_| Trouble::internal())?;
+    let body = body.map_err(|_| Trouble::internal())?;
+    answer::json_of(status, body, &site.outgoing).await
+}
+
+fn client(request: &Request<Body>) -> Result<Client, Trouble> {
+    // The guard has put it there.
+    let client = request.extensions().get::<Client>();
+    client.cloned().ok_or_else(Trouble::internal)
+}
+
+/// Who calls, as `User-Agent` has it: `curl/8.5.0`.
+fn caller(request: &Request<Body>) -> Caller {
+    let agent = request.headers().get(::http::header::USER_AGENT);
+    let agent = agent.and_then(|agent| agent.to_str().ok());
+    let first = agent.and_then(|agent| agent.split_whitespace().next());
+    match first.map(|first| first.split_once('/').unwrap_or((first, ""))) {
+        Some((name, version)) if !name.is_empty() => Caller {
+            client: Some(name.to_owned()),
+            version: Some(version.to_owned()).filter(|version| !version.is_empty()),
+        },
+        _ => Caller::default(),
+    }
+}
+
+async fn mcp(State(site): State<Arc<Site>>, request: Request<Body>) -> Response {
+    let client = match client(&request) {
+        Ok(client) => client,
+        Err(trouble) => return trouble.into(),
+    };
+    let (parts, body) = request.into_parts();
+    let bytes = match parts.method {
+        ::http::Method::POST => match reading::read(body, MOST_BYTES).await {
+            Ok(bytes) => bytes,
+            Err(trouble) => return trouble.into(),
+        },
+        _ => bytes::Bytes::new(),
+    };
+    let body = Full::new(bytes)
+        .map_err(|never| match never {})
+        .boxed_unsync();
+    let request = Request::from_parts(parts, body);
+    site.mcp.answer(&client.name, request).await.map(Body::new)
+}
+
+async fn tell_interface() -> Response {
+    answer::small(StatusCode::OK, &openapi::document())
+}
+
+async fn tell_events(State(site): State<Arc<Site>>) -> Response {
+    let engine = &site.served.engine;
+    match Events::of(engine, &site.metrics.listeners, site.stopping.clone()) {
+        Ok(events) => {
+            let mut response = Response::new(Body::new(events));
+            let kind = ::http::HeaderValue::from_static("text/event-stream");
+            response
+                .headers_mut()
+                .insert(::http::header::CONTENT_TYPE, kind);
+            response
+        }
+        Err(trouble) => trouble.into(),
+    }
+}
+
+async fn tell_metrics(State(site): State<Arc<Site>>, request: Request<Body>) -> Response {
+    let turn = match client(&request) {
+        Ok(client) => site.door.enter(&client, false).await.map_err(Trouble::from),
+        Err(trouble) => Err(trouble),
+    };
+    let turn = match turn {
+        Ok(turn) => turn,
+        Err(trouble) => return trouble.into(),
+    };
+    let of = Arc::clone(&site);
+    let look = move || {
+        let _turn = turn;
+        let engine = &of.served.engine;
+        let status = engine.status();
+        let git = engine.git_status();
+        let state = match (status, git) {
+            (Ok(status), Ok(git)) => Some(metrics::State { status, git }),
+            (Err(error), _) | (_, Err(error)) => {
+                tracing::error!("the store's figures are left out: {error}");
+                None
+            }
+        };
+        metrics::text(&of, state.as_ref())
+    };
+    match tokio::task::spawn_blocking(look).await {
+        Ok(text) => answer::text(metrics::TYPE, text),
+        Err(_) => answer::small(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            &json!({"code": Refusal::DATABASE_ERROR}),
+        ),
+    }
+}
