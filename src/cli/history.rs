@@ -4,7 +4,6 @@ use std::process::Command;
 
 use chrono::DateTime;
 use chrono::Local;
-use chrono::SecondsFormat;
 use chrono::Utc;
 use serde_json::Value;
 use serde_json::json;
@@ -25,6 +24,8 @@ use super::output::REMOVED;
 use super::output::visible;
 use super::when;
 use super::when::Direction;
+use crate::dialect::core::change_json;
+use crate::dialect::core::text_json;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::PastChange;
@@ -62,7 +63,7 @@ pub(super) fn log(context: &mut Context, command: &Log) -> Result<Outcome, Failu
     let output = &mut context.output;
     let found = !log.changes.is_empty();
     if output.json {
-        let commits: Vec<Value> = log.changes.iter().map(as_json).collect();
+        let commits: Vec<Value> = log.changes.iter().map(change_json).collect();
         let mut document = json!({"commits": commits, "more": log.has_more});
         if let Some(stem) = &log.stem {
             document["stem"] = json!(stem.as_str());
@@ -104,8 +105,8 @@ pub(super) fn diff(context: &mut Context, command: &Diff) -> Result<Outcome, Fai
             "id": engine.shown_id(&versions.stem),
             "stem": versions.stem.as_str(),
             "different": is_different,
-            "before": before.as_ref().map(text_as_json),
-            "after": text_as_json(now),
+            "before": before.as_ref().map(text_json),
+            "after": text_json(now),
         }))?;
     } else if let Some(before) = before.as_ref().filter(|_| is_different) {
         show_difference(output, before, now)?;
@@ -238,7 +239,11 @@ pub(super) fn histories(
 
 /// The newest of a memory's changes, for scripts.
 pub(super) fn newest(changes: &[PastChange]) -> Value {
-    changes.iter().take(MOST_RECALLED).map(as_json).collect()
+    changes
+        .iter()
+        .take(MOST_RECALLED)
+        .map(change_json)
+        .collect()
 }
 
 /// Lines about who wrote a memory, and who changed it last.
@@ -292,27 +297,6 @@ fn doers(output: &Output, change: &PastChange) -> String {
         tools => text.push_str(&format!(" with {tools}")),
     }
     one_line(output, &text)
-}
-
-fn as_json(change: &PastChange) -> Value {
-    let joined = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
-    json!({
-        "commit": change.commit,
-        "at": change.at.to_rfc3339_opts(SecondsFormat::Secs, false),
-        "what": change.what,
-        "agent": joined(&change.agents),
-        "user": joined(&change.users),
-        "tool": joined(&change.tools),
-        "author": change.author,
-    })
-}
-
-fn text_as_json(text: &PastText) -> Value {
-    json!({
-        "file": text.file,
-        "commit": text.commit,
-        "text": text.file.as_ref().map(|_| String::from_utf8_lossy(&text.bytes)),
-    })
 }
 
 fn undone_as_json(undone: &Undone, is_rehearsal: bool) -> Value {

@@ -14,6 +14,8 @@ use super::args::Reindex;
 use super::fail::Failure;
 use super::output::BOLD;
 use super::output::Output;
+use crate::dialect::core::findings_json;
+use crate::dialect::core::proof_json;
 use crate::engine::Coverage;
 use crate::engine::Engine;
 use crate::engine::EngineError;
@@ -126,7 +128,7 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
                 "bytes": embedding.coverage.bytes,
                 "answered_by": embedding.answered_by,
             })),
-            "problems": findings(&status.findings),
+            "problems": findings_json(&status.findings),
         }))?;
         output.flush()?;
         super::settle(&engine);
@@ -221,13 +223,7 @@ pub(super) fn verify(context: &mut Context) -> Result<Outcome, Failure> {
         Outcome::Nothing
     };
     if output.json {
-        output.json(&json!({
-            "sound": proof.is_sound(),
-            "files": proof.files,
-            "index_faults": proof.index_faults,
-            "git_faults": proof.git_faults,
-            "problems": findings(&proof.findings),
-        }))?;
+        output.json(&proof_json(&proof))?;
         return Ok(outcome);
     }
     show_findings(output, &proof.findings)?;
@@ -255,20 +251,6 @@ pub(super) fn verify(context: &mut Context) -> Result<Outcome, Failure> {
         proof.files
     ))?;
     Ok(outcome)
-}
-
-fn findings(findings: &[Finding]) -> Value {
-    findings
-        .iter()
-        .map(|finding| {
-            json!({
-                "file": finding.file,
-                "code": finding.problem.code(),
-                "problem": finding.problem.to_string(),
-                "hint": finding.problem.hint(),
-            })
-        })
-        .collect()
 }
 
 fn show_findings(output: &mut Output, findings: &[Finding]) -> std::io::Result<()> {

@@ -13,6 +13,7 @@ use super::Parameter;
 use super::ToolError;
 use super::reply::full;
 use crate::engine::EngineError;
+use crate::engine::PastError;
 
 /// What a request does, by the word of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,10 +149,23 @@ fn of_engine(error: &EngineError) -> (&'static str, String) {
                 format!("somebody else changed `{id}` in the same moment; both texts are kept");
             (Refusal::CONFLICT, message)
         }
+        EngineError::Past(past) => (of_past(past), past.to_string()),
         other => {
             tracing::error!("{}", full(other));
             let message = "Internal server error".to_owned();
             (Refusal::DATABASE_ERROR, message)
         }
+    }
+}
+
+fn of_past(error: &PastError) -> &'static str {
+    match error {
+        PastError::NoHistory { .. } | PastError::Paused(_) => Refusal::CONFLICT,
+        PastError::UnknownRevision(_)
+        | PastError::UnknownTarget(_)
+        | PastError::BeforeTheBeginning { .. }
+        | PastError::NotThere { .. }
+        | PastError::Purged(_) => Refusal::NOT_FOUND,
+        _ => Refusal::VALIDATION_FAILED,
     }
 }

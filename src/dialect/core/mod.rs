@@ -33,6 +33,10 @@ pub use remembered::remember_reply;
 pub use think::think_reply;
 
 pub(super) use rest::ENDPOINTS;
+pub use rest::change_json;
+pub use rest::findings_json;
+pub use rest::proof_json;
+pub use rest::text_json;
 
 /// The most hits that `think` returns, as the specification has it.
 pub const MAX_RESULTS: usize = 25;
