@@ -23,6 +23,7 @@ mod format_properties;
 mod formats;
 mod freshness;
 mod git_network;
+mod http;
 mod identity;
 mod imports;
 mod index_files;
