@@ -89,6 +89,10 @@ impl<'a> Conditions<'a> {
         {
             return false;
         }
+        let after = filter.after.as_ref();
+        if after.is_some_and(|position| !position.is_before(stated.timestamp, name)) {
+            return false;
+        }
         let may_expire = !stated.is_permanent();
         let asks_more = filter.min_importance.is_some()
             || filter.min_confidence.is_some()

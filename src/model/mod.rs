@@ -38,6 +38,7 @@ pub use mentions::stripped_id;
 pub use problem::Problem;
 pub use query::Budget;
 pub use query::Filter;
+pub use query::Position;
 pub use query::TopicMatch;
 pub use query::Visibility;
 pub use query::estimated_tokens;

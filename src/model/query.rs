@@ -27,6 +27,26 @@ pub enum Visibility {
     Expired,
 }
 
+/// A place in a list of memories, the newest first, and of those of one moment by name.
+///
+/// It stays where it is, whatever is added or taken away before or behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Position {
+    /// Of the memory that stands there; microseconds count.
+    pub at: DateTime<Utc>,
+    /// Its file's path below the memory directory.
+    pub name: String,
+}
+
+impl Position {
+    /// Whether the memory of that moment, in the file `name`, stands behind it.
+    pub fn is_before(&self, at: DateTime<Utc>, name: &str) -> bool {
+        // Times fall, names rise.
+        let newest_first = self.at.timestamp_micros().cmp(&at.timestamp_micros());
+        newest_first.then_with(|| name.cmp(&self.name)).is_gt()
+    }
+}
+
 /// Which memories may be in an answer. Every set condition must hold; the default lets all
 /// current ones pass. Texts are compared without regard to case.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -63,6 +83,8 @@ pub struct Filter {
     pub until: Option<DateTime<Utc>>,
     /// `None` lets every memory pass, an empty list none.
     pub stems: Option<Vec<Stem>>,
+    /// Only those behind this place.
+    pub after: Option<Position>,
     pub visibility: Visibility,
 }
 

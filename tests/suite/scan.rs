@@ -22,6 +22,7 @@ use memdir::model::Filter;
 use memdir::model::Kind;
 use memdir::model::Memory;
 use memdir::model::MetaValue;
+use memdir::model::Position;
 use memdir::model::Scope;
 use memdir::model::Stamp;
 use memdir::model::Stem;
@@ -207,6 +208,7 @@ prop_compose! {
             ("metadata.k", "1"), ("metadata.k", "true"), ("title", "THE"), ("user", "mira"), ("kind", "semantic"),
         ]), 1..3)),
         (since, until) in (option::weighted(0.2, moment()), option::weighted(0.2, moment())),
+        after in option::weighted(0.1, (moment(), select(&NAMES[..]))),
         stems in rarely(vec(select(vec!["20260114_091500_c0000001", "Notes", "c0000002"]), 0..3)),
         (everything, untiered) in any::<(bool, bool)>(),
     ) -> Filter {
@@ -235,6 +237,7 @@ prop_compose! {
                 .map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
             since,
             until,
+            after: after.map(|(at, name)| Position { at, name: name.to_owned() }),
             stems: stems.map(|stems| stems.into_iter().map(Stem::from_file_name).collect()),
             visibility: if everything { Visibility::Everything } else { Visibility::Current },
         }
@@ -421,5 +424,24 @@ proptest! {
         check(&scan, &*empty.snapshot(&overlay(&documents)).unwrap(), &documents, &questions)?;
         let index = index(&before, &documents);
         check(&scan, &*index.snapshot(&Overlay::default()).unwrap(), &documents, &questions)?;
+    }
+
+    #[test]
+    fn what_is_behind_a_hit_is_the_rest_of_the_list(
+        documents in documents(), place in 0..8_usize,
+    ) {
+        let scan = scan(&documents);
+        let filter = Filter { visibility: Visibility::Everything, ..Filter::default() };
+        let all = Question { asked: Asked::Everything, filter, limit: 100, offset: 0 };
+        let mut hits = all.put_to(&scan, &documents).hits;
+        prop_assume!(!hits.is_empty());
+        let place = place % hits.len();
+        let rest = hits.split_off(place + 1);
+        let last = &documents[&hits[place].name];
+        let position = Position { at: last.memory.timestamp.utc(), name: last.name.clone() };
+        let filter = Filter { after: Some(position), ..all.filter.clone() };
+        let found = Question { filter, ..all }.put_to(&scan, &documents);
+        prop_assert_eq!(found.total, rest.len());
+        prop_assert_eq!(found.hits, rest);
     }
 }
