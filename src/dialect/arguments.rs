@@ -258,6 +258,50 @@ impl Arguments {
         })
     }
 
+    /// A list of objects, or one as JSON in a text; a lone object is a list of it. Each item is
+    /// read by itself, so that a bad one costs only itself.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is no list, or longer than its parameter allows.
+    pub fn objects(
+        &self,
+        name: &str,
+    ) -> Result<Option<Vec<Result<JsonObject, BadArgument>>>, BadArgument> {
+        let items = match self.value(name) {
+            None => return Ok(None),
+            Some(Value::Array(items)) => Some(items.clone()),
+            Some(object @ Value::Object(_)) => Some(vec![object.clone()]),
+            Some(Value::String(text)) => serde_json::from_str(text).ok(),
+            Some(_) => None,
+        };
+        let what = || format!("`{name}` must be a list of objects");
+        let items = items.ok_or_else(|| BadArgument(what()))?;
+        let most = self.most_objects(name);
+        if items.len() > most {
+            let count = items.len();
+            return Err(BadArgument(format!(
+                "`{name}` must have at most {most} items, not {count}: send them in parts"
+            )));
+        }
+        let no_object = || BadArgument("it is no object".to_owned());
+        let object = |item: Value| match item {
+            Value::Object(object) => Ok(object),
+            Value::String(text) => serde_json::from_str(&text).map_err(|_| no_object()),
+            _ => Err(no_object()),
+        };
+        Ok(Some(items.into_iter().map(object).collect()))
+    }
+
+    fn most_objects(&self, name: &str) -> usize {
+        let mut parameters = self.parameters.iter();
+        let form = parameters.find(|known| known.name == name);
+        match form.map(|known| known.form) {
+            Some(Form::Objects { most, .. }) => most,
+            _ => usize::MAX,
+        }
+    }
+
     /// The whole number that was given; `Some(None)` if it is none.
     fn whole(&self, name: &str) -> Option<Option<u64>> {
         Some(match self.value(name)? {
@@ -370,6 +414,36 @@ mod tests {
         );
         assert!(arguments(json!({"x": [["a"]]})).list("x").is_err());
         assert!(arguments(json!({"x": {"a": 1}})).list("x").is_err());
+    }
+
+    #[test]
+    fn a_list_of_objects_is_read_item_by_item() {
+        const MANY: &[Parameter] = &[Parameter::new(
+            "x",
+            Form::Objects {
+                members: ONE,
+                most: 2,
+            },
+            "",
+        )];
+        let read = |value: Value| {
+            let Value::Object(values) = json!({"x": value}) else {
+                unreachable!()
+            };
+            Arguments::new(values, MANY).unwrap().objects("x")
+        };
+        let items = read(json!([{"x": 1}, 7])).unwrap().unwrap();
+        assert_eq!(items[0].as_ref().unwrap()["x"], 1);
+        assert_eq!(
+            items[1].as_ref().unwrap_err().to_string(),
+            "it is no object"
+        );
+        assert_eq!(read(json!("[{}]")).unwrap().unwrap().len(), 1);
+        assert_eq!(read(json!({"x": 1})).unwrap().unwrap().len(), 1);
+        assert_eq!(read(json!(null)).unwrap().map(|items| items.len()), None);
+        assert!(read(json!("x")).is_err() && read(json!(1)).is_err());
+        let error = read(json!([{}, {}, {}])).unwrap_err().to_string();
+        assert!(error.contains("at most 2 items, not 3"), "{error}");
     }
 
     #[test]
