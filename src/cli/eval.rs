@@ -144,7 +144,7 @@ fn corpus(context: &Context, dataset: &Dataset, root: &Path) -> Result<Corpus, F
                     ids.extend(pair.map(|(stem, id)| (stem.as_str().to_owned(), id)));
                 }
                 Imported::LeftOut { .. } => {}
-                Imported::Failed { source, reason } => {
+                Imported::Failed { source, reason, .. } => {
                     failed.get_or_insert((source, reason));
                 }
             }

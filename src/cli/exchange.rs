@@ -94,7 +94,7 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
                     pairs.push(json!({"source_id": source_id, "id": null, "left_out": what}));
                 }
             }
-            Imported::Failed { source, reason } => failures.push((source, reason)),
+            Imported::Failed { source, reason, .. } => failures.push((source, reason)),
         }
     })?;
     bar.finish_and_clear();

@@ -68,6 +68,9 @@ pub enum Imported {
     Failed {
         source: String,
         reason: String,
+        /// What kept the store from taking it, where nothing of the memory did. It may name folders
+        /// of this machine, and so may the reason.
+        fault: Option<EngineError>,
     },
 }
 
@@ -163,6 +166,7 @@ impl Engine {
                 Err(error) => Imported::Failed {
                     source: error.source_name(),
                     reason: error.to_string(),
+                    fault: None,
                 },
             };
             each(imported);
@@ -295,9 +299,14 @@ impl Engine {
                     end.stem = Some(stem);
                 }
                 Err(error) => {
+                    let is_of_memory = matches!(
+                        error,
+                        EngineError::Format(_) | EngineError::Invalid(_) | EngineError::Secrets(_)
+                    );
                     return Imported::Failed {
                         source,
                         reason: error.to_string(),
+                        fault: (!is_of_memory).then_some(error),
                     };
                 }
             }

@@ -139,6 +139,8 @@ pub use sync::WithReport;
 pub use update::Edited;
 pub use verify::Proof;
 
+pub use crate::import::Defaults as ImportDefaults;
+pub use crate::import::ai_memory_objects;
 pub use crate::index::Coverage;
 pub use crate::ranking::AskedTime;
 pub use crate::ranking::Method;

@@ -16,8 +16,14 @@ use super::rows::Row;
 use super::rows::Rows;
 use super::rows::SQLITE;
 use super::sqlite;
+use crate::format;
+use crate::model::Handle;
 use crate::model::MetaValue;
+use crate::model::Stem;
 use crate::model::Tier;
+use crate::model::Timestamp;
+
+type JsonObject = serde_json::Map<String, serde_json::Value>;
 
 pub(super) const MEMORIES: &str = "memories";
 pub(super) const LINKS: &str = "links";
@@ -35,6 +41,32 @@ pub fn ai_memory(path: &Path, defaults: &Defaults) -> Result<Items, ImportError>
     }
     let rows = Rows::open(path, &[MEMORIES, LINKS])?.refuse_loci()?;
     Ok(Box::new(rows.map(move |row| item(row?, &defaults))))
+}
+
+/// The memories and links of an export whose objects were read already, each with a name for
+/// messages. In an order in which relations find their memories: memories first.
+pub fn ai_memory_objects(
+    memories: Vec<(String, JsonObject)>,
+    links: Vec<(String, JsonObject)>,
+    defaults: &Defaults,
+) -> Items {
+    let defaults = defaults.clone();
+    let of = |list: &'static str| {
+        move |(source, object): (String, JsonObject)| {
+            let fields = match format::from_json(serde_json::Value::Object(object)) {
+                MetaValue::Map(entries) => Fields(entries),
+                _ => Fields(Vec::new()),
+            };
+            Row {
+                list,
+                source,
+                fields,
+            }
+        }
+    };
+    let memories = memories.into_iter().map(of(MEMORIES));
+    let rows = memories.chain(links.into_iter().map(of(LINKS)));
+    Box::new(rows.map(move |row| item(row, &defaults)))
 }
 
 fn is_database(path: &Path) -> bool {
@@ -108,8 +140,28 @@ fn memory(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<I
     draft.take_updated(&mut fields);
     draft.take_uses(&mut fields);
     draft.keep_rest(metadata.unwrap_or_default(), fields)?;
-    draft.called(id);
+    let timestamp = draft.memory.timestamp.as_ref();
+    match id.as_deref().zip(timestamp).and_then(own_handle) {
+        // What this program exported is itself again.
+        Some(handle) => {
+            draft.memory.handle = Some(handle);
+            draft.names.extend(id);
+        }
+        None => draft.called(id),
+    }
     Ok(draft.finish(defaults)?.into())
+}
+
+/// The handle of a memory that this program called so when it exported it.
+fn own_handle((id, timestamp): (&str, &Timestamp)) -> Option<Handle> {
+    let handle = Handle::parse(id);
+    handle.or_else(|| {
+        let stem = Stem::parse(id).filter(|stem| {
+            let second = timestamp.utc().timestamp();
+            stem.time().is_some_and(|time| time.timestamp() == second)
+        });
+        stem?.handle()
+    })
 }
 
 #[cfg(test)]
@@ -146,6 +198,36 @@ mod tests {
                 r#"c: "x" {}"#,
             ],
         );
+    }
+
+    #[test]
+    fn what_this_program_exported_is_called_as_it_was() {
+        let handle_of = |id: &str, created_at: &str| {
+            let object = serde_json::json!({"id": id, "content": "x", "created_at": created_at});
+            let serde_json::Value::Object(object) = object else {
+                unreachable!()
+            };
+            let memories = vec![("memories[0]".to_owned(), object)];
+            let mut items = ai_memory_objects(memories, Vec::new(), &defaults());
+            let Some(Ok(Item::Memory(foreign))) = items.next() else {
+                panic!("it is a memory")
+            };
+            let handle = foreign.memory.handle.map(|handle| handle.to_string());
+            (handle, foreign.source_id, foreign.names)
+        };
+        let at = "2026-01-14T09:15:00.25+00:00";
+        let (own, stem) = ("1f3a9c02", "20260114_091500_1f3a9c02");
+        for id in [own, stem] {
+            let expected = (Some(own.to_owned()), None, vec![id.to_owned()]);
+            assert_eq!(handle_of(id, at), expected);
+        }
+        for (id, at) in [
+            ("a1b2c3d4-e5", at),
+            (stem, "2026-01-14T09:15:01Z"),
+            (own, ""),
+        ] {
+            assert_eq!(handle_of(id, at), (None, Some(id.to_owned()), Vec::new()));
+        }
     }
 
     #[test]

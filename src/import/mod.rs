@@ -24,6 +24,7 @@ mod vault;
 use std::path::PathBuf;
 
 pub use ai_memory::ai_memory;
+pub use ai_memory::ai_memory_objects;
 pub use aiaml::aiaml;
 pub use i_am::i_am;
 pub use jsonl::jsonl;
