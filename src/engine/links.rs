@@ -140,6 +140,23 @@ impl Engine {
         Ok(Some(relations))
     }
 
+    /// What the keys of these memories say of how they stand to others, in their order; what their
+    /// texts mention is left out.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::relations_of`].
+    pub fn stated_relations(&self, memories: &[Memory]) -> Result<Vec<Relation>, EngineError> {
+        self.mending(|| {
+            let snapshot = self.snapshot()?;
+            let called = self.called(snapshot.as_ref())?;
+            let each = memories.iter();
+            Ok(each
+                .flat_map(|memory| self.outgoing_of(memory, "", &called))
+                .collect())
+        })
+    }
+
     /// The memories that pass `filter` and are linked with one of `stems`, in either direction, but
     /// for these themselves; each once, with what links it, in the order of `stems`, and of each
     /// what it points to first.
@@ -510,10 +527,15 @@ impl Engine {
 
     /// The relations that a memory's file states, each once, in its order.
     fn outgoing(&self, memory: &Memory, called: &Called<'_>) -> Vec<Relation> {
+        self.outgoing_of(memory, &memory.content, called)
+    }
+
+    /// The same, of a memory that has this text.
+    fn outgoing_of(&self, memory: &Memory, text: &str, called: &Called<'_>) -> Vec<Relation> {
         let superseded = memory.supersedes.iter().map(|to| (SUPERSEDES, to.clone()));
         let linked = memory.links.iter();
         let linked = linked.map(|link| (link.relation.as_str(), link.to.clone()));
-        let mentioned = mentioned(&memory.content).into_iter();
+        let mentioned = mentioned(text).into_iter();
         let mentioned = mentioned.map(|to| (MENTIONS, to.to_owned()));
         let mut relations: Vec<Relation> = Vec::new();
         for (relation, written) in superseded.chain(linked).chain(mentioned) {
