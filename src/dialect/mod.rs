@@ -9,6 +9,7 @@ mod ai_memory;
 pub mod arguments;
 mod budget;
 pub mod core;
+mod cursor;
 mod endpoint;
 mod i_am;
 mod loci;

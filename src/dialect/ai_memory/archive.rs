@@ -30,12 +30,16 @@ use crate::model::Stem;
 /// Why, in the journal, where a life has ended.
 const EXPIRED: &str = "expired";
 
+pub(super) const NAMESPACE: Parameter = Parameter::text("namespace", "Only of this one");
+pub(super) const MOST_LISTED: u64 = 1_000;
+pub(super) const USUAL: u64 = 50;
+
 pub(super) const LIST: Tool = tool(
     "memory_archive_list",
     "The archived memories with their contents, the last archived first: what was deleted, forgotten, replaced, consolidated, or has ended.",
     &[
-        Parameter::text("namespace", "Only of this one"),
-        Parameter::whole("limit", 1, 1_000, "").or(Literal::Whole(50)),
+        NAMESPACE,
+        Parameter::whole("limit", 1, MOST_LISTED, "").or(Literal::Whole(USUAL)),
         Parameter::whole("offset", 0, u64::MAX, "So many are skipped").or(Literal::Whole(0)),
     ],
     reads("List the archive"),
@@ -77,19 +81,31 @@ pub(super) const STATS: Tool = tool(
 /// All that is archived, the last one first.
 fn archived(call: &Call<'_>) -> Result<Vec<Forgotten>, ToolError> {
     let mut archived = call.engine.archived()?;
-    archived.sort_by_key(|one| std::cmp::Reverse(one.at));
+    archived.sort_by(|a, b| {
+        let newest_first = b.at.timestamp_micros().cmp(&a.at.timestamp_micros());
+        newest_first.then_with(|| a.name.cmp(&b.name))
+    });
+    Ok(archived)
+}
+
+/// What is archived of a namespace, or all, the last one first and of one moment by name.
+pub(super) fn archived_of(
+    call: &Call<'_>,
+    namespace: Option<&str>,
+) -> Result<Vec<Forgotten>, ToolError> {
+    let mut archived = archived(call)?;
+    archived.retain(|one| {
+        let of = one.memory.namespace_or_global();
+        namespace.is_none_or(|wanted| wanted == of)
+    });
     Ok(archived)
 }
 
 fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let namespace = arguments.set_text("namespace")?;
-    let limit = arguments.at_most("limit", 1_000)?.unwrap_or(50) as usize;
+    let limit = arguments.at_most("limit", MOST_LISTED)?.unwrap_or(USUAL) as usize;
     let offset = arguments.number("offset")?.unwrap_or(0) as usize;
-    let mut archived = archived(call)?;
-    archived.retain(|one| {
-        let of = one.memory.namespace_or_global();
-        namespace.as_deref().is_none_or(|wanted| wanted == of)
-    });
+    let archived = archived_of(call, namespace.as_deref())?;
     let total = archived.len();
     let page = archived.into_iter().skip(offset).take(limit);
     let shown: Vec<Value> = page.map(|one| entry(call, &one)).collect();
@@ -98,7 +114,8 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     ))
 }
 
-fn entry(call: &Call<'_>, one: &Forgotten) -> Value {
+/// One of them, with its content.
+pub(super) fn entry(call: &Call<'_>, one: &Forgotten) -> Value {
     let mut entry = shape::memory(call.engine, &one.memory, None);
     entry.insert("archived_at".to_owned(), shape::moment(one.at));
     entry.insert("archive_reason".to_owned(), json!(reason(one)));

@@ -24,21 +24,24 @@ use crate::engine::Method;
 use crate::engine::Ranking;
 use crate::engine::Recalled;
 use crate::engine::Search;
+use crate::engine::Thought;
 use crate::engine::Wanted;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Tier;
 
-const NAMESPACE: Parameter = Parameter::text("namespace", "Only of this one, and what lies in it");
-const TIER: Parameter = Parameter::word("tier", check::TIERS, "Only of this tier");
-const TAGS: Parameter = Parameter::texts("tags", "Only with all of these");
-const SINCE: Parameter = Parameter::text("since", "Only made from this time on, RFC3339");
-const UNTIL: Parameter = Parameter::text("until", "Only made before it");
-const MIN_PRIORITY: Parameter =
+pub(super) const NAMESPACE: Parameter =
+    Parameter::text("namespace", "Only of this one, and what lies in it");
+pub(super) const TIER: Parameter = Parameter::word("tier", check::TIERS, "Only of this tier");
+pub(super) const TAGS: Parameter = Parameter::texts("tags", "Only with all of these");
+pub(super) const SINCE: Parameter =
+    Parameter::text("since", "Only made from this time on, RFC3339");
+pub(super) const UNTIL: Parameter = Parameter::text("until", "Only made before it");
+pub(super) const MIN_PRIORITY: Parameter =
     Parameter::whole("min_priority", 1, 10, "Only at least so important");
 
-const MOST_RECALLED: u64 = 50;
-const MOST_FOUND: u64 = 200;
+pub(super) const MOST_RECALLED: u64 = 50;
+pub(super) const MOST_FOUND: u64 = 200;
 
 pub(super) const RECALL: Tool = tool(
     "memory_recall",
@@ -106,7 +109,7 @@ pub(super) const SESSION_START: Tool = tool(
     session_start,
 );
 
-fn filter(arguments: &Arguments) -> Result<Filter, ToolError> {
+pub(super) fn filter(arguments: &Arguments) -> Result<Filter, ToolError> {
     let tiers: Vec<Tier> = arguments.word("tier")?.into_iter().collect();
     Ok(Filter {
         namespaces: arguments.set_text("namespace")?.into_iter().collect(),
@@ -130,6 +133,11 @@ fn ranking(call: &Call<'_>, method: Method) -> Ranking {
 }
 
 fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    shape::listed(arguments, recalled(call, arguments)?)
+}
+
+/// What is remembered for a context, which counts as its use.
+pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObject, ToolError> {
     let context = arguments.required_text("context")?;
     if context.trim().is_empty() {
         return Err(ToolError::refused("context cannot be empty"));
@@ -164,11 +172,20 @@ fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let mode = if by_meaning { "hybrid" } else { "keyword" };
     let mut answer = with_standards(call, standards, &hits);
     answer.insert("mode".to_owned(), json!(mode));
-    shape::listed(arguments, answer)
+    Ok(answer)
 }
 
 fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let query = arguments.required_text("query")?;
+    shape::listed(arguments, found(call, arguments, query)?)
+}
+
+/// What holds every word of the query.
+pub(super) fn found(
+    call: &Call<'_>,
+    arguments: &Arguments,
+    query: String,
+) -> Result<JsonObject, ToolError> {
     if query.trim().is_empty() {
         return Err(ToolError::refused("query cannot be empty"));
     }
@@ -188,17 +205,18 @@ fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     answer.insert("count".to_owned(), json!(rows.len()));
     answer.insert("results".to_owned(), json!(rows));
     answer.insert("query".to_owned(), json!(query));
-    shape::listed(arguments, answer)
+    Ok(answer)
 }
 
 fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let limit = limit(arguments, 20, MOST_FOUND)?;
     let offset = arguments.number("offset")?.unwrap_or(0);
-    let (rows, total) = newest(call, filter(arguments)?, limit, offset as usize)?;
+    let thought = newest(call, filter(arguments)?, limit, offset as usize)?;
+    let rows = rows(call, &thought);
     let mut answer = JsonObject::new();
     answer.insert("count".to_owned(), json!(rows.len()));
     answer.insert("memories".to_owned(), json!(rows));
-    answer.insert("total".to_owned(), json!(total));
+    answer.insert("total".to_owned(), json!(thought.total));
     shape::listed(arguments, answer)
 }
 
@@ -211,9 +229,9 @@ fn session_start(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolEr
     };
     let limit = limit(arguments, 10, MOST_RECALLED)?;
     // Those that stand first are not shown again.
-    let (rows, _) = newest(call, filter, limit + standards.len(), 0)?;
+    let newest = newest(call, filter, limit + standards.len(), 0)?;
     let is_other = |row: &Value| !standards.iter().any(|standard| standard["id"] == row["id"]);
-    let others = rows.into_iter().filter(is_other).take(limit);
+    let others = rows(call, &newest).into_iter().filter(is_other).take(limit);
     let mut rows = standards.clone();
     rows.extend(others);
     let mut answer = JsonObject::new();
@@ -224,18 +242,18 @@ fn session_start(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolEr
     shape::listed(arguments, answer)
 }
 
-fn limit(arguments: &Arguments, usual: u64, most: u64) -> Result<usize, ToolError> {
+pub(super) fn limit(arguments: &Arguments, usual: u64, most: u64) -> Result<usize, ToolError> {
     let limit = arguments.at_most("limit", most)?;
     Ok(limit.unwrap_or(usual) as usize)
 }
 
-/// The newest memories that pass, as this tool set shows them, and how many pass in all.
-fn newest(
+/// The newest memories that pass.
+pub(super) fn newest(
     call: &Call<'_>,
     filter: Filter,
     limit: usize,
     offset: usize,
-) -> Result<(Vec<Value>, usize), ToolError> {
+) -> Result<Thought, ToolError> {
     let search = Search {
         wanted: Wanted::Everything,
         filter,
@@ -243,10 +261,14 @@ fn newest(
         limit,
         offset,
     };
-    let thought = call.engine.search(&search)?;
+    Ok(call.engine.search(&search)?)
+}
+
+/// Memories as this tool set shows them.
+pub(super) fn rows(call: &Call<'_>, thought: &Thought) -> Vec<Value> {
     let hits = thought.hits.iter();
-    let rows = hits.map(|hit| shown(call, &hit.memory, Some(&hit.name)));
-    Ok((rows.collect(), thought.total))
+    hits.map(|hit| shown(call, &hit.memory, Some(&hit.name)))
+        .collect()
 }
 
 /// The standards that hold in a namespace, the most general first.
@@ -280,7 +302,7 @@ fn with_standards(call: &Call<'_>, mut rows: Vec<Value>, hits: &[Hit]) -> JsonOb
     answer
 }
 
-fn shown(call: &Call<'_>, memory: &Memory, name: Option<&str>) -> Value {
+pub(super) fn shown(call: &Call<'_>, memory: &Memory, name: Option<&str>) -> Value {
     Value::Object(shape::memory(call.engine, memory, name))
 }
 

@@ -46,10 +46,7 @@ fn stats(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
         let count = of_tier(call, tier)?;
         by_tier.push(json!({"tier": tier.as_str(), "count": count}));
     }
-    let by_namespace = engine.facet("namespace")?.into_iter();
-    let by_namespace: Vec<Value> = by_namespace
-        .map(|(namespace, count)| json!({"namespace": namespace, "count": count}))
-        .collect();
+    let by_namespace = namespaces(call)?;
     let links = [engine.facet("links")?, engine.facet("supersedes")?];
     let links: usize = links.iter().flatten().map(|(_, count)| count).sum();
     Ok(Reply::json(json!({
@@ -61,6 +58,14 @@ fn stats(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
         "db_size_bytes": stats.bytes,
         "archived": stats.archived,
     })))
+}
+
+/// Every namespace with its number of memories, the largest first.
+pub(super) fn namespaces(call: &Call<'_>) -> Result<Vec<Value>, ToolError> {
+    let namespaces = call.engine.facet("namespace")?.into_iter();
+    Ok(namespaces
+        .map(|(namespace, count)| json!({"namespace": namespace, "count": count}))
+        .collect())
 }
 
 /// How many live memories are of the tier as of now.

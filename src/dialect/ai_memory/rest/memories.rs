@@ -1,17 +1,33 @@
-//! `/memories`: to make, read, change and remove them.
+//! `/memories`: to make, list, read, change and remove them.
 
+use serde_json::Value;
 use serde_json::json;
 
+use super::from_tool;
+use super::listing;
+use super::listing::Listing;
 use super::reads;
+use super::schema;
 use super::writes;
 use crate::dialect::Answer;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::Endpoint;
+use crate::dialect::Form;
+use crate::dialect::Parameter;
+use crate::dialect::Place;
+use crate::dialect::Refusal;
 use crate::dialect::ToolError;
 use crate::dialect::Verb;
+use crate::dialect::ai_memory::find;
 use crate::dialect::ai_memory::one;
 use crate::dialect::ai_memory::write;
+use crate::engine::EngineError;
+use crate::model::Filter;
+use crate::model::Position;
+
+/// So many memories can be made at once.
+pub(super) const MOST_AT_ONCE: usize = 1_000;
 
 pub(super) const CREATE: Endpoint = Endpoint {
     parameters: write::STORE.parameters,
@@ -21,8 +37,88 @@ pub(super) const CREATE: Endpoint = Endpoint {
         "/memories",
         "create_memory",
         "Store a memory; the same title and namespace again replace its content.",
-        create,
-        || json!({"type": "object"}),
+        |call, arguments| from_tool(&write::STORE, call, arguments),
+        || {
+            schema::object(
+                [
+                    ("id", schema::text()),
+                    ("tier", schema::tier()),
+                    ("namespace", schema::text()),
+                    ("title", schema::text()),
+                ],
+                [
+                    ("action", schema::word(&["updated", "unchanged"])),
+                    ("earlier_id", schema::text()),
+                    ("note", schema::text()),
+                    ("tags", schema::texts()),
+                    ("potential_contradictions", schema::texts()),
+                    ("life", schema::text()),
+                    ("warnings", schema::texts()),
+                ],
+            )
+        },
+    )
+};
+
+pub(super) const CREATE_MANY: Endpoint = Endpoint {
+    parameters: &[Parameter::new(
+        "memories",
+        Form::Objects {
+            members: write::STORE.parameters,
+            most: MOST_AT_ONCE,
+        },
+        "",
+    )
+    .required()],
+    place: Place::List,
+    is_large: true,
+    ..writes(
+        Verb::Post,
+        "/memories/bulk",
+        "create_memories",
+        "Store many memories; one that cannot be stored costs only itself.",
+        create_many,
+        || {
+            schema::object(
+                [
+                    ("created", schema::count()),
+                    ("errors", schema::texts()),
+                    ("ids", schema::texts()),
+                ],
+                [],
+            )
+        },
+    )
+};
+
+pub(super) const LIST: Endpoint = Endpoint {
+    parameters: &[
+        find::NAMESPACE,
+        find::TIER,
+        listing::limit(20, "At most 200: more counts as that"),
+        listing::OFFSET,
+        listing::CURSOR,
+        find::TAGS,
+        find::SINCE,
+        find::UNTIL,
+        find::MIN_PRIORITY,
+    ],
+    ..reads(
+        "/memories",
+        "list_memories",
+        "The memories, the newest first, page by page.",
+        list,
+        || {
+            schema::object(
+                [
+                    ("memories", schema::list(&schema::memory())),
+                    ("count", schema::count()),
+                    ("total", schema::count()),
+                    ("next_cursor", schema::next_cursor()),
+                ],
+                [],
+            )
+        },
     )
 };
 
@@ -32,16 +128,136 @@ pub(super) const GET: Endpoint = Endpoint {
         "/memories/{id}",
         "get_memory",
         "One memory whole, with its links.",
-        get,
-        || json!({"type": "object"}),
+        |call, arguments| from_tool(&one::GET, call, arguments),
+        || {
+            schema::object(
+                [
+                    ("memory", schema::memory()),
+                    ("links", schema::list(&schema::link())),
+                ],
+                [],
+            )
+        },
     )
 };
 
-fn create(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
-    let stored = (write::STORE.run)(call, arguments)?;
-    Ok(Answer::object(stored.structured))
+pub(super) const UPDATE: Endpoint = Endpoint {
+    parameters: write::UPDATE.parameters,
+    ..writes(
+        Verb::Put,
+        "/memories/{id}",
+        "update_memory",
+        "Change what is given of one memory; the rest stays.",
+        |call, arguments| from_tool(&write::UPDATE, call, arguments),
+        || {
+            let more = schema::object(
+                [("updated", schema::texts())],
+                [
+                    ("earlier_id", schema::text()),
+                    ("note", schema::text()),
+                    ("warnings", schema::texts()),
+                ],
+            );
+            schema::with(schema::memory(), &more)
+        },
+    )
+};
+
+pub(super) const DELETE: Endpoint = Endpoint {
+    parameters: one::DELETE.parameters,
+    place: Place::Query,
+    ..writes(
+        Verb::Delete,
+        "/memories/{id}",
+        "delete_memory",
+        "Move one memory to the archive.",
+        |call, arguments| from_tool(&one::DELETE, call, arguments),
+        || {
+            schema::object(
+                [
+                    ("deleted", schema::yes()),
+                    ("id", schema::text()),
+                    ("archived", schema::yes()),
+                ],
+                [],
+            )
+        },
+    )
+};
+
+pub(super) const PROMOTE: Endpoint = Endpoint {
+    parameters: one::PROMOTE.parameters,
+    ..writes(
+        Verb::Post,
+        "/memories/{id}/promote",
+        "promote_memory",
+        "Let one memory live for ever.",
+        |call, arguments| from_tool(&one::PROMOTE, call, arguments),
+        || {
+            schema::object(
+                [
+                    ("promoted", schema::yes()),
+                    ("id", schema::text()),
+                    ("tier", schema::word(&["long"])),
+                ],
+                [],
+            )
+        },
+    )
+};
+
+fn create_many(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
+    if call.engine.is_read_only() {
+        return Err(EngineError::ReadOnly(call.engine.root().to_owned()).into());
+    }
+    let items = arguments.objects("memories")?.unwrap_or_default();
+    let (mut ids, mut errors) = (Vec::new(), Vec::new());
+    for (place, item) in items.into_iter().enumerate() {
+        let stored = item
+            .map_err(ToolError::from)
+            .and_then(|item| Ok(Arguments::new(item, write::STORE.parameters)?))
+            .and_then(|item| (write::STORE.run)(call, &item));
+        match stored {
+            Ok(mut reply) => ids.extend(reply.structured.remove("id")),
+            Err(error) => {
+                let refusal = Refusal::of(&error);
+                // Where nothing can be written, no item is to blame.
+                if refusal.code == Refusal::DATABASE_ERROR && ids.is_empty() {
+                    return Err(error);
+                }
+                errors.push(format!("[{place}]: {}", refusal.message));
+            }
+        }
+    }
+    Ok(Answer::json(
+        json!({"created": ids.len(), "errors": errors, "ids": ids}),
+    ))
 }
 
-fn get(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
-    Ok(Answer::object((one::GET.run)(call, arguments)?.structured))
+fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
+    let limit = find::limit(arguments, 20, find::MOST_FOUND)?;
+    let filter = find::filter(arguments)?;
+    let listing = Listing::of(&format!("memories {filter:?}"), arguments)?;
+    let behind = Filter {
+        after: listing.after.clone(),
+        ..filter.clone()
+    };
+    let page = find::newest(call, behind, limit, listing.offset)?;
+    let total = match listing.after {
+        None => page.total,
+        // Behind a place there are fewer than there are in all.
+        Some(_) => find::newest(call, filter, 0, 0)?.total,
+    };
+    let last = page.hits.last().map(|hit| Position {
+        at: hit.memory.timestamp.utc(),
+        name: hit.name.clone(),
+    });
+    let is_more = listing.offset.saturating_add(limit) < page.total;
+    let rows: Vec<Value> = find::rows(call, &page);
+    Ok(Answer::json(json!({
+        "count": rows.len(),
+        "memories": rows,
+        "total": total,
+        "next_cursor": listing.next(last.filter(|_| is_more)),
+    })))
 }

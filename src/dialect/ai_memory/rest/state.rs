@@ -1,14 +1,17 @@
-//! `/health`: whether the store can be read and searched.
+//! `/health`, `/stats` and `/namespaces`: the store in words and numbers.
 
 use serde_json::Value;
 use serde_json::json;
 
+use super::from_tool;
 use super::reads;
+use super::schema;
 use crate::dialect::Answer;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::Endpoint;
 use crate::dialect::ToolError;
+use crate::dialect::ai_memory::state;
 
 pub(super) const HEALTH: Endpoint = Endpoint {
     statuses: &[200, 503],
@@ -18,19 +21,51 @@ pub(super) const HEALTH: Endpoint = Endpoint {
         "Whether the store can be read and searched.",
         health,
         || {
-            json!({
-                "type": "object",
-                "properties": {
-                    "status": {"type": "string", "enum": ["ok", "error"]},
-                    "service": {"type": "string"},
-                    "server": {"type": "string"},
-                    "version": {"type": "string"},
-                },
-                "required": ["status", "service"],
-            })
+            schema::object(
+                [
+                    ("status", schema::word(&["ok", "error"])),
+                    ("service", schema::text()),
+                ],
+                [("server", schema::text()), ("version", schema::text())],
+            )
         },
     )
 };
+
+pub(super) const STATS: Endpoint = reads(
+    "/stats",
+    "stats",
+    "The store in numbers.",
+    |call, arguments| from_tool(&state::STATS, call, arguments),
+    || {
+        let tier = schema::object([("tier", schema::tier()), ("count", schema::count())], []);
+        schema::object(
+            [
+                ("total", schema::count()),
+                ("by_tier", schema::list(&tier)),
+                ("by_namespace", schema::namespaces()),
+                ("expiring_soon", schema::count()),
+                ("links_count", schema::count()),
+                ("db_size_bytes", schema::count()),
+                ("archived", schema::count()),
+            ],
+            [],
+        )
+    },
+);
+
+pub(super) const NAMESPACES: Endpoint = reads(
+    "/namespaces",
+    "list_namespaces",
+    "The namespaces with their numbers of memories, the largest first.",
+    namespaces,
+    || schema::object([("namespaces", schema::namespaces())], []),
+);
+
+fn namespaces(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
+    let namespaces = state::namespaces(call)?;
+    Ok(Answer::json(json!({"namespaces": namespaces})))
+}
 
 fn health(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
     let is_well = call.engine.facet("namespace").is_ok();
