@@ -72,6 +72,7 @@ pub(super) static PATTERNS: &[Pattern] = &[
     row("an Azure access key", &["SharedAccessKey="], r"SharedAccessKey=([A-Za-z0-9+/]{43}=)", Shape),
     row("an Azure access signature", &["sig="], r"sig=([A-Za-z0-9%+/]{43,80}(?:%3[Dd]|=))", Random),
     inner("an Azure client secret", &["Q~"], 4, r"[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}", Random),
+    row("a memdir token", &["memdir_"], r"memdir_[0-9a-f]{64}", Shape),
     row("a DigitalOcean token", &["dop_v1_", "doo_v1_", "dor_v1_"], r"do[opr]_v1_[a-f0-9]{64}", Shape),
     row("an Alibaba Cloud key", &["LTAI"], r"LTAI[A-Za-z0-9]{16,24}", Random),
     row("a Heroku API key", &["HRKU-"], r"HRKU-[A-Za-z0-9_-]{36,80}", Random),
