@@ -48,7 +48,10 @@ impl<S> Patient<S> {
             .until
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         match until.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Poll::Ready(()) => {
+                tracing::debug!("a connection is cut: nobody takes what was answered");
+                Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+            }
             Poll::Pending => Poll::Pending,
         }
     }

@@ -122,7 +122,7 @@ fn who_does_not_finish_a_request_or_take_an_answer_is_cut_and_keeps_nobody_waiti
     let list = "/api/v1/recall?context=word&limit=50";
     let whole = server.get(list, "");
     let length = whole.body.len();
-    assert!(whole.status == 404 || length > 2_000_000, "{length}");
+    assert!(whole.status == 200 && length > 2_000_000, "{length}");
     // Headers that do not end, bodies that do not come, answers that nobody takes.
     let mut half: Vec<_> = (0..20).map(|_| server.connect()).collect();
     for stream in &mut half {
@@ -137,11 +137,12 @@ fn who_does_not_finish_a_request_or_take_an_answer_is_cut_and_keeps_nobody_waiti
         );
         stream.write_all(head.as_bytes()).unwrap();
     }
+    // More than the system itself takes on the way.
+    const ASKED: usize = 8;
+    let asked = format!("GET {list} HTTP/1.1\r\nHost: localhost\r\n\r\n").repeat(ASKED);
     let mut slow: Vec<_> = (0..40).map(|_| server.connect()).collect();
     for stream in &mut slow {
-        stream
-            .write_all(&request("GET", list, &server.address, &[], b""))
-            .unwrap();
+        stream.write_all(asked.as_bytes()).unwrap();
     }
     assert_eq!(server.get("/api/v1/health", "").status, 200);
     for stream in &mut half {
@@ -156,13 +157,11 @@ fn who_does_not_finish_a_request_or_take_an_answer_is_cut_and_keeps_nobody_waiti
     for stream in &mut bodies {
         assert_eq!(answer(stream).status, 408);
     }
-    if whole.status == 200 {
-        server.wait_for_log("a connection ended");
-        for stream in &mut slow {
-            let mut rest = Vec::new();
-            let _ = stream.read_to_end(&mut rest); // The connection may have been reset.
-            assert!(rest.len() < length, "{} of {length}", rest.len());
-        }
+    server.wait_for_logs("nobody takes what was answered", slow.len());
+    for stream in &mut slow {
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest); // The connection may have been reset.
+        assert!(rest.len() < ASKED * length, "{} of {length}", rest.len());
     }
     assert_eq!(server.get("/api/v1/health", "").status, 200);
 }
@@ -208,10 +207,6 @@ fn sessions_are_bound_to_their_token_and_bounded_in_number() {
 #[test]
 fn bulk_requests_may_be_larger_than_others() {
     let server = Server::start(&["--no-token"]);
-    let interface = server.get("/api/v1/openapi.json", "").value();
-    if interface["paths"]["/memories/bulk"] == Value::Null {
-        return;
-    }
     let content = "x ".repeat(10_000);
     let items: Vec<Value> = (0..100)
         .map(|number| json!({"title": format!("t{number}"), "content": content}))

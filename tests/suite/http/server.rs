@@ -94,8 +94,13 @@ impl Server {
 
     /// Everything that was logged, once it holds `text`.
     pub fn wait_for_log(&self, text: &str) -> String {
+        self.wait_for_logs(text, 1)
+    }
+
+    /// The same, once it holds it so often.
+    pub fn wait_for_logs(&self, text: &str, times: usize) -> String {
         let logged = self.log.text.lock().unwrap();
-        let lacks = |logged: &mut String| !logged.contains(text);
+        let lacks = |logged: &mut String| logged.matches(text).count() < times;
         let (logged, waited) = self
             .log
             .grown
