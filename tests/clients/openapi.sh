@@ -42,6 +42,8 @@ done
 cat <&3 > "$work/log" &
 token=$("$binary" token show)
 
+# What it notes for itself lies there, too.
+cd "$work"
 # The checks are those of the contract. Whether each odd value is refused is not one of them: the
 # tools read numbers in texts and the like on purpose.
 made=0
