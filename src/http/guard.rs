@@ -96,6 +96,7 @@ fn check(site: &Site, request: &Request<Body>) -> Result<Client, (&'static str, 
     let headers = request.headers();
     check_host(site, request).map_err(|trouble| ("host", trouble))?;
     check_origin(site, headers).map_err(|trouble| ("origin", trouble))?;
+    check_site(headers).map_err(|trouble| ("site", trouble))?;
     let client = match request.uri().path() {
         OPEN => Ok(Client::unnamed(peer(request))),
         _ => check_token(site, request),
@@ -135,6 +136,22 @@ fn check_origin(site: &Site, headers: &HeaderMap) -> Result<(), Trouble> {
         true => Ok(()),
         false => {
             let message = "pages of that origin may not ask: add it with --allow-origin";
+            Err(forbidden("FOREIGN_ORIGIN", message))
+        }
+    }
+}
+
+/// A page can have a browser ask for an image or a script without naming itself; the browser still
+/// says that it asks for a page of another site. With `Origin`, that has been judged already.
+fn check_site(headers: &HeaderMap) -> Result<(), Trouble> {
+    if headers.contains_key(header::ORIGIN) {
+        return Ok(());
+    }
+    let mut sites = headers.get_all("sec-fetch-site").iter();
+    match sites.all(|site| site == "same-origin" || site == "none") {
+        true => Ok(()),
+        false => {
+            let message = "pages of another site may not ask";
             Err(forbidden("FOREIGN_ORIGIN", message))
         }
     }

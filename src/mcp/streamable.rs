@@ -3,7 +3,7 @@
 //! Clients of revisions with `initialize` have a session, whose id is random and known to nobody
 //! else; those of 2026-07-28 have none. Promises: a session serves only the caller that opened it,
 //! ends after half an hour without a request, and there are at most [`MOST_SESSIONS`]: one more ends
-//! the one that was idle longest. Who may connect at all, and how large a request may be, is decided
+//! the idlest of the caller that has most, so that nobody pushes others out. Who may connect at all, and how large a request may be, is decided
 //! before.
 
 use std::collections::HashMap;
@@ -177,12 +177,8 @@ impl Streamable {
                 used: Instant::now(),
             };
             open.insert(id.clone(), session);
-            let is_too_many = open.len() > MOST_SESSIONS;
-            let others = open
-                .iter()
-                .filter(|(other, _)| is_too_many && **other != id);
-            let idlest = others.min_by_key(|(_, session)| session.used);
-            let idlest = idlest.map(|(id, _)| id.clone());
+            let idlest = (open.len() > MOST_SESSIONS).then(|| idlest(&open, &id));
+            let idlest = idlest.flatten();
             if let Some(idlest) = &idlest {
                 open.remove(idlest);
             }
@@ -195,6 +191,19 @@ impl Streamable {
             }
         }
     }
+}
+
+/// The session but `latest` that was idle longest, of the caller that has most of them.
+fn idlest(open: &HashMap<String, Session>, latest: &str) -> Option<String> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for session in open.values() {
+        *counts.entry(&session.owner).or_default() += 1;
+    }
+    let (greediest, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    let theirs = open.iter();
+    let theirs = theirs.filter(|(id, session)| *session.owner == *greediest && *id != latest);
+    let idlest = theirs.min_by_key(|(_, session)| session.used);
+    idlest.map(|(id, _)| id.clone())
 }
 
 fn said(status: StatusCode, text: &'static str) -> Response<Body> {

@@ -59,8 +59,10 @@ fn foreign_pages_and_names_are_refused_at_every_address_whatever_they_show() {
         assert_eq!(server.raw(asked.as_bytes()).status, 403, "{path}");
     }
     // The same without any of it.
-    let health = server.ask("GET", "/api/v1/health", &[&bearer], b"");
-    assert_eq!(health.status, 200);
+    for site in ["Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none"] {
+        let health = server.ask("GET", "/api/v1/health", &[&bearer, site], b"");
+        assert_eq!(health.status, 200, "{site}");
+    }
 }
 
 #[test]

@@ -202,6 +202,8 @@ fn sessions_are_bound_to_their_token_and_bounded_in_number() {
     assert!(metrics.contains("memdir_mcp_sessions 256\n"), "{metrics}");
     assert_eq!(list(&thief, &sessions[0]).status, 404);
     assert_eq!(list(&thief, &sessions[299]).status, 200);
+    // Who has many pushes nobody else out.
+    assert_eq!(list(&owner, &session).status, 200);
 }
 
 #[test]
