@@ -10,6 +10,7 @@ mod checks;
 mod directory;
 mod filter;
 mod keywords;
+mod layers;
 mod lexicon;
 mod meaning;
 mod models;
@@ -41,6 +42,7 @@ use tantivy::schema::Schema;
 
 use self::checks::Checks;
 use self::directory::Unlocked;
+use self::layers::Layers;
 use self::models::Models;
 use self::opened::Committed;
 use self::opened::Opened;
@@ -69,6 +71,7 @@ pub struct EmbeddedIndex {
     checks: Mutex<Option<Checks>>,
     /// The view of the last committed state that was looked at.
     newest: Mutex<Option<Arc<EmbeddedSnapshot>>>,
+    layers: Layers,
     analyzers: Arc<Analyzers>,
     vectors: Arc<Models>,
 }
@@ -109,6 +112,7 @@ impl EmbeddedIndex {
             open: Mutex::new(None),
             checks: Mutex::new(None),
             newest: Mutex::new(None),
+            layers: Layers::default(),
             analyzers: Arc::new(Analyzers {
                 languages: languages.to_vec(),
                 idle: Mutex::new(Vec::new()),
@@ -220,24 +224,33 @@ impl EmbeddedIndex {
     }
 
     fn view(&self, overlay: &Overlay) -> Result<Arc<dyn Snapshot>, IndexError> {
-        let committed = self.committed()?;
-        if !overlay.files.is_empty() {
-            let snapshot = EmbeddedSnapshot::of(self, &committed, overlay)?;
-            return Ok(Arc::new(snapshot));
+        let base = self.bare_view()?;
+        match overlay.files.is_empty() {
+            true => {
+                self.layers.clear();
+                Ok(base)
+            }
+            false => Ok(Arc::new(EmbeddedSnapshot::over(&base, self, overlay)?)),
         }
+    }
+
+    /// The view of what is committed.
+    fn bare_view(&self) -> Result<Arc<EmbeddedSnapshot>, IndexError> {
+        let committed = self.committed()?;
         let mut newest = locked(&self.newest);
         if let Some(known) = newest.as_ref().filter(|known| known.is_of(&committed)) {
-            return Ok(Arc::clone(known) as _);
+            return Ok(Arc::clone(known));
         }
         // Of the older one nothing is needed; both at once would need twice the memory.
         *newest = None;
-        let snapshot = Arc::new(EmbeddedSnapshot::of(self, &committed, overlay)?);
-        Ok(Arc::clone(newest.insert(snapshot)) as _)
+        let snapshot = Arc::new(EmbeddedSnapshot::of(self, &committed)?);
+        Ok(Arc::clone(newest.insert(snapshot)))
     }
 
     fn close(&self) {
         *locked(&self.open) = None;
         *locked(&self.newest) = None;
+        self.layers.clear();
         *locked(&self.checks) = None;
     }
 }

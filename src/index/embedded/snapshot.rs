@@ -7,12 +7,9 @@ use std::sync::Mutex;
 use std::sync::OnceLock;
 
 use tantivy::DocSet;
-use tantivy::Index as TantivyIndex;
 use tantivy::SegmentReader;
 use tantivy::TERMINATED;
-use tantivy::TantivyDocument;
 use tantivy::Term;
-use tantivy::directory::RamDirectory;
 use tantivy::postings::Postings as _;
 use tantivy::schema::Field;
 use tantivy::schema::IndexRecordOption;
@@ -25,7 +22,6 @@ use super::meaning::Places;
 use super::models::Models;
 use super::opened::Committed;
 use super::opened::Part;
-use super::schema;
 use super::schema::Fields;
 use super::table::NO_ROW;
 use super::table::Table;
@@ -62,23 +58,41 @@ struct Segment {
     rows: Vec<u32>,
 }
 
-/// Memory for the overlay's postings: a few documents' worth, grown as needed.
-const OVERLAY_BYTES: usize = 4 << 20;
-
 impl EmbeddedSnapshot {
+    /// The view of `committed`.
     pub fn of(
         index: &EmbeddedIndex,
         committed: &Arc<Committed>,
+    ) -> Result<EmbeddedSnapshot, IndexError> {
+        let parts = committed.parts.clone();
+        let (table, rows) = Table::read(&parts)?;
+        Ok(EmbeddedSnapshot::with(index, committed, table, parts, rows))
+    }
+
+    /// The same with `overlay` over it.
+    pub fn over(
+        base: &EmbeddedSnapshot,
+        index: &EmbeddedIndex,
         overlay: &Overlay,
     ) -> Result<EmbeddedSnapshot, IndexError> {
-        let mut parts = committed.parts.clone();
-        let overlay_parts = overlay_parts(index, overlay)?;
-        let overlay_at = (!overlay_parts.is_empty()).then_some(parts.len());
-        parts.extend(overlay_parts);
-        let covered = |name: &str| overlay.files.contains_key(name);
-        let (table, rows) = Table::read(&parts, overlay_at, covered)?;
+        let layers = index.layers.of(index, overlay)?;
+        let rows = base.segments.iter().map(|segment| segment.rows.as_slice());
+        let (table, rows) = Table::over(&base.table, rows, &layers, overlay)?;
+        let mut parts = base.committed.parts.clone();
+        parts.extend(layers.iter().map(|layer| Arc::clone(&layer.part)));
+        let committed = &base.committed;
+        Ok(EmbeddedSnapshot::with(index, committed, table, parts, rows))
+    }
+
+    fn with(
+        index: &EmbeddedIndex,
+        committed: &Arc<Committed>,
+        table: Table,
+        parts: Vec<Arc<Part>>,
+        rows: Vec<Vec<u32>>,
+    ) -> EmbeddedSnapshot {
         let segments = parts.into_iter().zip(rows);
-        Ok(EmbeddedSnapshot {
+        EmbeddedSnapshot {
             fields: index.fields,
             table,
             segments: segments
@@ -90,7 +104,7 @@ impl EmbeddedSnapshot {
             vectors: Arc::clone(&index.vectors),
             keys: OnceLock::new(),
             places: Mutex::default(),
-        })
+        }
     }
 
     /// Whether this is the view of `committed`, with nothing over it.
@@ -289,34 +303,6 @@ impl EmbeddedSnapshot {
         }
         Ok(self.names.get().expect("it was just set"))
     }
-}
-
-/// The overlay's documents as a segment in memory.
-fn overlay_parts(index: &EmbeddedIndex, overlay: &Overlay) -> Result<Vec<Arc<Part>>, IndexError> {
-    let documents: Vec<_> = overlay.files.values().flatten().collect();
-    if documents.is_empty() {
-        return Ok(Vec::new());
-    }
-    let written = || -> tantivy::Result<Vec<Arc<Part>>> {
-        let mut writer = TantivyIndex::builder()
-            .schema(index.schema.clone())
-            .tokenizers(schema::tokenizers())
-            .single_segment_index_writer::<TantivyDocument>(
-                RamDirectory::create(),
-                OVERLAY_BYTES,
-            )?;
-        index.analyzers.lend(|analyzer| {
-            documents.into_iter().try_for_each(|document| {
-                writer.add_document(schema::fill(&index.fields, analyzer, document))
-            })
-        })?;
-        let segments = writer.finalize()?.searchable_segments()?;
-        let parts = segments.iter();
-        parts
-            .map(|segment| Ok(Arc::new(Part::in_memory(SegmentReader::open(segment)?))))
-            .collect()
-    };
-    written().map_err(|error| unusable(&error))
 }
 
 fn intersection(one: &[u32], other: &[u32]) -> Vec<u32> {

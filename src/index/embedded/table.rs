@@ -1,4 +1,7 @@
 //! One row a memory, in the order that gives each its neighbours: by namespace, time and name.
+//!
+//! The rows of what is committed are read once; those of an overlay are put between them, so that a
+//! write costs the next search a copy of the columns and not their reading.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,6 +11,7 @@ use tantivy::SegmentReader;
 use tantivy::columnar::Column;
 use tantivy::columnar::StrColumn;
 
+use super::layers::Layer;
 use super::opened::Part;
 use super::schema;
 use super::schema::SKETCH_NAMES;
@@ -15,10 +19,13 @@ use super::schema::flag;
 use super::trouble::unusable;
 use crate::index::IndexError;
 use crate::index::Indexed;
+use crate::index::Overlay;
 use crate::lifecycle::Stated;
 use crate::model::Stamp;
 use crate::ranking::Collection;
+use crate::ranking::Member;
 use crate::ranking::Sketch;
+use crate::ranking::Splice;
 use crate::ranking::Traits;
 
 /// A document that is not in the table: deleted, or covered by the overlay.
@@ -37,6 +44,8 @@ pub(super) struct Table {
     indexed: Vec<Indexed>,
     /// Rows in the order of their names.
     by_name: Vec<u32>,
+    /// The namespaces by number.
+    namespaces: Vec<String>,
     /// What ranking knows of the rows.
     pub collection: Collection,
 }
@@ -93,6 +102,56 @@ impl Columns {
     }
 }
 
+/// What the columns say of one document.
+struct Values {
+    expires: i64,
+    importance: u8,
+    confidence: f32,
+    flags: u8,
+    indexed: Indexed,
+    length: u32,
+    traits: Traits,
+}
+
+impl Columns {
+    fn values(&self, doc: u32) -> Values {
+        let number = |column: &Column<u64>| column.first(doc).unwrap_or(0);
+        let flags = number(&self.flags);
+        Values {
+            expires: self.expires.first(doc).unwrap_or(i64::MAX),
+            importance: number(&self.importance) as u8,
+            confidence: self.confidence.first(doc).unwrap_or(-1.0) as f32,
+            flags: flags as u8,
+            indexed: Indexed {
+                stamp: Stamp {
+                    size: number(&self.size),
+                    modified: self.modified.first(doc).unwrap_or(0),
+                    inode: number(&self.inode),
+                },
+                hash: u128::from(number(&self.hash_high)) << 64
+                    | u128::from(number(&self.hash_low)),
+                racy: flags & flag::RACY != 0,
+            },
+            length: number(&self.length) as u32,
+            traits: Traits::unpack(
+                number(&self.traits),
+                Sketch::unpack(std::array::from_fn(|at| number(&self.sketch[at]))),
+            ),
+        }
+    }
+}
+
+/// A document of the overlay.
+struct Newcomer {
+    segment: usize,
+    doc: u32,
+    namespace: String,
+    user: String,
+    timestamp: i64,
+    name: String,
+    values: Values,
+}
+
 /// A row before it has its place.
 struct Unplaced {
     segment: u32,
@@ -104,13 +163,8 @@ struct Unplaced {
 }
 
 impl Table {
-    /// Reads the rows of `parts`. `covered` says which names the overlay replaces in all but
-    /// the last segment. Returns with it, for each segment, the row of each document.
-    pub fn read(
-        parts: &[Arc<Part>],
-        overlay_segment: Option<usize>,
-        covered: impl Fn(&str) -> bool,
-    ) -> Result<(Table, Vec<Vec<u32>>), IndexError> {
+    /// Reads the rows of `parts`. Returns with it, for each segment, the row of each document.
+    pub fn read(parts: &[Arc<Part>]) -> Result<(Table, Vec<Vec<u32>>), IndexError> {
         let columns: Vec<Option<Columns>> = parts
             .iter()
             .map(|part| Columns::of(&part.reader))
@@ -132,7 +186,7 @@ impl Table {
                     continue;
                 };
                 let name = &names.text[name.0 as usize..name.1 as usize];
-                if reader.is_deleted(doc) || (overlay_segment != Some(segment) && covered(name)) {
+                if reader.is_deleted(doc) {
                     continue;
                 }
                 let start = table.names.len() as u32;
@@ -164,7 +218,114 @@ impl Table {
             .collection
             .set_users(users.of_numbers(unplaced.iter().map(|row| row.user)));
         table.collection.find_episodes();
+        table.namespaces = namespaces.words;
         Ok((table, rows))
+    }
+
+    /// The rows of `base` with those of `overlay`, whose documents are in `layers`, in the place of
+    /// the same names. `rows` has the row of each document of the segments of `base`; returned are
+    /// those of all segments, the layers' last.
+    pub fn over<'a>(
+        base: &Table,
+        rows: impl Iterator<Item = &'a [u32]>,
+        layers: &[Arc<Layer>],
+        overlay: &Overlay,
+    ) -> Result<(Table, Vec<Vec<u32>>), IndexError> {
+        let mut newcomers = newcomers(layers, overlay)?;
+        newcomers.sort_by(|a, b| a.order().cmp(&b.order()));
+        let covered = overlay.files.keys();
+        let mut removed: Vec<u32> = covered.filter_map(|name| base.row(name)).collect();
+        removed.sort_unstable();
+        let inserted: Vec<u32> = newcomers.iter().map(|one| base.place_for(one)).collect();
+        let splice = Splice::new(base.len() as u32, &removed, &inserted);
+
+        let mut namespaces = base.namespaces.clone();
+        let mut users = base.collection.user_names().to_vec();
+        let mut names = base.names.clone();
+        let mut ranges = Vec::new();
+        let mut known = Vec::new();
+        for one in &newcomers {
+            let begin = names.len() as u32;
+            names.push_str(&one.name);
+            ranges.push((begin, names.len() as u32));
+            known.push(Member {
+                namespace: number_of(&mut namespaces, &one.namespace),
+                user: number_of(&mut users, &one.user),
+                timestamp: one.timestamp,
+                length: one.values.length,
+                traits: one.values.traits,
+            });
+        }
+        let new = |at: usize| &newcomers[at].values;
+        let mut table = Table {
+            names,
+            name_ranges: splice.apply(&base.name_ranges, |at| ranges[at]),
+            expires: splice.apply(&base.expires, |at| new(at).expires),
+            importance: splice.apply(&base.importance, |at| new(at).importance),
+            confidence: splice.apply(&base.confidence, |at| new(at).confidence),
+            flags: splice.apply(&base.flags, |at| new(at).flags),
+            indexed: splice.apply(&base.indexed, |at| new(at).indexed),
+            by_name: Vec::new(),
+            namespaces,
+            collection: base.collection.spliced(&splice, &known, users),
+        };
+        table.collection.forget_absent_users();
+        let moved = splice.moved(NO_ROW);
+        let places = splice.places();
+        table.by_name = table.merged_names(&base.by_name, &moved, &places);
+
+        let move_to = |row: &u32| moved.get(*row as usize).copied().unwrap_or(NO_ROW);
+        let mut all: Vec<Vec<u32>> = rows
+            .map(|rows| rows.iter().map(move_to).collect())
+            .collect();
+        let first = all.len();
+        let readers = layers.iter().map(|layer| &layer.part.reader);
+        all.extend(readers.map(|reader| vec![NO_ROW; reader.max_doc() as usize]));
+        for (one, place) in newcomers.iter().zip(places) {
+            all[first + one.segment][one.doc as usize] = place;
+        }
+        Ok((table, all))
+    }
+
+    /// Before which row a document belongs.
+    fn place_for(&self, one: &Newcomer) -> u32 {
+        let order = |row: u32| {
+            let namespace = &self.namespaces[self.collection.namespace(row) as usize];
+            (
+                namespace.as_str(),
+                self.collection.timestamp(row),
+                self.name(row),
+            )
+        };
+        let (mut low, mut high) = (0, self.len() as u32);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match order(middle) < one.order() {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
+    }
+
+    /// All rows in the order of their names: those of `known` that are still there, and `new` ones.
+    fn merged_names(&self, known: &[u32], moved: &[u32], new: &[u32]) -> Vec<u32> {
+        let mut new = new.to_vec();
+        new.sort_by(|&a, &b| self.name(a).cmp(self.name(b)));
+        let mut new = new.into_iter().peekable();
+        let mut merged = Vec::with_capacity(self.len());
+        for &row in known {
+            let row = moved[row as usize];
+            if row == NO_ROW {
+                continue;
+            }
+            while let Some(earlier) = new.next_if(|&one| self.name(one) < self.name(row)) {
+                merged.push(earlier);
+            }
+            merged.push(row);
+        }
+        merged.extend(new);
+        merged
     }
 
     fn place(
@@ -181,36 +342,21 @@ impl Table {
             let columns = columns[from.segment as usize]
                 .as_ref()
                 .expect("it was read from");
-            let number = |column: &Column<u64>| column.first(from.doc).unwrap_or(0);
+            let values = columns.values(from.doc);
             rows[from.segment as usize][from.doc as usize] = row as u32;
             self.name_ranges.push(from.name);
-            self.expires
-                .push(columns.expires.first(from.doc).unwrap_or(i64::MAX));
-            self.importance.push(number(&columns.importance) as u8);
-            self.confidence
-                .push(columns.confidence.first(from.doc).unwrap_or(-1.0) as f32);
-            let flags = number(&columns.flags);
-            self.flags.push(flags as u8);
-            self.indexed.push(Indexed {
-                stamp: Stamp {
-                    size: number(&columns.size),
-                    modified: columns.modified.first(from.doc).unwrap_or(0),
-                    inode: number(&columns.inode),
-                },
-                hash: u128::from(number(&columns.hash_high)) << 64
-                    | u128::from(number(&columns.hash_low)),
-                racy: flags & flag::RACY != 0,
+            self.expires.push(values.expires);
+            self.importance.push(values.importance);
+            self.confidence.push(values.confidence);
+            self.flags.push(values.flags);
+            self.indexed.push(values.indexed);
+            self.collection.push(Member {
+                namespace: from.namespace,
+                user: from.user,
+                timestamp: from.timestamp,
+                length: values.length,
+                traits: values.traits,
             });
-            self.collection.push(
-                from.namespace,
-                from.user,
-                from.timestamp,
-                number(&columns.length) as u32,
-                Traits::unpack(
-                    number(&columns.traits),
-                    Sketch::unpack(std::array::from_fn(|at| number(&columns.sketch[at]))),
-                ),
-            );
         }
         rows
     }
@@ -258,6 +404,50 @@ impl Table {
     }
 }
 
+impl Newcomer {
+    fn order(&self) -> (&str, i64, &str) {
+        (&self.namespace, self.timestamp, &self.name)
+    }
+}
+
+/// The documents of `overlay`, as `layers` hold them.
+fn newcomers(layers: &[Arc<Layer>], overlay: &Overlay) -> Result<Vec<Newcomer>, IndexError> {
+    let mut newcomers = Vec::new();
+    for (segment, layer) in layers.iter().enumerate() {
+        let part = &layer.part;
+        let columns = Columns::of(&part.reader).map_err(|error| unusable(&error))?;
+        let Some(columns) = columns else { continue };
+        let names = texts(&columns.name)?;
+        let namespaces = texts(&columns.namespace)?;
+        let users = texts(&columns.user)?;
+        for doc in 0..part.reader.max_doc() {
+            let name = names.of(&columns.name, doc);
+            let Some(name) = name.filter(|_| layer.is_current(doc, overlay)) else {
+                continue;
+            };
+            newcomers.push(Newcomer {
+                segment,
+                doc,
+                namespace: namespaces.of(&columns.namespace, doc).unwrap_or_default(),
+                user: users.of(&columns.user, doc).unwrap_or_default(),
+                timestamp: columns.timestamp.first(doc).unwrap_or(0),
+                name,
+                values: columns.values(doc),
+            });
+        }
+    }
+    Ok(newcomers)
+}
+
+/// The number of a word, which gets one if it is new.
+fn number_of(words: &mut Vec<String>, word: &str) -> u32 {
+    let known = words.iter().position(|known| known == word);
+    known.unwrap_or_else(|| {
+        words.push(word.to_owned());
+        words.len() - 1
+    }) as u32
+}
+
 fn ord(column: &StrColumn, doc: u32) -> Option<usize> {
     column.ords().first(doc).map(|ord| ord as usize)
 }
@@ -266,6 +456,14 @@ fn ord(column: &StrColumn, doc: u32) -> Option<usize> {
 struct Texts {
     text: String,
     ranges: Vec<(u32, u32)>,
+}
+
+impl Texts {
+    /// What a document says in the column.
+    fn of(&self, column: &StrColumn, doc: u32) -> Option<String> {
+        let &(start, end) = self.ranges.get(ord(column, doc)?)?;
+        Some(self.text[start as usize..end as usize].to_owned())
+    }
 }
 
 fn texts(column: &StrColumn) -> Result<Texts, IndexError> {

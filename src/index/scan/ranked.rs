@@ -18,6 +18,7 @@ use crate::lifecycle::Stated;
 use crate::model::Memory;
 use crate::ranking;
 use crate::ranking::Collection;
+use crate::ranking::Member;
 use crate::ranking::Names;
 use crate::ranking::Question;
 use crate::ranking::TextPart;
@@ -232,7 +233,13 @@ fn collection(lines: &[Line]) -> Collection {
     let (namespaces, _) = numbered(lines.iter().map(|line| &line.namespace));
     let mut collection = Collection::default();
     for ((line, namespace), user) in lines.iter().zip(namespaces).zip(users) {
-        collection.push(namespace, user, line.timestamp, line.length, line.traits);
+        collection.push(Member {
+            namespace,
+            user,
+            timestamp: line.timestamp,
+            length: line.length,
+            traits: line.traits,
+        });
     }
     collection.set_users(user_names);
     collection.find_episodes();

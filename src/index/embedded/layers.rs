@@ -1,0 +1,107 @@
+//! The documents of an overlay as segments in memory.
+//!
+//! A search after a write has one document more than the search before it: only that one is made
+//! into a segment. What left the overlay meanwhile stays in its segment, where nobody sees it, until
+//! there are enough segments to make one of all.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use tantivy::Index as TantivyIndex;
+use tantivy::SegmentReader;
+use tantivy::TantivyDocument;
+use tantivy::directory::RamDirectory;
+
+use super::EmbeddedIndex;
+use super::locked;
+use super::opened::Part;
+use super::schema;
+use super::trouble::unusable;
+use crate::index::Document;
+use crate::index::IndexError;
+use crate::index::Overlay;
+
+/// So many segments are searched one by one; then all are made one.
+const MOST: usize = 8;
+
+/// Memory for the postings of a segment: a few documents' worth, grown as needed.
+const BYTES: usize = 1 << 20;
+
+/// A segment in memory, with what it was made of: the document of each number.
+pub(super) struct Layer {
+    pub part: Arc<Part>,
+    documents: Vec<Arc<Document>>,
+}
+
+/// The segments that were made last.
+#[derive(Default)]
+pub(super) struct Layers(Mutex<Vec<Arc<Layer>>>);
+
+impl Layer {
+    /// Whether the document of this number is what `overlay` holds now.
+    pub fn is_current(&self, doc: u32, overlay: &Overlay) -> bool {
+        let document = self.documents.get(doc as usize);
+        document.is_some_and(|document| is_current(document, overlay))
+    }
+}
+
+fn is_current(document: &Arc<Document>, overlay: &Overlay) -> bool {
+    let now = overlay.files.get(&document.name);
+    let now = now.and_then(Option::as_ref);
+    now.is_some_and(|now| Arc::ptr_eq(now, document))
+}
+
+impl Layers {
+    /// Segments that hold every document of `overlay` once, and maybe former ones.
+    pub fn of(
+        &self,
+        index: &EmbeddedIndex,
+        overlay: &Overlay,
+    ) -> Result<Vec<Arc<Layer>>, IndexError> {
+        let mut layers = locked(&self.0);
+        let is_of_use =
+            |layer: &Arc<Layer>| layer.documents.iter().any(|one| is_current(one, overlay));
+        layers.retain(is_of_use);
+        if layers.len() >= MOST {
+            layers.clear();
+        }
+        let known = layers.iter().flat_map(|layer| &layer.documents);
+        let known: HashSet<*const Document> = known.map(Arc::as_ptr).collect();
+        let documents = overlay.files.values().flatten();
+        let new = documents.filter(|document| !known.contains(&Arc::as_ptr(document)));
+        let new: Vec<Arc<Document>> = new.cloned().collect();
+        if !new.is_empty() {
+            layers.push(Arc::new(layer(index, new)?));
+        }
+        Ok(layers.clone())
+    }
+
+    /// Nothing is over what is committed.
+    pub fn clear(&self) {
+        locked(&self.0).clear();
+    }
+}
+
+fn layer(index: &EmbeddedIndex, documents: Vec<Arc<Document>>) -> Result<Layer, IndexError> {
+    let written = || -> tantivy::Result<SegmentReader> {
+        let mut writer = TantivyIndex::builder()
+            .schema(index.schema.clone())
+            .tokenizers(schema::tokenizers())
+            .single_segment_index_writer::<TantivyDocument>(RamDirectory::create(), BYTES)?;
+        index.analyzers.lend(|analyzer| {
+            documents.iter().try_for_each(|document| {
+                writer.add_document(schema::fill(&index.fields, analyzer, document))
+            })
+        })?;
+        let segments = writer.finalize()?.searchable_segments()?;
+        // One writer makes one segment, which holds the documents in their order.
+        SegmentReader::open(&segments[0])
+    };
+    Ok(Layer {
+        part: Arc::new(Part::in_memory(
+            written().map_err(|error| unusable(&error))?,
+        )),
+        documents,
+    })
+}
