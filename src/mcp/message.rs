@@ -11,12 +11,12 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::dialect::JsonObject;
+use crate::mcp::lines::MAX_LINE_BYTES;
 use crate::mcp::surrogates;
-use crate::mcp::transport::MAX_LINE_BYTES;
 
 /// What a line of input turned out to be.
-pub(super) enum Line {
-    Message(Box<ClientJsonRpcMessage>),
+pub(super) enum Line<T> {
+    Message(T),
     /// No message; this line is the answer.
     Refused(String),
     /// Neither a message nor worth an answer.
@@ -24,7 +24,23 @@ pub(super) enum Line {
 }
 
 /// Tells what `line` is, with or without its line ending.
-pub(super) fn parse(line: &[u8]) -> Line {
+pub(super) fn parse(line: &[u8]) -> Line<Box<ClientJsonRpcMessage>> {
+    parse_line(line, parse_object)
+}
+
+/// As [`parse`], and hands the message out as it came, for who passes it on.
+pub(super) fn parse_whole(line: &[u8]) -> Line<JsonObject> {
+    parse_line(line, |mut object| {
+        drop_odd_arguments(&mut object);
+        match parse_object(object.clone()) {
+            Line::Message(_) => Line::Message(object),
+            Line::Refused(answer) => Line::Refused(answer),
+            Line::Ignored => Line::Ignored,
+        }
+    })
+}
+
+fn parse_line<T>(line: &[u8], parse_object: fn(JsonObject) -> Line<T>) -> Line<T> {
     // Some Windows tools begin their output with a byte order mark.
     let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
     let line = line.trim_ascii();
@@ -63,7 +79,7 @@ pub(super) fn refusal_of_long_line() -> String {
     )
 }
 
-fn parse_object(mut object: JsonObject) -> Line {
+fn parse_object(mut object: JsonObject) -> Line<Box<ClientJsonRpcMessage>> {
     let is_answer = object.contains_key("result") || object.contains_key("error");
     if is_answer && !object.contains_key("method") {
         // This server never asks a client anything.
@@ -104,7 +120,7 @@ fn drop_odd_arguments(object: &mut JsonObject) {
     }
 }
 
-fn refuse(id: Value, code: ErrorCode, message: &str) -> Line {
+fn refuse<T>(id: Value, code: ErrorCode, message: &str) -> Line<T> {
     Line::Refused(error_line(id, code, message))
 }
 

@@ -9,10 +9,11 @@
 //!
 //! What tools do and say is the dialect's business; where logs go is the
 //! program's, which must keep them off standard output. Only this module knows
-//! `rmcp` and `tokio`.
+//! `rmcp`.
 
 mod gate;
 mod handler;
+mod lines;
 mod message;
 mod resources;
 mod streamable;
@@ -30,6 +31,7 @@ use rmcp::service::QuitReason;
 use crate::dialect::Call;
 use crate::dialect::Caller;
 use crate::dialect::Dialect;
+use crate::dialect::JsonObject;
 use crate::dialect::Preferences;
 use crate::engine::Engine;
 use crate::mcp::handler::Handler;
@@ -37,6 +39,8 @@ use crate::mcp::handler::Handler;
 pub use gate::Admission;
 pub use gate::Admitted;
 pub use gate::Gate;
+pub use lines::Lines;
+pub use lines::Streams;
 pub use streamable::Body;
 pub use streamable::RequestBody;
 pub use streamable::Streamable;
@@ -85,6 +89,16 @@ impl Served {
             preferences: &self.preferences,
         }
     }
+}
+
+/// The messages on standard input, and what writes some to standard output; for who lets another
+/// server answer them. What is no message is answered here.
+///
+/// # Errors
+///
+/// Fails if the system gives no threads.
+pub fn stdio_messages() -> Result<Lines<JsonObject>, ServeError> {
+    lines::open(io::stdin(), io::stdout(), message::parse_whole).map_err(ServeError::Start)
 }
 
 /// Serves on standard input and output until the client is gone.
