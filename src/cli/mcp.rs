@@ -1,5 +1,7 @@
-//! `memdir mcp`: a store served to agents, in the words that they know.
+//! `memdir mcp`: a store served to agents, in the words that they know; or the way to a server that
+//! serves it already.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Context;
@@ -16,10 +18,19 @@ use crate::dialect::core::Core;
 use crate::engine::Background;
 use crate::engine::Method;
 use crate::engine::Ranking;
+use crate::http::bridge;
+use crate::http::bridge::BridgeError;
+use crate::http::bridge::Place;
+use crate::http::bridge::Token;
+use crate::http::bridge::Whereabouts;
+use crate::http::tokens;
 use crate::mcp::Served;
 
 /// Serves agents until standard input ends.
 pub(super) fn mcp(context: &mut Context, command: &Mcp) -> Result<Outcome, Failure> {
+    if let Some(place) = &command.connect {
+        return connect(context, place.as_ref(), command.connect_ca.clone());
+    }
     let (served, background) = begin(context, &command.tool_set)?;
     let ended = crate::mcp::serve_stdio(served);
     drop(background);
@@ -28,6 +39,60 @@ pub(super) fn mcp(context: &mut Context, command: &Mcp) -> Result<Outcome, Failu
         // A tool that still runs must not keep the process; its file is whole or absent.
         Ok(()) => std::process::exit(0),
         Err(error) => Err(Failure::new("the server ended").because(error)),
+    }
+}
+
+/// Lets agents use the server at `place`, else the store's own, until standard input ends.
+fn connect(
+    context: &Context,
+    place: Option<&Place>,
+    authorities: Option<PathBuf>,
+) -> Result<Outcome, Failure> {
+    let variable = |name: &str| {
+        let value = context.environment.variables.get(name)?;
+        Some(value.trim().to_owned()).filter(|value| !value.is_empty())
+    };
+    let whereabouts = match place {
+        Some(place) => Whereabouts::At(place.clone()),
+        None => Whereabouts::Noted(state(context)?.join(crate::http::NOTE)),
+    };
+    if let Some(place) = place.filter(|place| !place.is_secret()) {
+        tracing::warn!("nothing is secret on the way to {place}: memories, and the token if any");
+    }
+    let token = match variable("MEMDIR_TOKEN") {
+        Some(token) => Token::Given(token),
+        // Who names a server may have no store here.
+        None if place.is_some_and(|place| !place.is_local()) => Token::None,
+        None => match state(context) {
+            Ok(state) => Token::File(tokens::path(&state)),
+            Err(_) => Token::None,
+        },
+    };
+    let settings = bridge::Settings {
+        whereabouts,
+        token,
+        authorities: authorities.or_else(|| variable("SSL_CERT_FILE").map(PathBuf::from)),
+    };
+    match bridge::bridge(settings) {
+        // A request that still runs must not keep the process.
+        Ok(()) => std::process::exit(0),
+        Err(error) => Err(unconnected(context, error)),
+    }
+}
+
+/// Where the store keeps what servers leave there.
+fn state(context: &Context) -> Result<PathBuf, Failure> {
+    Ok(context.engine()?.state().to_owned())
+}
+
+fn unconnected(context: &Context, error: BridgeError) -> Failure {
+    match error {
+        BridgeError::NoServer => {
+            let store = context.config.store.value.display();
+            let hint = "Start one with `memdir serve`, name one with --connect ADDRESS, or leave --connect out.";
+            Failure::new(format!("no server runs for the store {store}")).hint(hint)
+        }
+        error => Failure::new("cannot use a server").because(error),
     }
 }
 

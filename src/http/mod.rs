@@ -7,6 +7,7 @@
 //! address is the dialect's business, what MCP says `mcp`'s.
 
 mod answer;
+pub mod bridge;
 mod client;
 mod connection;
 mod door;

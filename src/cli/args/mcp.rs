@@ -1,11 +1,23 @@
 //! The words of the command that serves agents, and of what is served.
 
+use std::path::PathBuf;
+
 use clap::Args as ClapArgs;
 
 use crate::dialect::FeatureTier;
+use crate::http::bridge::Place;
 
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Mcp {
+    /// Use a server that runs already instead of opening the store: the store's own, or the one at
+    /// http://HOST:PORT, https://HOST:PORT or unix:/PATH. Its tool set is served. The token comes
+    /// from MEMDIR_TOKEN, else from the store, and goes to no other machine then
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, conflicts_with_all = ["dialect", "tools", "tier", "group"])]
+    pub connect: Option<Option<Place>>,
+    /// The certificates that vouch for the server, in a PEM file: its own if it signed itself.
+    /// Without it SSL_CERT_FILE, else the system's
+    #[arg(long, value_name = "FILE", requires = "connect")]
+    pub connect_ca: Option<PathBuf>,
     #[command(flatten)]
     pub tool_set: ToolSet,
 }

@@ -417,7 +417,13 @@ read. At the end it says what could not be carried over; docs/IMPORT.md has it f
   memdir mcp                                    remember, think, recall
   memdir mcp --dialect loci                     store_memory, recall_memory, forget_memory, …
   memdir mcp --dialect ai-memory --tier smart   the memory_* tools, with a language model
-  claude mcp add --scope user memdir -- memdir mcp")]
+  claude mcp add --scope user memdir -- memdir mcp
+  memdir mcp --connect                          use the store's `memdir serve` that runs already
+  memdir mcp --connect unix:/run/memdir.sock    the same, over its socket
+  MEMDIR_TOKEN=… memdir mcp --connect https://notes.lan:9077 --connect-ca notes.pem
+
+With --connect many agents share one process that holds the store. A server that was started anew is
+connected to again.")]
     Mcp(Mcp),
     /// Serve agents, scripts and pages over HTTP: MCP at /mcp, REST at /api/v1
     #[command(after_help = "Examples:

@@ -1,0 +1,137 @@
+//! Reads an answer: one JSON text, or server-sent events whose data are JSON texts.
+
+use ::http::HeaderMap;
+use ::http::header;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+
+use super::SILENCE;
+use super::trouble::Trouble;
+use super::wire::Open;
+
+/// The messages of an answer, one after the other.
+pub struct Messages {
+    body: Incoming,
+    is_stream: bool,
+    events: Events,
+    /// The connection, for as long as something is read from it.
+    _open: Open,
+}
+
+impl Messages {
+    pub fn of(headers: &HeaderMap, body: Incoming, open: Open) -> Messages {
+        let kind = headers.get(header::CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        Messages {
+            body,
+            is_stream: kind.starts_with("text/event-stream"),
+            events: Events::default(),
+            _open: open,
+        }
+    }
+
+    /// The next message; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the connection breaks off, or is silent for longer than a server that lives.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, Trouble> {
+        loop {
+            if self.is_stream
+                && let Some(data) = self.events.take()
+            {
+                return Ok(Some(data));
+            }
+            let frame = tokio::time::timeout(SILENCE, self.body.frame()).await;
+            let frame = frame.map_err(|_| Trouble::Silent)?;
+            match frame.transpose().map_err(|error| Trouble::gone(&error))? {
+                Some(frame) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.events.put(&data);
+                    }
+                }
+                None if self.is_stream => return Ok(None),
+                None => {
+                    let whole = std::mem::take(&mut self.events.bytes);
+                    return Ok(Some(whole).filter(|whole| !whole.is_empty()));
+                }
+            }
+        }
+    }
+}
+
+/// Bytes as they come, cut into events.
+#[derive(Default)]
+struct Events {
+    bytes: Vec<u8>,
+    /// Up to here there is no line feed.
+    searched: usize,
+    data: Option<Vec<u8>>,
+}
+
+impl Events {
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The data of the next event that has any, once it is whole.
+    fn take(&mut self) -> Option<Vec<u8>> {
+        let mut begin = 0;
+        let mut found = None;
+        while found.is_none() {
+            let rest = &self.bytes[self.searched.max(begin)..];
+            let Some(at) = memchr::memchr(b'\n', rest) else {
+                self.searched = self.bytes.len();
+                break;
+            };
+            let end = self.searched.max(begin) + at;
+            let line = &self.bytes[begin..end];
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            begin = end + 1;
+            if line.is_empty() {
+                found = self.data.take().filter(|data| !data.is_empty());
+            } else if let Some(more) = line.strip_prefix(b"data:") {
+                let more = more.strip_prefix(b" ").unwrap_or(more);
+                match &mut self.data {
+                    None => self.data = Some(more.to_vec()),
+                    Some(data) => {
+                        data.push(b'\n');
+                        data.extend_from_slice(more);
+                    }
+                }
+            }
+        }
+        self.bytes.drain(..begin);
+        self.searched = self.searched.saturating_sub(begin);
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = ": hello\nid: 0\nretry: 3000\ndata:\n\ndata: {\"a\":1}\n\n\
+        event: message\r\ndata: {\r\ndata: }\r\n\r\n:\n\ndata:{\"é\":2}\n\ndata: cut";
+
+    const EXPECTED: [&str; 3] = ["{\"a\":1}", "{\n}", "{\"é\":2}"];
+
+    fn all(portions: &mut dyn Iterator<Item = &[u8]>) -> Vec<String> {
+        let mut events = Events::default();
+        let mut found = Vec::new();
+        for portion in portions {
+            events.put(portion);
+            while let Some(data) = events.take() {
+                found.push(String::from_utf8(data).unwrap());
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn events_are_the_same_however_they_are_cut() {
+        for size in 1..=TEXT.len() {
+            assert_eq!(all(&mut TEXT.as_bytes().chunks(size)), EXPECTED, "{size}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! One message of the client's to the server, and what comes back for it.
+
+use ::http::HeaderMap;
+use ::http::HeaderValue;
+use ::http::Method;
+use ::http::header;
+use bytes::Bytes;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::events::Messages;
+use super::message::Message;
+use super::trouble::Trouble;
+use super::wire::Answer;
+use super::wire::Wire;
+
+const SESSION: &str = "mcp-session-id";
+const VERSION: &str = "mcp-protocol-version";
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+
+/// What was agreed on with a server.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// How often something was agreed on before.
+    pub generation: u64,
+    pub session: Option<HeaderValue>,
+    pub version: Option<HeaderValue>,
+}
+
+/// The two sides: the server, and what writes lines to the client.
+pub struct Exchange {
+    pub wire: Wire,
+    pub outgoing: mpsc::Sender<String>,
+}
+
+/// The answer to a request.
+pub struct Answered {
+    /// As JSON-RPC has it: a result or an error.
+    pub answer: Value,
+    /// The session that began with it.
+    pub session: Option<HeaderValue>,
+}
+
+impl Exchange {
+    /// Writes a message to the client.
+    pub async fn say(&self, message: &Value) {
+        // Nobody is left to tell once the client is gone; that ends the bridge.
+        let _ = self.outgoing.send(message.to_string()).await;
+    }
+
+    /// Sends a request and waits for its answer. What the server says before it is written to the
+    /// client at once; the answer is not.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no answer.
+    pub async fn ask(&self, message: &Message, known: &Known) -> Result<Answered, Trouble> {
+        let begun = self.post(message, known).await?;
+        let session = begun.headers.get(SESSION).cloned();
+        let mut messages = begun.messages;
+        while let Some(value) = next(&mut messages).await? {
+            let is_answer = value.get("result").is_some() || value.get("error").is_some();
+            if is_answer {
+                return Ok(Answered {
+                    answer: value,
+                    session,
+                });
+            }
+            self.say(&value).await;
+        }
+        Err(Trouble::Gone("the answer broke off".to_owned()))
+    }
+
+    /// Sends a notification.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server does not take it.
+    pub async fn tell(&self, message: &Message, known: &Known) -> Result<(), Trouble> {
+        self.post(message, known).await.map(drop)
+    }
+
+    async fn post(&self, message: &Message, known: &Known) -> Result<Answer, Trouble> {
+        let mut headers = headers(known);
+        let json = HeaderValue::from_static("application/json");
+        headers.insert(header::CONTENT_TYPE, json);
+        if let Some(version) = &message.version {
+            // One that no header can hold is refused by the server, for want of the header.
+            if let Ok(version) = HeaderValue::from_str(version) {
+                headers.insert(VERSION, version);
+            }
+        }
+        if message.is_stateless() {
+            headers.remove(SESSION);
+            if let Ok(method) = HeaderValue::from_str(&message.method) {
+                headers.insert(METHOD, method);
+            }
+            if let Some(name) = &message.name {
+                headers.insert(NAME, name.clone());
+            }
+        }
+        let body = message.bytes.clone();
+        self.wire.send(Method::POST, headers, body).await
+    }
+
+    /// Opens the stream of what the server says unasked.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is none.
+    pub async fn listen(&self, known: &Known) -> Result<Messages, Trouble> {
+        let mut headers = headers(known);
+        let events = HeaderValue::from_static("text/event-stream");
+        headers.insert(header::ACCEPT, events);
+        let begun = self.wire.send(Method::GET, headers, Bytes::new()).await?;
+        Ok(begun.messages)
+    }
+
+    /// Ends the session.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server does not hear of it.
+    pub async fn end(&self, known: &Known) -> Result<(), Trouble> {
+        let ended = self.wire.send(Method::DELETE, headers(known), Bytes::new());
+        ended.await.map(drop)
+    }
+}
+
+fn headers(known: &Known) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let both = HeaderValue::from_static("application/json, text/event-stream");
+    headers.insert(header::ACCEPT, both);
+    if let Some(session) = &known.session {
+        headers.insert(SESSION, session.clone());
+    }
+    if let Some(version) = &known.version {
+        headers.insert(VERSION, version.clone());
+    }
+    headers
+}
+
+/// The next message of the protocol.
+///
+/// # Errors
+///
+/// Fails if the connection breaks off, or what comes is no such message: none of that may get to
+/// the client.
+pub async fn next(messages: &mut Messages) -> Result<Option<Value>, Trouble> {
+    let Some(bytes) = messages.next().await? else {
+        return Ok(None);
+    };
+    match serde_json::from_slice::<Value>(&bytes) {
+        Ok(value) if value.get("jsonrpc").is_some_and(|version| version == "2.0") => {
+            Ok(Some(value))
+        }
+        _ => Err(Trouble::Odd("it does not speak JSON-RPC".to_owned())),
+    }
+}

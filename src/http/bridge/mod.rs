@@ -1,0 +1,270 @@
+//! Lets a client on standard input and output use a server that runs already: each line goes to it
+//! as a request over HTTP, each answer comes back as a line.
+//!
+//! Promises: standard output carries messages only. Requests run side by side, begun in their order,
+//! eight at once; a slow one holds up no quick one. Whatever goes wrong on the way is the answer to
+//! the request that it befell, in a sentence that says what to do. A server that was started anew is
+//! used as if nothing had happened. Once the input has ended, what runs has a second, the session is
+//! ended, and the bridge is gone within two. It opens no store: what is served is the server's
+//! business.
+
+mod events;
+mod exchange;
+mod message;
+mod place;
+mod session;
+mod tls;
+mod trouble;
+mod wire;
+
+pub use place::BadPlace;
+pub use place::Place;
+pub use place::Whereabouts;
+pub use tls::TrustError;
+pub use wire::Token;
+
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::task::JoinSet;
+
+use self::exchange::Exchange;
+use self::message::Message;
+use self::session::Session;
+use self::trouble::Trouble;
+use self::wire::Wire;
+use crate::dialect::JsonObject;
+use crate::mcp::Lines;
+use crate::mcp::ServeError;
+
+/// So many requests run at once, as many as a server on standard input and output runs itself.
+const AT_ONCE: usize = 8;
+
+/// So many more are taken and wait: a cancellation behind them is still seen.
+const WAITING: usize = 256;
+
+/// So many subscriptions without an end run beside the requests.
+const MOST_LISTENING: usize = 16;
+
+/// So long it may take to be connected.
+const CONNECTING: Duration = Duration::from_secs(5);
+
+/// So long a server that lives is never silent: it has 30 s for a call, and writes to an open
+/// stream every 15 s.
+const SILENCE: Duration = Duration::from_secs(90);
+
+/// So long the requests that run may take once the input has ended.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// So long it may take after that to end the session, and to write what is left.
+const FAREWELL: Duration = Duration::from_millis(400);
+const FLUSH: Duration = Duration::from_millis(400);
+
+/// How a server is used.
+pub struct Settings {
+    pub whereabouts: Whereabouts,
+    pub token: Token,
+    /// The file with the certificates that are trusted, instead of the system's.
+    pub authorities: Option<PathBuf>,
+}
+
+/// Why a bridge could not begin, or not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum BridgeError {
+    #[error("cannot start")]
+    Start(#[source] io::Error),
+    #[error("no server runs for this store")]
+    NoServer,
+    #[error("{0}")]
+    Unreachable(String),
+    #[error("cannot connect over TLS")]
+    Trust(#[from] TrustError),
+    #[error(transparent)]
+    Streams(#[from] ServeError),
+}
+
+/// Passes messages until standard input ends.
+///
+/// A request that outlasts the end keeps its connection: the caller should exit the process.
+///
+/// # Errors
+///
+/// Fails if nobody answers where a server was noted to be, or if standard input cannot be read or
+/// standard output not be written. A server that was named may be started later.
+pub fn bridge(settings: Settings) -> Result<(), BridgeError> {
+    let is_named = match &settings.whereabouts {
+        Whereabouts::At(Place::Network { is_encrypted, .. }) => {
+            if *is_encrypted {
+                // Said now and not with each request.
+                tls::connector(settings.authorities.as_deref())?;
+            }
+            true
+        }
+        Whereabouts::At(Place::Socket(_)) => true,
+        Whereabouts::Noted(_) => false,
+    };
+    let wire = Wire::new(settings.whereabouts, settings.token, settings.authorities);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(BridgeError::Start)?;
+    if !is_named {
+        match runtime.block_on(wire.reach()) {
+            Ok(place) => tracing::info!("using the server at {place}"),
+            Err(Trouble::Unreachable { place, why }) => {
+                tracing::debug!("nobody answers at {place}: {why}");
+                return Err(BridgeError::NoServer);
+            }
+            Err(Trouble::Nowhere) => return Err(BridgeError::NoServer),
+            Err(trouble) => return Err(BridgeError::Unreachable(trouble.sentence())),
+        }
+    }
+    let Lines {
+        incoming,
+        outgoing,
+        streams,
+    } = crate::mcp::stdio_messages()?;
+    let client_is_gone = outgoing.clone();
+    let session = Arc::new(Session::new(Exchange { wire, outgoing }));
+    let desk = Arc::new(Desk::new(Arc::clone(&session)));
+    runtime.block_on(async {
+        let over = async {
+            streams.ended.notified().await;
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            () = desk.take(incoming) => {}
+            () = over => {}
+            () = client_is_gone.closed() => {}
+        }
+        // Late: then the server ends it by itself, some time.
+        let _ = tokio::time::timeout(FAREWELL, session.end()).await;
+    });
+    // Frees all that could write, and with it the writer.
+    runtime.shutdown_background();
+    drop((client_is_gone, session, desk));
+    Ok(streams.finish(FLUSH)?)
+}
+
+/// Where the client's messages are taken.
+struct Desk {
+    session: Arc<Session>,
+    turns: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
+    listening: Arc<Semaphore>,
+    /// What runs, by the request's id as JSON.
+    running: Mutex<HashMap<String, AbortHandle>>,
+}
+
+impl Desk {
+    fn new(session: Arc<Session>) -> Desk {
+        Desk {
+            session,
+            turns: Arc::new(Semaphore::new(AT_ONCE)),
+            waiting: Arc::new(Semaphore::new(AT_ONCE + WAITING)),
+            listening: Arc::new(Semaphore::new(MOST_LISTENING)),
+            running: Mutex::default(),
+        }
+    }
+
+    /// Takes messages until there are no more, and waits for what runs then.
+    async fn take(self: &Arc<Self>, mut messages: mpsc::Receiver<JsonObject>) {
+        let mut running = JoinSet::new();
+        // Gone with this call: they have no end of their own.
+        let mut listening = JoinSet::new();
+        while let Some(message) = messages.recv().await {
+            while running.try_join_next().is_some() {}
+            while listening.try_join_next().is_some() {}
+            let message = Message::of(message);
+            match (message.method.as_str(), &message.id) {
+                // What follows needs the session.
+                ("initialize", Some(_)) => self.session.open(&message).await,
+                ("subscriptions/listen", Some(_)) => {
+                    self.begin_to_listen(message, &mut listening).await
+                }
+                (_, Some(_)) => self.begin(message, &mut running).await,
+                ("notifications/cancelled", None) => {
+                    self.stop(&message);
+                    let session = Arc::clone(&self.session);
+                    // Nothing waits for it: it has to come through when nothing else does.
+                    running.spawn(async move { session.tell(&message).await });
+                }
+                // Before what follows it, as the client says it.
+                (_, None) => self.session.tell(&message).await,
+            }
+        }
+        while running.join_next().await.is_some() {}
+    }
+
+    /// Begins a request, in the order of its coming.
+    async fn begin(self: &Arc<Self>, message: Message, running: &mut JoinSet<()>) {
+        let place = Arc::clone(&self.waiting).acquire_owned().await;
+        let desk = Arc::clone(self);
+        let key = key(&message);
+        let started = running.spawn(async move {
+            let _place = place;
+            // Turns are given in the order in which they were asked for.
+            let _turn = desk.turns.acquire().await;
+            desk.session.answer(&message).await;
+            desk.forget(&message);
+        });
+        self.remember(key, started);
+    }
+
+    /// Begins a request that runs until it is cancelled.
+    async fn begin_to_listen(self: &Arc<Self>, message: Message, listening: &mut JoinSet<()>) {
+        let Ok(turn) = Arc::clone(&self.listening).try_acquire_owned() else {
+            let answer = Trouble::Full(MOST_LISTENING).answer(&message.id.unwrap_or_default());
+            self.session.exchange.say(&answer).await;
+            return;
+        };
+        let desk = Arc::clone(self);
+        let key = key(&message);
+        let started = listening.spawn(async move {
+            let _turn = turn;
+            desk.session.answer(&message).await;
+            desk.forget(&message);
+        });
+        self.remember(key, started);
+    }
+
+    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<String, AbortHandle>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remember(&self, key: String, started: AbortHandle) {
+        // It has not run yet: one thread does everything.
+        self.running().insert(key, started);
+    }
+
+    fn forget(&self, message: &Message) {
+        self.running().remove(&key(message));
+    }
+
+    /// Ends the request that is cancelled. It gets no answer, and to a server without sessions the
+    /// end of its connection is all that says so.
+    fn stop(&self, message: &Message) {
+        let Some(id) = &message.cancels else {
+            return;
+        };
+        if let Some(started) = self.running().remove(&id.to_string()) {
+            started.abort();
+        }
+    }
+}
+
+fn key(message: &Message) -> String {
+    message
+        .id
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}

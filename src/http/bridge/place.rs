@@ -1,0 +1,236 @@
+//! Where a server is: an address that was given, or the note that it left in its store.
+
+use std::fmt;
+use std::fs;
+use std::net::IpAddr;
+use std::path::Path;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use ::http::Uri;
+
+use crate::http::is_loopback;
+
+/// Where MCP is answered, below an address.
+const MCP: &str = "/mcp";
+
+/// The address of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    Network {
+        host: String,
+        port: u16,
+        /// With what comes before it where a proxy stands there.
+        path: String,
+        is_encrypted: bool,
+    },
+    Socket(PathBuf),
+}
+
+/// What is no address of a server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no address of a server: give http://HOST:PORT, https://HOST:PORT or unix:/PATH, without a name, password or question in it"
+)]
+pub struct BadPlace(String);
+
+impl FromStr for Place {
+    type Err = BadPlace;
+
+    fn from_str(text: &str) -> Result<Place, BadPlace> {
+        parse(text).ok_or_else(|| BadPlace(text.to_owned()))
+    }
+}
+
+fn parse(text: &str) -> Option<Place> {
+    if let Some(path) = text.strip_prefix("unix:") {
+        // With `//` before the path it is the same.
+        let path = path.strip_prefix("//").unwrap_or(path);
+        return (!path.is_empty()).then(|| Place::Socket(PathBuf::from(path)));
+    }
+    let uri: Uri = text.parse().ok()?;
+    let is_encrypted = match uri.scheme_str()? {
+        "http" => false,
+        "https" => true,
+        _ => return None,
+    };
+    let authority = uri.authority()?;
+    if authority.as_str().contains('@') || uri.query().is_some() || authority.host().is_empty() {
+        return None;
+    }
+    let path = uri.path().trim_end_matches('/');
+    let path = match path.ends_with(MCP) {
+        true => path.to_owned(),
+        false => format!("{path}{MCP}"),
+    };
+    Some(Place::Network {
+        host: reachable(authority.host()),
+        port: authority
+            .port_u16()
+            .unwrap_or(if is_encrypted { 443 } else { 80 }),
+        path,
+        is_encrypted,
+    })
+}
+
+/// A server that listens at every address is called by this machine's.
+fn reachable(host: &str) -> String {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    match bare.parse() {
+        Ok(IpAddr::V4(it)) if it.is_unspecified() => "127.0.0.1".to_owned(),
+        Ok(IpAddr::V6(it)) if it.is_unspecified() => "[::1]".to_owned(),
+        _ => host.to_owned(),
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Network {
+                host,
+                port,
+                is_encrypted,
+                ..
+            } => {
+                let scheme = if *is_encrypted { "https" } else { "http" };
+                write!(f, "{scheme}://{host}:{port}")
+            }
+            Place::Socket(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl Place {
+    /// Whether nothing of what is sent leaves this machine.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Place::Network { host, .. } => is_loopback(host),
+            Place::Socket(_) => true,
+        }
+    }
+
+    /// Whether nobody on the way can read what is sent.
+    pub fn is_secret(&self) -> bool {
+        matches!(
+            self,
+            Place::Network {
+                is_encrypted: true,
+                ..
+            }
+        ) || self.is_local()
+    }
+
+    /// What the header `Host` says.
+    pub fn host(&self) -> String {
+        match self {
+            Place::Network { host, port, .. } => format!("{host}:{port}"),
+            Place::Socket(_) => "localhost".to_owned(),
+        }
+    }
+
+    pub fn path(&self) -> &str {
+        match self {
+            Place::Network { path, .. } => path,
+            Place::Socket(_) => MCP,
+        }
+    }
+
+    /// A socket asks for no token, and a name without TLS needs no certificate.
+    fn effort(&self) -> u8 {
+        match self {
+            Place::Socket(_) => 0,
+            Place::Network { is_encrypted, .. } => 1 + u8::from(*is_encrypted),
+        }
+    }
+}
+
+/// How the server is found.
+#[derive(Debug, Clone)]
+pub enum Whereabouts {
+    At(Place),
+    /// A file with a name of the server in each line; see [`NOTE`](crate::http::NOTE).
+    Noted(PathBuf),
+}
+
+impl Whereabouts {
+    /// Where the server may be as of now, the simplest way first.
+    pub fn places(&self) -> Vec<Place> {
+        match self {
+            Whereabouts::At(place) => vec![place.clone()],
+            Whereabouts::Noted(note) => noted(note),
+        }
+    }
+}
+
+fn noted(note: &Path) -> Vec<Place> {
+    // Without it there is no server.
+    let text = fs::read_to_string(note).unwrap_or_default();
+    let mut places: Vec<Place> = text.lines().filter_map(parse).collect();
+    places.sort_by_key(Place::effort);
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_as_people_write_them() {
+        check("http://127.0.0.1:9077", "http://127.0.0.1:9077", "/mcp");
+        check("http://localhost:9077/", "http://localhost:9077", "/mcp");
+        check("http://[::1]:9077/mcp", "http://[::1]:9077", "/mcp");
+        check("http://0.0.0.0:9077", "http://127.0.0.1:9077", "/mcp");
+        check("http://[::]:9077", "http://[::1]:9077", "/mcp");
+        check("http://notes.lan", "http://notes.lan:80", "/mcp");
+        check("https://notes.example", "https://notes.example:443", "/mcp");
+        check(
+            "https://notes.example/memories/",
+            "https://notes.example:443",
+            "/memories/mcp",
+        );
+        check("unix:/run/memdir.sock", "unix:/run/memdir.sock", "/mcp");
+        check("unix:///run/memdir.sock", "unix:/run/memdir.sock", "/mcp");
+        check("unix:memdir.sock", "unix:memdir.sock", "/mcp");
+    }
+
+    #[track_caller]
+    fn check(text: &str, shown: &str, path: &str) {
+        let place: Place = text.parse().unwrap();
+        assert_eq!((place.to_string().as_str(), place.path()), (shown, path));
+    }
+
+    #[test]
+    fn what_is_no_address_or_holds_a_secret() {
+        for text in [
+            "",
+            "unix:",
+            "127.0.0.1:9077",
+            "ftp://127.0.0.1",
+            "http://",
+            "http://mira:secret@127.0.0.1:9077",
+            "http://127.0.0.1:9077/?token=secret",
+            "/run/memdir.sock",
+        ] {
+            assert!(text.parse::<Place>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_note_is_read_the_simplest_way_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let note = folder.path().join("serving");
+        let found = Whereabouts::Noted(note.clone());
+        assert_eq!(found.places(), []);
+        fs::write(&note, "https://[::1]:1\nhttp://127.0.0.1:2\nx\nunix:/s\n").unwrap();
+        let places = found.places();
+        let shown: Vec<_> = places.iter().map(Place::to_string).collect();
+        assert_eq!(shown, ["unix:/s", "http://127.0.0.1:2", "https://[::1]:1"]);
+    }
+
+    #[test]
+    fn what_leaves_this_machine_is_known() {
+        let is_secret = |text: &str| text.parse::<Place>().unwrap().is_secret();
+        assert!(is_secret("unix:/s") && is_secret("http://localhost:1"));
+        assert!(is_secret("https://notes.lan") && !is_secret("http://notes.lan"));
+    }
+}

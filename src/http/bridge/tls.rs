@@ -1,0 +1,149 @@
+//! What makes connections to a server secret, and shows that it is the one that is meant.
+//!
+//! Trusted are the authorities in a PEM file: one that is named, or the system's. A certificate that
+//! stands in that file itself is trusted, too, also one that signs itself as an authority, which is
+//! what most commands make that people know.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::CertificateError;
+use rustls::ClientConfig;
+use rustls::DigitallySignedStruct;
+use rustls::RootCertStore;
+use rustls::SignatureScheme;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::client::danger::ServerCertVerified;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::client::verify_server_name;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::ServerName;
+use rustls::pki_types::UnixTime;
+use rustls::pki_types::pem::PemObject;
+use rustls::server::ParsedCertificate;
+use tokio_rustls::TlsConnector;
+
+/// Where systems keep the authorities that they trust.
+const SYSTEM: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// Why a server over TLS cannot be spoken to.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    #[error(
+        "this system has no file of trusted certificates that is known: give --connect-ca FILE"
+    )]
+    NoAuthorities,
+    #[error("cannot read certificates from {}: {why}", path.display())]
+    Authorities { path: PathBuf, why: String },
+    #[error("the certificates in {} are of no use: {why}", path.display())]
+    Unusable { path: PathBuf, why: String },
+}
+
+/// What connects to servers that the certificates in `authorities`, else the system's, vouch for.
+pub fn connector(authorities: Option<&Path>) -> Result<TlsConnector, TrustError> {
+    let system = || SYSTEM.iter().map(Path::new).find(|path| path.exists());
+    let path = authorities
+        .or_else(system)
+        .ok_or(TrustError::NoAuthorities)?;
+    let bad = |why: &dyn fmt::Display| TrustError::Authorities {
+        path: path.to_owned(),
+        why: why.to_string(),
+    };
+    let certificates = CertificateDer::pem_file_iter(path).map_err(|error| bad(&error))?;
+    let certificates: Vec<_> = certificates
+        .collect::<Result<_, _>>()
+        .map_err(|error| bad(&error))?;
+    if certificates.is_empty() {
+        return Err(bad(&"it holds none"));
+    }
+    let unusable = |why: &dyn fmt::Display| TrustError::Unusable {
+        path: path.to_owned(),
+        why: why.to_string(),
+    };
+    let mut roots = RootCertStore::empty();
+    // The system's may hold some that nobody can read.
+    roots.add_parsable_certificates(certificates.iter().cloned());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+    let usual = usual.build().map_err(|error| unusable(&error))?;
+    let verifier = Verifier {
+        usual,
+        certificates,
+    };
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| unusable(&error))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+/// The name that a server at `host` has to show.
+pub fn name(host: &str) -> io::Result<ServerName<'static>> {
+    ServerName::try_from(host.to_owned()).map_err(io::Error::other)
+}
+
+/// The usual verification, and the certificates that are trusted as they are.
+#[derive(Debug)]
+struct Verifier {
+    usual: Arc<WebPkiServerVerifier>,
+    certificates: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        shown: &CertificateDer<'_>,
+        others: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        stapled: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let verified = self
+            .usual
+            .verify_server_cert(shown, others, name, stapled, now);
+        match verified {
+            // An authority that serves itself. It is of its time: that is looked at before.
+            Err(rustls::Error::InvalidCertificate(CertificateError::Other(_)))
+                if self.certificates.iter().any(|one| one == shown) =>
+            {
+                verify_server_name(&ParsedCertificate::try_from(shown)?, name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        shown: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual.verify_tls12_signature(message, shown, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        shown: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual.verify_tls13_signature(message, shown, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.usual.supported_verify_schemes()
+    }
+}

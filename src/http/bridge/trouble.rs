@@ -1,0 +1,159 @@
+//! What a client is told when its request came to no answer: what happened, and what to do now.
+
+use std::error::Error;
+
+use ::http::StatusCode;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::http::tokens::TokenError;
+
+/// Why there is no answer.
+#[derive(Debug, Clone)]
+pub enum Trouble {
+    /// Nothing was sent.
+    Unreachable { place: String, why: String },
+    /// Nothing was sent, for nobody notes where a server is.
+    Nowhere,
+    /// Nothing was sent, for want of a token that can be read.
+    Token(String),
+    /// The connection broke off: whatever was asked for may be done.
+    Gone(String),
+    /// The server lives, perhaps, but says nothing.
+    Silent,
+    /// It said no.
+    Refused(Refused),
+    /// It said something that is no answer.
+    Odd(String),
+    /// Nothing was sent: so many subscriptions run already.
+    Full(usize),
+}
+
+/// An answer that is no success.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    pub place: String,
+    pub status: StatusCode,
+    pub retry_after: Option<String>,
+    /// Whether the request showed a token.
+    pub showed_token: bool,
+    /// The body, if it is JSON.
+    pub said: Option<Value>,
+    /// Else how it begins.
+    pub text: String,
+}
+
+impl Trouble {
+    pub fn gone(error: &hyper::Error) -> Trouble {
+        let why = error.source().map(ToString::to_string);
+        Trouble::Gone(why.unwrap_or_else(|| error.to_string()))
+    }
+
+    pub fn token(error: &TokenError) -> Trouble {
+        Trouble::Token(error.to_string())
+    }
+
+    /// Whether the server knows nothing of the session that was named.
+    pub fn is_lost_session(&self) -> bool {
+        matches!(self, Trouble::Refused(refused)
+            if refused.status == StatusCode::NOT_FOUND && refused.error().is_none())
+    }
+
+    /// Whether asking the same again leads nowhere.
+    pub fn is_final(&self) -> bool {
+        matches!(self, Trouble::Refused(refused) if refused.status.is_client_error()
+            && refused.status != StatusCode::TOO_MANY_REQUESTS
+            && refused.status != StatusCode::UNAUTHORIZED)
+    }
+
+    /// The answer to the request `id`.
+    pub fn answer(&self, id: &Value) -> Value {
+        if let Trouble::Refused(refused) = self
+            && let Some(error) = refused.error()
+        {
+            return json!({"jsonrpc": "2.0", "id": id, "error": error});
+        }
+        let mut error = json!({"code": CODE, "message": self.sentence()});
+        if let Trouble::Refused(refused) = self {
+            error["data"] = json!({"status": refused.status.as_u16()});
+            if let Some(seconds) = &refused.retry_after {
+                error["data"]["retryAfter"] = json!(seconds);
+            }
+        }
+        json!({"jsonrpc": "2.0", "id": id, "error": error})
+    }
+
+    /// What happened and what to do, for a person or a model.
+    pub fn sentence(&self) -> String {
+        match self {
+            Trouble::Unreachable { place, why } => format!(
+                "no memdir server answers at {place} ({why}): start one with `memdir serve`, then ask again"
+            ),
+            Trouble::Nowhere => {
+                "no memdir server runs for this store: start one with `memdir serve`, then ask again"
+                    .to_owned()
+            }
+            Trouble::Token(why) => format!("nothing was asked, for want of a token: {why}"),
+            Trouble::Gone(why) => format!(
+                "the memdir server went away before it answered ({why}): what was asked for may be done or not, so look before you ask again"
+            ),
+            Trouble::Silent => format!(
+                "the memdir server has said nothing for {} seconds: what was asked for may be done or not, so look before you ask again",
+                super::SILENCE.as_secs()
+            ),
+            Trouble::Refused(refused) => refused.sentence(),
+            Trouble::Odd(what) => format!("what answers is no memdir server: {what}"),
+            Trouble::Full(count) => {
+                format!("{count} subscriptions run already: cancel one, then ask again")
+            }
+        }
+    }
+}
+
+/// The code of errors that a server of this protocol names itself.
+const CODE: i32 = -32000;
+
+impl Refused {
+    /// The error of the protocol that the server gave.
+    fn error(&self) -> Option<&Value> {
+        let error = self.said.as_ref()?.get("error")?;
+        error.get("code")?.as_i64().map(|_| error)
+    }
+
+    fn sentence(&self) -> String {
+        let place = &self.place;
+        let message = self.said.as_ref().and_then(|said| said.get("message"));
+        let message = message.and_then(Value::as_str);
+        let text = Some(self.text.as_str()).filter(|text| !text.is_empty());
+        let said = message.or(text).or(self.status.canonical_reason());
+        let said = said.unwrap_or("no reason given");
+        let wait = match self.retry_after.as_deref() {
+            Some("1") => "in a second".to_owned(),
+            Some(seconds) => format!("in {seconds} seconds"),
+            None => "later".to_owned(),
+        };
+        match self.status {
+            StatusCode::UNAUTHORIZED if self.showed_token => format!(
+                "the server at {place} takes another token: set MEMDIR_TOKEN to what `memdir token show` prints where it runs"
+            ),
+            StatusCode::UNAUTHORIZED => format!(
+                "the server at {place} asks for a token: set MEMDIR_TOKEN to what `memdir token show` prints where it runs"
+            ),
+            StatusCode::FORBIDDEN => format!("the server at {place} refuses: {said}"),
+            StatusCode::NOT_FOUND => format!(
+                "at {place} there is no such session or no MCP: is it the address that `memdir serve` said?"
+            ),
+            StatusCode::TOO_MANY_REQUESTS => {
+                format!("the server at {place} was asked too often: ask again {wait}")
+            }
+            StatusCode::SERVICE_UNAVAILABLE => {
+                format!("the server at {place} is busy: ask again {wait}")
+            }
+            // In plain text, where the protocol's own errors are JSON.
+            StatusCode::BAD_REQUEST if text.is_some_and(|text| text.contains("Session ID")) => {
+                "there is no session yet: send `initialize` first".to_owned()
+            }
+            status => format!("the server at {place} answers {}: {said}", status.as_u16()),
+        }
+    }
+}
