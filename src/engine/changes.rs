@@ -49,6 +49,14 @@ impl Listeners {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Who began to listen before anything was read knows what is read now.
+    pub(super) fn know(&self, read: &Arc<dyn Snapshot>) {
+        let mut known = self.known();
+        if !known.listeners.is_empty() && known.state.is_none() {
+            known.state = Some(Arc::clone(read));
+        }
+    }
 }
 
 /// Somebody listens until this is dropped.

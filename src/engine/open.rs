@@ -325,6 +325,7 @@ impl Engine {
     pub(super) fn set_latest(&self, snapshot: &Arc<dyn Snapshot>) {
         let latest = self.latest.lock();
         *latest.unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(snapshot));
+        self.listeners.know(snapshot);
     }
 
     /// Says by whom the store is used from now on: a client's name.
