@@ -55,11 +55,11 @@ pub(super) fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, F
     };
     let note = engine.state().join(crate::http::NOTE);
     let ended = crate::http::serve(served, &settings, |serving| {
-        tell(context, command, &engine, serving);
-        // Without it `mcp --connect` has to be told where.
+        // Without it `mcp --connect` has to be told where. Before it is said: who reads that finds it.
         if let Err(error) = crate::files::write_derived(&note, serving.written().as_bytes()) {
             tracing::warn!("cannot note where this server listens: {error}");
         }
+        tell(context, command, &engine, serving);
     });
     let _ = crate::files::remove_derived(&note); // Whoever follows it finds nobody there.
     drop(background);
