@@ -104,7 +104,8 @@ impl Session {
         session
     }
 
-    fn of(command: &mut Command) -> Session {
+    /// Starts `command`, without opening a session.
+    pub fn of(command: &mut Command) -> Session {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

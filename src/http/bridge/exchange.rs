@@ -13,6 +13,7 @@ use super::message::Message;
 use super::trouble::Trouble;
 use super::wire::Answer;
 use super::wire::Wire;
+use crate::http::reading::MOST_BYTES;
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -82,6 +83,10 @@ impl Exchange {
     }
 
     async fn post(&self, message: &Message, known: &Known) -> Result<Answer, Trouble> {
+        if message.bytes.len() > MOST_BYTES {
+            // It would be cut off while it is sent, and the reason be lost.
+            return Err(Trouble::TooLong(message.bytes.len()));
+        }
         let mut headers = headers(known);
         let json = HeaderValue::from_static("application/json");
         headers.insert(header::CONTENT_TYPE, json);

@@ -131,13 +131,13 @@ impl Session {
         };
         let answer = match self.exchange.ask(opening, &Known::default()).await {
             Ok(answered) => {
-                let former = self.state().known.clone();
-                if let Some(known) = self.agree(&answered) {
-                    {
+                if let Some(known) = self.agreed(&answered) {
+                    let former = {
                         let mut state = self.state();
                         state.opening = Some(opening.clone());
                         state.followed.clear();
-                    }
+                        std::mem::replace(&mut state.known, known.clone())
+                    };
                     if former.session.is_some() {
                         // A client that begins anew: the other session would only idle.
                         let _ = self.exchange.end(&former).await;
@@ -154,16 +154,14 @@ impl Session {
         self.exchange.say(&answer).await;
     }
 
-    /// Takes over what the answer to an `initialize` agrees on.
-    fn agree(&self, answered: &Answered) -> Option<Known> {
+    /// What the answer to an `initialize` agrees on.
+    fn agreed(&self, answered: &Answered) -> Option<Known> {
         let version = answered.answer.get("result")?.get("protocolVersion")?;
-        let mut state = self.state();
-        state.known = Known {
-            generation: state.known.generation + 1,
+        Some(Known {
+            generation: self.known().generation + 1,
             session: answered.session.clone(),
             version: HeaderValue::from_str(version.as_str()?).ok(),
-        };
-        Some(state.known.clone())
+        })
     }
 
     /// Opens the session of that generation again, unless somebody has done so by now.
@@ -178,12 +176,14 @@ impl Session {
             return Ok(());
         };
         let answered = self.exchange.ask(&opening, &Known::default()).await?;
-        let Some(known) = self.agree(&answered) else {
+        let Some(known) = self.agreed(&answered) else {
             return Err(Trouble::Odd("it opens no session any more".to_owned()));
         };
         tracing::info!("the session is opened again: the server was started anew");
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         self.exchange.tell(&message(ready), &known).await?;
+        // Not before: a request must not come between.
+        self.state().known = known.clone();
         self.listen(known.clone()).await;
         for uri in &followed {
             let subscribe = json!({

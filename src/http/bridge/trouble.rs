@@ -6,6 +6,7 @@ use ::http::StatusCode;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::http::reading::MOST_BYTES;
 use crate::http::tokens::TokenError;
 
 /// Why there is no answer.
@@ -27,6 +28,8 @@ pub enum Trouble {
     Odd(String),
     /// Nothing was sent: so many subscriptions run already.
     Full(usize),
+    /// Nothing was sent: it has so many bytes.
+    TooLong(usize),
 }
 
 /// An answer that is no success.
@@ -103,6 +106,9 @@ impl Trouble {
             ),
             Trouble::Refused(refused) => refused.sentence(),
             Trouble::Odd(what) => format!("what answers is no memdir server: {what}"),
+            Trouble::TooLong(bytes) => format!(
+                "nothing was asked: a message to a server may have {MOST_BYTES} bytes, and this one has {bytes}"
+            ),
             Trouble::Full(count) => {
                 format!("{count} subscriptions run already: cancel one, then ask again")
             }

@@ -1,5 +1,8 @@
 //! The server over HTTP, as clients, strangers and operators meet it.
 
+mod bridge;
+mod bridge_faults;
+mod doors;
 mod guard;
 mod interface;
 mod limits;
