@@ -1,4 +1,6 @@
-"""Drives `memdir mcp` with the Python MCP client: python_client.py MEMDIR STORE
+"""Drives `memdir mcp` with the Python MCP client: python_client.py MEMDIR STORE [ARGUMENT…]
+
+Further arguments are those of `memdir mcp`: with `--connect` a server of the store has to run.
 
 The client validates every structured reply against the tool's output schema, which is what this
 check is for: a server that passes its own tests may still be unusable.
@@ -29,9 +31,9 @@ async def call(session, tool, arguments, fails=False):
     return said
 
 
-async def main(program, store):
+async def main(program, store, arguments):
     server = StdioServerParameters(
-        command=program, args=["--store", store, "mcp"], env={"PATH": os.environ["PATH"], "HOME": store}
+        command=program, args=["--store", store, "mcp", *arguments], env={"PATH": os.environ["PATH"], "HOME": store}
     )
     async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
         opened = await session.initialize()
@@ -65,4 +67,4 @@ async def main(program, store):
     print("python client: initialize, tools/list and all three tools are as they should be")
 
 
-asyncio.run(main(sys.argv[1], sys.argv[2]))
+asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3:]))

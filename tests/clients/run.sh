@@ -16,7 +16,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 memdir=$(realpath "${1:?usage: run.sh MEMDIR}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/python-store/files" "$work/inspector-store/files" "$work/dialects" "$work/inspected"
+mkdir -p "$work/python-store/files" "$work/inspector-store/files" "$work/bridged-store/files" "$work/dialects" "$work/inspected"
 # Nobody's settings but the tests'.
 unset ${!MEMDIR_@} ${!AIAML_@}
 
@@ -44,6 +44,16 @@ elif ! { python3 -m venv "$work/venv" &&
 else
     echo "Python client: mcp $python_mcp, $(python3 --version)"
     run "$work/venv/bin/python" "$here/python_client.py" "$memdir" "$work/python-store"
+    echo "Python client: the same, by a bridge to a server"
+    "$memdir" --store "$work/bridged-store" serve --listen 127.0.0.1:0 2> "$work/serving.log" &
+    server=$!
+    # It says where it listens once it does.
+    until grep -q '^serving ' "$work/serving.log"; do
+        kill -0 "$server" 2> /dev/null || { cat "$work/serving.log"; exit 1; }
+    done
+    run "$work/venv/bin/python" "$here/python_client.py" "$memdir" "$work/bridged-store" --connect
+    kill "$server"
+    wait "$server"
 fi
 
 : > "$work/install.log"

@@ -188,7 +188,7 @@ impl Desk {
                 // What follows needs the session.
                 ("initialize", Some(_)) => self.session.open(&message).await,
                 ("subscriptions/listen", Some(_)) => {
-                    self.begin_to_listen(message, &mut listening).await
+                    self.begin_to_listen(message, &mut listening).await;
                 }
                 (_, Some(_)) => self.begin(message, &mut running).await,
                 ("notifications/cancelled", None) => {

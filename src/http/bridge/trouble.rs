@@ -23,7 +23,7 @@ pub enum Trouble {
     /// The server lives, perhaps, but says nothing.
     Silent,
     /// It said no.
-    Refused(Refused),
+    Refused(Box<Refused>),
     /// It said something that is no answer.
     Odd(String),
     /// Nothing was sent: so many subscriptions run already.

@@ -260,7 +260,7 @@ async fn refused(place: &Place, showed_token: bool, response: Response<Incoming>
     };
     let text = String::from_utf8_lossy(&body);
     let text = text.trim().chars().filter(|c| !c.is_control());
-    Trouble::Refused(Refused {
+    Trouble::Refused(Box::new(Refused {
         place: place.to_string(),
         status,
         retry_after,
@@ -270,5 +270,5 @@ async fn refused(place: &Place, showed_token: bool, response: Response<Incoming>
             StatusCode::UNAUTHORIZED => String::new(),
             _ => text.take(SHOWN).collect(),
         },
-    })
+    }))
 }
