@@ -16,6 +16,7 @@ use super::args::TokenCommand;
 use super::fail::Failure;
 use super::mcp;
 use crate::engine::Engine;
+use crate::files::Lock;
 use crate::http::Address;
 use crate::http::HttpError;
 use crate::http::Rate;
@@ -54,20 +55,42 @@ pub(super) fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, F
         mcp: crate::mcp::streamable,
     };
     let note = engine.state().join(crate::http::NOTE);
+    let noted = begin_note(&note);
     let ended = crate::http::serve(served, &settings, |serving| {
-        // Without it `mcp --connect` has to be told where. Before it is said: who reads that finds it.
-        if let Err(error) = crate::files::write_derived(&note, serving.written().as_bytes()) {
+        // Before it is said: who reads that finds it.
+        if noted.is_some()
+            && let Err(error) = crate::files::write_derived(&note, serving.written().as_bytes())
+        {
             tracing::warn!("cannot note where this server listens: {error}");
         }
         tell(context, command, &engine, serving);
     });
-    let _ = crate::files::remove_derived(&note); // Whoever follows it finds nobody there.
+    if noted.is_some() {
+        let _ = crate::files::remove_derived(&note); // Whoever follows it finds nobody there.
+    }
+    drop(noted);
     drop(background);
     crate::git::end_children();
     match ended {
         // As for `mcp`: a call that still runs must not keep the process.
         Ok(()) => std::process::exit(0),
         Err(error) => Err(failure(error)),
+    }
+}
+
+/// What has to be held for as long as the note holds, by which `mcp --connect` finds this server:
+/// that nobody shows a token to who came to listen there after it.
+fn begin_note(note: &Path) -> Option<Lock> {
+    match Lock::try_take(&crate::http::lock_of(note)) {
+        Ok(Some(lock)) => Some(lock),
+        Ok(None) => {
+            tracing::info!("another server of this store is the one that is noted");
+            None
+        }
+        Err(error) => {
+            tracing::warn!("cannot note where this server listens: {error}");
+            None
+        }
     }
 }
 

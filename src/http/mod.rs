@@ -35,6 +35,7 @@ pub use serve::HttpError;
 pub use serve::NOTE;
 pub use serve::Serving;
 pub use serve::Settings;
+pub use serve::lock_of;
 pub use serve::serve;
 
 use std::sync::Arc;

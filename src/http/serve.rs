@@ -1,6 +1,7 @@
 //! Puts a server together: routes, layers, listeners; and ends it in order.
 
 use std::io;
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,6 +94,11 @@ pub struct Serving {
 
 /// The file, among those of a store's index, that says where a server listens.
 pub const NOTE: &str = "serving";
+
+/// The lock that a server holds for as long as its note at `note` holds.
+pub fn lock_of(note: &Path) -> PathBuf {
+    note.with_extension("lock")
+}
 
 impl Serving {
     /// A line for each name.

@@ -9,7 +9,9 @@ use std::str::FromStr;
 
 use ::http::Uri;
 
+use crate::files::is_held;
 use crate::http::is_loopback;
+use crate::http::lock_of;
 
 /// Where MCP is answered, below an address.
 const MCP: &str = "/mcp";
@@ -163,6 +165,10 @@ impl Whereabouts {
 }
 
 fn noted(note: &Path) -> Vec<Place> {
+    // Of a server that was killed the note is left; another user's program may listen there now.
+    if !is_held(&lock_of(note)) {
+        return Vec::new();
+    }
     // Without it there is no server.
     let text = fs::read_to_string(note).unwrap_or_default();
     let mut places: Vec<Place> = text.lines().filter_map(parse).collect();
@@ -216,12 +222,13 @@ mod tests {
     }
 
     #[test]
-    fn the_note_is_read_the_simplest_way_first() {
+    fn the_note_of_a_server_that_lives_is_read_the_simplest_way_first() {
         let folder = tempfile::tempdir().unwrap();
         let note = folder.path().join("serving");
         let found = Whereabouts::Noted(note.clone());
-        assert_eq!(found.places(), []);
         fs::write(&note, "https://[::1]:1\nhttp://127.0.0.1:2\nx\nunix:/s\n").unwrap();
+        assert_eq!(found.places(), []);
+        let _lock = crate::files::Lock::try_take(&lock_of(&note)).unwrap();
         let places = found.places();
         let shown: Vec<_> = places.iter().map(Place::to_string).collect();
         assert_eq!(shown, ["unix:/s", "http://127.0.0.1:2", "https://[::1]:1"]);

@@ -363,6 +363,45 @@ fn without_a_server_it_says_so_and_ends() {
 }
 
 #[test]
+fn who_took_the_place_of_a_killed_server_is_shown_no_token() {
+    let mut server = Server::start(&[]);
+    let mut session = open(&server);
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    let other = std::net::TcpListener::bind(&server.address).unwrap();
+    session.call(1, "think", json!({"query": "heron"}));
+    assert!(sentence(&mut session, 1).contains("memdir serve"));
+    session.close_input();
+    assert!(session.wait().success());
+    let output = bridge(&server, &[]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    other.set_nonblocking(true).unwrap();
+    let met = other.accept().map(drop).map_err(|error| error.kind());
+    assert_eq!(met, Err(std::io::ErrorKind::WouldBlock));
+}
+
+#[test]
+fn of_two_servers_the_first_is_found_and_the_second_leaves_its_note() {
+    let server = Server::start(&["--no-token"]);
+    let note = server.store.state().join("serving");
+    let noted = std::fs::read_to_string(&note).unwrap();
+    assert_eq!(noted, format!("http://{}\n", server.address));
+    let mut second = memdir(server.store.root());
+    second.args(["serve", "--listen", "127.0.0.1:0"]);
+    let mut second = second.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    let mut log = std::io::BufReader::new(second.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut log, &mut said).unwrap();
+    assert!(said.starts_with("serving "), "{said}");
+    assert_eq!(std::fs::read_to_string(&note).unwrap(), noted);
+    let id = second.id().to_string();
+    assert!(Command::new("kill").arg(id).status().unwrap().success());
+    assert!(second.wait().unwrap().success());
+    assert_eq!(std::fs::read_to_string(&note).unwrap(), noted);
+    look(&mut open(&server));
+}
+
+#[test]
 fn a_token_that_is_none_or_may_only_read_is_told_what_to_do() {
     let server = Server::start(&[]);
     let with = |secret: &str| {
