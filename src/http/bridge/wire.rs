@@ -1,9 +1,9 @@
 //! Sends one request to the server, each over a connection of its own.
 //!
 //! A connection that is kept for the next request may be closed by the server at just that moment,
-//! and nobody could tell whether the request was done. A new one on the same machine costs less
-//! than a tenth of a millisecond. Promises: the token of the store's own file goes to this machine
-//! only.
+//! and nobody could tell whether the request was done. A new one costs little: on one machine a
+//! request goes there and back in less than a millisecond. Promises: the token of the store's own
+//! file goes to this machine only.
 
 use std::error::Error;
 use std::io;
