@@ -2,6 +2,10 @@
 
 mod bridge;
 mod bridge_faults;
+mod client;
+mod contract;
+mod contract_lists;
+mod contract_many;
 mod doors;
 mod guard;
 mod interface;

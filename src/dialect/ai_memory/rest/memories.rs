@@ -151,7 +151,7 @@ pub(super) const UPDATE: Endpoint = Endpoint {
         |call, arguments| from_tool(&write::UPDATE, call, arguments),
         || {
             let more = schema::object(
-                [("updated", schema::texts())],
+                [("updated", schema::flag())],
                 [
                     ("earlier_id", schema::text()),
                     ("note", schema::text()),
