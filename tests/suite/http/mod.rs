@@ -4,6 +4,7 @@ mod bridge;
 mod bridge_faults;
 mod client;
 mod contract;
+mod contract_curl;
 mod contract_lists;
 mod contract_many;
 mod doors;
