@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
-use std::collections::HashSet;
 
 use chrono::DateTime;
 use chrono::Utc;
@@ -27,6 +26,7 @@ use crate::index::Request;
 use crate::lifecycle;
 use crate::lifecycle::Stated;
 use crate::model::Filter;
+use crate::model::Handle;
 use crate::model::Kind;
 use crate::model::Memory;
 use crate::model::MetaValue;
@@ -202,9 +202,9 @@ impl Engine {
         let mut known = Known::default();
         let reader = self.store.reader(Place::Files);
         let snapshot = self.snapshot()?;
-        known
-            .stems
-            .extend(snapshot.files().map(|(name, _)| stem_of(name)));
+        for (name, _) in snapshot.files() {
+            known.there(stem_of(name), Some(name.to_owned()));
+        }
         let mut holders = snapshot.holders(&format!("metadata.{SOURCE_ID}"))?;
         holders.extend(snapshot.holders(&format!("metadata.{SOURCE_HASH}"))?);
         for (_, name) in holders {
@@ -213,12 +213,12 @@ impl Engine {
             }
         }
         let purged = self.store.purged()?;
-        known
-            .stems
-            .extend(purged.iter().map(|stem| Stem::from_file_name(stem)));
+        for stem in &purged {
+            known.there(Stem::from_file_name(stem), None);
+        }
         let archive = self.store.reader(Place::Archive);
         for entry in self.store.list(Place::Archive)?.entries {
-            known.stems.insert(stem_of(&entry.name));
+            known.there(stem_of(&entry.name), None);
             if let Ok(version) = archive.read(&entry.name, MAX_INDEXED_BYTES as u64) {
                 known.add(&parse(&version.entry, &version.bytes), None);
             }
@@ -404,7 +404,10 @@ fn source_hash(memory: &NewMemory) -> String {
 /// What is in the store already, as an importer asks for it.
 #[derive(Default)]
 struct Known {
-    stems: HashSet<Stem>,
+    /// Each with its live file, if it has one.
+    stems: HashMap<Stem, Option<String>>,
+    /// `None` where several have it.
+    by_handle: HashMap<Handle, Option<Stem>>,
     by_source: HashMap<String, Vec<Seen>>,
 }
 
@@ -425,6 +428,18 @@ fn digest(text: &str) -> u128 {
 }
 
 impl Known {
+    /// Notes what is in the store, live or not.
+    fn there(&mut self, stem: Stem, name: Option<String>) {
+        if let Some(handle) = stem.handle() {
+            let known = self.by_handle.entry(handle);
+            known
+                .and_modify(|known| *known = known.take().filter(|known| *known == stem))
+                .or_insert_with(|| Some(stem.clone()));
+        }
+        let file = self.stems.entry(stem).or_default();
+        *file = file.take().or(name);
+    }
+
     fn add(&mut self, memory: &Memory, name: Option<String>) {
         let text = |wanted: &str| {
             let mut entries = memory.metadata.iter();
@@ -447,7 +462,7 @@ impl Known {
 
     /// Notes what was just written.
     fn took(&mut self, stem: &Stem, key: Option<&str>, memory: &NewMemory) {
-        self.stems.insert(stem.clone());
+        self.there(stem.clone(), None);
         if let Some(id) = key {
             let seen = Seen {
                 stem: stem.clone(),
@@ -466,8 +481,10 @@ impl Known {
     fn find(&self, memory: &NewMemory, source_id: Option<&str>) -> Option<(Stem, Option<String>)> {
         let own = memory.handle.zip(memory.timestamp.as_ref());
         let own = own.map(|(handle, at)| Stem::new(at.utc(), handle));
-        if let Some(stem) = own.filter(|stem| self.stems.contains(stem)) {
-            return Some((stem, None));
+        if let Some(stem) = own
+            && let Some(name) = self.stems.get(&stem)
+        {
+            return Some((stem, name.clone()));
         }
         let at = memory.timestamp.as_ref().map(|at| at.as_str());
         let seen = self.by_source.get(source_id?)?;
@@ -484,15 +501,24 @@ impl Known {
             .map(|seen| (seen.stem.clone(), seen.name.clone()))
     }
 
-    /// The one memory of former runs that is called so where it comes from.
+    /// The one memory of former runs that is called so where it comes from, or here.
     fn only(&self, source_id: &str) -> Option<End> {
-        match self.by_source.get(source_id)?.as_slice() {
-            [seen] => Some(End {
-                stem: Some(seen.stem.clone()),
-                name: seen.name.clone(),
-                is_new: false,
-            }),
-            _ => None,
-        }
+        let (stem, name) = match self.by_source.get(source_id).map(Vec::as_slice) {
+            Some([seen]) => (seen.stem.clone(), seen.name.clone()),
+            Some(_) => return None,
+            None => {
+                let stem = match Handle::parse(source_id) {
+                    Some(handle) => self.by_handle.get(&handle)?.clone()?,
+                    None => Stem::parse(source_id)?,
+                };
+                let name = self.stems.get(&stem)?.clone();
+                (stem, name)
+            }
+        };
+        Some(End {
+            stem: Some(stem),
+            name,
+            is_new: false,
+        })
     }
 }

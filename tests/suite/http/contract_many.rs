@@ -242,6 +242,31 @@ fn an_export_makes_the_same_store_elsewhere_and_adds_nothing_here() {
     }
 }
 
+#[test]
+fn an_export_that_comes_in_parts_has_all_of_its_links() {
+    let api = Api::start();
+    let ids: Vec<String> = (0..4)
+        .map(|number| api.make(&json!({"title": format!("{number}"), "content": "Text."})))
+        .collect();
+    for (from, to) in [(0, 1), (1, 2), (2, 3), (3, 0)] {
+        let link = json!({"source_id": ids[from], "target_id": ids[to]});
+        api.post("/links", &link).done(201);
+    }
+    let export = api.get("/export").done(200).body;
+    let other = Api::start();
+    let mut linked = Vec::new();
+    for part in memories(&export).chunks(2) {
+        let part = json!({"memories": part, "links": export["links"]});
+        let said = other.post("/import", &part).done(200).body;
+        linked.push(said["linked"].as_u64().unwrap());
+    }
+    assert_eq!(linked, [1, 3]);
+    assert_eq!(
+        other.get("/export").done(200).body["links"],
+        export["links"]
+    );
+}
+
 fn memories(export: &Value) -> &Vec<Value> {
     export["memories"].as_array().unwrap()
 }
