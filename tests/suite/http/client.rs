@@ -28,13 +28,18 @@ impl Api {
     }
 
     pub fn on(store: TestStore) -> Api {
-        let arguments = [
+        Api::with(store, &[])
+    }
+
+    pub fn with(store: TestStore, more: &[&str]) -> Api {
+        let mut arguments = vec![
             "--no-token",
             "--reads-per-second",
             "0",
             "--writes-per-second",
             "0",
         ];
+        arguments.extend(more);
         Api {
             server: Server::on(store, &arguments),
             document: memdir::http::document(),

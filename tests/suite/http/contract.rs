@@ -412,3 +412,32 @@ fn the_store_is_told_in_numbers() {
     let said = api.get("/namespaces").done(200).body;
     assert_eq!(said, json!({"namespaces": namespaces}));
 }
+
+#[test]
+fn a_store_that_can_only_be_read_refuses_to_be_changed() {
+    let store = TestStore::new();
+    let text = memory_text("abcd0001", "2026-01-14T09:15:00Z", "Text.");
+    store.put("20260114_091500_abcd0001.md", text);
+    let api = Api::with(store, &["--read-only"]);
+    let one = json!({"title": "One", "content": "Text."});
+    let of = |path: &str| format!("/memories/abcd0001{path}");
+    let link = json!({"source_id": "abcd0001", "target_id": "abcd0001"});
+    for said in [
+        api.post("/memories", &one),
+        api.post("/memories/bulk", &json!([one])),
+        api.put(&of(""), &json!({"content": "x"})),
+        api.delete(&of("")),
+        api.post_nothing(&of("/promote")),
+        api.post("/forget", &json!({"pattern": "text"})),
+        api.post_nothing("/gc"),
+        api.post("/import", &json!({"memories": [one]})),
+        api.delete("/archive"),
+    ] {
+        said.is_conflict("can only be read");
+    }
+    api.post("/links", &link).is_bad("to itself");
+    let found = api.get("/recall?context=text").done(200);
+    assert_eq!(found.texts("memories", "id"), ["abcd0001"]);
+    assert_eq!(api.get("/export").done(200).body["count"], 1);
+    assert_eq!(api.get("/health").done(200).body["status"], "ok");
+}
