@@ -59,7 +59,7 @@ fn position_in(list: &str, bytes: &[u8]) -> Option<Position> {
 
 fn bytes_of(cursor: &str) -> Option<Vec<u8>> {
     let digits = cursor.trim().as_bytes();
-    if digits.len() % 2 != 0 || digits.len() < 2 * HEAD {
+    if !digits.len().is_multiple_of(2) || digits.len() < 2 * HEAD {
         return None;
     }
     let digit = |digit: u8| char::from(digit).to_digit(16);

@@ -228,7 +228,7 @@ impl Said {
 
     /// Fails unless the request was refused so, with a message that holds `part`.
     #[track_caller]
-    pub fn refused(self, status: u16, code: &str, part: &str) {
+    pub fn refused(&self, status: u16, code: &str, part: &str) {
         assert_eq!(
             (self.status, &self.body["code"]),
             (status, &code.into()),
@@ -242,17 +242,17 @@ impl Said {
 
     /// Fails unless what was sent was wrong, with a message that holds `part`.
     #[track_caller]
-    pub fn is_bad(self, part: &str) {
+    pub fn is_bad(&self, part: &str) {
         self.refused(400, "VALIDATION_FAILED", part);
     }
 
     #[track_caller]
-    pub fn is_not_there(self) {
+    pub fn is_not_there(&self) {
         self.refused(404, "NOT_FOUND", "");
     }
 
     #[track_caller]
-    pub fn is_conflict(self, part: &str) {
+    pub fn is_conflict(&self, part: &str) {
         self.refused(409, "CONFLICT", part);
     }
 }

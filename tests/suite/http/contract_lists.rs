@@ -226,7 +226,7 @@ fn a_search_finds_what_holds_every_word() {
     );
     assert_ne!(one, two);
     let said = search("q=database%20migration&namespace=my-app").done(200);
-    assert_eq!(said.texts("results", "id"), [two.clone()]);
+    assert_eq!(said.texts("results", "id"), [two.as_str()]);
     assert!(said.body["results"][0]["score"].is_number());
     assert_eq!(search("q=migration&tags=none").done(200).body["count"], 0);
     assert_eq!(search("q=migration&limit=201").done(200).body["count"], 1);
@@ -267,7 +267,7 @@ fn a_recall_finds_any_word_and_is_a_use() {
     let body = json!({"context": "auth flow jwt", "namespace": "my-app", "limit": 10});
     assert_eq!(
         api.post("/recall", &body).done(200).texts("memories", "id"),
-        [id.clone()]
+        [id.as_str()]
     );
     let memory = api.memory(&id);
     assert_eq!(memory["access_count"], 2);
