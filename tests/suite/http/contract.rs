@@ -228,6 +228,17 @@ fn the_same_title_and_namespace_replace_the_content() {
 }
 
 #[test]
+fn what_a_new_memory_may_contradict_is_named() {
+    let api = Api::start();
+    let one = api.make(&json!({
+        "title": "Port of atlas", "content": "Atlas listens on port 8080.",
+    }));
+    let other = json!({"title": "Port of atlas now", "content": "Atlas listens on port 9090."});
+    let said = api.post("/memories", &other).done(201).body;
+    assert_eq!(said["potential_contradictions"], json!([one]));
+}
+
+#[test]
 fn a_memory_is_read_with_its_links_by_its_id_or_a_beginning_of_it() {
     let store = TestStore::new();
     for handle in ["abcd0001", "abcd0002"] {
