@@ -193,12 +193,17 @@ fn what_has_ended_is_collected() {
     assert_eq!(archive.texts("archived", "id"), ["abcd0001"]);
     assert_eq!(archive.texts("archived", "archive_reason"), ["gc"]);
     assert_eq!(api.post_nothing("/gc").done(200).body["expired_deleted"], 0);
-    assert_eq!(api.get("/stats").done(200).body["total"], 1);
+    let left = api.get("/memories").done(200);
+    assert_eq!(left.texts("memories", "title"), ["One"]);
 }
 
 #[test]
 fn an_export_makes_the_same_store_elsewhere_and_adds_nothing_here() {
-    let api = Api::start();
+    let store = TestStore::new();
+    // Of another tool set, with limits of its own.
+    let text = "---\nid: abcd0001\ntimestamp: 2026-01-14T09:15:00Z\nagent: a\nuser: u\ntopics: []\nnamespace: a/b\nsource: obsidian\n---\n\nOf elsewhere.";
+    store.put("20260114_091500_abcd0001.md", text);
+    let api = Api::on(store);
     let one = api.make(&json!({
         "title": "One", "content": "Text.", "tags": ["a"], "priority": 7, "tier": "long",
         "namespace": "my-app", "metadata": {"k": [1, {"deep": true}]},
@@ -206,9 +211,6 @@ fn an_export_makes_the_same_store_elsewhere_and_adds_nothing_here() {
     let two = api.make(&json!({"title": "Two", "content": "See [[One]].", "source": "claude"}));
     let link = json!({"source_id": one, "target_id": two, "relation": "derived_from"});
     api.post("/links", &link).done(201);
-    // Of another tool set, with limits of its own.
-    let text = "---\nid: abcd0001\ntimestamp: 2026-01-14T09:15:00Z\nagent: a\nuser: u\ntopics: []\nnamespace: a/b\nsource: obsidian\n---\n\nOf elsewhere.";
-    api.server.store.put("20260114_091500_abcd0001.md", text);
     let export = api.get("/export").done(200).body;
     assert_eq!(
         (&export["count"], export["links"].as_array().unwrap().len()),
