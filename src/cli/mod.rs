@@ -17,6 +17,7 @@ mod history;
 mod layout;
 mod life;
 mod llm;
+mod log;
 mod maintain;
 mod maintenance;
 mod mcp;
@@ -35,7 +36,6 @@ mod when;
 mod with;
 mod write;
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -159,7 +159,7 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
     };
     let config = Config::read(&flags, &environment)?;
     let as_json = matches!(&args.command, Command::Serve(serve) if serve.log_format == "json");
-    start_log(&config, as_json);
+    log::start(&config, as_json);
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
@@ -226,33 +226,6 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Token(command) => serve::token(&mut context, &command),
         Command::Completions(_) | Command::Man => unreachable!("they were answered above"),
     }
-}
-
-/// Logs go to standard error; standard output belongs to answers and to the protocol.
-fn start_log(config: &Config, as_json: bool) {
-    use tracing_subscriber::EnvFilter;
-    let level = config.log.value.as_str();
-    let filter = EnvFilter::try_new(level).unwrap_or_else(|_| EnvFilter::new("warn"));
-    // The protocol library logs whole requests at its lower levels: other people's texts.
-    let quiet = "rmcp=warn".parse().expect("it is a directive");
-    let is_plain = !level.contains(['=', ',']);
-    let filter = if is_plain {
-        filter.add_directive(quiet)
-    } else {
-        filter
-    };
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && !as_json)
-        .with_target(false)
-        // It would be told by a panic, in the middle of whatever the line was about.
-        .log_internal_errors(false);
-    // A second one is a test's; the first stays.
-    let _ = match as_json {
-        true => log.json().flatten_event(true).try_init(),
-        false => log.without_time().try_init(),
-    };
 }
 
 /// Gives the memories that lack a vector theirs, before a question, if they are few and nobody else

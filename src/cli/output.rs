@@ -1,5 +1,6 @@
 //! Where answers go, and how texts from memories are made safe to look at.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 use std::fmt::Write as _;
@@ -117,11 +118,20 @@ impl Output {
             .and_then(|()| self.bytes(b"\n"))
     }
 
+    /// Writes what is no line. Whatever it is, a terminal gets nothing to obey but our own colours:
+    /// what a caller forgot to have [`Output::shown`] is shown here.
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.reader_is_gone() {
             return Ok(());
         }
-        let written = self.stream.borrow_mut().write_all(bytes);
+        let written = if self.escapes {
+            let text = String::from_utf8_lossy(bytes);
+            self.stream
+                .borrow_mut()
+                .write_all(guarded(&text).as_bytes())
+        } else {
+            self.stream.borrow_mut().write_all(bytes)
+        };
         self.forgive(written)
     }
 
@@ -166,7 +176,7 @@ impl Output {
 
     /// Says something to the person beside the answer.
     pub fn note(&self, text: impl AsRef<str>) {
-        let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
+        let _ = writeln!(anstream::stderr(), "{}", guarded(text.as_ref()));
     }
 
     /// Tells of the credentials in what was written, a line each.
@@ -252,6 +262,34 @@ pub(super) fn visible(text: &str) -> String {
     shown
 }
 
+/// What our own styles, and those of the log, are made of. None of them hides or moves anything, so a memory that holds one
+/// gains nothing by it.
+const OURS: [&str; 9] = [
+    "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m",
+    "\x1b[3m",
+];
+
+/// As [`visible`], but for our own colours.
+pub(super) fn guarded(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\x1b') {
+        shown.push_str(&visible(&rest[..at]));
+        let ours = OURS.iter().find(|style| rest[at..].starts_with(**style));
+        let style = ours.map_or("\x1b", |style| *style);
+        match ours {
+            Some(style) => shown.push_str(style),
+            None => shown.push_str(&visible(style)),
+        }
+        rest = &rest[at + style.len()..];
+    }
+    shown.push_str(&visible(rest));
+    Cow::Owned(shown)
+}
+
 /// As [`visible`], in the words of JSON; a reader gets the same values.
 fn escaped(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
@@ -319,6 +357,23 @@ mod tests {
             shown,
             "\\x1b]52;c;x\\x07 \\x9b2J \\u{202e}abc\\u{2069} a\tb\n\\u{e0041}"
         );
+    }
+
+    #[test]
+    fn our_own_styles_pass_and_nothing_else_does() {
+        for style in [
+            PLAIN.0, BOLD.0, DIM.0, ID.0, ADDED.0, REMOVED.0, MATCH.0, ERROR, CAUSE, HINT,
+        ] {
+            let text = format!("{style}id{style:#}");
+            assert_eq!(guarded(&text), text);
+        }
+        let check = |text: &str, shown: &str| assert_eq!(guarded(text), shown);
+        check(
+            "\x1b[33mid\x1b]0;x\x07\x1b[0m",
+            "\x1b[33mid\\x1b]0;x\\x07\x1b[0m",
+        );
+        check("\x1b[8mhidden\x1b[0m", "\\x1b[8mhidden\x1b[0m");
+        check("\x1b[33;8m \u{202e} \x1b", "\\x1b[33;8m \\u{202e} \\x1b");
     }
 
     #[test]

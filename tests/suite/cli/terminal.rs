@@ -34,19 +34,38 @@ fn on_terminal(home: &Home, arguments: &str) -> Ran {
 
 fn hostile_home() -> Home {
     let home = Home::new();
-    let frontmatter = "timestamp: 2026-01-14T09:15:00Z\nagent: a\nuser: u\ntopics: [x]";
+    // As YAML writes it between quotation marks, where it is text like any other.
+    let quoted = HOSTILE.replace('\u{1b}', "\\e");
+    let frontmatter = format!(
+        "timestamp: 2026-01-14T09:15:00Z\nagent: \"{quoted}\"\nuser: \"{quoted}\"\ntopics: [x, \"{quoted}\"]\nnamespace: \"{quoted}\"\nsource: \"{quoted}\"\nmetadata:\n  \"{quoted}\": \"{quoted}\""
+    );
     home.put(
         "20260114_091500_1f3a9c02.md",
-        format!(
-            "---\nid: 1f3a9c02\n{frontmatter}\ntitle: \"{}\"\n---\n\n{HOSTILE}\n",
-            HOSTILE.replace('\u{1b}', "\\e")
-        ),
+        format!("---\nid: 1f3a9c02\n{frontmatter}\ntitle: \"{quoted}\"\nlinks:\n  - {{to: \"{quoted}\", type: \"{quoted}\"}}\n---\n\n{HOSTILE}\n"),
     );
     home.put(
         "20260115_091500_2f3a9c02.md",
         format!("---\nid: 2f3a9c02\n{frontmatter}\nno end {HOSTILE}"),
     );
+    // Where file names may hold what terminals obey, one does.
+    #[cfg(unix)]
+    home.put(
+        "odd \u{1b}]0;title\u{7}\u{9b}2J\u{202e}.md",
+        format!("---\nid: odd\n{frontmatter}\n---\n\n{HOSTILE}\n"),
+    );
     home
+}
+
+/// What a terminal would obey, or what makes a text look like another one, in what it was sent.
+fn steering(text: &str) -> Vec<char> {
+    // Our own colours are the only sequences, and what takes a progress bar away.
+    let colours = regex::Regex::new("\u{1b}\\[(?:[0-9;]*m|2K)").unwrap();
+    let is_meant = |c: &char| {
+        (c.is_control() && !"\r\n\t".contains(*c))
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    let plain = colours.replace_all(text, "");
+    plain.chars().filter(is_meant).collect()
 }
 
 #[test]
@@ -55,48 +74,77 @@ fn no_command_lets_a_memory_steer_the_terminal() {
         return;
     }
     let home = hostile_home();
-    home.run(&["sync"]).done();
+    home.run(&["sync"]);
     let changed = home
         .text_of("1f3a9c02")
         .replace("end\n", "\u{1b}]0;end\u{7}\n");
     home.put("20260114_091500_1f3a9c02.md", changed);
     let check = |arguments: &str| {
         let text = on_terminal(&home, arguments).text();
-        // Our own colours are the only sequences.
-        let plain = regex::Regex::new("\u{1b}\\[[0-9;]*m")
-            .unwrap()
-            .replace_all(&text, "");
-        let steering: Vec<char> = plain
-            .chars()
-            .filter(|c| {
-                (c.is_control() && !"\r\n\t".contains(*c))
-                    || "\u{202e}\u{2069}\u{200b}".contains(*c)
-            })
-            .collect();
-        assert_eq!(steering, [' '; 0], "{arguments}: {plain:?}");
+        assert_eq!(steering(&text), [' '; 0], "{arguments}: {text:?}");
     };
-    check("think hostile");
-    check("think -k hostile");
-    check("think -k hostile --json");
-    check("recall 1f3a 2f3a");
-    check("recall 1f3a --json");
-    check("list");
-    check("list --json");
-    check("grep hostile");
-    check("grep -l hostile");
-    check("grep hostile --json");
-    check("recall -v 1f3a");
-    check("log");
-    check("log --json");
-    check("diff 1f3a");
-    check("diff 1f3a --json");
-    check("undo --dry-run");
+    for shown in ["", " --json"] {
+        let check = |arguments: &str| check(&format!("{arguments}{shown}"));
+        check("think hostile");
+        check("think -k hostile");
+        check("recall 1f3a 2f3a");
+        check("recall -v 1f3a");
+        check("recall odd");
+        check("list");
+        check("grep hostile");
+        check("grep -l hostile");
+        check("inspect 1f3a");
+        check("links 1f3a");
+        check("log");
+        check("log 1f3a");
+        check("diff 1f3a");
+        check("undo --dry-run");
+        check("status");
+        check("stats");
+        check("verify");
+        check("sync --status");
+        check("config");
+        check("gc --dry-run");
+        check("compact --dry-run");
+        check("maintain --dry-run");
+        check("conflicts");
+        check("resolve");
+        check("archived");
+        check("update 1f3a --importance 3");
+        check("update 1f3a --importance 11");
+        check("promote 1f3a");
+        check("redact 1f3a");
+        check("allow 1f3a");
+        check("layout by-month");
+        check("forget 2f3a 1f3a");
+        check("archive list");
+        check("archived");
+        check("restore 1f3a");
+        check("export --to jsonl");
+        check("import --dry-run --from markdown store/files");
+        check("reset --dry-run");
+        check("purge 1f3a");
+        check("recall \"$(printf '\\033]0;x\\007')\"");
+        check("think \"$(printf 'since:\\033]0;x\\007')\"");
+        check("forget \"$(printf '\\033]0;x\\007')\"");
+    }
+    check("think --explain hostile");
     check("status");
-    check("verify");
     check("export --to markdown");
-    check("export --to jsonl");
-    check("recall \"$(printf '\\033]0;x\\007')\"");
-    check("think \"$(printf 'since:\\033]0;x\\007')\"");
+}
+
+#[cfg(unix)]
+#[test]
+fn no_name_of_a_file_forges_a_line_of_the_log() {
+    let home = Home::new();
+    // What an interrupted write left is cleared away, and the log says so.
+    let name = ".memdir-x\n ERROR forged \u{1b}]0;title\u{7}\u{9b}2J\u{202e}.tmp";
+    home.put(name, "---\nno end");
+    let mut command = home.command(&["think", "end"]);
+    let ran = run(command.env("MEMDIR_LOG", "trace"));
+    assert!(ran.stderr.contains("ERROR forged"), "{ran:?}");
+    assert!(!ran.stderr.contains("\n ERROR forged"), "{ran:?}");
+    assert_eq!(steering(&ran.stderr), [' '; 0], "{ran:?}");
 }
 
 #[test]
