@@ -41,6 +41,7 @@ mod reset;
 mod running;
 mod scan;
 mod secrets;
+mod security;
 mod session;
 mod succession;
 mod summaries;

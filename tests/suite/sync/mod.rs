@@ -13,7 +13,7 @@ mod past;
 mod purging;
 mod refused;
 mod repairing;
-mod repository;
+pub mod repository;
 mod resolving;
 mod secrets;
 mod settings;

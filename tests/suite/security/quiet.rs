@@ -1,0 +1,208 @@
+//! What the program asks of the system, as `strace` of Linux records it: no connection, no program,
+//! no file outside of the store. Without `strace` nothing is tried, and that is said.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::SETS;
+use super::home_of_one;
+use super::tools;
+use crate::program::Home;
+use crate::program::run;
+use crate::session::Session;
+
+fn has_strace() -> bool {
+    let traced = Command::new("strace").args(["-qq", "true"]).output();
+    let has = traced.is_ok_and(|out| out.status.success());
+    if !has {
+        eprintln!("system calls were not recorded: there is no `strace` that may trace");
+    }
+    has
+}
+
+/// The program under `strace`, which writes what it sees into `trace`.
+fn traced(home: &Home, trace: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("strace");
+    home.surround(&mut command);
+    // `-y` writes the path of a descriptor beside it.
+    let options = [
+        "-f",
+        "-y",
+        "-qq",
+        "-e",
+        "trace=%network,%file,openat,execve",
+    ];
+    command.args(options).arg("-o").arg(trace);
+    command.arg(env!("CARGO_BIN_EXE_memdir")).args(arguments);
+    command.env("MEMDIR_STORE", home.store());
+    command
+}
+
+/// One call of the system.
+struct Made {
+    line: String,
+}
+
+fn recorded(trace: &Path) -> Vec<Made> {
+    let text = String::from_utf8_lossy(&fs::read(trace).unwrap()).into_owned();
+    let lines: Vec<Made> = text
+        .lines()
+        .map(|line| Made {
+            line: line.to_owned(),
+        })
+        .collect();
+    assert!(text.contains("execve("), "nothing was recorded: {text}");
+    lines
+}
+
+impl Made {
+    fn is(&self, call: &str) -> bool {
+        self.line.contains(&format!(" {call}("))
+    }
+
+    /// Whether it would change a file.
+    fn writes(&self) -> bool {
+        let opens = ["O_WRONLY", "O_RDWR", "O_CREAT"];
+        let changes = [
+            "rename", "link", "mkdir", "rmdir", "chmod", "truncate", "chown", "symlink",
+        ];
+        let (call, _) = self.line.split_once('(').unwrap_or_default();
+        opens.iter().any(|how| self.line.contains(how))
+            || changes
+                .iter()
+                .any(|how| call.contains(how) && !call.contains("readlink"))
+    }
+
+    fn is_about(&self, folders: &[&str]) -> bool {
+        folders.iter().any(|folder| self.line.contains(folder))
+    }
+}
+
+/// Fails if something was asked of a network, a program was started, or anything was written but
+/// below the store.
+fn check(home: &Home, trace: &Path, what: &str) {
+    let store = home.store();
+    let may_write = [store.to_str().unwrap(), "/dev/null", "/dev/tty", "/dev/shm"];
+    let mut started = 0;
+    for made in recorded(trace) {
+        let line = &made.line;
+        for call in ["connect", "bind", "listen", "sendto", "sendmsg"] {
+            assert!(!made.is(call), "{what}: {line}");
+        }
+        assert!(!line.contains("AF_INET"), "{what}: {line}");
+        started += usize::from(made.is("execve") || made.is("execveat"));
+        assert!(
+            !made.writes() || made.is_about(&may_write),
+            "{what}: {line}"
+        );
+    }
+    assert_eq!(started, 1, "{what}: something else was started");
+}
+
+#[test]
+fn no_tool_connects_starts_a_program_or_writes_outside_of_the_store() {
+    if !has_strace() {
+        return;
+    }
+    for set in SETS {
+        let (home, id) = home_of_one();
+        let traces = tempfile::tempdir().unwrap();
+        let trace = traces.path().join("trace");
+        let arguments = [&["mcp", "--dialect", set.0], set.1].concat();
+        let mut session = Session::open_on(traced(&home, &trace, &arguments));
+        let outside = "../../../../../../etc/hostname";
+        for tool in tools(&mut session) {
+            for given in [
+                id.as_str(),
+                outside,
+                "https://127.0.0.1:9/x",
+                "git@127.0.0.1:x",
+            ] {
+                session.call("quiet", &tool.name, tool.plain(given));
+                session.answer("quiet");
+            }
+        }
+        session.close_input();
+        assert!(session.wait().success());
+        check(&home, &trace, &format!("{set:?}"));
+        let read_outside = recorded(&trace)
+            .into_iter()
+            .find(|made| made.line.contains("etc/hostname"));
+        assert!(read_outside.is_none_or(|made| panic!("{}", made.line)));
+    }
+}
+
+#[test]
+fn no_command_connects_starts_a_program_or_writes_outside_of_the_store() {
+    if !has_strace() {
+        return;
+    }
+    let (home, id) = home_of_one();
+    let traces = tempfile::tempdir().unwrap();
+    let trace = traces.path().join("trace");
+    let quiet = |arguments: &[&str]| {
+        let ran = run(&mut traced(&home, &trace, arguments));
+        assert!(ran.code < 2, "{arguments:?}: {ran:?}");
+        check(&home, &trace, &format!("{arguments:?}"));
+    };
+    quiet(&[
+        "remember",
+        "--topics",
+        "bird",
+        "See https://127.0.0.1:9/x and git@127.0.0.1:x.",
+    ]);
+    quiet(&["think", "river"]);
+    quiet(&["recall", &id]);
+    quiet(&["list"]);
+    quiet(&["grep", "river"]);
+    quiet(&["update", &id, "--title", "Heron"]);
+    quiet(&["status"]);
+    quiet(&["verify"]);
+    quiet(&["log"]);
+    quiet(&["diff", &id]);
+    quiet(&["forget", &id]);
+    quiet(&["restore", &id]);
+    quiet(&["undo"]);
+    quiet(&["sync"]);
+    quiet(&["stats"]);
+    quiet(&["export", "--to", "jsonl"]);
+    quiet(&["reindex", "--full"]);
+    quiet(&["--version"]);
+}
+
+/// The proof that the tests here can fail: what is asked for by its user is seen.
+#[test]
+fn a_connection_that_was_asked_for_shows() {
+    if !has_strace() {
+        return;
+    }
+    let (home, _) = home_of_one();
+    let traces = tempfile::tempdir().unwrap();
+    let trace = traces.path().join("trace");
+    let arguments = ["sync", "--setup", "https://127.0.0.1:9/x"];
+    run(&mut traced(&home, &trace, &arguments));
+    assert!(recorded(&trace).iter().any(|made| made.is("connect")));
+}
+
+#[test]
+fn a_server_without_a_task_asks_nothing_of_a_network() {
+    if !has_strace() {
+        return;
+    }
+    let (home, _) = home_of_one();
+    let traces = tempfile::tempdir().unwrap();
+    let trace = traces.path().join("trace");
+    // A remote that is named is asked only where it is set up; the variable of a proxy by nobody.
+    let mut command = traced(&home, &trace, &["mcp"]);
+    command.env("HTTPS_PROXY", "http://127.0.0.1:9");
+    let mut session = Session::open_on(command);
+    // The threads of the background are there when the first answer comes.
+    session.tool("think", json!({"query": "river"}));
+    session.is_alive_and_quiet();
+    session.close_input();
+    assert!(session.wait().success());
+    check(&home, &trace, "idle");
+}
