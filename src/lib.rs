@@ -20,6 +20,7 @@ pub mod git;
 pub mod http;
 pub mod import;
 pub mod index;
+pub mod injection;
 pub mod journal;
 pub mod lifecycle;
 pub mod llm;

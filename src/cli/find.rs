@@ -16,6 +16,7 @@ use super::output::DIM;
 use super::output::ID;
 use super::output::MATCH;
 use super::output::Output;
+use super::output::REMOVED;
 use super::when;
 use super::when::Direction;
 use crate::dialect::core;
@@ -62,7 +63,7 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
     if matches!(search.wanted, Wanted::Text(_)) && command.ranking.uses_meaning() {
         super::embed_few(&engine);
     }
-    let thought = engine.search(&search)?;
+    let thought = engine.think(&search)?;
     let found = !thought.hits.is_empty();
     let output = &mut context.output;
     if output.json {
@@ -203,7 +204,20 @@ fn described(engine: &Engine, output: &Output, hit: &Hit, words: &[String]) -> S
     if memory.title.is_some() || flat != memory.headline() {
         text.push_str(&format!("\n    {}", output.shown(&flat)));
     }
+    if let Some(mark) = suspicion(memory.title.as_deref(), &shown.text) {
+        text.push_str(&format!("\n    {mark}"));
+    }
     text
+}
+
+/// A line about a text that wants to steer who reads it; nothing about an ordinary one.
+fn suspicion(title: Option<&str>, text: &str) -> Option<String> {
+    let reasons = core::reasons(title, text);
+    let told = || {
+        let reasons = reasons.join(", ");
+        format!("{REMOVED}suspicious:{REMOVED:#} it {reasons}")
+    };
+    (!reasons.is_empty()).then(told)
 }
 
 /// What each part adds to a hit's score.
@@ -325,7 +339,10 @@ fn show(
     );
     if let Some(Value::Object(fields)) = fields.structured["results"].get(0) {
         for (key, value) in fields {
-            if matches!(key.as_str(), "id" | "title" | "topics" | "content") {
+            if matches!(
+                key.as_str(),
+                "id" | "title" | "topics" | "content" | "suspicious"
+            ) {
                 continue;
             }
             let text = value
@@ -337,6 +354,9 @@ fn show(
     }
     for line in life {
         output.line(format!("{DIM}{line}{DIM:#}"))?;
+    }
+    if let Some(mark) = suspicion(memory.title.as_deref(), &content) {
+        output.line(mark)?;
     }
     output.line("")?;
     if let Some((end, _)) = content.char_indices().nth(tokens.saturating_mul(4)) {

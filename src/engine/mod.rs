@@ -12,6 +12,7 @@ mod duplicates;
 mod error;
 mod exchange;
 mod expiry;
+mod flood;
 mod freshness;
 mod grep;
 mod hints;

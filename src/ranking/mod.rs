@@ -25,6 +25,7 @@ pub use lexical::Postings;
 pub use parts::Parts;
 pub use question::Names;
 pub use question::Question;
+pub use shingles::Outline;
 pub use shingles::resemblance;
 pub use splice::Splice;
 pub use standing::Standing;

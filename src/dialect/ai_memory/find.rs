@@ -155,7 +155,7 @@ pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObj
         limit: limit(arguments, 10, MOST_RECALLED)?,
         offset: 0,
     };
-    let hits = call.engine.search(&search)?.hits;
+    let hits = call.engine.think(&search)?.hits;
     let used: Vec<Recalled> = hits
         .iter()
         .map(|hit| Recalled::Found {
@@ -199,7 +199,7 @@ pub(super) fn found(
         limit: limit(arguments, 20, MOST_FOUND)?,
         offset: 0,
     };
-    let hits = call.engine.search(&search)?.hits;
+    let hits = call.engine.think(&search)?.hits;
     let rows: Vec<Value> = hits.iter().map(|hit| scored(call, hit)).collect();
     let mut answer = JsonObject::new();
     answer.insert("count".to_owned(), json!(rows.len()));

@@ -11,6 +11,7 @@ mod remember;
 mod remembered;
 mod resources;
 mod rest;
+mod suspicious;
 mod think;
 
 use serde_json::Value;
@@ -30,6 +31,7 @@ use super::reply::object;
 
 pub use recall::recall_reply;
 pub use remembered::remember_reply;
+pub use suspicious::reasons;
 pub use think::think_reply;
 
 pub(super) use rest::ENDPOINTS;

@@ -4,6 +4,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::list_reply;
+use super::suspicious::mark;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::Reply;
@@ -44,7 +45,12 @@ pub fn recall_reply(engine: &Engine, recalled: Vec<Recalled>, max_tokens: Option
     for entry in recalled {
         let mut object = match entry {
             Recalled::Found { memory, .. } => {
-                shape::memory(&memory, &engine.shown_id(&memory.stem))
+                let mut object = shape::memory(&memory, &engine.shown_id(&memory.stem));
+                // The content stays the last, so that it is read after what is said of it.
+                let content = object.remove("content").unwrap_or_default();
+                mark(&mut object, memory.title.as_deref(), &memory.content);
+                object.insert("content".to_owned(), content);
+                object
             }
             Recalled::Failed { id, error } => {
                 object(json!({"id": id, "error": not_recalled(&id, &error)}))

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::MAX_RESULTS;
 use super::list_reply;
+use super::suspicious::mark;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::JsonObject;
@@ -29,7 +30,7 @@ const PREVIEW: usize = 200;
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let (search, budget) = search(call, arguments)?;
-    let thought = call.engine.search(&search)?;
+    let thought = call.engine.think(&search)?;
     Ok(think_reply(call.engine, &search, thought, budget))
 }
 
@@ -164,6 +165,9 @@ fn hit_object(
         .iter()
         .for_each(|title| put("title", json!(title)));
     let shown = preview(&hit.memory.content, words, length);
+    // What is not shown steers nobody yet; `recall` looks at the whole.
+    mark(&mut object, hit.memory.title.as_deref(), &shown.text);
+    let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
     put("content_preview", json!(shown.text));
     put("truncated", json!(shown.truncated));
     object

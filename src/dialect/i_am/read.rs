@@ -100,7 +100,7 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
         Some(category) => Some(vocabulary::category(&category)?),
         None => None,
     };
-    let found = call.engine.search(&Search {
+    let found = call.engine.think(&Search {
         wanted: Wanted::Text(query.clone()),
         filter: vocabulary::filter(category),
         ranking: call.preferences.ranking.unwrap_or_else(usual_ranking),

@@ -231,7 +231,7 @@ fn hits(
     let is_blank = matches!(&search.wanted, Wanted::Text(text) if text.trim().is_empty());
     let ranked = match is_blank {
         true => Thought::default(),
-        false => engine.search(search)?,
+        false => engine.think(search)?,
     };
     let (mut hits, mut total) = (ranked.hits, ranked.total);
     if is_of_time {

@@ -2,9 +2,12 @@
 //! for every tool set. The table in `docs/SECURITY.md` names these tests, and [`page`] proves that
 //! it names what exists.
 
+mod believed;
 mod constant;
 mod edges;
 mod errors;
+mod flood;
+mod marks;
 #[cfg(target_os = "linux")]
 mod quiet;
 mod read_only;
