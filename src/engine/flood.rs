@@ -23,6 +23,9 @@ const FLOOD: usize = 20;
 /// in steps that grow so many times.
 const FIRST_LOOK: usize = 100;
 const STEP: usize = 8;
+/// And no further: each is read from its file. Where all of these are copies, the answer ends with
+/// copies.
+const LAST_LOOK: usize = 6_400;
 
 impl Engine {
     /// As [`Engine::search`], for whoever reads only the best: a flood of copies does not keep
@@ -49,7 +52,7 @@ impl Engine {
             }
             let is_all = deeper.hits.len() < limit;
             let others = groups.behind.iter().filter(|is_behind| !**is_behind);
-            if is_all || others.count() >= search.limit {
+            if is_all || limit >= LAST_LOOK || others.count() >= search.limit {
                 let mut hits = spread(deeper.hits, &groups.behind);
                 hits.truncate(search.limit);
                 return Ok(Thought {
@@ -57,7 +60,7 @@ impl Engine {
                     total: deeper.total,
                 });
             }
-            limit = limit.saturating_mul(STEP);
+            limit = limit.saturating_mul(STEP).min(LAST_LOOK.max(search.limit));
         }
     }
 }
