@@ -213,6 +213,10 @@ fn exported(engine: &Engine, memory: Memory, name: String) -> Value {
     let reply = core::recall_reply(engine, vec![recalled], None);
     let mut object = reply.structured["results"][0].clone();
     object["stem"] = json!(stem.as_str());
+    // What is noticed about a text is for who reads it, and no part of it.
+    object
+        .as_object_mut()
+        .map(|fields| fields.shift_remove("suspicious"));
     object
 }
 

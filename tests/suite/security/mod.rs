@@ -8,9 +8,11 @@ mod edges;
 mod errors;
 mod flood;
 mod marks;
+mod page;
 #[cfg(target_os = "linux")]
 mod quiet;
 mod read_only;
+mod supply;
 #[cfg(unix)]
 mod whose;
 

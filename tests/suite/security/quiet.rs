@@ -173,6 +173,97 @@ fn no_command_connects_starts_a_program_or_writes_outside_of_the_store() {
     quiet(&["--version"]);
 }
 
+/// Ids that want to be paths, patterns, numbers or nothing at all.
+fn five_hundred_ids() -> Vec<String> {
+    let beginnings = [
+        "",
+        "../",
+        "../../../../",
+        "/",
+        "//",
+        "./",
+        "files/../../",
+        "..\\..\\",
+        "%2e%2e%2f",
+        "%252e%252e/",
+        "．．／",
+        "~/",
+        "file:///",
+        "\\\\?\\",
+        "C:\\",
+        "\u{202e}",
+        "-",
+        "--",
+        "*/",
+        "?/",
+    ];
+    let ends = [
+        "outside-7431",
+        "outside-7431.md",
+        "outside-7431/",
+        "outside-7431\u{0}",
+        "outside-7431*",
+        "outside-743?",
+        "[o]utside-7431",
+        "{outside-7431,x}",
+        "outside-7431%00",
+        "outside-7431\n",
+        "$(outside-7431)",
+        "outside-7431;x",
+        "CON",
+        "nul",
+        "AUX.md",
+        ".",
+        "..",
+        "...",
+        "20260114_091500_1f3a9c0*",
+        "20260114_091500_1f3a9c02/../../outside-7431",
+        "99999999_999999_ffffffff",
+        "1e999999",
+        "0x1f3a9c02",
+        "𝟙f3a9c02",
+        "1F3A9C02",
+    ];
+    let ids = beginnings
+        .iter()
+        .flat_map(|begin| ends.iter().map(move |end| format!("{begin}{end}")));
+    ids.chain(["x".repeat(10_240), "../".repeat(3_000)])
+        .collect()
+}
+
+#[test]
+fn no_id_opens_a_file_outside_of_the_store() {
+    if !has_strace() {
+        return;
+    }
+    let (home, _) = home_of_one();
+    home.write("outside-7431", "kestrel");
+    home.write("outside-7431.md", "kestrel");
+    let traces = tempfile::tempdir().unwrap();
+    let trace = traces.path().join("trace");
+    let ids = five_hundred_ids();
+    assert!(ids.len() > 500);
+    let mut session = Session::open_on(traced(&home, &trace, &["mcp"]));
+    for some in ids.chunks(100) {
+        let result = session.tool("recall", json!({"memory_ids": some}));
+        let results = result["structuredContent"]["results"]
+            .as_array()
+            .unwrap()
+            .clone();
+        assert_eq!(results.len(), some.len());
+        assert!(
+            results.iter().all(|one| one["error"].is_string()),
+            "{results:?}"
+        );
+    }
+    session.close_input();
+    assert!(session.wait().success());
+    let asked = recorded(&trace)
+        .into_iter()
+        .find(|made| made.line.contains("7431"));
+    assert!(asked.is_none_or(|made| panic!("{}", made.line)));
+}
+
 /// The proof that the tests here can fail: what is asked for by its user is seen.
 #[test]
 fn a_connection_that_was_asked_for_shows() {
