@@ -41,6 +41,19 @@ pub(super) fn purge(context: &mut Context, command: &Purge) -> Result<Outcome, F
     show(context, &engine, &purged, failed)
 }
 
+/// Takes the words of what was purged out of the index. That is derived, and may be made anew at any
+/// time: if it cannot be done now, the purge is one all the same.
+fn clear_remains(engine: &Engine, is_nothing: bool) {
+    if is_nothing {
+        return;
+    }
+    if let Err(error) = engine.clear_remains() {
+        tracing::warn!(
+            "words of what was purged are still in the index: {error}; `memdir reindex --full` takes them out"
+        );
+    }
+}
+
 /// Says what was purged, and of what was not why.
 pub(super) fn show(
     context: &mut Context,
@@ -48,6 +61,7 @@ pub(super) fn show(
     purged: &[Purged],
     failed: Unpurged,
 ) -> Result<Outcome, Failure> {
+    clear_remains(engine, purged.is_empty());
     let all_purged = failed.is_empty();
     let failed = failed
         .into_iter()
@@ -178,6 +192,7 @@ fn erase(context: &mut Context, engine: &Engine, command: &Purge) -> Result<Outc
             "The files are purged all the same; only the history is as it was. Run it again.";
         Failure::from(error).hint(hint)
     })?;
+    clear_remains(engine, purged.is_empty());
     let stems: Vec<Stem> = named.iter().map(|(stem, _)| stem.clone()).collect();
     let backups = backups_holding(engine, &stems);
     let output = &mut context.output;

@@ -160,6 +160,31 @@ impl Engine {
         Ok(changes.unread().len())
     }
 
+    /// Takes the words of what is gone out of the files of the index, and not only out of its
+    /// answers. Costs as much as writing the parts anew that held them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::reindex`].
+    pub fn clear_remains(&self) -> Result<(), EngineError> {
+        self.mending(|| {
+            let mut freshness = self.freshness();
+            let lock = self.lock_index()?;
+            let listing = self.store.list(Place::Files)?;
+            let committed = self.index.snapshot(&Overlay::default())?;
+            let verified = committed.verified().min(self.now_nanos());
+            let changes = Changes::between(&listing, committed.as_ref(), verified);
+            if !changes.is_empty() {
+                self.index_now(&lock, &changes, &mut |_| {})?;
+            }
+            let verified = self.index.snapshot(&Overlay::default())?.verified();
+            self.index.batch(0)?.commit_without_remains(verified)?;
+            drop(lock);
+            *freshness = Freshness::default();
+            Ok(())
+        })
+    }
+
     /// Indexes what waits in the overlay, if there is enough of it to be worth a commit, or if
     /// `all`. Silent when another process is indexing: that one does it.
     ///

@@ -349,6 +349,14 @@ pub trait Batch {
     ///
     /// Fails if they could not be written; the index is then as it was.
     fn commit(self: Box<Self>, verified: i64) -> Result<(), IndexError>;
+
+    /// As [`Batch::commit`], and writes those files of the index anew that still hold words of what
+    /// was taken out, in this batch or an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Batch::commit`]; what was committed then is, with the words still in it.
+    fn commit_without_remains(self: Box<Self>, verified: i64) -> Result<(), IndexError>;
 }
 
 /// An index of one store.

@@ -7,6 +7,7 @@ use tantivy::TantivyDocument;
 use tantivy::Term;
 use tantivy::indexer::IndexWriterOptions;
 use tantivy::merge_policy::LogMergePolicy;
+use tantivy::merge_policy::NoMergePolicy;
 
 use super::EmbeddedIndex;
 use super::schema;
@@ -118,6 +119,35 @@ impl Batch for EmbeddedBatch<'_> {
                 .map_err(|error| failed("write", error))?;
             prepared.set_payload(&verified.to_string());
             prepared.commit().map_err(|error| failed("write", error))?;
+            self.writer
+                .wait_merging_threads()
+                .map_err(|error| failed("merge", error))?;
+            self.index.trust_committed(verified)
+        })
+    }
+
+    fn commit_without_remains(mut self: Box<Self>, verified: i64) -> Result<(), IndexError> {
+        guarded(|| {
+            // A segment that is merged already could not be written anew.
+            self.writer.set_merge_policy(Box::new(NoMergePolicy));
+            let mut prepared = self
+                .writer
+                .prepare_commit()
+                .map_err(|error| failed("write", error))?;
+            prepared.set_payload(&verified.to_string());
+            prepared.commit().map_err(|error| failed("write", error))?;
+            let segments = self.writer.index().searchable_segment_metas();
+            let segments = segments.map_err(|error| unusable(&error))?;
+            for segment in segments.iter().filter(|segment| segment.has_deletes()) {
+                self.writer
+                    .merge(&[segment.id()])
+                    .wait()
+                    .map_err(|error| failed("merge", error))?;
+            }
+            self.writer
+                .garbage_collect_files()
+                .wait()
+                .map_err(|error| failed("clear", error))?;
             self.writer
                 .wait_merging_threads()
                 .map_err(|error| failed("merge", error))?;

@@ -9,6 +9,7 @@ mod errors;
 mod flood;
 mod marks;
 mod page;
+mod purged;
 #[cfg(target_os = "linux")]
 mod quiet;
 mod read_only;
