@@ -128,9 +128,11 @@ fn check_host(site: &Site, request: &Request<Body>) -> Result<(), Trouble> {
 
 fn check_origin(site: &Site, headers: &HeaderMap) -> Result<(), Trouble> {
     let mut origins = headers.get_all(header::ORIGIN).iter();
+    let host = headers.get(header::HOST);
+    let host = host.and_then(|host| host.to_str().ok());
     let is_ours = |origin: &HeaderValue| {
         let origin = origin.to_str();
-        origin.is_ok_and(|origin| site.names.is_origin(origin))
+        origin.is_ok_and(|origin| site.names.is_origin(origin, host))
     };
     match origins.all(is_ours) {
         true => Ok(()),

@@ -2,6 +2,8 @@
 //!
 //! A page in a browser can reach a server on the same machine, by a name of its own that leads there
 //! (DNS rebinding) or straight from another site. It cannot choose the headers `Host` and `Origin`.
+//! A page of our own is one whose origin is the very name and port that the request calls, and that
+//! name this machine's.
 
 use std::net::IpAddr;
 use std::net::Ipv6Addr;
@@ -11,15 +13,18 @@ use std::net::Ipv6Addr;
 pub struct Names {
     hosts: Vec<String>,
     origins: Vec<String>,
+    has_tls: bool,
 }
 
 impl Names {
-    /// This machine's own names, and `hosts`; pages of `origins`, such as `https://notes.example`.
-    pub fn new(hosts: &[String], origins: &[String]) -> Names {
+    /// This machine's own names, and `hosts`; pages of `origins`, such as `https://notes.example`,
+    /// and our own.
+    pub fn new(hosts: &[String], origins: &[String], has_tls: bool) -> Names {
         let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
         Names {
             hosts: lower(hosts),
             origins: lower(origins),
+            has_tls,
         }
     }
 
@@ -33,10 +38,19 @@ impl Names {
         is_loopback(name) || self.hosts.iter().any(is_ours)
     }
 
-    /// Whether a page of `origin` may ask.
-    pub fn is_origin(&self, origin: &str) -> bool {
+    /// Whether a page of `origin` may ask, in a request that calls us `host`.
+    pub fn is_origin(&self, origin: &str, host: Option<&str>) -> bool {
         let origin = origin.to_ascii_lowercase();
-        self.origins.contains(&origin)
+        self.origins.contains(&origin) || host.is_some_and(|host| self.is_own(&origin, host))
+    }
+
+    /// Whether a page of `origin`, in small letters, came from here. Another program's page on this
+    /// machine has another port, and a page that brought its own name here another host.
+    fn is_own(&self, origin: &str, host: &str) -> bool {
+        let scheme = if self.has_tls { "https://" } else { "http://" };
+        let host = host.to_ascii_lowercase();
+        origin.strip_prefix(scheme) == Some(host.as_str())
+            && without_port(&host).is_some_and(is_loopback)
     }
 }
 
@@ -69,7 +83,11 @@ mod tests {
 
     #[test]
     fn this_machine_s_names_and_those_that_were_added() {
-        let names = Names::new(&["Notes.example".to_owned(), "proxy:8443".to_owned()], &[]);
+        let names = Names::new(
+            &["Notes.example".to_owned(), "proxy:8443".to_owned()],
+            &[],
+            false,
+        );
         for host in [
             "localhost",
             "LOCALHOST:9077",
@@ -105,8 +123,8 @@ mod tests {
 
     #[test]
     fn pages_are_foreign_unless_they_were_named() {
-        let names = Names::new(&[], &["https://notes.example".to_owned()]);
-        assert!(names.is_origin("https://Notes.example"));
+        let names = Names::new(&[], &["https://notes.example".to_owned()], false);
+        assert!(names.is_origin("https://Notes.example", None));
         for origin in [
             "null",
             "",
@@ -115,8 +133,36 @@ mod tests {
             "https://notes.example.evil",
             "http://localhost:9077",
         ] {
-            assert!(!names.is_origin(origin), "{origin}");
+            for host in [None, Some("localhost"), Some("notes.example")] {
+                assert!(!names.is_origin(origin, host), "{origin} {host:?}");
+            }
         }
-        assert!(!Names::default().is_origin("null"));
+        assert!(!Names::default().is_origin("null", Some("null")));
+    }
+
+    #[test]
+    fn a_page_is_our_own_if_it_is_of_the_very_name_that_is_called() {
+        let names = Names::new(&["notes.example".to_owned()], &[], false);
+        let is_own = |origin: &str, host: &str| names.is_origin(origin, Some(host));
+        assert!(is_own("http://127.0.0.1:9077", "127.0.0.1:9077"));
+        assert!(is_own("http://LOCALHOST:9077", "localhost:9077"));
+        assert!(is_own("http://[::1]:9077", "[::1]:9077"));
+        for (origin, host) in [
+            ("https://127.0.0.1:9077", "127.0.0.1:9077"),
+            ("http://127.0.0.1:3000", "127.0.0.1:9077"),
+            ("http://127.0.0.1", "127.0.0.1:9077"),
+            ("http://localhost:9077", "127.0.0.1:9077"),
+            ("http://localhost:9077/", "localhost:9077"),
+            ("localhost:9077", "localhost:9077"),
+            // What else a proxy shows under its name is not ours.
+            ("http://notes.example", "notes.example"),
+            ("http://evil.example", "evil.example"),
+            ("http://localhost:9077.evil", "localhost:9077.evil"),
+        ] {
+            assert!(!is_own(origin, host), "{origin} {host}");
+        }
+        let names = Names::new(&[], &[], true);
+        assert!(names.is_origin("https://localhost:9077", Some("localhost:9077")));
+        assert!(!names.is_origin("http://localhost:9077", Some("localhost:9077")));
     }
 }

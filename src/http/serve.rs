@@ -192,7 +192,7 @@ async fn run(
     let site = Arc::new(Site {
         mcp: (settings.mcp)(served.clone(), gate, MOST_BYTES),
         served,
-        names: Names::new(&hosts, &settings.origins),
+        names: Names::new(&hosts, &settings.origins, tls.is_some()),
         tokens,
         door,
         metrics: Arc::clone(&metrics),

@@ -82,6 +82,28 @@ fn names_and_pages_that_were_allowed_come_in() {
 }
 
 #[test]
+fn a_page_of_our_own_comes_in_by_the_name_that_it_was_called_by() {
+    let server = Server::start(&["--no-token"]);
+    let port = server.address.rsplit(':').next().unwrap();
+    let ask = |origin: &str, host: &str| {
+        let origin = format!("Origin: {origin}");
+        let asked = request("GET", "/api/v1/health", host, &[&origin], b"");
+        server.raw(&asked)
+    };
+    for host in [format!("127.0.0.1:{port}"), format!("localhost:{port}")] {
+        let answered = ask(&format!("http://{host}"), &host);
+        assert_eq!(answered.status, 200, "{host}");
+        assert!(!answered.head.to_lowercase().contains("access-control"));
+        assert_eq!(ask(&format!("https://{host}"), &host).status, 403);
+        assert_eq!(ask("http://127.0.0.1:1", &host).status, 403);
+    }
+    let other = format!("http://localhost:{port}");
+    assert_eq!(ask(&other, &server.address).status, 403);
+    let rebound = format!("evil.example:{port}");
+    assert_eq!(ask(&format!("http://{rebound}"), &rebound).status, 403);
+}
+
+#[test]
 fn without_a_token_nothing_but_the_bare_health_is_answered() {
     let server = Server::start(&[]);
     let token = server.token(&["show"]);
