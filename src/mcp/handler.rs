@@ -357,8 +357,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if resources::named(self.served.dialect.as_ref(), &request.uri).is_none() {
-            let message = format!("there is no resource {:.200}", request.uri);
-            return Err(ErrorData::resource_not_found(message, None));
+            return Err(resources::missing(&request.uri));
         }
         if !self.followed.add(request.uri)? {
             return Ok(());
@@ -390,8 +389,9 @@ impl ServerHandler for Handler {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        let is_removed = !is_legacy(&context) && REMOVED.contains(&request.method.as_str());
         // To rmcp, a request it knows with parameters it cannot read is one it
         // does not know. "Method not found" would send its author astray.
         Err(match request.method.as_str() {
@@ -407,7 +407,9 @@ impl ServerHandler for Handler {
             | "resources/unsubscribe"
             | "subscriptions/listen"
             | "prompts/list"
-            | "prompts/get" => {
+            | "prompts/get"
+                if !is_removed =>
+            {
                 let message = format!("invalid params for {}", request.method);
                 ErrorData::invalid_params(message, None)
             }
@@ -419,11 +421,23 @@ impl ServerHandler for Handler {
     }
 }
 
+/// What revisions without `initialize` do not know any more, of what is answered here.
+const REMOVED: &[&str] = &[
+    "initialize",
+    "ping",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
+
+/// Whether the client speaks a revision with `initialize`, or does not say.
+fn is_legacy(context: &RequestContext<RoleServer>) -> bool {
+    let version = context.protocol_version();
+    version.is_none_or(|version| version.has_initialize())
+}
+
 /// Whether the client knows how long lists and texts may be kept.
 fn knows_ttl(context: &RequestContext<RoleServer>) -> bool {
-    context
-        .protocol_version()
-        .is_some_and(|version| !version.has_initialize())
+    !is_legacy(context)
 }
 
 /// Who sent the request: by its own `_meta`, or by `initialize`.

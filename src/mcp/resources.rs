@@ -10,6 +10,7 @@ use rmcp::model::Resource as ListedResource;
 use rmcp::model::ResourceContents;
 use rmcp::model::ResourceTemplate;
 use rmcp::model::Role;
+use serde_json::json;
 
 use crate::dialect::Arguments;
 use crate::dialect::Call;
@@ -60,14 +61,20 @@ pub(super) fn read(
     call: &Call<'_>,
     uri: &str,
 ) -> Result<(ReadResourceResult, u64), ErrorData> {
-    let missing =
-        || ErrorData::resource_not_found(format!("there is no resource {uri:.200}"), None);
-    let (resource, id) = named(dialect, uri).ok_or_else(missing)?;
+    let (resource, id) = named(dialect, uri).ok_or_else(|| missing(uri))?;
     let text = (resource.read)(call, id)
         .map_err(|error| ErrorData::internal_error(error.message(), None))?
-        .ok_or_else(missing)?;
+        .ok_or_else(|| missing(uri))?;
     let contents = ResourceContents::text(text, uri).with_mime_type(resource.mime);
     Ok((ReadResourceResult::new(vec![contents]), resource.ttl_ms))
+}
+
+/// The error for `uri`, which names nothing.
+pub(super) fn missing(uri: &str) -> ErrorData {
+    // Cut, because nothing else bounds what a client made up.
+    let uri = format!("{uri:.200}");
+    let message = format!("there is no resource {uri}");
+    ErrorData::resource_not_found(message, Some(json!({"uri": uri})))
 }
 
 pub(super) fn listed_prompts(prompts: &[Prompt]) -> Vec<ListedPrompt> {

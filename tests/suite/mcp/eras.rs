@@ -234,6 +234,24 @@ fn what_is_not_offered_is_refused_or_empty() {
     session.is_alive_and_quiet();
 }
 
+#[test]
+fn what_the_new_era_has_no_more_is_unknown_to_it_however_it_is_asked() {
+    let mut session = Session::open(probe);
+    let methods = [
+        "initialize",
+        "ping",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "logging/setLevel",
+    ];
+    for (id, method) in (1..).zip(methods) {
+        session.request(id, method, meta());
+        assert_eq!(session.answer(id)["error"]["code"], -32601, "{method}");
+    }
+    session.request(9, "resources/read", meta());
+    assert_eq!(session.answer(9)["error"]["code"], -32602);
+}
+
 /// Parameters of the new era.
 pub(super) fn meta() -> Value {
     json!({"_meta": {

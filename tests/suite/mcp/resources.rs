@@ -93,6 +93,7 @@ fn what_is_not_there_is_said_in_the_words_of_the_era() {
     params["uri"] = json!("memory://0badf00d");
     let missing = error(&mut session, "new", "resources/read", params);
     assert_eq!(missing["code"], -32602, "{missing}");
+    assert_eq!(missing["data"]["uri"], "memory://0badf00d");
     let refused = error(
         &mut session,
         "s",
