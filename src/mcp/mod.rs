@@ -26,6 +26,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rmcp::ServerHandler;
 use rmcp::service::QuitReason;
 
 use crate::dialect::Call;
@@ -111,6 +112,15 @@ pub fn stdio_messages() -> Result<Lines<JsonObject>, ServeError> {
 /// Fails if the server cannot start, or on an I/O error other than a closed
 /// output, which is how some clients say goodbye.
 pub fn serve_stdio(served: Served) -> Result<(), ServeError> {
+    serve_stdio_with(Handler::new(served))
+}
+
+/// The same, with what `handler` answers.
+///
+/// # Errors
+///
+/// As [`serve_stdio`].
+pub fn serve_stdio_with<H: ServerHandler>(handler: H) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .max_blocking_threads(CONCURRENT_CALLS)
@@ -121,7 +131,7 @@ pub fn serve_stdio(served: Served) -> Result<(), ServeError> {
     let served = runtime.block_on(async {
         // `serve_directly` skips rmcp's own opening, in which any notification
         // or failed `initialize` ends the session. The handler does it instead.
-        let service = rmcp::service::serve_directly(Handler::new(served), transport, None);
+        let service = rmcp::service::serve_directly(handler, transport, None);
         tokio::select! {
             quit = service.waiting() => match quit {
                 Ok(QuitReason::JoinError(error)) | Err(error) => Err(ServeError::Stopped(error)),
