@@ -142,7 +142,11 @@ impl Streamable {
             return said(StatusCode::NOT_FOUND, "Not Found: Session not found");
         }
         let ends = request.method() == Method::DELETE;
-        let response = self.service.answer(request).await;
+        let mut response = self.service.answer(request).await;
+        if ends && response.status() == StatusCode::ACCEPTED {
+            // It has ended: to some clients, "accepted" says that it has not.
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
         match named {
             Some(id) if ends && response.status().is_success() => drop(self.open().remove(&id)),
             Some(_) => {}

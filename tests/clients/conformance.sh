@@ -14,15 +14,8 @@ usage="usage: conformance.sh MEMDIR EXAMPLES"
 memdir=$(realpath "${1:?$usage}")
 examples=$(realpath "${2:?$usage}")
 work=$(mktemp -d)
-servers=()
-ended() {
-    for server in ${servers[@]+"${servers[@]}"}; do
-        kill "$server" 2> /dev/null || true
-    done
-    wait
-    rm -rf "$work"
-}
-trap ended EXIT
+. "$here/serve.sh"
+trap 'end_servers; rm -rf "$work"' EXIT
 # Nobody's settings but the tests'.
 unset ${!MEMDIR_@} ${!AIAML_@} ${!XDG_@}
 export HOME=$work/home
@@ -58,33 +51,6 @@ if ! npm install --prefix "$work/npm" --ignore-scripts --no-audit --no-fund --lo
 fi
 echo "Conformance suite: @modelcontextprotocol/conformance $conformance, node $(node --version)"
 
-# Starts a server, reads from what it says where it listens, and sets `url`.
-serve() {
-    local said line
-    said=$work/said.${#servers[@]}
-    mkfifo "$said"
-    "$@" < /dev/null 2> "$said" &
-    servers+=($!)
-    exec {errors}< "$said"
-    url=
-    while IFS= read -r line <&"$errors"; do
-        case $line in
-            "serving "*" at http://"*)
-                url=http://${line##* at http://}/mcp
-                break
-                ;;
-        esac
-        echo "$line" >&2
-    done
-    # Nobody reads on; without that the server would stop at its next word.
-    cat <&"$errors" > /dev/null &
-    exec {errors}<&-
-    if [ -z "$url" ]; then
-        echo "error: $1 does not listen" >&2
-        exit 1
-    fi
-}
-
 failed=0
 # Runs the suite for one revision: check WHAT REVISION PASSING [LIST]
 check() {
@@ -100,10 +66,10 @@ check() {
     node "$here/conformance/verdict.mjs" "$results" "$passing" ${list[@]+"${list[@]}"} || failed=1
 }
 
-serve "$examples/conformance_server" "$work/fixtures"
+serve "$work" "$examples/conformance_server" "$work/fixtures"
 check "the fixtures" 2025-11-25 83
 check "the fixtures" 2026-07-28 197
-serve "$memdir" serve --store "$work/shipped" --no-token --listen 127.0.0.1:0
+serve "$work" "$memdir" serve --store "$work/shipped" --no-token --listen 127.0.0.1:0
 check "memdir serve" 2025-11-25 46 "$here/conformance/2025-11-25.yaml"
 check "memdir serve" 2026-07-28 109 "$here/conformance/2026-07-28.yaml"
 exit "$failed"

@@ -1,8 +1,8 @@
-"""Drives `memdir mcp --dialect …` with the Python MCP client: dialects.py MEMDIR FOLDER
+"""Drives every tool set with the Python MCP client: dialects.py MEMDIR FOLDER
 
 Runs what the guides of the four tool sets tell an agent to do, once as a client of the revisions
-with `initialize` and once as one of the revision without, and then two tool sets at once on one
-store. Wants a client that speaks both.
+with `initialize` and once as one of the revision without, over `memdir mcp` and over `memdir serve`,
+and then all tool sets at once on one store. Wants a client that speaks both.
 """
 
 import asyncio
@@ -12,7 +12,11 @@ import re
 import sys
 
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from serving import Served
 
 
 def equal(what, found, expected):
@@ -32,6 +36,12 @@ class Agent:
         command = ["--store", store, "mcp", "--dialect", dialect, *more]
         env = {"PATH": os.environ["PATH"], "HOME": store}
         self.client = Client(StdioServerParameters(command=program, args=command, env=env), mode=mode)
+
+    @classmethod
+    def over_http(cls, served, web, mode):
+        agent = cls.__new__(cls)
+        agent.client = Client(streamable_http_client(served.url, http_client=web), mode=mode)
+        return agent
 
     async def __aenter__(self):
         await self.client.__aenter__()
@@ -236,6 +246,20 @@ async def together(program, store):
         equal("found by the usual set", hits[0]["id"], mine["id"])
 
 
+async def over_http(program, folder, flows, mode):
+    for dialect, flow in flows.items():
+        store = os.path.join(folder, f"{dialect}-{mode}-http")
+        os.makedirs(os.path.join(store, "files"))
+        with Served(program, store, "--dialect", dialect) as served:
+            async with create_mcp_http_client(headers=served.headers) as web:
+                async with Agent.over_http(served, web, mode) as agent:
+                    await flow(agent)
+                    if dialect == "core":
+                        await listening(agent)
+                    version = agent.client.protocol_version
+    print(f"dialects: all four work over HTTP for a client that connects by {mode!r} ({version})")
+
+
 async def main(program, folder):
     flows = {"core": core, "loci": loci, "ai-memory": ai_memory, "i-am": i_am}
     for mode in ["legacy", "2026-07-28", "auto"]:
@@ -248,6 +272,7 @@ async def main(program, folder):
                     await listening(agent)
                 version = agent.client.protocol_version
         print(f"dialects: all four work for a client that connects by {mode!r} ({version})")
+        await over_http(program, folder, flows, mode)
     store = os.path.join(folder, "together")
     os.makedirs(os.path.join(store, "files"))
     await together(program, store)

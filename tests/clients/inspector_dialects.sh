@@ -8,10 +8,21 @@ set -euo pipefail
 
 inspector=$1 memdir=$2 folder=$3
 
+. "$(dirname "$0")/serve.sh"
+trap end_servers EXIT
+
 # Prints the result of one request of the era to the dialect.
 ask() {
-    local more=(--quiet --protocol-era "$era" -e "MEMDIR_STORE=$folder/$dialect-$era" "$@")
-    "$inspector" --cli "${more[@]}" -- "$memdir" mcp --dialect "$dialect" 2> "$folder/inspector.log" || {
+    local more=(--quiet --protocol-era "$era" "$@")
+    case $way in
+        stdio)
+            more+=(-e "MEMDIR_STORE=$store" -- "$memdir" mcp --dialect "$dialect")
+            ;;
+        http)
+            more+=(--transport http --server-url "$url" --header "Authorization: Bearer $token")
+            ;;
+    esac
+    "$inspector" --cli "${more[@]}" 2> "$folder/inspector.log" || {
         cat "$folder/inspector.log" >&2
         return 1
     }
@@ -29,14 +40,20 @@ value() {
 
 equal() {
     if [ "$2" != "$3" ]; then
-        echo "failed: $dialect, $era: $1: '$2' is not '$3'" >&2
+        echo "failed: $dialect, $era, $way: $1: '$2' is not '$3'" >&2
         exit 1
     fi
 }
 
 for era in legacy modern; do
-    for dialect in core loci ai-memory i-am; do
-        mkdir -p "$folder/$dialect-$era/files"
+    for served in core/stdio core/http loci/stdio ai-memory/stdio i-am/stdio; do
+        dialect=${served%/*} way=${served#*/}
+        store=$folder/$dialect-$era-$way
+        mkdir -p "$store/files"
+        if [ "$way" = http ]; then
+            serve "$folder" "$memdir" serve --store "$store" --listen 127.0.0.1:0
+            token=$("$memdir" token show --store "$store")
+        fi
         listed=$(ask --method tools/list --strict)
         count=$(value 'r.tools.length' <<< "$listed")
         case $dialect in
@@ -72,4 +89,4 @@ for era in legacy modern; do
         esac
     done
 done
-echo "inspector: all four tool sets are as they should be in both eras"
+echo "inspector: all four tool sets, and the usual one over HTTP, are as they should be in both eras"

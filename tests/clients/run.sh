@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Drives `memdir mcp` with clients that others wrote: run.sh MEMDIR
+# Drives `memdir mcp` and `memdir serve` with clients that others wrote: run.sh MEMDIR
 #
 # Clients are installed into a temporary folder. One that cannot be installed, for want of its
 # language or of a network, is skipped, and that is said; one that is installed has to pass.
@@ -16,7 +16,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 memdir=$(realpath "${1:?usage: run.sh MEMDIR}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/python-store/files" "$work/inspector-store/files" "$work/bridged-store/files" "$work/dialects" "$work/inspected"
+mkdir -p "$work/python" "$work/inspector" "$work/dialects" "$work/inspected"
 # Nobody's settings but the tests'.
 unset ${!MEMDIR_@} ${!AIAML_@}
 
@@ -43,17 +43,7 @@ elif ! { python3 -m venv "$work/venv" &&
     skipped "Python client: mcp $python_mcp cannot be installed"
 else
     echo "Python client: mcp $python_mcp, $(python3 --version)"
-    run "$work/venv/bin/python" "$here/python_client.py" "$memdir" "$work/python-store"
-    echo "Python client: the same, by a bridge to a server"
-    "$memdir" --store "$work/bridged-store" serve --listen 127.0.0.1:0 2> "$work/serving.log" &
-    server=$!
-    # It says where it listens once it does.
-    until grep -q '^serving ' "$work/serving.log"; do
-        kill -0 "$server" 2> /dev/null || { cat "$work/serving.log"; exit 1; }
-    done
-    run "$work/venv/bin/python" "$here/python_client.py" "$memdir" "$work/bridged-store" --connect
-    kill "$server"
-    wait "$server"
+    run "$work/venv/bin/python" "$here/python_client.py" "$memdir" "$work/python"
 fi
 
 : > "$work/install.log"
@@ -79,7 +69,7 @@ elif ! npm install --prefix "$work/npm" --ignore-scripts --no-audit --no-fund --
     skipped "Inspector: @modelcontextprotocol/inspector $inspector cannot be installed"
 else
     echo "Inspector: @modelcontextprotocol/inspector $inspector, node $(node --version)"
-    run "$here/inspector.sh" "$work/npm/node_modules/.bin/mcp-inspector" "$memdir" "$work/inspector-store"
+    run "$here/inspector.sh" "$work/npm/node_modules/.bin/mcp-inspector" "$memdir" "$work/inspector"
 fi
 
 . "$here/node.sh"

@@ -204,6 +204,17 @@ fn sessions_are_bound_to_their_token_and_bounded_in_number() {
     assert_eq!(list(&thief, &sessions[299]).status, 200);
     // Who has many pushes nobody else out.
     assert_eq!(list(&owner, &session).status, 200);
+    let end = |token: &str, session: &str| {
+        let bearer = format!("Authorization: Bearer {token}");
+        let session = format!("Mcp-Session-Id: {session}");
+        let version = "MCP-Protocol-Version: 2025-11-25";
+        server.ask("DELETE", "/mcp", &[&bearer, version, &session], b"")
+    };
+    assert_eq!(end(&owner, &sessions[299]).status, 404);
+    assert_eq!(end(&thief, &sessions[299]).status, 204);
+    assert_eq!(list(&thief, &sessions[299]).status, 404);
+    let metrics = server.get("/metrics", &owner).text();
+    assert!(metrics.contains("memdir_mcp_sessions 255\n"), "{metrics}");
 }
 
 #[test]
