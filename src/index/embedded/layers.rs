@@ -77,7 +77,7 @@ impl Layers {
         Ok(layers.clone())
     }
 
-    /// Nothing is over what is committed.
+    /// Gives back what is held.
     pub fn clear(&self) {
         locked(&self.0).clear();
     }

@@ -226,10 +226,7 @@ impl EmbeddedIndex {
     fn view(&self, overlay: &Overlay) -> Result<Arc<dyn Snapshot>, IndexError> {
         let base = self.bare_view()?;
         match overlay.files.is_empty() {
-            true => {
-                self.layers.clear();
-                Ok(base)
-            }
+            true => Ok(base),
             false => Ok(Arc::new(EmbeddedSnapshot::over(&base, self, overlay)?)),
         }
     }
