@@ -121,7 +121,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("Local::now", &["clock"]),
     ("SystemTime::now", &["clock"]),
     // One call of git2, which registers a transport; mapping a file of vectors into memory, and
-    // comparing vectors with wider instructions; giving back the memory of a model.
+    // comparing vectors with wider instructions; what the C library does with freed memory.
     ("unsafe", &["git", "vectors", "embed"]),
     ("super::super::", &[]),
     // Whatever changes a disk. `index` does so only inside its own folder below `.memdir/`, which

@@ -37,6 +37,8 @@ const WRITES_AT_ONCE: u32 = 40;
 /// Serves until the process is asked to end.
 pub(super) fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure> {
     let addresses = addresses(command)?;
+    // Before there are threads.
+    crate::embed::share_memory();
     let (served, background) = mcp::begin(context, &command.tool_set)?;
     let engine = std::sync::Arc::clone(&served.engine);
     let rate = |a_second: u32, burst: u32| Rate {

@@ -29,6 +29,7 @@ pub use libraries::runtime_libraries;
 pub use local::Local;
 pub use local::LocalSettings;
 pub use local::Pooling;
+pub use memory::share_memory;
 
 /// Why a text could not be embedded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
