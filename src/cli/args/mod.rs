@@ -426,20 +426,10 @@ With --connect many agents share one process that holds the store. A server that
 connected to again.")]
     Mcp(Mcp),
     /// Serve agents, scripts and pages over HTTP: MCP at /mcp, REST at /api/v1
-    #[command(after_help = "Examples:
-  memdir serve                                  at http://127.0.0.1:9077, with a token
-  curl -H \"Authorization: Bearer $(memdir token show)\" http://127.0.0.1:9077/api/v1/stats
-  memdir serve --no-token                       any program on this machine may read and write
-  memdir serve --socket ~/.memdir.sock --listen 127.0.0.1:0
-  memdir serve --listen 0.0.0.0:9077 --allow-host notes.lan --tls-cert cert.pem --tls-key key.pem
-
-It ends in order on Ctrl-C or SIGTERM. docs/HTTP.md says what is answered at which address.")]
+    #[command(after_help = serve::SERVE_EXAMPLES)]
     Serve(Box<Serve>),
     /// Show and change the tokens that open `memdir serve`
-    #[command(after_help = "Examples:
-  memdir token show                             the secret of the first one, made if need be
-  memdir token new dashboard --read-only
-  memdir token rotate                           the former secret opens nothing from now on")]
+    #[command(after_help = serve::TOKEN_EXAMPLES)]
     Token(Token),
     /// Print a completion script for a shell
     Completions(Completions),

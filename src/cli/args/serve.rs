@@ -8,6 +8,20 @@ use clap::Subcommand;
 use super::mcp::ToolSet;
 use crate::http::Address;
 
+pub(super) const SERVE_EXAMPLES: &str = "Examples:
+  memdir serve                                  at http://127.0.0.1:9077, with a token
+  curl -H \"Authorization: Bearer $(memdir token show)\" http://127.0.0.1:9077/api/v1/stats
+  memdir serve --no-token                       any program on this machine may read and write
+  memdir serve --socket ~/.memdir.sock --listen 127.0.0.1:0
+  memdir serve --listen 0.0.0.0:9077 --allow-host notes.lan --tls-cert cert.pem --tls-key key.pem
+
+It ends in order on Ctrl-C or SIGTERM. docs/HTTP.md says what is answered at which address.";
+
+pub(super) const TOKEN_EXAMPLES: &str = "Examples:
+  memdir token show                             the secret of the first one, made if need be
+  memdir token new dashboard --read-only
+  memdir token rotate                           the former secret opens nothing from now on";
+
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Serve {
     /// Where to listen; several times for several. Without it 127.0.0.1:9077 and, where there is
