@@ -4,8 +4,8 @@
 Three loads on loopback, against a release build on a store of its own (10,000 memories):
 
 1. 64 connections at once, 56 that recall and 8 that write, by wrk: no error, how long a recall takes,
-   and how large the server grows. Each connection waits `--pause` milliseconds between two requests;
-   0 is as fast as it goes.
+   and how large the server grows. Each connection waits `--pause` milliseconds between two requests,
+   on the average; 0 is as fast as it goes, and shows how long a queue of 64 takes.
 2. 200 sockets that ask for large answers and hardly read them, and what a good client notices.
 3. Writers, and `kill -9` in their midst: everything that was acknowledged is there afterwards.
 
@@ -101,7 +101,7 @@ request = function()
   local a, b = words[math.random(#words)], words[math.random(#words)]
   return wrk.format("GET", "/api/v1/recall?context=" .. a .. "+" .. b .. "&limit=10")
 end
-function delay() return %d end
+function delay() return math.random(0, 2 * %d) end
 """
 WRITES = """
 local words = {%s}
@@ -115,7 +115,7 @@ request = function()
   local body = '{"title":"load ' .. id .. " " .. n .. '","content":"' .. table.concat(t, " ") .. '","tier":"long"}'
   return wrk.format("POST", "/api/v1/memories", {["Content-Type"] = "application/json"}, body)
 end
-function delay() return %d end
+function delay() return math.random(0, 2 * %d) end
 """
 DONE = """
 done = function(summary, latency, requests)

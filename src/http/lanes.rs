@@ -9,9 +9,10 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::Semaphore;
 
-/// So many reads and writes run at once: 32 in all.
-const READS: usize = 24;
-const WRITES: usize = 8;
+/// So many reads and writes run at once: 32 in all. Of writes few, because each makes work for every
+/// core, which reads want, too; they wait for the disk most of the time.
+const READS: usize = 28;
+const WRITES: usize = 4;
 
 /// So many wait for each lane; who comes then is sent away at once.
 const WAITING: usize = 256;

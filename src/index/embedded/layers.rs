@@ -1,8 +1,9 @@
 //! The documents of an overlay as segments in memory.
 //!
 //! A search after a write has one document more than the search before it: only that one is made
-//! into a segment. What left the overlay meanwhile stays in its segment, where nobody sees it, until
-//! there are enough segments to make one of all.
+//! into a segment, together with those of segments that are hardly larger. So each document is made
+//! into a segment a few times, and there are few segments. What left the overlay meanwhile stays in
+//! its segment, where nobody sees it, until that is made anew.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,8 +23,8 @@ use crate::index::Document;
 use crate::index::IndexError;
 use crate::index::Overlay;
 
-/// So many segments are searched one by one; then all are made one.
-const MOST: usize = 8;
+/// A segment stays as it is while it has so many times the documents that come after it.
+const RATIO: usize = 4;
 
 /// Memory for the postings of a segment: a few documents' worth, grown as needed.
 const BYTES: usize = 1 << 20;
@@ -63,15 +64,17 @@ impl Layers {
         let is_of_use =
             |layer: &Arc<Layer>| layer.documents.iter().any(|one| is_current(one, overlay));
         layers.retain(is_of_use);
-        if layers.len() >= MOST {
-            layers.clear();
-        }
         let known = layers.iter().flat_map(|layer| &layer.documents);
         let known: HashSet<*const Document> = known.map(Arc::as_ptr).collect();
         let documents = overlay.files.values().flatten();
         let new = documents.filter(|document| !known.contains(&Arc::as_ptr(document)));
-        let new: Vec<Arc<Document>> = new.cloned().collect();
+        let mut new: Vec<Arc<Document>> = new.cloned().collect();
         if !new.is_empty() {
+            let is_small = |layer: &mut Arc<Layer>, than: usize| layer.documents.len() < than;
+            while let Some(small) = layers.pop_if(|layer| is_small(layer, RATIO * new.len())) {
+                let documents = small.documents.iter();
+                new.extend(documents.filter(|one| is_current(one, overlay)).cloned());
+            }
             layers.push(Arc::new(layer(index, new)?));
         }
         Ok(layers.clone())
