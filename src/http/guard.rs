@@ -27,8 +27,10 @@ use super::answer;
 use super::answer::Trouble;
 use super::client::Client;
 use super::client::Peer;
+use super::reading::MOST_BYTES;
 use super::reading::MOST_LARGE_BYTES;
 use super::reading::too_long;
+use super::serve::BASE;
 
 /// The one address that asks for no token, and says nothing but that we are there.
 pub const OPEN: &str = "/healthz";
@@ -47,7 +49,7 @@ pub async fn guard(
     let method = method_name(request.method());
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or("-", MatchedPath::as_str).to_owned();
-    let checked = check(&site, &request);
+    let checked = check(&site, &route, &request);
     let name = checked.as_ref().ok().map(|client| Arc::clone(&client.name));
     let mut response = match checked {
         Ok(_) if route == OPEN => answer::small(StatusCode::OK, &json!({"status": "ok"})),
@@ -92,7 +94,11 @@ pub async fn guard(
 }
 
 /// Who asks, if the request may come in; else the layer that says no.
-fn check(site: &Site, request: &Request<Body>) -> Result<Client, (&'static str, Trouble)> {
+fn check(
+    site: &Site,
+    route: &str,
+    request: &Request<Body>,
+) -> Result<Client, (&'static str, Trouble)> {
     let headers = request.headers();
     check_host(site, request).map_err(|trouble| ("host", trouble))?;
     check_origin(site, headers).map_err(|trouble| ("origin", trouble))?;
@@ -102,7 +108,7 @@ fn check(site: &Site, request: &Request<Body>) -> Result<Client, (&'static str, 
         _ => check_token(site, request),
     };
     let client = client.map_err(|trouble| ("token", trouble))?;
-    check_body(request.method(), headers).map_err(|trouble| ("body", trouble))?;
+    check_body(request.method(), route, headers).map_err(|trouble| ("body", trouble))?;
     Ok(client)
 }
 
@@ -187,14 +193,17 @@ fn check_token(site: &Site, request: &Request<Body>) -> Result<Client, Trouble> 
 }
 
 /// A page can send forms and plain texts to anybody without asking first, JSON it cannot.
-fn check_body(method: &Method, headers: &HeaderMap) -> Result<(), Trouble> {
+fn check_body(method: &Method, route: &str, headers: &HeaderMap) -> Result<(), Trouble> {
     if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(());
     }
     let length = headers.get(header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if length.is_some_and(|length| length > MOST_LARGE_BYTES as u64) {
-        return Err(too_long(MOST_LARGE_BYTES));
+    if length.is_some_and(|length| length > MOST_BYTES as u64) {
+        let most = most_bytes(route);
+        if length.is_some_and(|length| length > most as u64) {
+            return Err(too_long(most));
+        }
     }
     let has_body = length.unwrap_or(0) > 0 || headers.contains_key(header::TRANSFER_ENCODING);
     let kind = headers.get(header::CONTENT_TYPE);
@@ -211,6 +220,16 @@ fn check_body(method: &Method, headers: &HeaderMap) -> Result<(), Trouble> {
             let message = "only JSON is read here: Content-Type: application/json";
             Err(Trouble::new(status, "UNSUPPORTED_MEDIA_TYPE", message))
         }
+    }
+}
+
+/// How much may be sent to an address; one that does not exist reads no more than others.
+fn most_bytes(route: &str) -> usize {
+    let mut large = crate::dialect::endpoints().filter(|endpoint| endpoint.is_large);
+    let is_it = |path: &str| route.strip_prefix(BASE) == Some(path);
+    match large.any(|endpoint| is_it(endpoint.path)) {
+        true => MOST_LARGE_BYTES,
+        false => MOST_BYTES,
     }
 }
 

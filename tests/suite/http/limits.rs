@@ -18,10 +18,12 @@ const PATHS: [&str; 2] = ["/mcp", "/api/v1/memories"];
 fn bodies_and_headers_have_an_end() {
     let server = Server::start(&["--no-token"]);
     let accept = "Accept: application/json, text/event-stream";
-    for path in PATHS {
-        let blank = vec![b' '; 5_000_000];
+    let blank = vec![b' '; 5_000_000];
+    for path in ["/api/v1/nothing", "/"].into_iter().chain(PATHS) {
         let answered = server.ask("POST", path, &[JSON, accept], &blank);
         assert_eq!(answered.status, 413, "{path}");
+    }
+    for path in PATHS {
         // In chunks, without a length.
         let mut asked = request(
             "POST",
