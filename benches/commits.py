@@ -24,7 +24,8 @@ import tempfile
 import time
 
 from mcp_server import Server
-from speed import child_cpu, make_notes, print_table, spread
+from measure import Cost, spread
+from notes import make_notes
 
 # A server tells git's index, and packs, after this many seconds without a commit.
 IDLE = 10
@@ -143,17 +144,17 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as work:
         env, store = environment(work), os.path.join(work, "store")
-        child_cpu([program, "init", store], env)
+        Cost([program, "init", store], env)
         make_notes(os.path.join(store, "files"), arguments.notes)
         memdir = [program, "--store", store]
-        child_cpu([*memdir, "reindex"], env)
+        Cost([*memdir, "reindex"], env)
         print(f"{arguments.notes} notes, {size_of(os.path.join(store, 'files')) / 1e6:.1f} MB, {arguments.layout}, "
               f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
-        rows.append(("first commit of all, CPU", f"{child_cpu([*memdir, 'sync'], env)[0] / 1000:.1f} s", ""))
+        rows.append(("first commit of all, CPU", f"{Cost([*memdir, 'sync'], env).cpu_ms / 1000:.1f} s", ""))
         if arguments.layout == "by-month":
-            cpu = child_cpu([*memdir, "layout", "by-month"], env)[0]
+            cpu = Cost([*memdir, "layout", "by-month"], env).cpu_ms
             rows.append(("rearranging, CPU", f"{cpu / 1000:.1f} s", ""))
-        rows.append(("comparing all (`memdir sync`), CPU", f"{child_cpu([*memdir, 'sync'], env)[0] / 1000:.2f} s", ""))
+        rows.append(("comparing all (`memdir sync`), CPU", f"{Cost([*memdir, 'sync'], env).cpu_ms / 1000:.2f} s", ""))
         if arguments.rounds:
             costs, idle = single_commits(program, store, env, arguments.rounds)
             rows.append((f"one commit in a server, CPU median / most of {arguments.rounds}",
@@ -168,7 +169,9 @@ def main():
             made, repository, files = many_commits(program, store, env, arguments.commits)
             rows.append((f"`.git` after {made} commits by commands, of the memories' size",
                          f"{repository / 1e6:.1f} MB, {repository / files:.2f}", "3"))
-    print_table(rows)
+    width = max(len(row[0]) for row in rows)
+    for label, value, bar in rows:
+        print(f"{label:<{width}}  {value:>18}  {'(bar ' + bar + ')' if bar else ''}".rstrip())
     return 0
 
 

@@ -1,8 +1,9 @@
 """A `memdir mcp` process that benchmarks ask, one question at a time."""
-import glob
 import json
 import subprocess
 import time
+
+from measure import cpu_of, memory_of
 
 
 class Server:
@@ -34,18 +35,20 @@ class Server:
         return result["structuredContent"]
 
     def cpu_ms(self):
-        total = 0
-        for stat in glob.glob(f"/proc/{self.process.pid}/task/*/schedstat"):
-            try:
-                with open(stat) as text:
-                    total += int(text.read().split()[0])
-            except FileNotFoundError:
-                pass  # The thread ended; what it used is lost to us, and small.
-        return total / 1e6
+        return cpu_of(self.process.pid)
 
     def rss_mb(self):
-        with open(f"/proc/{self.process.pid}/status") as status:
-            return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS"))
+        return memory_of(self.process.pid)[0]
+
+    def rest(self, quiet=0.4):
+        """Waits until the server has done no work for a while: until what waits is indexed."""
+        used = self.cpu_ms()
+        while True:
+            time.sleep(quiet)
+            now = self.cpu_ms()
+            if now - used < 3:
+                return
+            used = now
 
     def close(self):
         self.process.stdin.close()

@@ -1,179 +1,250 @@
 #!/usr/bin/env python3
-"""Measures what memdir costs on a store of N notes, and whether writes are seen at once.
+"""Measures what memdir costs on a store of N memories: the figures of docs/PERFORMANCE.md.
 
-usage: benches/speed.py [--memdir PROGRAM] [--notes 10000] [--from DIR] [--questions 200]
+usage: benches/speed.py [--memdir PROGRAM] [--notes 10000] [--store DIR] [--rounds 200] [--only WORD] [--json FILE]
 
-Makes N notes of about 1.9 KB (or copies those of --from DIR/*.md) into a temporary store and prints
-a table: full reindex, warm `think` over MCP by keywords and by query, a whole `memdir think`
-process, `initialize`, idle memory, and visibility of a new memory. CPU is user + system time of
-the process, which a busy machine disturbs less than the clock does. Linux only.
+Makes N notes of about 1.9 KB in a temporary store, or takes those of `--store DIR`, which keeps its notes and gets some
+more. Then it prints a table: full reindex, whole commands with and without a server beside them, calls of a server
+over MCP, memory, bytes on disk. CPU is user and system time, which a busy machine disturbs less than the clock does.
+Where a bar is set for the number of memories it stands beside the figure, with "over" where it is missed. Git and
+models are off: benches/commits.py and benches/embedding.py measure those.
+
+`--only` takes those groups whose name holds the word: reindex, commands, server, memory, grep, visible.
 """
 import argparse
-import datetime
-import glob
-import hashlib
+import contextlib
 import json
 import os
 import random
-import resource
+import re
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
 from mcp_server import Server
+from measure import Cost, bytes_below, memory_of, spread
+from notes import make_notes, questions
 
-WORDS = """postgres sqlite rust python async mutex deadlock retry timeout cache index vector search token login cookie
-docker kubernetes nginx tls certificate git commit rebase merge branch deploy rollback release schema migration backup
-restore replica queue kafka redis json yaml markdown editor agent memory recall prompt context latency profile heap
-thread signal watcher atomic rename checksum uuid timezone unicode parser regex compiler fixture benchmark budget
-invoice customer meeting decision preference allergy travel berlin tokyo birthday recipe garden piano""".split()
-SYLLABLES = "ba co di fu ga he ji ko lu ma ne pi qua ro sa te ul vi wo xa ye zo tra ste plo".split()
-
-
-def vocabulary(dice):
-    made = {"".join(dice.choice(SYLLABLES) for _ in range(dice.randint(2, 4))) for _ in range(8000)}
-    words = sorted(made)
-    dice.shuffle(words)
-    for word in WORDS:
-        words.insert(dice.randint(20, 1500), word)
-    return words
-
-
-def make_notes(folder, count):
-    dice = random.Random(42)
-    words = vocabulary(dice)
-    weights = [1 / (place + 2.7) for place in range(len(words))]
-    totals = []
-    total = 0
-    for weight in weights:
-        total += weight
-        totals.append(total)
-    at = datetime.datetime(2024, 1, 1, 8, tzinfo=datetime.timezone.utc)
-    for number in range(count):
-        at += datetime.timedelta(seconds=dice.randint(60, 5000))
-        handle = hashlib.sha1(str(number).encode()).hexdigest()[:7] + "a"
-        title = " ".join(dice.choice(WORDS) for _ in range(3)).title() + f" {number}"
-        body = dice.choices(words, cum_weights=totals, k=int(dice.triangular(60, 400, 160)))
-        sentences = [" ".join(body[i:i + 12]).capitalize() + "." for i in range(0, len(body), 12)]
-        if number % max(1, count // 20) == 0:
-            sentences.append(f"Marker zqneedle{number // max(1, count // 20)} here.")
-        topics = ", ".join(dice.sample(WORDS, 4))
-        with open(os.path.join(folder, f"{at:%Y%m%d_%H%M%S}_{handle}.md"), "w") as note:
-            note.write(
-                f"---\nid: {handle}\ntimestamp: {at.isoformat()}\nagent: claude\nuser: alice\n"
-                f"topics: [{topics}]\ntitle: {title}\n---\n\n# {title}\n\n" + "\n".join(sentences) + "\n"
-            )
+# What is to be reached, for 10,000, 100,000 and 1,000,000 memories.
+BARS = {
+    "full reindex, CPU s": (3, 30, 330),
+    "full reindex, peak RSS MB": (None, None, 600),
+    "`think`, a server running, wall p50 ms": (12, 25, 80),
+    "`think`, nobody running, wall p50 ms": (25, 170, 1700),
+    "`reindex` with nothing to do, wall p50 ms": (15, 150, 1600),
+    "warm `think` query, CPU p50 ms": (0.5, 3, 30),
+    "warm `think` query, wall p99 ms": (2, None, None),
+    "warm `think` keywords, wall p50 ms": (2, 15, 150),
+    "`recall` of one id, wall p50 ms": (0.3, 0.3, 0.5),
+    "`remember`, CPU p50 ms": (1, 1, 2),
+    "grep of a rare literal / ripgrep, wall": (1 / 3, 1 / 10, 1 / 20),
+    "idle server, RSS MB": (30, 60, 250),
+    "idle server, private MB": (17, 35, 120),
+    "index bytes / memory bytes": (1.5, 1.5, 1.5),
+    "`--version`, wall p50 ms": (4, 4, 4),
+    "`initialize`, wall p50 ms": (30, 30, 30),
+}
 
 
-def questions(count):
-    dice = random.Random(7)
-    words = vocabulary(random.Random(42))
-    kinds = [
-        lambda: f"zqneedle{dice.randint(0, 19)}",
-        lambda: dice.choice(WORDS),
-        lambda: f"{dice.choice(WORDS)} {dice.choice(WORDS)}",
-        lambda: f"{dice.choice(words[200:3000])} {dice.choice(WORDS)}",
-        lambda: " ".join(dice.choice(words[50:3000]) for _ in range(3)),
-    ]
-    return [kinds[number % len(kinds)]() for number in range(count)]
+class Table:
+    """Rows as they are measured, each told at once."""
+
+    def __init__(self, notes):
+        self.column = {10_000: 0, 100_000: 1, 1_000_000: 2}.get(notes)
+        self.rows = {}
+
+    def add(self, label, value):
+        self.rows[label] = value
+        bar = BARS.get(label, (None,) * 3)[self.column] if self.column is not None else None
+        tail = "" if bar is None else f"  bar {bar:g}" + ("  over" if value > bar else "")
+        print(f"{label:<55} {value:>10.3f}{tail}", flush=True)
 
 
-def child_cpu(command, environment):
-    """Runs a command; returns its CPU time in ms and its output."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, capture_output=True, env=environment, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
-    return 1000 * used, done.stdout.decode()
+class Bench:
+    def __init__(self, arguments, store, notes):
+        self.program = os.path.abspath(arguments.memdir)
+        self.store = store
+        self.files = os.path.join(store, "files")
+        self.rounds = arguments.rounds
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("MEMDIR", "AIAML"))}
+        self.environment |= {"MEMDIR_STORE": store, "MEMDIR_NAMESPACE": "global", "MEMDIR_GIT": "false",
+                             "MEMDIR_EMBEDDING": "off", "XDG_CONFIG_HOME": os.path.join(store, "none")}
+        self.table = Table(notes)
+        self.questions = questions(max(200, arguments.rounds))
 
+    def run(self, *arguments):
+        cost = Cost([self.program, *arguments], self.environment)
+        if cost.code == 2:
+            sys.exit(f"{arguments} failed")
+        return cost
 
-def spread(values):
-    ordered = sorted(values)
-    return statistics.median(ordered), ordered[int(0.99 * (len(ordered) - 1))]
+    def costs(self, label, runs):
+        """Adds the wall and CPU times of some runs of the program."""
+        runs = list(runs)
+        wall, cpu = spread([run.wall_ms for run in runs]), spread([run.cpu_ms for run in runs])
+        self.table.add(f"{label}, wall p50 ms", wall[0])
+        self.table.add(f"{label}, wall p99 ms", wall[1])
+        self.table.add(f"{label}, CPU p50 ms", cpu[0])
 
+    @contextlib.contextmanager
+    def server(self):
+        """A server that has nothing left to do."""
+        server = Server(self.program, self.store, self.environment)
+        try:
+            server.call("think", {"query": "warm up"})
+            server.rest()
+            yield server
+        finally:
+            server.close()
 
-def print_table(rows):
-    """Prints rows of a label, a value, and the bar that it is to stay below, if there is one."""
-    width = max(len(row[0]) for row in rows)
-    for label, value, bar in rows:
-        print(f"{label:<{width}}  {value:>18}  {'(bar ' + bar + ')' if bar else ''}".rstrip())
+    def reindex(self):
+        runs = [self.run("reindex", "--full") for _ in range(1 if self.count() > 200_000 else 3)]
+        best = min(runs, key=lambda run: run.cpu_ms)
+        self.table.add("full reindex, CPU s", best.cpu_ms / 1000)
+        self.table.add("full reindex, wall s", best.wall_ms / 1000)
+        self.table.add("full reindex, peak RSS MB", best.rss_mb)
+        self.table.add("index bytes / memory bytes", bytes_below(os.path.join(self.store, ".memdir")) / bytes_below(self.files))
+
+    def count(self):
+        return len(os.listdir(self.files))
+
+    def commands(self):
+        few = min(self.rounds, 40)
+        self.costs("`--version`", (self.run("--version") for _ in range(self.rounds)))
+        self.run("think", "warm", "up")
+        asked = self.questions
+        self.costs("`think`, nobody running", (self.run("think", *asked[i].split()) for i in range(few)))
+        self.costs("`reindex` with nothing to do", (self.run("reindex") for _ in range(few)))
+        with self.server():
+            self.costs("`think`, a server running", (self.run("think", *asked[i % 200].split()) for i in range(self.rounds)))
+            names = random.Random(3).sample(sorted(os.listdir(self.files)), few)
+            self.costs("`recall`, a server running", (self.run("recall", name[:-3]) for name in names))
+
+    def calls(self, server, label, tool, asked):
+        cpu, wall = [], []
+        for arguments in asked:
+            before, began = server.cpu_ms(), time.perf_counter()
+            server.call(tool, arguments)
+            wall.append(1000 * (time.perf_counter() - began))
+            cpu.append(server.cpu_ms() - before)
+        wall, cpu = spread(wall), spread(cpu)
+        self.table.add(f"{label}, CPU p50 ms", cpu[0])
+        self.table.add(f"{label}, CPU p99 ms", cpu[1])
+        self.table.add(f"{label}, wall p50 ms", wall[0])
+        self.table.add(f"{label}, wall p99 ms", wall[1])
+
+    def server_calls(self):
+        starts = []
+        for _ in range(20):
+            server = Server(self.program, self.store, self.environment)
+            starts.append(server.initialize_ms)
+            server.close()
+        self.table.add("`initialize`, wall p50 ms", statistics.median(starts))
+        with self.server() as server:
+            asked = [self.questions[i % 200] for i in range(self.rounds)]
+            self.calls(server, "warm `think` query", "think", [{"query": text} for text in asked])
+            # Words that are in at most one memory of a hundred.
+            words = [word for word in (question.split()[-1] for question in self.questions)]
+            counted = {word: server.call("think", {"keywords": [word], "limit": 1}).get("total_count") for word in set(words)}
+            rare = [word for word in words if (counted[word] or 0) <= self.count() / 100]
+            common = [word for word in words if word not in rare]
+            self.calls(server, "warm `think` keywords", "think", [{"keywords": [rare[i % len(rare)]]} for i in range(self.rounds)])
+            if common:
+                self.calls(server, "warm `think` common keywords", "think", [{"keywords": [word]} for word in common[:60]])
+            self.calls(server, "warm `think` keywords of two letters", "think", [{"keywords": [two]} for two in ("ba", "qu", "zo", "ti")])
+            names = random.Random(5).choices(sorted(os.listdir(self.files)), k=self.rounds)
+            self.calls(server, "`recall` of one id", "recall", [{"memory_ids": [name[-11:-3]]} for name in names])
+            fresh = [{"agent": "bench", "user": "bench", "topics": ["bench", "speed"],
+                      "content": f"# A memory of round {i}\n\n" + self.questions[i % 200] + " " + str(i * 7919)} for i in range(min(self.rounds, 100))]
+            # One at a time, as an agent does: each has been committed to the index before the next one comes.
+            cpu, wall, whole = [], [], []
+            for arguments in fresh:
+                before, began = server.cpu_ms(), time.perf_counter()
+                server.call("remember", arguments)
+                wall.append(1000 * (time.perf_counter() - began))
+                cpu.append(server.cpu_ms() - before)
+                if len(cpu) % 5 == 0:
+                    server.rest()
+                whole.append(server.cpu_ms() - before)
+            self.table.add("`remember`, CPU p50 ms", statistics.median(cpu))
+            self.table.add("`remember`, wall p50 ms", statistics.median(wall))
+            self.table.add("`remember`, wall p99 ms", spread(wall)[1])
+
+    def memory(self):
+        with self.server() as server:
+            resident, private = memory_of(server.process.pid)
+            self.table.add("idle server, RSS MB", resident)
+            self.table.add("idle server, private MB", private)
+            for question in self.questions:
+                server.call("think", {"query": question})
+            resident, private = memory_of(server.process.pid)
+            self.table.add("server after 200 questions, RSS MB", resident)
+            self.table.add("server after 200 questions, private MB", private)
+
+    def grep(self):
+        if not shutil.which("rg"):
+            print("ripgrep is not installed: no comparison with it")
+            return
+        with self.server():
+            times = {"memdir": [], "rg": []}
+            for i in range(20):
+                word = f"zqneedle{i % 20} here"
+                ours = self.run("grep", word)
+                theirs = Cost(["rg", "--no-heading", "--sort=none", word, "files"], self.environment, self.store)
+                if len(ours.out.splitlines()) != len(theirs.out.splitlines()):
+                    sys.exit(f"grep and ripgrep differ about {word}")
+                times["memdir"].append(ours.wall_ms)
+                times["rg"].append(theirs.wall_ms)
+            ours, theirs = statistics.median(times["memdir"]), statistics.median(times["rg"])
+            self.table.add("grep of a rare literal, wall p50 ms", ours)
+            self.table.add("ripgrep, wall p50 ms", theirs)
+            self.table.add("grep of a rare literal / ripgrep, wall", ours / theirs)
+
+    def visible(self):
+        with self.server() as server:
+            seen = elsewhere = 0
+            for number in range(20):
+                word = f"zqfresh{number}x{random.randrange(10**9)}"
+                stored = server.call("remember", {"agent": "bench", "user": "bench", "topics": ["bench"],
+                                                  "content": f"The word is {word}."})
+                hits = server.call("think", {"keywords": [word]})["results"]
+                seen += [hit["id"] for hit in hits] == [stored["memory_id"]]
+                out = self.run("--json", "think", "--keywords", word).out
+                elsewhere += [hit["id"] for hit in json.loads(out)] == [stored["memory_id"]]
+            self.table.add("seen by the next `think` of the same process, of 20", seen)
+            self.table.add("seen by another process's next command, of 20", elsewhere)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--memdir", default="target/release/memdir")
     parser.add_argument("--notes", type=int, default=10000)
-    parser.add_argument("--from", dest="source", metavar="DIR")
-    parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--store", metavar="DIR")
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--only", default="", metavar="WORD")
+    parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
-    environment = {**os.environ, "MEMDIR_NAMESPACE": "global"}
-    rows = []
-    with tempfile.TemporaryDirectory() as store:
+    with tempfile.TemporaryDirectory() as temporary:
+        store = os.path.abspath(arguments.store or temporary)
         files = os.path.join(store, "files")
-        os.mkdir(files)
-        if arguments.source:
-            for path in glob.glob(os.path.join(arguments.source, "*.md")):
-                shutil.copy(path, files)
-        else:
+        if not os.path.isdir(files):
+            os.makedirs(files)
             make_notes(files, arguments.notes)
-        names = os.listdir(files)
-        size = sum(os.path.getsize(os.path.join(files, name)) for name in names)
-        memdir = [arguments.memdir, "--store", store]
-        asked = questions(arguments.questions)
-        print(f"{len(names)} notes, {size / 1e6:.1f} MB, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
-
-        cpu = [child_cpu(memdir + ["reindex", "--full"], environment)[0] for _ in range(3)]
-        rows.append(("full reindex, CPU", f"{min(cpu) / 1000:.2f} s", "4 s"))
-
-        cpu = [
-            child_cpu(memdir + ["--json", "think", *words.split()], environment)[0]
-            for words in ["postgres docker", "travel berlin", "deploy rollback"] * 10
-        ]
-        rows.append(("`memdir think`, whole process, CPU median / p99", "{:.1f} / {:.1f} ms".format(*spread(cpu)), "30 ms"))
-
-        starts = []
-        for _ in range(10):
-            server = Server(arguments.memdir, store, environment)
-            starts.append(server.initialize_ms)
-            server.close()
-        rows.append(("`initialize` answered after start, median / p99", "{:.0f} / {:.0f} ms".format(*spread(starts)), "100 ms"))
-
-        server = Server(arguments.memdir, store, environment)
-        server.call("think", {"query": "warm up"})
-        rows.append(("idle server, resident memory", f"{server.rss_mb():.1f} MB", "40 MB"))
-        for label, make in (
-            ("keywords", lambda question: {"keywords": question.split()}),
-            ("query", lambda question: {"query": question}),
-        ):
-            cpu, wall = [], []
-            for question in asked:
-                before, started = server.cpu_ms(), time.perf_counter()
-                server.call("think", make(question))
-                wall.append(1000 * (time.perf_counter() - started))
-                cpu.append(server.cpu_ms() - before)
-            rows.append((f"warm `think` over MCP by {label}, CPU median / p99", "{:.2f} / {:.2f} ms".format(*spread(cpu)), "2 ms"))
-            rows.append((f"warm `think` over MCP by {label}, wall median / p99", "{:.2f} / {:.2f} ms".format(*spread(wall)), ""))
-        rows.append(("server after these calls, resident memory", f"{server.rss_mb():.1f} MB", ""))
-
-        cpu, wall, seen, seen_elsewhere = [], [], 0, 0
-        for number in range(20):
-            word = f"zqfresh{number}x"
-            before, started = server.cpu_ms(), time.perf_counter()
-            stored = server.call("remember", {"agent": "bench", "user": "bench", "topics": ["bench"], "content": f"The word is {word}."})
-            wall.append(1000 * (time.perf_counter() - started))
-            cpu.append(server.cpu_ms() - before)
-            hits = server.call("think", {"keywords": [word]})["results"]
-            seen += [hit["id"] for hit in hits] == [stored["memory_id"]]
-            _, out = child_cpu(memdir + ["--json", "think", "--keywords", word], environment)
-            seen_elsewhere += [hit["id"] for hit in json.loads(out)] == [stored["memory_id"]]
-        rows.append(("`remember` over MCP, wall median / p99", "{:.2f} / {:.2f} ms".format(*spread(wall)), ""))
-        rows.append(("seen by the next `think` of the same process", f"{seen} of 20", "20 of 20"))
-        rows.append(("seen by another process's next command", f"{seen_elsewhere} of 20", "20 of 20"))
-        server.close()
-    print_table(rows)
+        count = len(os.listdir(files))
+        rounded = 10 ** round(len(str(count)) - 1) if re.match(r"10{3,}|1000", str(count)) else count
+        print(f"{count} memories, {bytes_below(files) / 1e6:.1f} MB, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, "
+              f"program {os.path.getsize(arguments.memdir) / 1e6:.1f} MB\n")
+        bench = Bench(arguments, store, rounded)
+        groups = {"reindex": bench.reindex, "commands": bench.commands, "server": bench.server_calls,
+                  "memory": bench.memory, "grep": bench.grep, "visible": bench.visible}
+        for name, group in groups.items():
+            if arguments.only in name:
+                group()
+        if arguments.json:
+            with open(arguments.json, "w") as out:
+                json.dump({"memories": count, "rows": bench.table.rows}, out, indent=1)
     return 0
 
 
