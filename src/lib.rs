@@ -8,6 +8,7 @@
 
 pub mod cli;
 pub mod clock;
+pub mod columns;
 pub mod config;
 pub mod dialect;
 pub mod embed;

@@ -16,6 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("clock", &[]),
     ("words", &[]),
+    ("columns", &[]),
     ("secrets", &[]),
     ("injection", &[]),
     ("fetch", &[]),
@@ -24,7 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("vectors", &[]),
     ("format", &["model"]),
     ("lifecycle", &["model", "words"]),
-    ("ranking", &["model", "words"]),
+    ("ranking", &["model", "words", "columns"]),
     ("files", &["model", "format"]),
     ("journal", &["model", "files"]),
     ("git", &[]),
@@ -32,7 +33,14 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("import", &["model", "format"]),
     (
         "index",
-        &["model", "words", "vectors", "ranking", "lifecycle"],
+        &[
+            "model",
+            "words",
+            "columns",
+            "vectors",
+            "ranking",
+            "lifecycle",
+        ],
     ),
     (
         "engine",
@@ -120,9 +128,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("Utc::now", &["clock"]),
     ("Local::now", &["clock"]),
     ("SystemTime::now", &["clock"]),
-    // One call of git2, which registers a transport; mapping a file of vectors into memory, and
-    // comparing vectors with wider instructions; what the C library does with freed memory.
-    ("unsafe", &["git", "vectors", "embed"]),
+    // One call of git2, which registers a transport; mapping files of columns and of vectors into
+    // memory, and comparing vectors with wider instructions; what the C library does with freed
+    // memory.
+    ("unsafe", &["git", "columns", "vectors", "embed"]),
     ("super::super::", &[]),
     // Whatever changes a disk. `index` does so only inside its own folder below `.memdir/`, which
     // it sets aside and removes when it is of no use, and `git` inside `.git`; `fetch` has the file
@@ -132,12 +141,18 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("fs::hard_link", &["files", "git"]),
     ("fs::create_dir", &["files"]),
     ("fs::create_dir_all", &["files", "git"]),
-    ("fs::rename", &["files", "git", "index", "fetch", "vectors"]),
-    ("fs::remove_file", &["files", "git", "fetch", "vectors"]),
+    (
+        "fs::rename",
+        &["files", "git", "index", "fetch", "columns", "vectors"],
+    ),
+    (
+        "fs::remove_file",
+        &["files", "git", "fetch", "columns", "vectors"],
+    ),
     ("fs::remove_dir", &["files"]),
     ("fs::remove_dir_all", &["files", "index"]),
     ("DirBuilder", &["files", "index"]),
-    ("OpenOptions", &["files", "fetch"]),
+    ("OpenOptions", &["files", "fetch", "columns"]),
     ("File::create", &["files", "git", "vectors"]),
     ("File::create_new", &["files", "git"]),
 ];

@@ -80,6 +80,23 @@ impl<'a> Conditions<'a> {
         stems.is_none_or(|stems| stems.contains(stem_in(name)))
     }
 
+    /// Whether every memory that may not end is admitted, whatever else is known of it.
+    pub fn admits_the_permanent(&self) -> bool {
+        let filter = self.filter;
+        let asks_for_time =
+            filter.since.is_some() || filter.until.is_some() || filter.after.is_some();
+        let is_visible = filter.visibility != Visibility::Expired;
+        self.stems.is_none() && !asks_for_time && is_visible && !self.asks_for_more()
+    }
+
+    /// Whether the filter wants to know what a memory is worth.
+    fn asks_for_more(&self) -> bool {
+        let filter = self.filter;
+        filter.min_importance.is_some()
+            || filter.min_confidence.is_some()
+            || !filter.tiers.is_empty()
+    }
+
     /// Whether the memory in the file `name` lived, and was as the filter wants it, at the moment
     /// that is asked about; its name, facts, phrases and supersession are to be looked at besides.
     pub fn admits(&self, name: &str, stated: &Stated) -> bool {
@@ -94,9 +111,7 @@ impl<'a> Conditions<'a> {
             return false;
         }
         let may_expire = !stated.is_permanent();
-        let asks_more = filter.min_importance.is_some()
-            || filter.min_confidence.is_some()
-            || !filter.tiers.is_empty();
+        let asks_more = self.asks_for_more();
         match filter.visibility {
             Visibility::Expired if !may_expire => return false,
             Visibility::Everything if !asks_more => return true,

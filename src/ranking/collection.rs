@@ -4,10 +4,15 @@
 //! apart form an *episode*; an episode whose memories have something to do with each other is a
 //! *context*: what stands in one of them helps to find its neighbours.
 
+use std::io;
 use std::ops::Range;
 
 use super::splice::Splice;
+use super::traits::Sketch;
 use super::traits::Traits;
+use crate::columns::Column;
+use crate::columns::Columns;
+use crate::columns::Writer;
 
 /// Neighbours further apart than this begin a new episode: an hour.
 const EPISODE_GAP_MICROS: i64 = 3_600_000_000;
@@ -49,42 +54,145 @@ pub struct Member {
 /// The rows of a store.
 #[derive(Debug, Default)]
 pub struct Collection {
-    namespaces: Vec<u32>,
-    pub(super) users: Vec<u32>,
-    timestamps: Vec<i64>,
-    pub(super) lengths: Vec<f32>,
-    pub(super) traits: Vec<Traits>,
+    namespaces: Column<u32>,
+    pub(super) users: Column<u32>,
+    timestamps: Column<i64>,
+    pub(super) lengths: Column<f32>,
+    /// [`Traits`] without their sketches, packed.
+    traits: Column<u32>,
+    sketches: Column<[u16; 16]>,
     /// The user fields, as written, by number.
     user_names: Vec<String>,
-    pub(super) episode_of: Vec<u32>,
-    pub(super) episodes: Vec<Episode>,
+    pub(super) episode_of: Column<u32>,
+    episodes: Column<PackedEpisode>,
     pub(super) mean_length: f32,
     pub(super) mean_episode_length: f32,
 }
 
+/// An [`Episode`] as it is kept: first row, row behind the last, length, and what it is.
+type PackedEpisode = [u32; 4];
+
+const IS_CONTEXT: u32 = 1;
+const IS_RANKED: u32 = 2;
+
+impl Episode {
+    fn pack(&self) -> PackedEpisode {
+        let is = |is: bool, bit: u32| if is { bit } else { 0 };
+        let kind = is(self.is_context, IS_CONTEXT) | is(self.is_ranked, IS_RANKED);
+        [self.start, self.end, self.length.to_bits(), kind]
+    }
+
+    fn unpack([start, end, length, kind]: PackedEpisode) -> Episode {
+        Episode {
+            start,
+            end,
+            length: f32::from_bits(length),
+            is_context: kind & IS_CONTEXT != 0,
+            is_ranked: kind & IS_RANKED != 0,
+        }
+    }
+}
+
+/// How many columns a collection has in a file.
+const FILE_COLUMNS: usize = 9;
+
 impl Collection {
-    /// Adds the next row.
-    pub fn push(&mut self, row: Member) {
-        self.namespaces.push(row.namespace);
-        self.users.push(row.user);
-        self.timestamps.push(row.timestamp);
-        self.lengths.push(row.length as f32);
-        self.traits.push(row.traits);
+    /// The collection of these rows, in their order, and what the numbers of users stand for.
+    pub fn of(rows: &[Member], users: Vec<String>) -> Collection {
+        fn column<T>(rows: &[Member], of: impl Fn(&Member) -> T) -> Column<T> {
+            rows.iter().map(of).collect::<Vec<T>>().into()
+        }
+        let mut collection = Collection {
+            namespaces: column(rows, |row| row.namespace),
+            users: column(rows, |row| row.user),
+            timestamps: column(rows, |row| row.timestamp),
+            lengths: column(rows, |row| row.length as f32),
+            traits: column(rows, |row| row.traits.pack()),
+            sketches: column(rows, |row| row.traits.sketch.0),
+            user_names: users,
+            ..Collection::default()
+        };
+        collection.episodes = packed(&collection.cut(0..collection.len()));
+        collection.know_episodes();
+        collection
+    }
+
+    /// Writes it as the next columns of a file; what the numbers of users stand for is not in it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written.
+    pub fn write(&self, file: &mut Writer) -> io::Result<()> {
+        file.add(&self.namespaces)?;
+        file.add(&self.users)?;
+        file.add(&self.timestamps)?;
+        file.add(&self.lengths)?;
+        file.add(&self.traits)?;
+        file.add(&self.sketches)?;
+        file.add(&self.episode_of)?;
+        file.add(&self.episodes)?;
+        file.add(&[self.mean_length, self.mean_episode_length])
+    }
+
+    /// The collection whose columns begin at the one of number `first`, and the number of the
+    /// column behind them; `None` if they are none of `rows` rows.
+    pub fn open(
+        file: &Columns,
+        first: usize,
+        rows: usize,
+        users: Vec<String>,
+    ) -> Option<(Collection, usize)> {
+        let means = file.column::<f32>(first + 8)?;
+        let collection = Collection {
+            namespaces: file.column(first)?,
+            users: file.column(first + 1)?,
+            timestamps: file.column(first + 2)?,
+            lengths: file.column(first + 3)?,
+            traits: file.column(first + 4)?,
+            sketches: file.column(first + 5)?,
+            user_names: users,
+            episode_of: file.column(first + 6)?,
+            episodes: file.column(first + 7)?,
+            mean_length: *means.first()?,
+            mean_episode_length: *means.get(1)?,
+        };
+        let lengths = [
+            collection.namespaces.len(),
+            collection.users.len(),
+            collection.timestamps.len(),
+            collection.lengths.len(),
+            collection.traits.len(),
+            collection.sketches.len(),
+            collection.episode_of.len(),
+        ];
+        let is_of_one_length = lengths.iter().all(|length| *length == rows);
+        is_of_one_length.then_some((collection, first + FILE_COLUMNS))
     }
 
     /// The rows of this one after `splice`, with `new` rows and the names of all users: the same as
     /// if all had been pushed in their order, and the episodes found.
     pub fn spliced(&self, splice: &Splice, new: &[Member], users: Vec<String>) -> Collection {
         let mut spliced = Collection {
-            namespaces: splice.apply(&self.namespaces, |at| new[at].namespace),
-            users: splice.apply(&self.users, |at| new[at].user),
-            timestamps: splice.apply(&self.timestamps, |at| new[at].timestamp),
-            lengths: splice.apply(&self.lengths, |at| new[at].length as f32),
-            traits: splice.apply(&self.traits, |at| new[at].traits),
+            namespaces: splice
+                .apply(&self.namespaces, |at| new[at].namespace)
+                .into(),
+            users: splice.apply(&self.users, |at| new[at].user).into(),
+            timestamps: splice
+                .apply(&self.timestamps, |at| new[at].timestamp)
+                .into(),
+            lengths: splice
+                .apply(&self.lengths, |at| new[at].length as f32)
+                .into(),
+            traits: splice
+                .apply(&self.traits, |at| new[at].traits.pack())
+                .into(),
+            sketches: splice
+                .apply(&self.sketches, |at| new[at].traits.sketch.0)
+                .into(),
             user_names: users,
             ..Collection::default()
         };
-        spliced.episodes = self.spliced_episodes(splice, &spliced);
+        spliced.episodes = packed(&self.spliced_episodes(splice, &spliced));
         spliced.know_episodes();
         spliced
     }
@@ -99,7 +207,7 @@ impl Collection {
         let cut_to = |episodes: &mut Vec<Episode>, end: u32, done: u32| {
             episodes.extend(spliced.cut(done as usize..end as usize));
         };
-        for episode in &self.episodes {
+        for episode in self.episodes.iter().copied().map(Episode::unpack) {
             let (start, last) = (row(episode.start), row(episode.end - 1));
             let size = episode.end - episode.start;
             let rows = &moved[episode.start as usize..episode.end as usize];
@@ -125,7 +233,7 @@ impl Collection {
             episodes.push(Episode {
                 start,
                 end: last + 1,
-                ..*episode
+                ..episode
             });
             done = last + 1;
         }
@@ -135,15 +243,10 @@ impl Collection {
         episodes
     }
 
-    /// Sets what the numbers of users stand for.
-    pub fn set_users(&mut self, names: Vec<String>) {
-        self.user_names = names;
-    }
-
     /// Empties the names of users that no row is of: the last one may have gone.
     pub fn forget_absent_users(&mut self) {
         let mut is_there = vec![false; self.user_names.len()];
-        for user in &self.users {
+        for user in self.users.iter() {
             is_there[*user as usize] = true;
         }
         for (name, is_there) in self.user_names.iter_mut().zip(is_there) {
@@ -173,9 +276,9 @@ impl Collection {
     /// The row before this one in its context, if what was said there belongs to this one's
     /// meaning: not to that of a long text.
     pub fn previous(&self, row: u32) -> Option<u32> {
-        let episode = &self.episodes[self.episode_of[row as usize] as usize];
+        let episode = self.episode(self.episode_of[row as usize]);
         let follows = episode.is_context && row > episode.start;
-        (follows && !self.traits[row as usize].is_long()).then(|| row - 1)
+        (follows && !self.traits(row).is_long()).then(|| row - 1)
     }
 
     /// Microseconds since 1970.
@@ -183,22 +286,32 @@ impl Collection {
         self.timestamps[row as usize]
     }
 
-    /// Cuts the rows into episodes; to be called once, after the last row.
-    pub fn find_episodes(&mut self) {
-        self.episodes = self.cut(0..self.len());
-        self.know_episodes();
+    /// What is known of a row's text.
+    pub(super) fn traits(&self, row: u32) -> Traits {
+        let at = row as usize;
+        Traits::unpack(self.traits[at], Sketch(self.sketches[at]))
+    }
+
+    /// The episode of this number.
+    pub(super) fn episode(&self, number: u32) -> Episode {
+        Episode::unpack(self.episodes[number as usize])
+    }
+
+    pub(super) fn episode_count(&self) -> usize {
+        self.episodes.len()
     }
 
     /// The episodes of `rows`, which begin and end where episodes do.
     fn cut(&self, rows: Range<usize>) -> Vec<Episode> {
         let mut episodes = Vec::new();
         let mut start = rows.start;
+        let (namespaces, timestamps) = (&*self.namespaces, &*self.timestamps);
         for row in rows.clone() {
             let is_last = row + 1 == rows.end
-                || self.namespaces[row] != self.namespaces[row + 1]
-                || self.timestamps[row + 1] - self.timestamps[row] >= EPISODE_GAP_MICROS;
+                || namespaces[row] != namespaces[row + 1]
+                || timestamps[row + 1] - timestamps[row] >= EPISODE_GAP_MICROS;
             if is_last {
-                episodes.push(self.episode(start, row + 1));
+                episodes.push(self.seen(start, row + 1));
                 start = row + 1;
             }
         }
@@ -207,16 +320,18 @@ impl Collection {
 
     /// What follows from the episodes.
     fn know_episodes(&mut self) {
-        self.episode_of = Vec::with_capacity(self.len());
-        for (number, episode) in self.episodes.iter().enumerate() {
-            self.episode_of.resize(episode.end as usize, number as u32);
+        let mut episode_of = Vec::with_capacity(self.len());
+        for (number, &[_, end, ..]) in self.episodes.iter().enumerate() {
+            episode_of.resize(end as usize, number as u32);
         }
-        let total: f32 = self.lengths.iter().sum();
+        self.episode_of = episode_of.into();
+        // Whole numbers, added as such: a sum of many small shares would depend on their order.
+        let total: u64 = self.lengths.iter().map(|length| *length as u64).sum();
         self.mean_length = mean(total, self.len());
         self.mean_episode_length = mean(total, self.episodes.len());
     }
 
-    fn episode(&self, start: usize, end: usize) -> Episode {
+    fn seen(&self, start: usize, end: usize) -> Episode {
         let size = end - start;
         let pairs = size.saturating_sub(1).max(1) as f32;
         let rows = start..end;
@@ -225,17 +340,17 @@ impl Collection {
             .skip(1)
             .filter(|&row| self.timestamps[row] == self.timestamps[row - 1]);
         let similarity = |row: usize| {
-            self.traits[row]
-                .sketch
-                .similarity(&self.traits[row - 1].sketch)
+            let sketch = |row: usize| Sketch(self.sketches[row]);
+            sketch(row).similarity(&sketch(row - 1))
         };
         let is_related = || rows.clone().skip(1).map(similarity).sum::<f32>() / pairs >= RELATED;
-        let words: f32 = self.traits[rows.clone()]
-            .iter()
-            .map(|t| f32::from(t.words))
-            .sum();
+        let words = || -> f32 {
+            let rows = rows.clone();
+            rows.map(|row| f32::from(self.traits(row as u32).words))
+                .sum()
+        };
         let is_talk = || {
-            words / size as f32 <= TALK_WORDS
+            words() / size as f32 <= TALK_WORDS
                 && self.users[rows.clone()]
                     .iter()
                     .any(|user| *user != self.users[start])
@@ -253,11 +368,15 @@ impl Collection {
     }
 }
 
-fn mean(total: f32, count: usize) -> f32 {
-    if count == 0 || total == 0.0 {
-        1.0
-    } else {
-        total / count as f32
+fn packed(episodes: &[Episode]) -> Column<PackedEpisode> {
+    let packed: Vec<PackedEpisode> = episodes.iter().map(Episode::pack).collect();
+    packed.into()
+}
+
+fn mean(total: u64, count: usize) -> f32 {
+    match count == 0 || total == 0 {
+        true => 1.0,
+        false => (total as f64 / count as f64) as f32,
     }
 }
 
@@ -286,10 +405,7 @@ mod tests {
     }
 
     fn collection(rows: &[Member]) -> Collection {
-        let mut collection = Collection::default();
-        rows.iter().for_each(|row| collection.push(*row));
-        collection.find_episodes();
-        collection
+        Collection::of(rows, Vec::new())
     }
 
     proptest! {

@@ -334,7 +334,7 @@ impl Scoring<'_> {
     }
 
     fn is_very_long(&self, row: u32) -> bool {
-        f32::from(self.collection.traits[row as usize].words) > self.weights.passage_words
+        f32::from(self.collection.traits(row).words) > self.weights.passage_words
     }
 
     fn meaning(&self, row: u32, parts: &mut Parts) {
@@ -345,7 +345,7 @@ impl Scoring<'_> {
             true => 1.0,
             false => self.weights.keyword_meaning,
         };
-        let doublings = self.collection.traits[row as usize].pieces().log2();
+        let doublings = self.collection.traits(row).pieces().log2();
         let of_chance = self.weights.pieces * doublings;
         parts.own = factor * (cosines.own[row as usize] - of_chance);
         parts.window = factor * (cosines.window[row as usize] - of_chance);
@@ -355,12 +355,12 @@ impl Scoring<'_> {
         if self.with_named.is_empty() {
             return;
         }
-        let number = self.collection.episode_of[row as usize] as usize;
+        let number = self.collection.episode_of[row as usize];
         let users = &self.question.users;
         let author = users.get(&self.collection.users[row as usize]).copied();
         let author = author.unwrap_or(0);
-        let takes_part = if self.collection.episodes[number].is_context {
-            self.with_named[number]
+        let takes_part = if self.collection.episode(number).is_context {
+            self.with_named[number as usize]
         } else {
             author > 0
         };
@@ -369,16 +369,18 @@ impl Scoring<'_> {
     }
 
     fn priors(&self, row: u32, parts: &mut Parts) {
-        let traits = &self.collection.traits[row as usize];
-        let episode = &self.collection.episodes[self.collection.episode_of[row as usize] as usize];
-        if !self.question.asks
-            || !episode.is_context
-            || f32::from(traits.words) > self.weights.prior_words
-        {
+        if !self.question.asks {
+            return;
+        }
+        let traits = self.collection.traits(row);
+        let episode = self
+            .collection
+            .episode(self.collection.episode_of[row as usize]);
+        if !episode.is_context || f32::from(traits.words) > self.weights.prior_words {
             return;
         }
         parts.asks = flag(traits.asks);
-        parts.answers = flag(row > episode.start && self.collection.traits[row as usize - 1].asks);
+        parts.answers = flag(row > episode.start && self.collection.traits(row - 1).asks);
         parts.names = flag(traits.names);
         parts.tells_time = flag(self.question.asks_when && traits.tells_time);
     }
@@ -452,7 +454,7 @@ impl Scoring<'_> {
         if self.cosines.is_some() {
             let best = scored.iter().map(|one| one.score).fold(0.0, f32::max);
             for one in &mut scored {
-                let length = f32::from(self.collection.traits[one.row as usize].words);
+                let length = f32::from(self.collection.traits(one.row).words);
                 let share = share_of_meaning(length);
                 let worth = one.score / best.max(f32::MIN_POSITIVE);
                 one.score = share * near(self, one.row) + (1.0 - share) * worth;
@@ -497,8 +499,8 @@ fn best(scored: &[Scored], count: usize) -> Vec<usize> {
 fn with_named(collection: &Collection, question: &Question) -> Vec<bool> {
     let mut with_named = Vec::new();
     if !question.users.is_empty() {
-        with_named.resize(collection.episodes.len(), false);
-        for (user, &episode) in collection.users.iter().zip(&collection.episode_of) {
+        with_named.resize(collection.episode_count(), false);
+        for (user, &episode) in collection.users.iter().zip(&*collection.episode_of) {
             with_named[episode as usize] |= question.users.contains_key(user);
         }
     }

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use super::collection::Collection;
+use super::collection::Episode;
 use super::question::Question;
 use super::weights::Weights;
 use crate::words::Analyzer;
@@ -149,16 +150,18 @@ impl Scorer<'_> {
         };
         let mut strongest = vec![0.0_f32; count];
         let mut touched: Vec<u32> = Vec::new();
-        let mut episodes = vec![0.0_f32; self.collection.episodes.len()];
+        let mut episodes = Episodes::new(self.collection.episode_count());
+        let (lengths, episode_of) = (&*self.collection.lengths, &*self.collection.episode_of);
         let all: f32 = self.content_idf(terms).sum();
         for term in terms.iter().filter(|term| !term.rows.is_empty()) {
             let idf = idf(count, term.rows.len());
             let covers = if term.is_content { idf / all } else { 0.0 };
             for &(row, frequency) in &term.rows {
                 words.coverage[row as usize] += covers;
-                let length = self.collection.lengths[row as usize] / self.collection.mean_length;
+                let length = lengths[row as usize] / self.collection.mean_length;
                 let own = term.weight * idf * self.saturation(frequency as f32, length);
-                self.offer(row, own, |row, value| {
+                let episode = self.collection.episode(episode_of[row as usize]);
+                self.offer(row, episode, own, |row, value| {
                     let slot = &mut strongest[row as usize];
                     if *slot == 0.0 {
                         touched.push(row);
@@ -175,11 +178,10 @@ impl Scorer<'_> {
             self.add_episodes(term, &mut episodes);
         }
         let weight = self.weights.episode * self.context_factor();
-        for (episode, score) in self.collection.episodes.iter().zip(episodes) {
-            if episode.is_ranked && score > 0.0 {
-                for row in episode.start..episode.end {
-                    words.scores[row as usize] += weight * score;
-                }
+        for (number, score) in episodes.scored() {
+            let episode = self.collection.episode(number);
+            for row in episode.start..episode.end {
+                words.scores[row as usize] += weight * score;
             }
         }
         words
@@ -200,9 +202,8 @@ impl Scorer<'_> {
     }
 
     /// Gives a term's value to its memory and, weakened, to the neighbours in its context.
-    fn offer(&self, row: u32, own: f32, mut give: impl FnMut(u32, f32)) {
+    fn offer(&self, row: u32, episode: Episode, own: f32, mut give: impl FnMut(u32, f32)) {
         give(row, own);
-        let episode = &self.collection.episodes[self.collection.episode_of[row as usize] as usize];
         if !episode.is_context {
             return;
         }
@@ -224,25 +225,22 @@ impl Scorer<'_> {
         }
     }
 
-    /// BM25 of the term over whole episodes. Rows of one episode are neighbours, so a sorted copy
-    /// of the postings holds each episode in one piece.
-    fn add_episodes(&self, term: &Term, episodes: &mut [f32]) {
-        let mut frequencies: Vec<(u32, f32)> = Vec::new();
-        let mut rows: Vec<(u32, u32)> = term.rows.clone();
-        rows.sort_unstable();
-        for (row, frequency) in rows {
-            let episode = self.collection.episode_of[row as usize];
-            match frequencies.last_mut() {
-                Some((last, sum)) if *last == episode => *sum += frequency as f32,
-                _ => frequencies.push((episode, frequency as f32)),
+    /// BM25 of the term over whole episodes.
+    fn add_episodes(&self, term: &Term, episodes: &mut Episodes) {
+        let episode_of = &*self.collection.episode_of;
+        for &(row, frequency) in &term.rows {
+            episodes.count(episode_of[row as usize], frequency);
+        }
+        let idf = idf(self.collection.episode_count(), episodes.counted.len());
+        episodes.score(|number, frequency| {
+            let episode = self.collection.episode(number);
+            // One memory that is no context of others is ranked by itself alone.
+            if !episode.is_ranked {
+                return 0.0;
             }
-        }
-        let idf = idf(self.collection.episodes.len(), frequencies.len());
-        for (number, frequency) in frequencies {
-            let episode = &self.collection.episodes[number as usize];
             let length = episode.length / self.collection.mean_episode_length;
-            episodes[number as usize] += term.weight * idf * self.saturation(frequency, length);
-        }
+            term.weight * idf * self.saturation(frequency, length)
+        });
     }
 
     /// The idf of each content word, those that stand nowhere included.
@@ -260,20 +258,75 @@ impl Scorer<'_> {
         let content = || terms.iter().filter(|term| term.is_content);
         let all: f32 = self.content_idf(terms).sum();
         let mut found: Vec<(f32, u32)> = Vec::new();
+        let mut rows: Vec<u32> = Vec::new();
         for term in content() {
             for row in postings.title(&term.text)? {
                 found.resize(count, (0.0, 0));
-                found[row as usize].0 += idf(count, term.rows.len());
-                found[row as usize].1 += 1;
+                let (weight, words) = &mut found[row as usize];
+                if *words == 0 {
+                    rows.push(row);
+                }
+                *weight += idf(count, term.rows.len());
+                *words += 1;
             }
         }
-        Ok(found
-            .iter()
-            .zip(&self.collection.traits)
-            .map(|(&(weight, words), traits)| {
-                let coverage = (2.0 * weight / all.max(f32::MIN_POSITIVE) - 1.0).clamp(0.0, 1.0);
-                coverage * (words as f32 / f32::from(traits.title_words)).min(1.0)
-            })
-            .collect())
+        let mut titles = vec![0.0; found.len()];
+        for row in rows {
+            let (weight, words) = found[row as usize];
+            let coverage = (2.0 * weight / all.max(f32::MIN_POSITIVE) - 1.0).clamp(0.0, 1.0);
+            let title_words = f32::from(self.collection.traits(row).title_words);
+            titles[row as usize] = coverage * (words as f32 / title_words).min(1.0);
+        }
+        Ok(titles)
+    }
+}
+
+/// What the terms say of whole episodes. Only those that hold a term are ever looked at.
+struct Episodes {
+    /// How often the term at hand stands in each.
+    frequencies: Vec<u32>,
+    counted: Vec<u32>,
+    scores: Vec<f32>,
+    scored: Vec<u32>,
+}
+
+impl Episodes {
+    fn new(count: usize) -> Episodes {
+        Episodes {
+            frequencies: vec![0; count],
+            counted: Vec::new(),
+            scores: vec![0.0; count],
+            scored: Vec::new(),
+        }
+    }
+
+    fn count(&mut self, episode: u32, times: u32) {
+        let slot = &mut self.frequencies[episode as usize];
+        if *slot == 0 {
+            self.counted.push(episode);
+        }
+        *slot += times;
+    }
+
+    /// Adds what `score` gives for each episode that was counted, and begins to count anew.
+    fn score(&mut self, score: impl Fn(u32, f32) -> f32) {
+        for episode in self.counted.drain(..) {
+            let frequency = std::mem::take(&mut self.frequencies[episode as usize]);
+            let score = score(episode, frequency as f32);
+            if score > 0.0 {
+                let slot = &mut self.scores[episode as usize];
+                if *slot == 0.0 {
+                    self.scored.push(episode);
+                }
+                *slot += score;
+            }
+        }
+    }
+
+    /// The episodes that have a score, each once.
+    fn scored(self) -> impl Iterator<Item = (u32, f32)> {
+        let scores = self.scores;
+        let scored = self.scored.into_iter();
+        scored.map(move |episode| (episode, scores[episode as usize]))
     }
 }

@@ -178,15 +178,15 @@ impl Traits {
     }
 
     /// Everything but the sketch, as one number.
-    pub fn pack(&self) -> u64 {
-        u64::from(self.words)
-            | u64::from(self.title_words) << 16
-            | u64::from(self.asks) << 24
-            | u64::from(self.names) << 25
-            | u64::from(self.tells_time) << 26
+    pub fn pack(&self) -> u32 {
+        u32::from(self.words)
+            | u32::from(self.title_words) << 16
+            | u32::from(self.asks) << 24
+            | u32::from(self.names) << 25
+            | u32::from(self.tells_time) << 26
     }
 
-    pub fn unpack(packed: u64, sketch: Sketch) -> Traits {
+    pub fn unpack(packed: u32, sketch: Sketch) -> Traits {
         Traits {
             words: packed as u16,
             title_words: (packed >> 16) as u8,

@@ -9,6 +9,7 @@ use tantivy::schema::IndexRecordOption;
 
 use super::filter;
 use super::keywords;
+use super::keywords::Counted;
 use super::snapshot::EmbeddedSnapshot;
 use super::trouble::guarded;
 use super::trouble::unusable;
@@ -76,29 +77,28 @@ impl EmbeddedSnapshot {
                     keywords.iter().map(|text| Keyword::new(text)).collect();
                 let keywords: Vec<Option<&Keyword>> = keywords.iter().map(Option::as_ref).collect();
                 let mut counted = keywords::count(self, &keywords, &passing, texts)?;
-                counted.sort_unstable_by(|a, b| {
+                let (total, range) = (counted.len(), wanted(counted.len()));
+                let page = page(&mut counted, range, |a, b| {
                     b.score.cmp(&a.score).then_with(|| self.newer(a.row, b.row))
                 });
-                let (total, range) = (counted.len(), wanted(counted.len()));
-                let hits = counted
-                    .drain(range)
-                    .map(|found| self.hit(found.row, f64::from(found.score), found.matched))
-                    .collect();
-                (total, hits)
+                let hit = |found: &Counted| {
+                    self.hit(found.row, f64::from(found.score), found.matched.clone())
+                };
+                (total, page.iter().map(hit).collect())
             }
             Ask::Text(sought) => {
                 let mut scored = self.search_text(sought, request.moment, &passing, texts)?;
-                scored.sort_unstable_by(|a, b| {
+                let range = wanted(scored.len());
+                let page = page(&mut scored, range, |a, b| {
                     b.score
                         .total_cmp(&a.score)
                         .then_with(|| self.newer(a.row, b.row))
                 });
-                let range = wanted(scored.len());
                 let hit = |scored: &Scored| Hit {
                     parts: Some(scored.parts),
                     ..self.hit(scored.row, f64::from(scored.score), Vec::new())
                 };
-                let hits = scored[range].iter().map(hit).collect();
+                let hits = page.iter().map(hit).collect();
                 (scored.len(), hits)
             }
         };

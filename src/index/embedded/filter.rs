@@ -13,18 +13,54 @@ use crate::index::filter::Conditions;
 use crate::model::Filter;
 use crate::ranking::Postings as _;
 
-/// A set of rows.
-pub(super) struct Rows(Vec<bool>);
+/// A set of rows, a bit each.
+pub(super) struct Rows {
+    words: Vec<u64>,
+    /// How many rows there are, in the set or not.
+    count: usize,
+}
 
 impl Rows {
+    /// All rows of a table of so many.
+    fn all(count: usize) -> Rows {
+        Rows {
+            words: vec![u64::MAX; count.div_ceil(64)],
+            count,
+        }
+    }
+
+    fn none(count: usize) -> Rows {
+        Rows {
+            words: vec![0; count.div_ceil(64)],
+            count,
+        }
+    }
+
     pub fn contains(&self, row: u32) -> bool {
-        self.0[row as usize]
+        self.words[row as usize / 64] >> (row % 64) & 1 == 1
+    }
+
+    fn put_in(&mut self, row: u32) {
+        self.words[row as usize / 64] |= 1 << (row % 64);
+    }
+
+    fn take_out(&mut self, row: u32) {
+        self.words[row as usize / 64] &= !(1 << (row % 64));
     }
 
     /// Takes out the rows for which `keeps` is false.
     fn keep(&mut self, keeps: impl Fn(u32) -> bool) {
-        for (row, kept) in self.0.iter_mut().enumerate() {
-            *kept = *kept && keeps(row as u32);
+        for row in 0..self.count as u32 {
+            if self.contains(row) && !keeps(row) {
+                self.take_out(row);
+            }
+        }
+    }
+
+    /// Takes out the rows that are not in `other`.
+    fn keep_those_of(&mut self, other: &Rows) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= other;
         }
     }
 }
@@ -38,41 +74,52 @@ pub(super) fn passing(
 ) -> Result<Rows, IndexError> {
     let table = &snapshot.table;
     let conditions = Conditions::of(filter, moment);
-    let mut rows = Rows(vec![true; table.len()]);
-    rows.keep(|row| {
+    let mut rows = Rows::all(table.len());
+    let admits = |row: u32| {
         let name = table.name(row);
         conditions.names(name) && conditions.admits(name, &table.stated(row))
-    });
+    };
+    if conditions.admits_the_permanent() {
+        // Most memories have no end: only the others are looked at.
+        let may_end = table.impermanent.iter().copied();
+        may_end
+            .filter(|row| !admits(*row))
+            .for_each(|row| rows.take_out(row));
+    } else {
+        rows.keep(admits);
+    }
     if conditions.hides_superseded() {
-        let superseded = superseded(snapshot)?;
-        rows.keep(|row| !superseded.contains(&row));
+        for row in superseded(snapshot)? {
+            rows.take_out(row);
+        }
     }
     for facts in &conditions.facts {
-        let mut has_any = vec![false; table.len()];
+        let mut has_any = Rows::none(table.len());
         for fact in facts {
             for row in snapshot.rows_with_fact(fact)? {
-                has_any[row as usize] = true;
+                has_any.put_in(row);
             }
         }
-        rows.keep(|row| has_any[row as usize]);
+        rows.keep_those_of(&has_any);
     }
     if conditions.asks_for_words() {
         let words = snapshot
             .analyzers
             .lend(|analyzer| conditions.words(analyzer));
         for terms in words {
-            let mut has_any = vec![false; table.len()];
+            let mut has_any = Rows::none(table.len());
             for term in terms {
                 for (row, _) in snapshot.text(&term)? {
-                    has_any[row as usize] = true;
+                    has_any.put_in(row);
                 }
             }
-            rows.keep(|row| has_any[row as usize]);
+            rows.keep_those_of(&has_any);
         }
     }
     for fact in &conditions.unwanted {
-        let having: HashSet<u32> = snapshot.rows_with_fact(fact)?.into_iter().collect();
-        rows.keep(|row| !having.contains(&row));
+        for row in snapshot.rows_with_fact(fact)? {
+            rows.take_out(row);
+        }
     }
     for (phrase, wanted) in &conditions.phrases {
         let counted = keywords::count(snapshot, &[phrase.as_ref()], &rows, texts)?;

@@ -9,6 +9,7 @@ mod batch;
 mod checks;
 mod directory;
 mod filter;
+mod kept;
 mod keywords;
 mod layers;
 mod lexicon;
@@ -32,6 +33,7 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
+use std::time::SystemTime;
 
 use chrono::DateTime;
 use chrono::Utc;
@@ -48,6 +50,7 @@ use self::opened::Committed;
 use self::opened::Opened;
 use self::schema::Fields;
 use self::snapshot::EmbeddedSnapshot;
+use self::table::Table;
 use self::trouble::failed;
 use self::trouble::guarded;
 use self::trouble::unusable;
@@ -213,8 +216,35 @@ impl EmbeddedIndex {
         let files = committed.files();
         self.with_checks(folder, |checks| checks.trust(folder, &files, now));
         committed.parts.iter().for_each(|part| part.set_looked_at());
+        if kept::is_due(folder, &committed.parts) {
+            self.keep_table(folder, &committed, now)?;
+        }
         self.write_checks(folder);
         Ok(())
+    }
+
+    /// Writes the table of a committed state into a file, for whoever opens the index.
+    fn keep_table(&self, folder: &Path, committed: &Committed, now: i64) -> Result<(), IndexError> {
+        let (table, rows) = Table::read(&committed.parts)?;
+        match kept::write(folder, &committed.state, &table, &rows) {
+            Ok(()) => {
+                let mut files = committed.files();
+                files.push(PathBuf::from(kept::NAME));
+                self.with_checks(folder, |checks| checks.trust(folder, &files, now));
+            }
+            // Without it, the table is read from the segments.
+            Err(error) => tracing::debug!("the table is not kept: {error}"),
+        }
+        Ok(())
+    }
+
+    /// Whether the committed state has been the newest for as long as it takes to be worth a file
+    /// of its table: a second for 10,000 rows.
+    fn is_settled(&self, folder: &Path, committed: &Committed, now: DateTime<Utc>) -> bool {
+        let rows = committed.parts.iter().map(|part| part.reader.max_doc());
+        let wait = Duration::from_secs(u64::from(rows.sum::<u32>()) / 10_000);
+        let modified = fs::metadata(folder.join("meta.json")).and_then(|data| data.modified());
+        modified.is_ok_and(|modified| modified + wait <= SystemTime::from(now))
     }
 
     fn write_checks(&self, folder: &Path) {
@@ -312,7 +342,11 @@ impl Index for EmbeddedIndex {
         let Some(folder) = &self.folder else {
             return Ok(Vec::new());
         };
-        let mut damaged = checks::damaged_files(folder, &committed.files())?;
+        let mut files = committed.files();
+        if kept::is_of(folder, &committed.state) {
+            files.push(PathBuf::from(kept::NAME));
+        }
+        let mut damaged = checks::damaged_files(folder, &files)?;
         let vectors = self.vectors.unsound();
         damaged.extend(vectors.map_err(|error| failed("read vectors beside", error))?);
         Ok(damaged)
@@ -323,7 +357,11 @@ impl Index for EmbeddedIndex {
             return Ok(true);
         };
         let deadline = Instant::now() + budget;
-        let files = self.committed()?.files();
+        let committed = self.committed()?;
+        let mut files = committed.files();
+        if kept::is_of(folder, &committed.state) {
+            files.push(PathBuf::from(kept::NAME));
+        }
         let now = moment.timestamp_nanos_opt().unwrap_or(0);
         let is_done = self.with_checks(folder, |checks| {
             checks.learn(folder);
@@ -331,9 +369,16 @@ impl Index for EmbeddedIndex {
             checks.keep_only(&files);
             Ok(is_done)
         })?;
+        let mut is_all = is_done;
+        if is_done && !kept::is_of(folder, &committed.state) {
+            is_all = self.is_settled(folder, &committed, moment);
+            if is_all {
+                self.keep_table(folder, &committed, now)?;
+            }
+        }
         self.write_checks(folder);
         others::touch(folder, moment.into());
-        Ok(is_done)
+        Ok(is_all)
     }
 
     fn remove_unused(&self, now: DateTime<Utc>) -> Result<usize, IndexError> {

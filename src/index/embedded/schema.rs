@@ -212,7 +212,7 @@ pub(super) fn fill(
     filled.add_u64(fields.importance, memory.importance.map_or(0, u64::from));
     filled.add_f64(fields.confidence, memory.confidence.unwrap_or(-1.0));
     filled.add_u64(fields.length, u64::from(looked.length));
-    filled.add_u64(fields.traits, looked.traits.pack());
+    filled.add_u64(fields.traits, u64::from(looked.traits.pack()));
     for (field, part) in fields.sketch.into_iter().zip(looked.traits.sketch.pack()) {
         filled.add_u64(field, part);
     }

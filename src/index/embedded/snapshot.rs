@@ -16,6 +16,7 @@ use tantivy::schema::IndexRecordOption;
 
 use super::Analyzers;
 use super::EmbeddedIndex;
+use super::kept;
 use super::locked;
 use super::meaning::Keys;
 use super::meaning::Places;
@@ -24,10 +25,12 @@ use super::opened::Committed;
 use super::opened::Part;
 use super::schema::Fields;
 use super::table::NO_ROW;
+use super::table::RowsOf;
 use super::table::Table;
 use super::tokenize;
 use super::trouble::failed;
 use super::trouble::unusable;
+use crate::columns::Column;
 use crate::index::Embedded;
 use crate::index::IndexError;
 use crate::index::Overlay;
@@ -55,7 +58,7 @@ pub(super) struct EmbeddedSnapshot {
 struct Segment {
     part: Arc<Part>,
     /// The table's row of each document, or [`NO_ROW`].
-    rows: Vec<u32>,
+    rows: Arc<Column<u32>>,
 }
 
 impl EmbeddedSnapshot {
@@ -65,7 +68,12 @@ impl EmbeddedSnapshot {
         committed: &Arc<Committed>,
     ) -> Result<EmbeddedSnapshot, IndexError> {
         let parts = committed.parts.clone();
-        let (table, rows) = Table::read(&parts)?;
+        let folder = index.folder.as_deref();
+        let kept = folder.and_then(|folder| kept::open(folder, committed));
+        let (table, rows) = match kept {
+            Some(kept) => kept,
+            None => Table::read(&parts)?,
+        };
         Ok(EmbeddedSnapshot::with(index, committed, table, parts, rows))
     }
 
@@ -76,7 +84,7 @@ impl EmbeddedSnapshot {
         overlay: &Overlay,
     ) -> Result<EmbeddedSnapshot, IndexError> {
         let layers = index.layers.of(index, overlay)?;
-        let rows = base.segments.iter().map(|segment| segment.rows.as_slice());
+        let rows = base.segments.iter().map(|segment| &**segment.rows);
         let (table, rows) = Table::over(&base.table, rows, &layers, overlay)?;
         let mut parts = base.committed.parts.clone();
         parts.extend(layers.iter().map(|layer| Arc::clone(&layer.part)));
@@ -89,7 +97,7 @@ impl EmbeddedSnapshot {
         committed: &Arc<Committed>,
         table: Table,
         parts: Vec<Arc<Part>>,
-        rows: Vec<Vec<u32>>,
+        rows: RowsOf,
     ) -> EmbeddedSnapshot {
         let segments = parts.into_iter().zip(rows);
         EmbeddedSnapshot {
@@ -142,8 +150,9 @@ impl EmbeddedSnapshot {
             else {
                 continue;
             };
+            let rows = &**segment.rows;
             while postings.doc() != TERMINATED {
-                let row = segment.rows[postings.doc() as usize];
+                let row = rows[postings.doc() as usize];
                 if row != NO_ROW {
                     each(row, postings.term_freq());
                 }
@@ -169,13 +178,14 @@ impl EmbeddedSnapshot {
                     .inverted_index(field)
                     .map_err(|error| unusable(&error))?;
                 let mut result = Ok(());
+                let rows = &**segment.rows;
                 lexicon.containing(keyword.as_str(), |run| {
                     let count = keyword.count(run);
                     let term = Term::from_field_text(field, run);
                     match inverted.read_postings(&term, IndexRecordOption::WithFreqs) {
                         Ok(Some(mut postings)) => {
                             while postings.doc() != TERMINATED {
-                                let row = segment.rows[postings.doc() as usize];
+                                let row = rows[postings.doc() as usize];
                                 let times = postings.term_freq();
                                 if row != NO_ROW {
                                     let all = Count {
@@ -221,8 +231,9 @@ impl EmbeddedSnapshot {
 
     /// The rows with a flag, ascending.
     pub(super) fn rows_with_flag(&self, flag: u64) -> Vec<u32> {
-        let flagged = |&row: &u32| self.table.flags[row as usize] & flag as u8 != 0;
-        (0..self.table.len() as u32).filter(flagged).collect()
+        let rows = (0..).zip(self.table.flags.iter());
+        let flagged = rows.filter(|(_, flags)| **flags & flag as u8 != 0);
+        flagged.map(|(row, _)| row).collect()
     }
 
     /// The rows that hold all trigrams of all `fragments`; `None` if these are too short to tell.
@@ -259,7 +270,7 @@ impl EmbeddedSnapshot {
     /// Each segment with the row of each of its documents.
     pub(super) fn documents(&self) -> impl Iterator<Item = (&SegmentReader, &[u32])> {
         let segments = self.segments.iter();
-        segments.map(|segment| (&segment.part.reader, segment.rows.as_slice()))
+        segments.map(|segment| (&segment.part.reader, &**segment.rows))
     }
 
     pub(super) fn keys(&self) -> Result<&Arc<Keys>, IndexError> {

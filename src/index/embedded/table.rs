@@ -1,14 +1,15 @@
 //! One row a memory, in the order that gives each its neighbours: by namespace, time and name.
 //!
-//! The rows of what is committed are read once; those of an overlay are put between them, so that a
-//! write costs the next search a copy of the columns and not their reading.
+//! The rows of what is committed are read once, from the segments or from a file beside them
+//! (`kept`); those of an overlay are put between them, so that a write costs the next search a copy
+//! of the columns and not their reading.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::DateTime;
 use tantivy::SegmentReader;
-use tantivy::columnar::Column;
+use tantivy::columnar::Column as Fast;
 use tantivy::columnar::StrColumn;
 
 use super::layers::Layer;
@@ -17,6 +18,9 @@ use super::schema;
 use super::schema::SKETCH_NAMES;
 use super::schema::flag;
 use super::trouble::unusable;
+use crate::columns::Column;
+use crate::columns::Texts;
+use crate::columns::text_in;
 use crate::index::IndexError;
 use crate::index::Indexed;
 use crate::index::Overlay;
@@ -34,40 +38,49 @@ pub(super) const NO_ROW: u32 = u32::MAX;
 /// The columns of all live documents of a snapshot.
 #[derive(Default)]
 pub(super) struct Table {
-    names: String,
-    /// Where each row's name ends in `names`; rows lie there in the order they were read.
-    name_ranges: Vec<(u32, u32)>,
-    expires: Vec<i64>,
-    importance: Vec<u8>,
-    confidence: Vec<f32>,
-    pub flags: Vec<u8>,
-    indexed: Vec<Indexed>,
+    pub(super) names: Texts,
+    /// Where each row's name lies in `names`; there they are in the order they were read.
+    pub(super) name_ranges: Column<[u32; 2]>,
+    pub(super) expires: Column<i64>,
+    pub(super) importance: Column<u8>,
+    pub(super) confidence: Column<f32>,
+    pub flags: Column<u8>,
+    pub(super) versions: Column<Version>,
     /// Rows in the order of their names.
-    by_name: Vec<u32>,
+    pub(super) by_name: Column<u32>,
+    /// Rows whose memories may end, or were stated to be of a tier that can.
+    pub(super) impermanent: Column<u32>,
     /// The namespaces by number.
-    namespaces: Vec<String>,
+    pub(super) namespaces: Vec<String>,
     /// What ranking knows of the rows.
     pub collection: Collection,
 }
+
+/// An [`Indexed`] as it is kept: size, modification time, inode, and the two halves of the hash.
+/// Whether the file was racy is among the flags.
+pub(super) type Version = [u64; 5];
+
+/// For each segment, the row of each of its documents.
+pub(super) type RowsOf = Vec<Arc<Column<u32>>>;
 
 /// Reads the columns of one segment.
 struct Columns {
     name: StrColumn,
     namespace: StrColumn,
     user: StrColumn,
-    timestamp: Column<i64>,
-    expires: Column<i64>,
-    importance: Column<u64>,
-    confidence: Column<f64>,
-    length: Column<u64>,
-    traits: Column<u64>,
-    sketch: Vec<Column<u64>>,
-    flags: Column<u64>,
-    size: Column<u64>,
-    modified: Column<i64>,
-    inode: Column<u64>,
-    hash_high: Column<u64>,
-    hash_low: Column<u64>,
+    timestamp: Fast<i64>,
+    expires: Fast<i64>,
+    importance: Fast<u64>,
+    confidence: Fast<f64>,
+    length: Fast<u64>,
+    traits: Fast<u64>,
+    sketch: Vec<Fast<u64>>,
+    flags: Fast<u64>,
+    size: Fast<u64>,
+    modified: Fast<i64>,
+    inode: Fast<u64>,
+    hash_high: Fast<u64>,
+    hash_low: Fast<u64>,
 }
 
 impl Columns {
@@ -108,33 +121,29 @@ struct Values {
     importance: u8,
     confidence: f32,
     flags: u8,
-    indexed: Indexed,
+    version: Version,
     length: u32,
     traits: Traits,
 }
 
 impl Columns {
     fn values(&self, doc: u32) -> Values {
-        let number = |column: &Column<u64>| column.first(doc).unwrap_or(0);
-        let flags = number(&self.flags);
+        let number = |column: &Fast<u64>| column.first(doc).unwrap_or(0);
         Values {
             expires: self.expires.first(doc).unwrap_or(i64::MAX),
             importance: number(&self.importance) as u8,
             confidence: self.confidence.first(doc).unwrap_or(-1.0) as f32,
-            flags: flags as u8,
-            indexed: Indexed {
-                stamp: Stamp {
-                    size: number(&self.size),
-                    modified: self.modified.first(doc).unwrap_or(0),
-                    inode: number(&self.inode),
-                },
-                hash: u128::from(number(&self.hash_high)) << 64
-                    | u128::from(number(&self.hash_low)),
-                racy: flags & flag::RACY != 0,
-            },
+            flags: number(&self.flags) as u8,
+            version: [
+                number(&self.size),
+                self.modified.first(doc).unwrap_or(0).cast_unsigned(),
+                number(&self.inode),
+                number(&self.hash_high),
+                number(&self.hash_low),
+            ],
             length: number(&self.length) as u32,
             traits: Traits::unpack(
-                number(&self.traits),
+                number(&self.traits) as u32,
                 Sketch::unpack(std::array::from_fn(|at| number(&self.sketch[at]))),
             ),
         }
@@ -159,12 +168,12 @@ struct Unplaced {
     namespace: u32,
     user: u32,
     timestamp: i64,
-    name: (u32, u32),
+    name: [u32; 2],
 }
 
 impl Table {
     /// Reads the rows of `parts`. Returns with it, for each segment, the row of each document.
-    pub fn read(parts: &[Arc<Part>]) -> Result<(Table, Vec<Vec<u32>>), IndexError> {
+    pub fn read(parts: &[Arc<Part>]) -> Result<(Table, RowsOf), IndexError> {
         let columns: Vec<Option<Columns>> = parts
             .iter()
             .map(|part| Columns::of(&part.reader))
@@ -172,7 +181,7 @@ impl Table {
             .map_err(|error| unusable(&error))?;
         let mut namespaces = Words::default();
         let mut users = Words::default();
-        let mut table = Table::default();
+        let mut arena = String::new();
         let mut unplaced = Vec::new();
         for (segment, (part, columns)) in parts.iter().zip(&columns).enumerate() {
             let reader = &part.reader;
@@ -189,35 +198,34 @@ impl Table {
                 if reader.is_deleted(doc) {
                     continue;
                 }
-                let start = table.names.len() as u32;
-                table.names.push_str(name);
+                let start = arena.len() as u32;
+                arena.push_str(name);
                 unplaced.push(Unplaced {
                     segment: segment as u32,
                     doc,
                     namespace: ord(&columns.namespace, doc).map_or(0, |ord| namespace_of[ord]),
                     user: ord(&columns.user, doc).map_or(0, |ord| user_of[ord]),
                     timestamp: columns.timestamp.first(doc).unwrap_or(0),
-                    name: (start, table.names.len() as u32),
+                    name: [start, arena.len() as u32],
                 });
             }
         }
-        let name = |row: &Unplaced| &table.names[row.name.0 as usize..row.name.1 as usize];
+        let name = |row: &Unplaced| text_in(arena.as_bytes(), row.name);
         let order = namespaces.sorted_ranks();
         unplaced.sort_unstable_by(|a, b| {
             (order[a.namespace as usize], a.timestamp)
                 .cmp(&(order[b.namespace as usize], b.timestamp))
                 .then_with(|| name(a).cmp(name(b)))
         });
-        let rows = table.place(&unplaced, parts, &columns);
-        let mut by_name: Vec<u32> = (0..table.len() as u32).collect();
+        let mut by_name: Vec<u32> = (0..unplaced.len() as u32).collect();
+        let name = |row: u32| name(&unplaced[row as usize]);
         // Names lie in the arena in each segment's order of documents, mostly that of names.
-        by_name.sort_unstable_by_key(|&row| table.name_ranges[row as usize]);
-        by_name.sort_by(|&a, &b| table.name(a).cmp(table.name(b)));
-        table.by_name = by_name;
-        table
-            .collection
-            .set_users(users.of_numbers(unplaced.iter().map(|row| row.user)));
-        table.collection.find_episodes();
+        by_name.sort_unstable_by_key(|&row| unplaced[row as usize].name);
+        by_name.sort_by(|&a, &b| name(a).cmp(name(b)));
+        let users = users.of_numbers(unplaced.iter().map(|row| row.user));
+        let (mut table, rows) = Table::placed(&unplaced, parts, &columns, users);
+        table.names = Texts(arena.into_bytes().into());
+        table.by_name = by_name.into();
         table.namespaces = namespaces.words;
         Ok((table, rows))
     }
@@ -230,7 +238,7 @@ impl Table {
         rows: impl Iterator<Item = &'a [u32]>,
         layers: &[Arc<Layer>],
         overlay: &Overlay,
-    ) -> Result<(Table, Vec<Vec<u32>>), IndexError> {
+    ) -> Result<(Table, RowsOf), IndexError> {
         let mut newcomers = newcomers(layers, overlay)?;
         newcomers.sort_by(|a, b| a.order().cmp(&b.order()));
         let covered = overlay.files.keys();
@@ -241,13 +249,13 @@ impl Table {
 
         let mut namespaces = base.namespaces.clone();
         let mut users = base.collection.user_names().to_vec();
-        let mut names = base.names.clone();
+        let mut names = base.names.0.to_vec();
         let mut ranges = Vec::new();
         let mut known = Vec::new();
         for one in &newcomers {
             let begin = names.len() as u32;
-            names.push_str(&one.name);
-            ranges.push((begin, names.len() as u32));
+            names.extend_from_slice(one.name.as_bytes());
+            ranges.push([begin, names.len() as u32]);
             known.push(Member {
                 namespace: number_of(&mut namespaces, &one.namespace),
                 user: number_of(&mut users, &one.user),
@@ -258,21 +266,33 @@ impl Table {
         }
         let new = |at: usize| &newcomers[at].values;
         let mut table = Table {
-            names,
-            name_ranges: splice.apply(&base.name_ranges, |at| ranges[at]),
-            expires: splice.apply(&base.expires, |at| new(at).expires),
-            importance: splice.apply(&base.importance, |at| new(at).importance),
-            confidence: splice.apply(&base.confidence, |at| new(at).confidence),
-            flags: splice.apply(&base.flags, |at| new(at).flags),
-            indexed: splice.apply(&base.indexed, |at| new(at).indexed),
-            by_name: Vec::new(),
+            names: Texts(names.into()),
+            name_ranges: splice.apply(&base.name_ranges, |at| ranges[at]).into(),
+            expires: splice.apply(&base.expires, |at| new(at).expires).into(),
+            importance: splice
+                .apply(&base.importance, |at| new(at).importance)
+                .into(),
+            confidence: splice
+                .apply(&base.confidence, |at| new(at).confidence)
+                .into(),
+            flags: splice.apply(&base.flags, |at| new(at).flags).into(),
+            versions: splice.apply(&base.versions, |at| new(at).version).into(),
+            by_name: Column::default(),
+            impermanent: Column::default(),
             namespaces,
             collection: base.collection.spliced(&splice, &known, users),
         };
         table.collection.forget_absent_users();
         let moved = splice.moved(NO_ROW);
         let places = splice.places();
-        table.by_name = table.merged_names(&base.by_name, &moved, &places);
+        table.by_name = table.merged_names(&base.by_name, &moved, &places).into();
+        let known = base.impermanent.iter().map(|&row| moved[row as usize]);
+        let known = known.filter(|&row| row != NO_ROW);
+        let may_end = |&row: &u32| !table.stated(row).is_permanent();
+        let mut impermanent: Vec<u32> = known.collect();
+        impermanent.extend(places.iter().copied().filter(may_end));
+        impermanent.sort_unstable();
+        table.impermanent = impermanent.into();
 
         let move_to = |row: &u32| moved.get(*row as usize).copied().unwrap_or(NO_ROW);
         let mut all: Vec<Vec<u32>> = rows
@@ -284,7 +304,8 @@ impl Table {
         for (one, place) in newcomers.iter().zip(places) {
             all[first + one.segment][one.doc as usize] = place;
         }
-        Ok((table, all))
+        let all = all.into_iter().map(|rows| Arc::new(rows.into()));
+        Ok((table, all.collect()))
     }
 
     /// Before which row a document belongs.
@@ -328,29 +349,34 @@ impl Table {
         merged
     }
 
-    fn place(
-        &mut self,
+    /// The columns of these rows, but for the names.
+    fn placed(
         unplaced: &[Unplaced],
         parts: &[Arc<Part>],
         columns: &[Option<Columns>],
-    ) -> Vec<Vec<u32>> {
+        users: Vec<String>,
+    ) -> (Table, RowsOf) {
         let mut rows: Vec<Vec<u32>> = parts
             .iter()
             .map(|part| vec![NO_ROW; part.reader.max_doc() as usize])
             .collect();
+        let count = unplaced.len();
+        let mut members = Vec::with_capacity(count);
+        let (mut expires, mut importance) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let (mut confidence, mut flags) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut versions = Vec::with_capacity(count);
         for (row, from) in unplaced.iter().enumerate() {
             let columns = columns[from.segment as usize]
                 .as_ref()
                 .expect("it was read from");
             let values = columns.values(from.doc);
             rows[from.segment as usize][from.doc as usize] = row as u32;
-            self.name_ranges.push(from.name);
-            self.expires.push(values.expires);
-            self.importance.push(values.importance);
-            self.confidence.push(values.confidence);
-            self.flags.push(values.flags);
-            self.indexed.push(values.indexed);
-            self.collection.push(Member {
+            expires.push(values.expires);
+            importance.push(values.importance);
+            confidence.push(values.confidence);
+            flags.push(values.flags);
+            versions.push(values.version);
+            members.push(Member {
                 namespace: from.namespace,
                 user: from.user,
                 timestamp: from.timestamp,
@@ -358,7 +384,22 @@ impl Table {
                 traits: values.traits,
             });
         }
-        rows
+        let name_ranges: Vec<[u32; 2]> = unplaced.iter().map(|row| row.name).collect();
+        let mut table = Table {
+            name_ranges: name_ranges.into(),
+            expires: expires.into(),
+            importance: importance.into(),
+            confidence: confidence.into(),
+            flags: flags.into(),
+            versions: versions.into(),
+            collection: Collection::of(&members, users),
+            ..Table::default()
+        };
+        let may_end = |&row: &u32| !table.stated(row).is_permanent();
+        let impermanent: Vec<u32> = (0..table.len() as u32).filter(may_end).collect();
+        table.impermanent = impermanent.into();
+        let rows = rows.into_iter().map(|rows| Arc::new(rows.into()));
+        (table, rows.collect())
     }
 
     pub fn len(&self) -> usize {
@@ -366,12 +407,21 @@ impl Table {
     }
 
     pub fn name(&self, row: u32) -> &str {
-        let (start, end) = self.name_ranges[row as usize];
-        &self.names[start as usize..end as usize]
+        self.names.get(self.name_ranges[row as usize])
     }
 
     pub fn indexed(&self, row: u32) -> Indexed {
-        self.indexed[row as usize]
+        version(self.versions[row as usize], self.flags[row as usize])
+    }
+
+    /// Every name with its version, in the order of the names.
+    pub fn files(&self) -> impl Iterator<Item = (&str, Indexed)> {
+        let (names, ranges) = (&*self.names.0, &*self.name_ranges);
+        let (versions, flags) = (&*self.versions, &*self.flags);
+        self.by_name.iter().map(move |&row| {
+            let at = row as usize;
+            (text_in(names, ranges[at]), version(versions[at], flags[at]))
+        })
     }
 
     /// What a row's file states of its life.
@@ -397,10 +447,17 @@ impl Table {
             .ok()?;
         Some(self.by_name[at])
     }
+}
 
-    /// The rows in the order of their names.
-    pub fn by_name(&self) -> &[u32] {
-        &self.by_name
+fn version([size, modified, inode, high, low]: Version, flags: u8) -> Indexed {
+    Indexed {
+        stamp: Stamp {
+            size,
+            modified: modified.cast_signed(),
+            inode,
+        },
+        hash: u128::from(high) << 64 | u128::from(low),
+        racy: u64::from(flags) & flag::RACY != 0,
     }
 }
 
@@ -453,12 +510,12 @@ fn ord(column: &StrColumn, doc: u32) -> Option<usize> {
 }
 
 /// A dictionary's texts in the order of their numbers.
-struct Texts {
+struct Terms {
     text: String,
     ranges: Vec<(u32, u32)>,
 }
 
-impl Texts {
+impl Terms {
     /// What a document says in the column.
     fn of(&self, column: &StrColumn, doc: u32) -> Option<String> {
         let &(start, end) = self.ranges.get(ord(column, doc)?)?;
@@ -466,8 +523,8 @@ impl Texts {
     }
 }
 
-fn texts(column: &StrColumn) -> Result<Texts, IndexError> {
-    let mut texts = Texts {
+fn texts(column: &StrColumn) -> Result<Terms, IndexError> {
+    let mut texts = Terms {
         text: String::new(),
         ranges: Vec::with_capacity(column.dictionary().num_terms()),
     };

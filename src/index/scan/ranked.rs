@@ -231,19 +231,16 @@ fn numbered<'a>(texts: impl Iterator<Item = &'a String>) -> (Vec<u32>, Vec<Strin
 fn collection(lines: &[Line]) -> Collection {
     let (users, user_names) = numbered(lines.iter().map(|line| &line.user));
     let (namespaces, _) = numbered(lines.iter().map(|line| &line.namespace));
-    let mut collection = Collection::default();
-    for ((line, namespace), user) in lines.iter().zip(namespaces).zip(users) {
-        collection.push(Member {
-            namespace,
-            user,
-            timestamp: line.timestamp,
-            length: line.length,
-            traits: line.traits,
-        });
-    }
-    collection.set_users(user_names);
-    collection.find_episodes();
-    collection
+    let numbered = lines.iter().zip(namespaces).zip(users);
+    let member = |((line, namespace), user): ((&Line, u32), u32)| Member {
+        namespace,
+        user,
+        timestamp: line.timestamp,
+        length: line.length,
+        traits: line.traits,
+    };
+    let rows: Vec<Member> = numbered.map(member).collect();
+    Collection::of(&rows, user_names)
 }
 
 impl Postings {

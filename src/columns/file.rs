@@ -1,0 +1,250 @@
+//! The file: a head, then each column at a multiple of 16 bytes, then the checksum.
+
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::BufWriter;
+use std::io::Seek as _;
+use std::io::Write;
+use std::ops::Range;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use memmap2::Mmap;
+use zerocopy::FromBytes as _;
+use zerocopy::IntoBytes as _;
+
+use super::Column;
+use super::Place;
+use super::Plain;
+
+/// Says what the file is, and in which order its numbers have their bytes.
+const MAGIC: u64 = u64::from_ne_bytes(*b"mdcolum1");
+/// Columns begin at a multiple of it: what any of their values wants.
+const ALIGNMENT: usize = 16;
+/// How many columns a file has room for; the head has a fixed size.
+const MOST: usize = 62;
+/// The head: what the file is, how many columns it holds, and where each lies.
+const HEAD_BYTES: usize = 16 + MOST * 16;
+/// What a file is called until it is whole.
+const PART: &str = "part-";
+/// The end of Tantivy's footers, which the program that proves its files knows.
+const FOOTER_MAGIC: u32 = 1337;
+
+/// A file of columns, mapped.
+pub struct Columns {
+    map: Arc<Mmap>,
+    ranges: Vec<Range<usize>>,
+}
+
+impl Columns {
+    /// Maps the file at `path`; `None` if it is not whole, or none that this machine can read.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is none, or it cannot be mapped.
+    pub fn open(path: &Path) -> io::Result<Option<Columns>> {
+        let file = File::open(path)?;
+        if file.metadata()?.len() < HEAD_BYTES as u64 {
+            return Ok(None);
+        }
+        // SAFETY: the file was put in place whole and nobody ever writes to it again: a new one is
+        // another file, put in its place, which leaves the map as it is.
+        #[allow(unsafe_code, reason = "mapping a file cannot be said safely")]
+        let map = unsafe { Mmap::map(&file)? };
+        let numbers = <[u64]>::ref_from_bytes(&map[..HEAD_BYTES]).unwrap_or_default();
+        let [magic, count, places @ ..] = numbers else {
+            return Ok(None);
+        };
+        if *magic != MAGIC || *count > MOST as u64 {
+            return Ok(None);
+        }
+        let range = |place: &[u64]| {
+            let start = usize::try_from(place[0]).ok()?;
+            let end = start.checked_add(usize::try_from(place[1]).ok()?)?;
+            (start % ALIGNMENT == 0 && end <= map.len()).then_some(start..end)
+        };
+        let places = places.chunks_exact(2).take(*count as usize);
+        let Some(ranges) = places.map(range).collect::<Option<Vec<_>>>() else {
+            return Ok(None);
+        };
+        Ok(Some(Columns {
+            map: Arc::new(map),
+            ranges,
+        }))
+    }
+
+    /// The column of this number; `None` if there is none, or it does not hold such values.
+    pub fn column<T: Plain>(&self, number: usize) -> Option<Column<T>> {
+        let range = self.ranges.get(number)?.clone();
+        <[T]>::ref_from_bytes(&self.map[range.clone()]).ok()?;
+        Some(Column(Place::File(Arc::clone(&self.map), range)))
+    }
+
+    /// The bytes of the column of this number.
+    pub fn bytes(&self, number: usize) -> Option<&[u8]> {
+        self.map.get(self.ranges.get(number)?.clone())
+    }
+
+    /// How many columns there are.
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// Whether it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+}
+
+/// Writes a file of columns, one after the other, beside the place where it is put in the end.
+pub struct Writer {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: BufWriter<File>,
+    sum: crc32fast::Hasher,
+    at: usize,
+    ranges: Vec<[u64; 2]>,
+}
+
+impl Writer {
+    /// Begins the file that is to lie at `path`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if nothing can be written there.
+    pub fn begin(path: &Path) -> io::Result<Writer> {
+        remove_abandoned(path);
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        let temporary = path.with_extension(format!("{PART}{name}"));
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&temporary)?;
+        // Says that somebody is at work; it ends with the process.
+        file.try_lock()?;
+        let mut file = BufWriter::with_capacity(1 << 20, file);
+        // The head is written last, when it is known.
+        file.write_all(&[0; HEAD_BYTES])?;
+        Ok(Writer {
+            path: path.to_owned(),
+            temporary,
+            file,
+            sum: crc32fast::Hasher::new(),
+            at: HEAD_BYTES,
+            ranges: Vec::new(),
+        })
+    }
+
+    /// Writes the next column.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written.
+    pub fn add<T: Plain>(&mut self, values: &[T]) -> io::Result<()> {
+        let bytes = values.as_bytes();
+        self.ranges.push([self.at as u64, bytes.len() as u64]);
+        self.write(bytes)?;
+        self.write(&[0; ALIGNMENT][..self.at.next_multiple_of(ALIGNMENT) - self.at])
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sum.update(bytes);
+        self.at += bytes.len();
+        self.file.write_all(bytes)
+    }
+
+    /// Puts the file in its place, whole and safe on disk.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written, or holds too many columns; then nothing is left behind.
+    pub fn finish(mut self) -> io::Result<()> {
+        let done = self.put_in_place();
+        if done.is_err() {
+            let _ = fs::remove_file(&self.temporary);
+        }
+        done
+    }
+
+    fn put_in_place(&mut self) -> io::Result<()> {
+        if self.ranges.len() > MOST {
+            return Err(io::Error::other("a file holds no so many columns"));
+        }
+        let mut head = vec![MAGIC, self.ranges.len() as u64];
+        head.extend(self.ranges.iter().flatten());
+        head.resize(HEAD_BYTES / 8, 0);
+        // The checksum is that of the head and of the columns behind it.
+        let mut sum = crc32fast::Hasher::new();
+        sum.update(head.as_bytes());
+        sum.combine(&self.sum);
+        let footer = format!("{{\"crc\":{}}}", sum.finalize());
+        self.file.write_all(footer.as_bytes())?;
+        self.file.write_all(&(footer.len() as u32).to_le_bytes())?;
+        self.file.write_all(&FOOTER_MAGIC.to_le_bytes())?;
+        self.file.flush()?;
+        let file = self.file.get_mut();
+        file.rewind()?;
+        file.write_all(head.as_bytes())?;
+        file.sync_data()?;
+        fs::rename(&self.temporary, &self.path)
+    }
+}
+
+/// Removes what processes left that were killed while they wrote the file at `path`.
+fn remove_abandoned(path: &Path) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return;
+    };
+    let part = format!("{}.{PART}", name.display());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_part = entry.file_name().to_string_lossy().starts_with(&part);
+        let is_abandoned = |file: File| file.try_lock().is_ok();
+        if is_part && File::open(entry.path()).is_ok_and(is_abandoned) {
+            // Whoever was about to lock it finds it gone, and gives up.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_and_a_cut_file_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table");
+        fs::write(folder.path().join("table.part-of-a-killed-process"), "x").unwrap();
+        let mut writer = Writer::begin(&path).unwrap();
+        let _at_the_same_time = Writer::begin(&path).unwrap();
+        writer.add(&[1_u8, 2, 3]).unwrap();
+        writer.add(&[[7_u64, 8], [9, 10]]).unwrap();
+        writer.add::<f32>(&[]).unwrap();
+        writer.finish().unwrap();
+        let names = fs::read_dir(folder.path()).unwrap();
+        assert_eq!(names.count(), 2, "the file, and what the other one writes");
+
+        let columns = Columns::open(&path).unwrap().unwrap();
+        assert_eq!(columns.len(), 3);
+        assert_eq!(&*columns.column::<u8>(0).unwrap(), [1, 2, 3]);
+        assert_eq!(&*columns.column::<[u64; 2]>(1).unwrap(), [[7, 8], [9, 10]]);
+        assert!(columns.column::<f32>(2).unwrap().is_empty());
+        assert!(columns.column::<u64>(0).is_none(), "three bytes hold none");
+        assert!(columns.column::<u8>(3).is_none());
+
+        let whole = fs::read(&path).unwrap();
+        for length in [0, 8, HEAD_BYTES, HEAD_BYTES + 2] {
+            let cut = folder.path().join(format!("cut{length}"));
+            fs::write(&cut, &whole[..length]).unwrap();
+            let columns = Columns::open(&cut).unwrap();
+            assert!(columns.is_none(), "of {length} bytes");
+        }
+        let mut other = whole;
+        other[0] ^= 1;
+        fs::write(&path, other).unwrap();
+        assert!(Columns::open(&path).unwrap().is_none());
+    }
+}
