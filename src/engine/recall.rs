@@ -15,6 +15,7 @@ use crate::files::FilesError;
 use crate::files::Listing;
 use crate::files::Place;
 use crate::files::Version;
+use crate::index::Snapshot;
 use crate::model::Memory;
 use crate::model::Stem;
 use crate::model::plain_id;
@@ -85,7 +86,14 @@ impl Engine {
     pub fn resolve(&self, id: &str) -> Result<(Stem, String), EngineError> {
         let snapshot = self.mending(|| self.snapshot())?;
         let mut matches = Matches::new(id);
-        snapshot.files().for_each(|(name, _)| matches.take(name));
+        for name in matches.looked_up(snapshot.as_ref()) {
+            matches.take(&name);
+        }
+        if !matches.is_certain() {
+            // It may be a beginning.
+            matches = Matches::new(id);
+            snapshot.files().for_each(|(name, _)| matches.take(name));
+        }
         matches.only()
     }
 
@@ -125,6 +133,32 @@ impl Matches {
             by_handle: Vec::new(),
             by_prefix: Vec::new(),
         }
+    }
+
+    /// The names of all files that are called by the whole of the id, in either spelling; maybe of
+    /// others, and none where nobody can look them up.
+    fn looked_up(&self, snapshot: &dyn Snapshot) -> Vec<String> {
+        let last = |id: &str| id.rsplit('/').next().unwrap_or(id).to_owned();
+        let (id, written) = (last(&self.id), last(&self.written));
+        let mut names = snapshot.maybe_called(&id).unwrap_or_default();
+        if written != id {
+            names.extend(snapshot.maybe_called(&written).unwrap_or_default());
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Whether a file was found that is called by the whole of the id: then no other one is meant
+    /// because its name only begins so.
+    fn is_certain(&self) -> bool {
+        let whole = [
+            &self.by_path,
+            &self.as_written,
+            &self.exact,
+            &self.by_handle,
+        ];
+        whole.into_iter().any(|list| !list.is_empty())
     }
 
     /// Looks whether the file `name` is meant.

@@ -266,6 +266,10 @@ pub trait Snapshot: Send + Sync {
     /// Names the committed state that this is a view of: equal for equal states only.
     fn state(&self) -> &str;
 
+    /// The names of the files that may be called by the whole of `id`, a stem or a handle, and maybe
+    /// of others; `None` if looking through all names is as quick.
+    fn maybe_called(&self, id: &str) -> Option<Vec<String>>;
+
     /// How many memories end with the eight hex digits `handle`.
     fn handle_count(&self, handle: &str) -> usize;
 

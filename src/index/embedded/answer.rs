@@ -281,12 +281,18 @@ impl Snapshot for EmbeddedSnapshot {
     }
 
     fn files(&self) -> Box<dyn Iterator<Item = (&str, Indexed)> + '_> {
-        let rows = self.table.by_name().iter();
-        Box::new(rows.map(|&row| (self.table.name(row), self.table.indexed(row))))
+        Box::new(self.table.files())
     }
 
     fn state(&self) -> &str {
         &self.committed().state
+    }
+
+    fn maybe_called(&self, id: &str) -> Option<Vec<String>> {
+        let fact = facts::fact("id", facts::id_value(id));
+        let rows = guarded(|| self.rows_with_fact(&fact)).ok()?;
+        let names = rows.into_iter().map(|row| self.table.name(row).to_owned());
+        Some(names.collect())
     }
 
     fn handle_count(&self, handle: &str) -> usize {

@@ -360,6 +360,10 @@ impl Snapshot for Scan {
         "scan"
     }
 
+    fn maybe_called(&self, _: &str) -> Option<Vec<String>> {
+        None
+    }
+
     fn handle_count(&self, handle: &str) -> usize {
         let counted = self.handles.get_or_init(|| {
             let mut counts = HashMap::new();
