@@ -16,6 +16,7 @@ use super::output::BOLD;
 use super::output::Output;
 use crate::dialect::core::findings_json;
 use crate::dialect::core::proof_json;
+use crate::engine;
 use crate::engine::Coverage;
 use crate::engine::Engine;
 use crate::engine::EngineError;
@@ -37,12 +38,16 @@ pub(super) fn progress_bar(what: &'static str) -> ProgressBar {
 pub(super) fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let bar = progress_bar("indexing");
-    let read = engine.reindex(command.full, &mut |progress| {
+    let reindexed = engine.reindex(command.full, &mut |progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
     });
     bar.finish_and_clear();
-    let read = read?;
+    let engine::Reindexed {
+        read,
+        files,
+        indexed,
+    } = reindexed?;
     let bar = progress_bar("embedding");
     let embedded = engine.embed_all(&mut |progress| {
         bar.set_length(progress.total as u64);
@@ -50,14 +55,13 @@ pub(super) fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcom
     });
     bar.finish_and_clear();
     let embedded = embedded?;
-    let status = engine.status()?;
     let output = &mut context.output;
     if output.json {
         output.json(&json!({
             "read": read,
             "embedded": embedded,
-            "files": status.files,
-            "indexed": status.indexed,
+            "files": files,
+            "indexed": indexed,
         }))?;
     } else {
         let made = match embedded {
@@ -65,8 +69,7 @@ pub(super) fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcom
             _ => format!("; {embedded} passages were embedded"),
         };
         output.line(format!(
-            "read {read} files; {} of {} are indexed{made}",
-            status.indexed, status.files
+            "read {read} files; {indexed} of {files} are indexed{made}"
         ))?;
     }
     Ok(Outcome::Done)

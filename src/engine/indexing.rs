@@ -24,6 +24,16 @@ pub struct Progress {
     pub total: usize,
 }
 
+/// What indexing has done, and how it left the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reindexed {
+    /// How many files were read.
+    pub read: usize,
+    /// How many memory files there are.
+    pub files: usize,
+    pub indexed: usize,
+}
+
 /// From so many waiting files on a command indexes them after it has answered.
 const INDEX_AFTERWARDS: usize = 32;
 
@@ -123,8 +133,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Makes the index anew from nothing, or only brings it up to date; returns how many files
-    /// were read.
+    /// Makes the index anew from nothing, or only brings it up to date.
     ///
     /// # Errors
     ///
@@ -133,7 +142,7 @@ impl Engine {
         &self,
         full: bool,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<usize, EngineError> {
+    ) -> Result<Reindexed, EngineError> {
         let progress = std::cell::RefCell::new(progress);
         self.mending(|| self.reindex_once(full, *progress.borrow_mut()))
     }
@@ -142,22 +151,27 @@ impl Engine {
         &self,
         full: bool,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<usize, EngineError> {
+    ) -> Result<Reindexed, EngineError> {
         let mut freshness = self.freshness();
         let lock = self.lock_index()?;
         if full {
             self.index.reset()?;
         }
         let listing = self.store.list(Place::Files)?;
-        let committed = self.index.snapshot(&Overlay::default())?;
+        let mut committed = self.index.snapshot(&Overlay::default())?;
         let verified = committed.verified().min(self.now_nanos());
         let changes = Changes::between(&listing, committed.as_ref(), verified);
         if !changes.is_empty() {
             self.index_now(&lock, &changes, progress)?;
+            committed = self.index.snapshot(&Overlay::default())?;
         }
         drop(lock);
         *freshness = Freshness::default();
-        Ok(changes.unread().len())
+        Ok(Reindexed {
+            read: changes.unread().len(),
+            files: listing.entries.len(),
+            indexed: committed.len(),
+        })
     }
 
     /// Takes the words of what is gone out of the files of the index, and not only out of its

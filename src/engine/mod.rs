@@ -75,6 +75,7 @@ pub use exchange::Report;
 pub use grep::GrepLine;
 pub use hints::Contradicted;
 pub use indexing::Progress;
+pub use indexing::Reindexed;
 pub use leader::Leader;
 pub use links::Decided;
 pub use links::Relation;
