@@ -156,6 +156,9 @@ impl Engine {
     /// A view of the store that lacks at most what this process wrote last; `None` where an answer
     /// would have to wait for many files to be read.
     fn recent_view(&self) -> Option<Arc<dyn Snapshot>> {
+        if let Some(committed) = self.committed_beside_own() {
+            return Some(committed);
+        }
         let unseen = self.own_changes.lock();
         let unseen = unseen.unwrap_or_else(PoisonError::into_inner).len();
         if self.try_freshness().is_some_and(|now| now.behind > 0) {
@@ -173,6 +176,17 @@ impl Engine {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.viewed = Some(Instant::now());
         Some(view)
+    }
+
+    /// What is committed, where nothing waits beside it but what this process wrote last: to lay
+    /// that over it costs as much as the store is large.
+    fn committed_beside_own(&self) -> Option<Arc<dyn Snapshot>> {
+        let freshness = self.try_freshness()?;
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_own = |name: &String| recent.written.iter().any(|(own, _)| own == name);
+        let is_all_own = freshness.behind == 0 && freshness.overlay.files.keys().all(is_own);
+        let committed = freshness.committed.as_ref();
+        committed.filter(|_| is_all_own).map(Arc::clone)
     }
 
     /// Whether there is an index, or so few files that none is missed.
