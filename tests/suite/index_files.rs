@@ -193,7 +193,7 @@ fn processes_that_commit_in_turn_leave_no_files_behind() {
     for path in regular_files(&folder(state.path())) {
         let file = path.file_name().unwrap().to_str().unwrap();
         let is_known = segments.iter().any(|segment| file.starts_with(segment))
-            || ["meta.json", "checked"].contains(&file)
+            || ["meta.json", "checked", "table"].contains(&file)
             || file.starts_with('.');
         assert!(is_known, "{file} belongs to none of {segments:?}");
     }
@@ -236,6 +236,60 @@ fn a_damaged_index_is_found_out_before_it_answers_or_is_written() {
         flip(&path, place);
     }
     assert_eq!(found(&index(state.path()), "heron").unwrap().len(), 40);
+}
+
+/// What is found, with the version of each file and in their order.
+fn answers(state: &Path) -> Vec<(String, Indexed)> {
+    let snapshot = index(state).snapshot(&Overlay::default()).unwrap();
+    let mut answers = Vec::new();
+    for name in found(&index(state), "heron").unwrap() {
+        let indexed = snapshot.indexed(&name).unwrap();
+        answers.push((name, indexed));
+    }
+    let files = snapshot.files();
+    answers.extend(files.map(|(name, indexed)| (name.to_owned(), indexed)));
+    answers
+}
+
+#[test]
+fn the_table_in_its_file_says_what_the_segments_say_or_nothing() {
+    let (state, index_of_writer) = committed();
+    drop(index_of_writer);
+    let table = folder(state.path()).join("table");
+    let kept = fs::read(&table).unwrap();
+    let by_file = answers(state.path());
+    fs::remove_file(&table).unwrap();
+    assert_eq!(answers(state.path()), by_file);
+    assert!(!table.exists(), "who only reads writes nothing");
+
+    // Damaged or cut, it is as if there were none.
+    for place in (0..kept.len()).step_by(97) {
+        let mut damaged = kept.clone();
+        damaged[place] ^= 0x10;
+        fs::write(&table, damaged).unwrap();
+        assert_eq!(answers(state.path()), by_file, "damaged at {place}");
+        fs::remove_file(&table).unwrap();
+        fs::write(&table, &kept[..place]).unwrap();
+        assert_eq!(answers(state.path()), by_file, "cut at {place}");
+        fs::remove_file(&table).unwrap();
+    }
+
+    // Another commit: it is of another state until it is written anew.
+    let writer = index(state.path());
+    commit(&writer, vec![document(3, "an ibis\n")]).unwrap();
+    let now = answers(state.path());
+    assert_ne!(now, by_file);
+    fs::write(&table, &kept).unwrap();
+    assert_eq!(answers(state.path()), now, "that of a former state");
+    let enough = Duration::from_secs(60);
+    let later = at("2199-12-01T12:00:00Z");
+    assert!(writer.check_some(enough, later).unwrap());
+    assert_ne!(
+        fs::read(&table).unwrap(),
+        kept,
+        "it is mended when there is time"
+    );
+    assert_eq!(answers(state.path()), now);
 }
 
 #[test]

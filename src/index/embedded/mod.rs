@@ -50,6 +50,7 @@ use self::opened::Committed;
 use self::opened::Opened;
 use self::schema::Fields;
 use self::snapshot::EmbeddedSnapshot;
+use self::table::RowsOf;
 use self::table::Table;
 use self::trouble::failed;
 use self::trouble::guarded;
@@ -223,6 +224,19 @@ impl EmbeddedIndex {
         Ok(())
     }
 
+    /// The table of a committed state as it was kept in a file, if it was, and is whole as far as
+    /// that is quickly proved.
+    fn kept_table(&self, committed: &Committed) -> Option<(Table, RowsOf)> {
+        let folder = self.folder.as_ref()?;
+        let kept = kept::open(folder, committed)?;
+        let file = [PathBuf::from(kept::NAME)];
+        let is_whole = self.with_checks(folder, |checks| {
+            checks.unproved_bytes(folder, &file) > PROVED_AT_ONCE
+                || checks.prove(folder, &file, 0, None).is_ok()
+        });
+        is_whole.then_some(kept)
+    }
+
     /// Writes the table of a committed state into a file, for whoever opens the index.
     fn keep_table(&self, folder: &Path, committed: &Committed, now: i64) -> Result<(), IndexError> {
         let (table, rows) = Table::read(&committed.parts)?;
@@ -358,24 +372,31 @@ impl Index for EmbeddedIndex {
         };
         let deadline = Instant::now() + budget;
         let committed = self.committed()?;
-        let mut files = committed.files();
-        if kept::is_of(folder, &committed.state) {
-            files.push(PathBuf::from(kept::NAME));
-        }
+        let files = committed.files();
+        let table = [PathBuf::from(kept::NAME)];
         let now = moment.timestamp_nanos_opt().unwrap_or(0);
-        let is_done = self.with_checks(folder, |checks| {
+        let (is_done, is_table_whole) = self.with_checks(folder, |checks| {
             checks.learn(folder);
             let is_done = checks.prove(folder, &files, now, Some(deadline))?;
-            checks.keep_only(&files);
-            Ok(is_done)
+            let is_table_whole = match is_done && kept::is_of(folder, &committed.state) {
+                true => checks.prove(folder, &table, now, Some(deadline)).ok(),
+                false => None,
+            };
+            checks.keep_only(&[&files[..], &table].concat());
+            Ok((is_done, is_table_whole))
         })?;
-        let mut is_all = is_done;
-        if is_done && !kept::is_of(folder, &committed.state) {
-            is_all = self.is_settled(folder, &committed, moment);
-            if is_all {
-                self.keep_table(folder, &committed, now)?;
+        let is_all = match is_table_whole {
+            _ if !is_done => false,
+            Some(is_done) => is_done,
+            // There is none of this state, or it is damaged: it is made of the segments again.
+            None => {
+                let is_settled = self.is_settled(folder, &committed, moment);
+                if is_settled {
+                    self.keep_table(folder, &committed, now)?;
+                }
+                is_settled
             }
-        }
+        };
         self.write_checks(folder);
         others::touch(folder, moment.into());
         Ok(is_all)

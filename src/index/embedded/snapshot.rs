@@ -16,7 +16,6 @@ use tantivy::schema::IndexRecordOption;
 
 use super::Analyzers;
 use super::EmbeddedIndex;
-use super::kept;
 use super::locked;
 use super::meaning::Keys;
 use super::meaning::Places;
@@ -68,9 +67,7 @@ impl EmbeddedSnapshot {
         committed: &Arc<Committed>,
     ) -> Result<EmbeddedSnapshot, IndexError> {
         let parts = committed.parts.clone();
-        let folder = index.folder.as_deref();
-        let kept = folder.and_then(|folder| kept::open(folder, committed));
-        let (table, rows) = match kept {
+        let (table, rows) = match index.kept_table(committed) {
             Some(kept) => kept,
             None => Table::read(&parts)?,
         };
