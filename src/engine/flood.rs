@@ -37,7 +37,8 @@ impl Engine {
     pub fn think(&self, search: &Search) -> Result<Thought, EngineError> {
         let thought = self.search(search)?;
         let is_ranked = matches!(search.wanted, Wanted::Text(_)) && search.offset == 0;
-        if !is_ranked || !Groups::of(&thought.hits).largest_is(SHOWN + 1) {
+        let may_be_flood = is_ranked && thought.hits.len() > SHOWN;
+        if !may_be_flood || !Groups::of(&thought.hits).largest_is(SHOWN + 1) {
             return Ok(thought);
         }
         let mut limit = search.limit.saturating_mul(4).max(FIRST_LOOK);
@@ -79,7 +80,7 @@ impl Groups {
         let mut member = Vec::with_capacity(hits.len());
         for hit in hits {
             let outline = Outline::of(&hit.memory.content);
-            let of_group = |(known, _): &(Outline, usize)| known.resemblance(&outline) >= COPIES;
+            let of_group = |(known, _): &(Outline, usize)| known.is_like(&outline, COPIES);
             let at = groups.iter().position(of_group).unwrap_or_else(|| {
                 groups.push((outline, 0));
                 groups.len() - 1

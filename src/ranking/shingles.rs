@@ -1,9 +1,6 @@
 //! How much two texts have in common, word for word.
 
 use std::collections::HashSet;
-use std::hash::DefaultHasher;
-use std::hash::Hash;
-use std::hash::Hasher;
 
 /// So many words in a row make a shingle.
 const WORDS: usize = 3;
@@ -43,49 +40,131 @@ const OUTLINED_BYTES: usize = 16 * 1024;
 /// bottom sketch). Costs a fraction of the texts themselves, and tells their resemblance to about a
 /// tenth.
 #[derive(Debug, Clone, PartialEq, Eq)]
+// Invariant: sorted, free of duplicates, and at most `OUTLINED`.
 pub struct Outline(Vec<u64>);
 
 impl Outline {
     pub fn of(text: &str) -> Outline {
         let end = text.floor_char_boundary(OUTLINED_BYTES);
-        let runs = shingles(&text[..end]).into_iter();
-        let hashed = runs.map(|run| {
-            let mut hasher = DefaultHasher::new();
-            run.hash(&mut hasher);
-            hasher.finish()
-        });
-        let mut hashes: Vec<u64> = hashed.collect();
-        hashes.sort_unstable();
-        hashes.truncate(OUTLINED);
-        Outline(hashes)
+        let words = hashed_words(&text[..end]);
+        let runs: Vec<u64> = match words.len() {
+            0 => Vec::new(),
+            1..WORDS => vec![hashed_run(&words)],
+            _ => words.windows(WORDS).map(hashed_run).collect(),
+        };
+        Outline(smallest(runs))
     }
 
     /// About the [`resemblance`] of the two texts.
-    pub fn resemblance(&self, other: &Outline) -> f32 {
-        let (mut one, mut two) = (self.0.as_slice(), other.0.as_slice());
-        let (mut common, mut all) = (0_u16, 0_u16);
-        // The smallest hashes of both together are a sample of what either text holds.
-        while usize::from(all) < OUTLINED && !(one.is_empty() && two.is_empty()) {
-            all += 1;
-            match (one.first(), two.first()) {
-                (Some(a), Some(b)) if a == b => {
-                    common += 1;
-                    (one, two) = (&one[1..], &two[1..]);
-                }
-                (Some(a), Some(b)) if a < b => one = &one[1..],
-                (Some(_), None) => one = &one[1..],
-                _ => two = &two[1..],
-            }
-        }
+    #[cfg(test)]
+    fn resemblance(&self, other: &Outline) -> f32 {
+        let (common, all) = self.shared(other, OUTLINED);
         match all {
             0 => 0.0,
-            all => f32::from(common) / f32::from(all),
+            all => common as f32 / all as f32,
         }
     }
+
+    /// Whether the two texts have at least about this share of their runs in common.
+    pub fn is_like(&self, other: &Outline, share: f32) -> bool {
+        // With so many that only one of them has, it cannot be any more.
+        let most_apart = ((1.0 - share) * OUTLINED as f32).ceil() as usize;
+        let (common, all) = self.shared(other, most_apart);
+        all > 0 && common as f32 / all as f32 >= share
+    }
+
+    /// Of the smallest hashes of both together, a sample of what either text holds: how many are
+    /// in both, and how many there are. Counts no further once more than `most_apart` are not.
+    fn shared(&self, other: &Outline, most_apart: usize) -> (usize, usize) {
+        let (one, two) = (self.0.as_slice(), other.0.as_slice());
+        let (mut at, mut beside) = (0, 0);
+        let (mut common, mut all) = (0, 0);
+        while all < OUTLINED && all - common <= most_apart {
+            let (Some(a), Some(b)) = (one.get(at), two.get(beside)) else {
+                let rest = (one.len() - at) + (two.len() - beside);
+                all = OUTLINED.min(all + rest);
+                break;
+            };
+            // Which is smaller is a toss of a coin: nothing is to be guessed by the processor.
+            at += usize::from(a <= b);
+            beside += usize::from(b <= a);
+            common += usize::from(a == b);
+            all += 1;
+        }
+        (common, all)
+    }
+}
+
+/// A hash of each word in small letters, in their order.
+fn hashed_words(text: &str) -> Vec<u64> {
+    let mut words = Vec::with_capacity(text.len() / 5 + 1);
+    if text.is_ascii() {
+        let is_apart = |byte: &u8| !byte.is_ascii_alphanumeric();
+        let parts = text.as_bytes().split(is_apart);
+        words.extend(parts.filter(|word| !word.is_empty()).map(hashed_word));
+        return words;
+    }
+    for word in text.split(|c: char| !c.is_alphanumeric()) {
+        if word.is_ascii() {
+            words.extend((!word.is_empty()).then(|| hashed_word(word.as_bytes())));
+        } else {
+            words.push(hashed_word(word.to_lowercase().as_bytes()));
+        }
+    }
+    words
+}
+
+/// Odd, with bits everywhere: the golden ratio's.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The hash of a word whose letters beyond ASCII are small.
+fn hashed_word(word: &[u8]) -> u64 {
+    let mut hash = word.len() as u64;
+    for part in word.chunks(8) {
+        let eight = part.iter().fold(0, |eight, byte| {
+            (eight << 8) | u64::from(byte.to_ascii_lowercase())
+        });
+        hash = mixed(hash ^ eight);
+    }
+    hash
+}
+
+fn hashed_run(words: &[u64]) -> u64 {
+    words.iter().fold(words.len() as u64, |hash, word| {
+        mixed(hash.rotate_left(29) ^ word)
+    })
+}
+
+fn mixed(bits: u64) -> u64 {
+    let bits = bits.wrapping_mul(SPREAD);
+    (bits ^ (bits >> 32)).wrapping_mul(SPREAD)
+}
+
+/// The smallest of `hashes`, sorted, each once.
+fn smallest(mut hashes: Vec<u64>) -> Vec<u64> {
+    let count = hashes.len() as u64;
+    if count > 4 * OUTLINED as u64 {
+        // Hashes fall anywhere alike: below this there are about twice as many as are needed. To
+        // sort these alone is a fraction of the work.
+        let bound = u64::MAX / count * 2 * OUTLINED as u64;
+        let mut low: Vec<u64> = hashes.iter().copied().filter(|h| *h < bound).collect();
+        low.sort_unstable();
+        low.dedup();
+        if low.len() >= OUTLINED {
+            low.truncate(OUTLINED);
+            return low;
+        }
+    }
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes.truncate(OUTLINED);
+    hashes
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -120,5 +199,34 @@ mod tests {
             Outline::of("One word").resemblance(&Outline::of("one WORD!")),
             1.0
         );
+    }
+
+    proptest! {
+        /// An outline is what all runs come to, whatever the shortcuts; and what is told early is
+        /// what counting to the end tells.
+        #[test]
+        fn outlines_of_any_texts_are_those_of_all_their_runs(
+            one in "([a-cA-C\u{e4}\u{c4}]{1,2}[ .\u{2026}]){0,400}",
+            tail in "([a-c]{1,9} ){0,200}",
+            cut in 0..2_000_usize,
+        ) {
+            let other = format!("{}{tail}", &one[..one.floor_char_boundary(cut)]);
+            let (a, b) = (Outline::of(&one), Outline::of(&other));
+            for (text, outline) in [(&one, &a), (&other, &b)] {
+                let runs = shingles(text).len();
+                prop_assert_eq!(outline.0.len(), runs.min(OUTLINED));
+                prop_assert!(outline.0.is_sorted_by(|a, b| a < b));
+                let again = text.to_uppercase().to_lowercase();
+                if again == text.to_lowercase() {
+                    prop_assert_eq!(outline, &Outline::of(&again));
+                }
+            }
+            for share in [0.1, 0.5, 0.6, 0.9, 1.0] {
+                prop_assert_eq!(a.is_like(&b, share), a.resemblance(&b) >= share);
+            }
+            if shingles(&one).len() + shingles(&other).len() <= OUTLINED {
+                prop_assert_eq!(a.resemblance(&b), resemblance(&one, &other));
+            }
+        }
     }
 }
