@@ -7,10 +7,11 @@
 //!
 //! Three things are looked at: characters that nobody sees (`hidden`), the words, as they are and
 //! as they are meant where they are spelled to be overlooked (`spelling`), and what they say
-//! (`patterns`). One clear sign is enough, of the weak ones it takes two. Time is linear in the
+//! (`patterns`, by the words in `needed`). One clear sign is enough, of the weak ones it takes two. Time is linear in the
 //! length of the text.
 
 mod hidden;
+mod needed;
 mod patterns;
 mod spelling;
 

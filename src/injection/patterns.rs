@@ -5,12 +5,13 @@
 //! for single examples of them.
 
 use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use regex::Regex;
-use regex::RegexSet;
 
 use super::CLEAR;
 use super::Found;
+use super::needed::Needed;
 
 const WEAK: u8 = 1;
 
@@ -536,13 +537,37 @@ const SIGNS: &[(&str, u8, &str)] = &[
     ),
 ];
 
-static SET: LazyLock<RegexSet> = LazyLock::new(|| {
-    // The words are ours, in small letters. Unicode's idea of words would keep the fast engine from
-    // every text with an accent in it.
+/// The signs as they are looked for. The words are ours, in small letters. Unicode's idea of words
+/// would keep the fast engine from every text with an accent in it.
+static SIGNED: LazyLock<Vec<String>> = LazyLock::new(|| {
     let ascii = |sign: &str| sign.replace(r"\b", r"(?-u:\b)").replace(r"\w", "[a-z0-9_]");
-    let signs = TABLE.iter().map(|(_, _, sign)| ascii(sign));
-    RegexSet::new(signs).expect("the table's expressions are right")
+    TABLE.iter().map(|(_, _, sign)| ascii(sign)).collect()
 });
+
+/// The words without which no sign is there: nearly every text has none of them.
+static NEEDED: LazyLock<Needed> = LazyLock::new(|| {
+    let signs = SIGNED.iter().map(String::as_str);
+    Needed::by(signs).expect("the table's expressions are right")
+});
+
+/// The expressions of the signs that some text had a word of so far.
+static EXPRESSIONS: LazyLock<Vec<OnceLock<Regex>>> =
+    LazyLock::new(|| SIGNED.iter().map(|_| OnceLock::new()).collect());
+
+/// The signs that a folded text has, by their places in the table.
+fn signs(folded: &str) -> impl Iterator<Item = usize> {
+    let mut named = NEEDED.named_by(folded);
+    let next = std::iter::from_fn(move || {
+        let sign = (named != 0).then(|| named.trailing_zeros() as usize)?;
+        named &= named - 1;
+        Some(sign)
+    });
+    next.filter(|&sign| {
+        let expression = EXPRESSIONS[sign]
+            .get_or_init(|| Regex::new(&SIGNED[sign]).expect("the table's expressions are right"));
+        expression.is_match(folded)
+    })
+}
 
 /// What stands where nobody sees it who reads the page: a comment of HTML or of Markdown.
 static COMMENTED: LazyLock<Regex> = LazyLock::new(|| {
@@ -564,12 +589,12 @@ static SPELLED_SO: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Adds the signs that a folded text has.
 pub(super) fn judge(folded: &str, found: &mut Found) {
-    for sign in SET.matches(folded) {
+    for sign in signs(folded) {
         let (reason, weight, _) = &TABLE[sign];
         found.add(reason, *weight);
     }
     let mut comments = COMMENTED.captures_iter(folded);
-    let is_order = |text: &str| ORDER.is_match(text) || SET.is_match(text);
+    let is_order = |text: &str| ORDER.is_match(text) || signs(text).next().is_some();
     if comments.any(|comment| {
         comment
             .iter()
@@ -585,5 +610,50 @@ pub(super) fn judge(folded: &str, found: &mut Found) {
 pub(super) fn judge_spelled(other: &str, found: &mut Found) {
     if !found.reasons.contains(&OVERRIDES) && SPELLED_SO.is_match(other) {
         found.add(SPELLED, CLEAR);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::string::string_regex;
+    use regex::RegexSet;
+
+    use super::*;
+
+    static ALL: LazyLock<RegexSet> = LazyLock::new(|| RegexSet::new(&*SIGNED).unwrap());
+
+    /// Texts that a sign may match, and, as nothing is asked of what stands around it, may not.
+    fn signed() -> impl Strategy<Value = String> {
+        (0..SIGNED.len()).prop_flat_map(|at| {
+            let sign = SIGNED[at].replace(r"(?-u:\b)", "").replace("(?:^|", "(?:|");
+            string_regex(&sign).unwrap()
+        })
+    }
+
+    #[test]
+    fn every_sign_needs_words() {
+        assert_eq!(NEEDED.named_by(""), 0);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        #[test]
+        fn the_signs_found_by_their_words_are_those_of_all_expressions(
+            pieces in prop::collection::vec(
+                (prop_oneof!["[a-z .,:!?\n\u{e9}\u{2026}-]{0,12}", Just(String::new())], signed()),
+                1..4,
+            ),
+            cut in 0..12_usize,
+        ) {
+            let mut text: String = pieces.iter().flat_map(|(a, b)| [a.as_str(), b]).collect();
+            let cut = text.ceil_char_boundary(text.len().saturating_sub(cut));
+            for _ in 0..2 {
+                let all: Vec<usize> = ALL.matches(&text).iter().collect();
+                prop_assert_eq!(signs(&text).collect::<Vec<_>>(), all);
+                text.truncate(cut);
+            }
+        }
     }
 }

@@ -6,25 +6,44 @@ use super::hidden::is_unseen;
 
 /// The text in small letters of one form, without invisible characters. Lines stay.
 pub(super) fn folded(text: &str) -> String {
-    if text.is_ascii() {
-        return text.to_ascii_lowercase();
+    let mut folded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| !byte.is_ascii()) {
+        // A mark may make one character of itself and the letter before it; nothing does with the
+        // letter behind.
+        let start = at.saturating_sub(1);
+        let length = rest[at..].bytes().position(|byte| byte.is_ascii());
+        let end = length.map_or(rest.len(), |length| at + length);
+        push_small(&mut folded, &rest[..start]);
+        folded.extend(folded_one_by_one(&rest[start..end]));
+        rest = &rest[end..];
     }
+    push_small(&mut folded, rest);
+    folded
+}
+
+fn push_small(folded: &mut String, ascii: &str) {
+    let from = folded.len();
+    folded.push_str(ascii);
+    folded[from..].make_ascii_lowercase();
+}
+
+fn folded_one_by_one(text: &str) -> impl Iterator<Item = char> {
     let seen = text.chars().filter(|c| !is_unseen(*c));
-    seen.nfkc()
-        .flat_map(char::to_lowercase)
-        .map(|c| match c {
-            '\u{2018}' | '\u{2019}' => '\'',
-            '\u{201c}' | '\u{201d}' => '"',
-            other => other,
-        })
-        .collect()
+    seen.nfkc().flat_map(char::to_lowercase).map(|c| match c {
+        '\u{2018}' | '\u{2019}' => '\'',
+        '\u{201c}' | '\u{201d}' => '"',
+        other => other,
+    })
 }
 
 /// What else a folded text may be meant to say: with letters for what looks like them, and with its
 /// letters pushed together.
 pub(super) fn others(folded: &str) -> [String; 2] {
-    let letters: String = folded.chars().map(looks_like).collect();
-    let together = letters.chars().filter(char::is_ascii_alphabetic).collect();
+    let mut letters = String::with_capacity(folded.len());
+    letters.extend(folded.chars().map(looks_like));
+    let mut together = String::with_capacity(letters.len());
+    together.extend(letters.chars().filter(char::is_ascii_alphabetic));
     [letters, together]
 }
 
@@ -50,6 +69,8 @@ fn looks_like(character: char) -> char {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -61,5 +82,15 @@ mod tests {
         check("ignоrе");
         check("1gn0r3");
         check("i.g n-o\u{200b}r e");
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_folded_as_its_characters_one_by_one(
+            text in "([A-Da-d. 1]|[\\u{300}-\\u{304}\\u{ad}\\u{200b}\\u{e0041}\\u{2026}\\u{1d7ec}]|.){0,40}",
+        ) {
+            let expected: String = folded_one_by_one(&text).collect();
+            prop_assert_eq!(folded(&text), expected);
+        }
     }
 }
