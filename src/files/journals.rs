@@ -15,9 +15,9 @@ use super::At;
 use super::FilesError;
 use super::append::append_lines;
 use super::lock::Lock;
+use super::reader::Version;
 use super::store::Replaced;
 use super::store::Store;
-use super::store::Version;
 
 /// The folder that they lie in.
 pub const JOURNALS: &str = "journal";

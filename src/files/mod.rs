@@ -17,6 +17,7 @@ mod list;
 mod lock;
 mod medium;
 mod note;
+mod reader;
 #[cfg(test)]
 mod schedules;
 mod store;
@@ -51,12 +52,12 @@ pub use medium::medium;
 pub use note::AtWork;
 pub use note::leave_line;
 pub use note::take_lines;
+pub use reader::Reader;
+pub use reader::Version;
 pub use store::Leftover;
 pub use store::Place;
-pub use store::Reader;
 pub use store::Replaced;
 pub use store::Store;
-pub use store::Version;
 pub use store::digest;
 pub use store::tombstone_of;
 

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::fs::File;
 use std::io;
-use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -15,11 +13,12 @@ use super::list::Entry;
 use super::list::Listing;
 use super::list::Skipped;
 use super::lock::Lock;
+use super::reader::Reader;
+use super::reader::Version;
 use super::swap;
 use super::swap::SwapName;
 use super::swap::Swapped;
 use crate::format::is_memory_name;
-use crate::model::Stamp;
 
 /// The two folders a memory can lie in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,16 +51,6 @@ impl Place {
 pub struct Store {
     root: PathBuf,
     state: PathBuf,
-}
-
-/// One version of one file.
-#[derive(Debug, Clone)]
-pub struct Version {
-    pub entry: Entry,
-    /// The file's bytes, at most as many as were asked for.
-    pub bytes: Vec<u8>,
-    /// Of the whole file, the first 16 bytes of its BLAKE3 hash.
-    pub hash: u128,
 }
 
 /// What became of a replacement.
@@ -254,16 +243,12 @@ impl Store {
 
     /// A reader of many files of `place`.
     pub fn reader(&self, place: Place) -> Reader {
-        Reader {
-            folder: self.folder(place),
-        }
+        Reader::of(self.folder(place))
     }
 
     /// A reader of what lies beside the folders of memories.
     pub fn beside(&self) -> Reader {
-        Reader {
-            folder: self.root.clone(),
-        }
+        Reader::of(self.root.clone())
     }
 
     /// Puts a new memory in place; acknowledged when this returns.
@@ -528,110 +513,8 @@ fn shard_of(name: &str) -> u8 {
     (content_hash(name.as_bytes()) % LOCK_SHARDS) as u8
 }
 
-/// Reads files of one folder, following no links and opening nothing but regular files.
-#[derive(Debug, Clone)]
-pub struct Reader {
-    folder: PathBuf,
-}
-
-impl Reader {
-    /// Reads the file `name`: at most `limit` bytes of text, and the hash of all of it.
-    ///
-    /// # Errors
-    ///
-    /// [`FilesError::Missing`], [`FilesError::NotRegular`], or what the system said.
-    pub fn read(&self, name: &str, limit: u64) -> Result<Version, FilesError> {
-        let path = self.folder.join(name);
-        let mut file = self.open_regular(name)?;
-        let data = file.metadata().at("read", &path)?;
-        let stamp = Stamp {
-            size: data.len(),
-            modified: modified_at(&data),
-            inode: inode_of(&data),
-        };
-        let entry = Entry {
-            name: name.to_owned(),
-            stamp,
-            changed: changed_at(&data),
-            has_links: has_links(&data),
-        };
-        let capacity = usize::try_from(data.len().min(limit)).unwrap_or(0);
-        let mut bytes = Vec::with_capacity(capacity + 1);
-        (&mut file)
-            .take(limit)
-            .read_to_end(&mut bytes)
-            .at("read", &path)?;
-        let hash = if (bytes.len() as u64) < limit {
-            content_hash(&bytes)
-        } else {
-            let mut hasher = blake3::Hasher::new();
-            hasher.update(&bytes);
-            hasher.update_reader(&mut file).at("read", &path)?;
-            short_hash(&hasher.finalize())
-        };
-        Ok(Version { entry, bytes, hash })
-    }
-
-    /// Opens a regular file, following no link and waiting for no pipe.
-    pub(super) fn open_regular(&self, name: &str) -> Result<File, FilesError> {
-        disk::step();
-        let path = self.folder.join(name);
-        let file = match disk::uninterrupted(|| self.open(name)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(FilesError::Missing { path });
-            }
-            Err(error) if is_link_refusal(&error) => return Err(FilesError::NotRegular { path }),
-            other => other.at("read", &path)?,
-        };
-        if !file.metadata().at("read", &path)?.is_file() {
-            return Err(FilesError::NotRegular { path });
-        }
-        Ok(file)
-    }
-
-    #[cfg(unix)]
-    fn open(&self, name: &str) -> io::Result<File> {
-        use rustix::fs::Mode;
-        use rustix::fs::OFlags;
-        // A FIFO must not make us wait, a link must not lead us out.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let fd = match name.rsplit_once('/') {
-            None => rustix::fs::open(self.folder.join(name), flags, Mode::empty())?,
-            Some((folder, name)) => {
-                let folder = super::list::unix::open_folder(&self.folder, folder)?;
-                rustix::fs::openat(&folder, name, flags, Mode::empty())?
-            }
-        };
-        Ok(File::from(fd))
-    }
-
-    #[cfg(not(unix))]
-    fn open(&self, name: &str) -> io::Result<File> {
-        let path = self.folder.join(name);
-        if !fs::symlink_metadata(&path)?.is_file() {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        File::open(path)
-    }
-}
-
-fn is_link_refusal(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    {
-        use rustix::io::Errno;
-        matches!(
-            Errno::from_io_error(error),
-            Some(Errno::LOOP | Errno::NXIO | Errno::NOTDIR)
-        )
-    }
-    #[cfg(not(unix))]
-    {
-        error.kind() == io::ErrorKind::InvalidInput
-    }
-}
-
 #[cfg(unix)]
-fn modified_at(data: &fs::Metadata) -> i64 {
+pub(super) fn modified_at(data: &fs::Metadata) -> i64 {
     use std::os::unix::fs::MetadataExt;
     data.mtime()
         .saturating_mul(1_000_000_000)
@@ -639,45 +522,8 @@ fn modified_at(data: &fs::Metadata) -> i64 {
 }
 
 #[cfg(not(unix))]
-fn modified_at(data: &fs::Metadata) -> i64 {
+pub(super) fn modified_at(data: &fs::Metadata) -> i64 {
     super::list::portable_modified(data)
-}
-
-#[cfg(unix)]
-fn changed_at(data: &fs::Metadata) -> i64 {
-    use std::os::unix::fs::MetadataExt;
-    data.ctime()
-        .saturating_mul(1_000_000_000)
-        .saturating_add(data.ctime_nsec())
-}
-
-#[cfg(not(unix))]
-fn changed_at(data: &fs::Metadata) -> i64 {
-    modified_at(data)
-}
-
-fn has_links(data: &fs::Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::MetadataExt::nlink(data) > 1
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = data;
-        false
-    }
-}
-
-fn inode_of(data: &fs::Metadata) -> u64 {
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::MetadataExt::ino(data)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = data;
-        0
-    }
 }
 
 /// A digest of some bytes, for names that follow from them.
@@ -690,7 +536,7 @@ pub(super) fn content_hash(bytes: &[u8]) -> u128 {
     short_hash(&blake3::hash(bytes))
 }
 
-fn short_hash(hash: &blake3::Hash) -> u128 {
+pub(super) fn short_hash(hash: &blake3::Hash) -> u128 {
     u128::from_le_bytes(
         hash.as_bytes()[..16]
             .try_into()

@@ -1,0 +1,207 @@
+//! Reads files of the store, each at once with what tells it from every other text.
+//!
+//! Promises: no link is followed, nothing but a regular file is opened, and nothing is waited for;
+//! the hash is that of the bytes that were read. What the names mean is left to others.
+
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::Read;
+use std::path::PathBuf;
+
+use super::FilesError;
+use super::disk;
+use super::list::Entry;
+use super::store::content_hash;
+use super::store::modified_at;
+use super::store::short_hash;
+use crate::model::Stamp;
+
+/// One version of one file.
+#[derive(Debug, Clone)]
+pub struct Version {
+    pub entry: Entry,
+    /// The file's bytes, at most as many as were asked for.
+    pub bytes: Vec<u8>,
+    /// Of the whole file, the first 16 bytes of its BLAKE3 hash.
+    pub hash: u128,
+}
+
+/// Reads files of one folder, following no links and opening nothing but regular files.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    folder: PathBuf,
+}
+
+impl Reader {
+    pub(super) fn of(folder: PathBuf) -> Reader {
+        Reader { folder }
+    }
+
+    /// Reads the file `name`: at most `limit` bytes of text, and the hash of all of it.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Missing`], [`FilesError::NotRegular`], or what the system said.
+    pub fn read(&self, name: &str, limit: u64) -> Result<Version, FilesError> {
+        let (mut file, data) = self.open_with_metadata(name)?;
+        let stamp = Stamp {
+            size: data.len(),
+            modified: modified_at(&data),
+            inode: inode_of(&data),
+        };
+        let entry = Entry {
+            name: name.to_owned(),
+            stamp,
+            changed: changed_at(&data),
+            has_links: has_links(&data),
+        };
+        let (bytes, hash) = read_and_hash(&mut file, data.len(), limit)
+            .map_err(|error| self.cannot_read(name, error))?;
+        Ok(Version { entry, bytes, hash })
+    }
+
+    /// Opens a regular file, following no link and waiting for no pipe.
+    pub(super) fn open_regular(&self, name: &str) -> Result<File, FilesError> {
+        Ok(self.open_with_metadata(name)?.0)
+    }
+
+    /// As [`Reader::open_regular`], with what the system says of the file.
+    fn open_with_metadata(&self, name: &str) -> Result<(File, fs::Metadata), FilesError> {
+        disk::step();
+        let path = || self.folder.join(name);
+        let file = match disk::uninterrupted(|| self.open(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(FilesError::Missing { path: path() });
+            }
+            Err(error) if is_link_refusal(&error) => {
+                return Err(FilesError::NotRegular { path: path() });
+            }
+            Err(error) => return Err(self.cannot_read(name, error)),
+            Ok(file) => file,
+        };
+        let data = file.metadata();
+        let data = data.map_err(|error| self.cannot_read(name, error))?;
+        if !data.is_file() {
+            return Err(FilesError::NotRegular { path: path() });
+        }
+        Ok((file, data))
+    }
+
+    fn cannot_read(&self, name: &str, source: io::Error) -> FilesError {
+        FilesError::Io {
+            action: "read",
+            path: self.folder.join(name),
+            source,
+        }
+    }
+
+    #[cfg(unix)]
+    fn open(&self, name: &str) -> io::Result<File> {
+        use rustix::fs::Mode;
+        use rustix::fs::OFlags;
+        // A FIFO must not make us wait, a link must not lead us out.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = match name.rsplit_once('/') {
+            None => rustix::fs::open(self.folder.join(name), flags, Mode::empty())?,
+            Some((folder, name)) => {
+                let folder = super::list::unix::open_folder(&self.folder, folder)?;
+                rustix::fs::openat(&folder, name, flags, Mode::empty())?
+            }
+        };
+        Ok(File::from(fd))
+    }
+
+    #[cfg(not(unix))]
+    fn open(&self, name: &str) -> io::Result<File> {
+        let path = self.folder.join(name);
+        if !fs::symlink_metadata(&path)?.is_file() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        File::open(path)
+    }
+}
+
+/// Files of so many bytes are read in one go.
+const AT_ONCE: u64 = 64 << 10;
+
+/// Reads a file of `size` bytes, at most `limit` of them; with the hash of all of it.
+fn read_and_hash(file: &mut File, size: u64, limit: u64) -> io::Result<(Vec<u8>, u128)> {
+    let mut bytes = Vec::new();
+    if size < limit && size <= AT_ONCE {
+        // Room for one more: where that stays free, the file has ended and need not be asked.
+        let whole = size as usize;
+        bytes.resize(whole + 1, 0);
+        let read = disk::uninterrupted(|| file.read(&mut bytes))?;
+        bytes.truncate(read);
+        if read == whole {
+            let hash = content_hash(&bytes);
+            return Ok((bytes, hash));
+        }
+    } else {
+        bytes.reserve_exact(usize::try_from(size.min(limit)).unwrap_or(0) + 1);
+    }
+    file.take(limit - bytes.len() as u64)
+        .read_to_end(&mut bytes)?;
+    let hash = if (bytes.len() as u64) < limit {
+        content_hash(&bytes)
+    } else {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&bytes);
+        hasher.update_reader(file)?;
+        short_hash(&hasher.finalize())
+    };
+    Ok((bytes, hash))
+}
+
+fn is_link_refusal(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        matches!(
+            Errno::from_io_error(error),
+            Some(Errno::LOOP | Errno::NXIO | Errno::NOTDIR)
+        )
+    }
+    #[cfg(not(unix))]
+    {
+        error.kind() == io::ErrorKind::InvalidInput
+    }
+}
+
+#[cfg(unix)]
+fn changed_at(data: &fs::Metadata) -> i64 {
+    use std::os::unix::fs::MetadataExt;
+    data.ctime()
+        .saturating_mul(1_000_000_000)
+        .saturating_add(data.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn changed_at(data: &fs::Metadata) -> i64 {
+    modified_at(data)
+}
+
+fn has_links(data: &fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::MetadataExt::nlink(data) > 1
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = data;
+        false
+    }
+}
+
+fn inode_of(data: &fs::Metadata) -> u64 {
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::MetadataExt::ino(data)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = data;
+        0
+    }
+}
