@@ -209,6 +209,10 @@ impl Inbox {
     }
 
     fn take_in(&self, event: notify::Result<Event>) {
+        // Reading changes nothing; our own reading would never let us rest.
+        if event.as_ref().is_ok_and(is_reading) {
+            return;
+        }
         let mut state = self.state();
         let was_quiet = !state.changed.everything && state.changed.names.is_empty();
         match event {
@@ -231,8 +235,6 @@ impl Inbox {
 
     fn sort_in(&self, state: &mut State, event: &Event) {
         match event.kind {
-            // Reading changes nothing; our own reading would never let us rest.
-            EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write) => return,
             // Files may have been put into it before it was watched.
             EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => {
                 state.look_at_folders();
@@ -282,6 +284,11 @@ impl Inbox {
             state.look_at_folders();
         }
     }
+}
+
+fn is_reading(event: &Event) -> bool {
+    let written = AccessKind::Close(AccessMode::Write);
+    matches!(event.kind, EventKind::Access(kind) if kind != written) && !event.need_rescan()
 }
 
 #[cfg(unix)]
