@@ -5,6 +5,11 @@
 //! told as "look at everything". Whether the events can still be relied on is part of the answer.
 //! What the names mean, and what is done about them, is left to others.
 
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod elsewhere;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod inotify;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
@@ -17,14 +22,16 @@ use std::time::Duration;
 
 use notify::Event;
 use notify::EventKind;
-use notify::RecommendedWatcher;
-use notify::RecursiveMode;
-use notify::Watcher;
 use notify::event::AccessKind;
 use notify::event::AccessMode;
 use notify::event::CreateKind;
 use notify::event::ModifyKind;
 use notify::event::RemoveKind;
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+use self::elsewhere::FolderWatcher;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use self::inotify::FolderWatcher;
 
 /// Why a folder cannot be watched.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +61,7 @@ impl Changed {
 /// A folder that is being watched, with the folders in it, until dropped.
 pub struct Watch {
     inbox: Arc<Inbox>,
-    watcher: Mutex<RecommendedWatcher>,
+    watcher: Mutex<FolderWatcher>,
     /// Which folder it is, whatever is called so later.
     identity: Option<Identity>,
 }
@@ -120,10 +127,10 @@ impl Watch {
             arrived: Condvar::new(),
         });
         let receiver = Arc::clone(&inbox);
-        let mut watcher = notify::recommended_watcher(move |event| receiver.take_in(event))
+        let mut watcher = FolderWatcher::new(move |event| receiver.take_in(event))
             .map_err(|error| WatchError(reason(&error)))?;
         watcher
-            .watch(&folder, mode())
+            .watch(&folder)
             .map_err(|error| WatchError(reason(&error)))?;
         Ok(Watch {
             inbox,
@@ -153,7 +160,7 @@ impl Watch {
         };
         let path = self.inbox.folder.join(folder);
         let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
-        let watched = watcher.watch(&path, mode());
+        let watched = watcher.watch(&path);
         let mut state = self.inbox.state();
         match watched {
             // The news that a folder of this name is gone takes the new watch away as well.
@@ -302,14 +309,6 @@ fn identity(folder: &Path) -> Option<Identity> {
 #[cfg(not(unix))]
 fn identity(folder: &Path) -> Option<Identity> {
     folder.is_dir().then_some((0, 0))
-}
-
-fn mode() -> RecursiveMode {
-    if IS_BY_FOLDER {
-        RecursiveMode::NonRecursive
-    } else {
-        RecursiveMode::Recursive
-    }
 }
 
 fn name_of(below: &Path) -> Option<String> {

@@ -1,0 +1,23 @@
+//! The news of systems that watch a folder with all that is in it, as `notify` tells it.
+
+use std::path::Path;
+
+use notify::Event;
+use notify::RecommendedWatcher;
+use notify::RecursiveMode;
+use notify::Watcher;
+
+/// Folders that are watched, until dropped.
+pub(super) struct FolderWatcher(RecommendedWatcher);
+
+impl FolderWatcher {
+    /// Has `tell` called, from a thread of its own, with all that happens in watched folders.
+    pub fn new(tell: impl Fn(notify::Result<Event>) + Send + 'static) -> notify::Result<Self> {
+        notify::recommended_watcher(tell).map(FolderWatcher)
+    }
+
+    /// Watches the folder at `path`, with those in it.
+    pub fn watch(&mut self, path: &Path) -> notify::Result<()> {
+        self.0.watch(path, RecursiveMode::Recursive)
+    }
+}

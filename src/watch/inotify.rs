@@ -1,0 +1,315 @@
+//! Linux's news of folders, without the news that a file was opened.
+//!
+//! `notify` asks for that as well and cannot be told not to: each file that this process reads
+//! would wake a thread of it. Promises: otherwise what `notify` tells, in its words and its order;
+//! a folder that is gone or moved is watched no longer under its old name, nor are those in it.
+//! Who sorts the news is the parent.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use notify::Error;
+use notify::ErrorKind;
+use notify::Event;
+use notify::EventKind;
+use notify::event::AccessKind;
+use notify::event::AccessMode;
+use notify::event::CreateKind;
+use notify::event::DataChange;
+use notify::event::Flag;
+use notify::event::MetadataKind;
+use notify::event::ModifyKind;
+use notify::event::RemoveKind;
+use notify::event::RenameMode;
+use rustix::fs::inotify;
+use rustix::fs::inotify::CreateFlags;
+use rustix::fs::inotify::ReadFlags;
+use rustix::fs::inotify::WatchFlags;
+use rustix::io::Errno;
+
+/// Some hundred events are taken at once.
+const BUFFER_BYTES: usize = 8 << 10;
+
+/// Folders that are watched, until dropped.
+pub(super) struct FolderWatcher {
+    descriptor: Arc<OwnedFd>,
+    watched: Arc<Mutex<Watched>>,
+    over: Arc<AtomicBool>,
+}
+
+/// The folders, by what the system calls them and back. While news is sorted none is added: news
+/// of a folder that is gone takes away whatever has its name.
+#[derive(Default)]
+struct Watched {
+    paths: HashMap<i32, PathBuf>,
+    numbers: HashMap<PathBuf, i32>,
+}
+
+impl FolderWatcher {
+    /// Has `tell` called, from a thread of its own, with all that happens in watched folders.
+    pub fn new(tell: impl Fn(notify::Result<Event>) + Send + 'static) -> notify::Result<Self> {
+        let descriptor = Arc::new(inotify::init(CreateFlags::CLOEXEC).map_err(error)?);
+        let watcher = FolderWatcher {
+            descriptor: Arc::clone(&descriptor),
+            watched: Arc::default(),
+            over: Arc::default(),
+        };
+        let (watched, over) = (Arc::clone(&watcher.watched), Arc::clone(&watcher.over));
+        thread::Builder::new()
+            .name("watch".to_owned())
+            .spawn(move || listen(&descriptor, &watched, &over, tell))
+            .map_err(Error::io)?;
+        Ok(watcher)
+    }
+
+    /// Watches the folder at `path`, without those in it.
+    pub fn watch(&mut self, path: &Path) -> notify::Result<()> {
+        let flags = WatchFlags::ATTRIB
+            | WatchFlags::CREATE
+            | WatchFlags::DELETE
+            | WatchFlags::CLOSE_WRITE
+            | WatchFlags::MODIFY
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::MOVED_TO
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::MOVE_SELF;
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = inotify::add_watch(&self.descriptor, path, flags).map_err(error)?;
+        watched.paths.insert(number, path.to_owned());
+        let known = watched.numbers.insert(path.to_owned(), number);
+        if let Some(known) = known.filter(|known| *known != number) {
+            // Another folder, that was called so; where it is gone, the system has done it.
+            let _ = inotify::remove_watch(&self.descriptor, known);
+            watched.paths.remove(&known);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for FolderWatcher {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        // A watch that ends is news, which wakes the thread from its reading; where too much news
+        // waits for one more, it is awake. Nobody is waited for: the thread may itself wait for
+        // who drops this.
+        let end = |number: &i32| inotify::remove_watch(&self.descriptor, *number).is_ok();
+        let other = inotify::add_watch(&self.descriptor, "/", WatchFlags::DELETE_SELF);
+        if !other.is_ok_and(|number| end(&number))
+            && let Ok(watched) = self.watched.try_lock()
+        {
+            for number in watched.paths.keys() {
+                end(number);
+            }
+        }
+    }
+}
+
+/// Tells what happens until the watcher is dropped.
+fn listen(
+    descriptor: &OwnedFd,
+    watched: &Mutex<Watched>,
+    over: &AtomicBool,
+    tell: impl Fn(notify::Result<Event>),
+) {
+    let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
+    let mut reader = inotify::Reader::new(descriptor, &mut buffer);
+    let mut read = Vec::new();
+    while !over.load(Ordering::Acquire) {
+        loop {
+            match reader.next() {
+                Ok(event) => read.push(News::of(&event)),
+                Err(Errno::INTR) => {}
+                Err(errno) => return tell(Err(error(errno))),
+            }
+            if reader.is_buffer_empty() {
+                break;
+            }
+        }
+        let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gone = Vec::new();
+        for news in read.drain(..) {
+            watched.sort(news, &tell, &mut gone);
+        }
+        gone.iter()
+            .for_each(|path| watched.forget(descriptor, path));
+    }
+}
+
+/// What the system told, kept beyond the next reading.
+struct News {
+    number: i32,
+    what: ReadFlags,
+    name: Option<Vec<u8>>,
+}
+
+impl News {
+    fn of(event: &inotify::Event<'_>) -> News {
+        News {
+            number: event.wd(),
+            what: event.events(),
+            name: event.file_name().map(|name| name.to_bytes().to_vec()),
+        }
+    }
+}
+
+impl Watched {
+    /// Tells one piece of news in the words of `notify`; adds to `gone` what it makes an end of.
+    fn sort(&mut self, news: News, tell: &impl Fn(notify::Result<Event>), gone: &mut Vec<PathBuf>) {
+        if news.what.contains(ReadFlags::QUEUE_OVERFLOW) {
+            return tell(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+        }
+        let Some(folder) = self.paths.get(&news.number) else {
+            return; // It is not watched any more.
+        };
+        let path = match &news.name {
+            Some(name) => folder.join(OsStr::from_bytes(name)),
+            None => folder.clone(),
+        };
+        let is_folder = news.what.contains(ReadFlags::ISDIR);
+        let created = if is_folder {
+            CreateKind::Folder
+        } else {
+            CreateKind::File
+        };
+        let removed = if is_folder {
+            RemoveKind::Folder
+        } else {
+            RemoveKind::File
+        };
+        let moved = |mode| EventKind::Modify(ModifyKind::Name(mode));
+        let written = AccessKind::Close(AccessMode::Write);
+        let kinds = [
+            (ReadFlags::MOVED_FROM, moved(RenameMode::From)),
+            (ReadFlags::MOVED_TO, moved(RenameMode::To)),
+            (ReadFlags::MOVE_SELF, moved(RenameMode::From)),
+            (ReadFlags::CREATE, EventKind::Create(created)),
+            (ReadFlags::DELETE, EventKind::Remove(removed)),
+            (
+                ReadFlags::DELETE_SELF,
+                EventKind::Remove(RemoveKind::Folder),
+            ),
+            (ReadFlags::UNMOUNT, EventKind::Remove(RemoveKind::Folder)),
+            (
+                ReadFlags::MODIFY,
+                EventKind::Modify(ModifyKind::Data(DataChange::Any)),
+            ),
+            (ReadFlags::CLOSE_WRITE, EventKind::Access(written)),
+            (
+                ReadFlags::ATTRIB,
+                EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any)),
+            ),
+        ];
+        for (what, kind) in kinds {
+            if news.what.contains(what) {
+                tell(Ok(Event::new(kind).add_path(path.clone())));
+            }
+        }
+        let ends = ReadFlags::MOVED_FROM | ReadFlags::DELETE | ReadFlags::DELETE_SELF;
+        if news.what.intersects(ends) {
+            gone.push(path);
+        }
+    }
+
+    /// Ends the watches of the folder that was at `path`, and of those in it.
+    fn forget(&mut self, descriptor: &OwnedFd, path: &Path) {
+        if !self.numbers.contains_key(path) {
+            return;
+        }
+        self.numbers.retain(|known, number| {
+            let is_kept = !known.starts_with(path);
+            if !is_kept {
+                // Refused where the folder is gone: then the system has done it.
+                let _ = inotify::remove_watch(descriptor, *number);
+                self.paths.remove(number);
+            }
+            is_kept
+        });
+    }
+}
+
+fn error(errno: Errno) -> Error {
+    match errno {
+        Errno::NOSPC => Error::new(ErrorKind::MaxFilesWatch),
+        Errno::NOENT => Error::new(ErrorKind::PathNotFound),
+        other => Error::io(io::Error::from(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::mpsc;
+    use std::sync::mpsc::Receiver;
+    use std::time::Duration;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    fn watched(folder: &Path) -> (FolderWatcher, Receiver<Event>) {
+        let (sender, events) = mpsc::channel();
+        let mut watcher =
+            FolderWatcher::new(move |event| drop(sender.send(event.unwrap()))).unwrap();
+        watcher.watch(folder).unwrap();
+        (watcher, events)
+    }
+
+    #[test]
+    fn reading_is_no_news_and_writing_is() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "text").unwrap();
+        let (_watcher, events) = watched(folder.path());
+        fs::read(folder.path().join("a")).unwrap();
+        fs::read_dir(folder.path()).unwrap().count();
+        fs::write(folder.path().join("b"), "text").unwrap();
+        let first = events.recv_timeout(LONG).unwrap();
+        assert_eq!(first.paths, [folder.path().join("b")]);
+        assert_eq!(first.kind, EventKind::Create(CreateKind::File));
+    }
+
+    #[test]
+    fn a_folder_that_was_moved_away_is_not_told_of_by_its_old_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+        fs::create_dir(&old).unwrap();
+        let (mut watcher, events) = watched(folder.path());
+        watcher.watch(&old).unwrap();
+        fs::rename(&old, &new).unwrap();
+        let is_new = |event: &Event| event.paths == [new.clone()];
+        while !is_new(&events.recv_timeout(LONG).unwrap()) {}
+        // Sorted with what came before it, or after.
+        drop(watcher.watched.lock());
+        fs::write(new.join("a"), "text").unwrap();
+        fs::write(folder.path().join("last"), "text").unwrap();
+        let mut told = events.iter();
+        let below = told.find(|event| !event.paths.iter().any(|path| *path == old || *path == new));
+        assert_eq!(below.unwrap().paths, [folder.path().join("last")]);
+    }
+
+    #[test]
+    fn a_watcher_that_is_dropped_ends_its_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        let (watcher, events) = watched(folder.path());
+        drop(watcher);
+        // The channel closes with the thread that holds its other end.
+        let closed = mpsc::RecvTimeoutError::Disconnected;
+        assert_eq!(events.recv_timeout(LONG).unwrap_err(), closed);
+        let (watcher, events) = watched(folder.path());
+        folder.close().unwrap();
+        while !events.recv_timeout(LONG).unwrap().kind.is_remove() {}
+        drop(watcher);
+        while events.recv_timeout(LONG) != Err(closed) {}
+    }
+}
