@@ -99,6 +99,10 @@ pub struct Budget {
 /// Estimates how many tokens a language model reads `text` as: a quarter of its characters,
 /// and one for every ideograph or kana, which models rarely join.
 pub fn estimated_tokens(text: &str) -> usize {
+    // What counts otherwise begins with this byte or a higher one.
+    if text.bytes().all(|byte| byte < 0xe3) {
+        return text.chars().count().div_ceil(4);
+    }
     let (mut wide, mut other) = (0, 0);
     for character in text.chars() {
         match character {

@@ -278,9 +278,17 @@ fn failure(message: String) -> Reply {
 }
 
 fn list_reply(entries: Vec<Value>, more: impl FnOnce(&mut JsonObject)) -> Reply {
-    // A memory may be large: its text is copied no more often than it is sent.
     let entries = Value::Array(entries);
-    let text = entries.to_string();
+    reply_as(entries.to_string(), entries, more)
+}
+
+/// As [`list_reply`], where the list is written already.
+fn list_reply_as(text: String, entries: Vec<Value>, more: impl FnOnce(&mut JsonObject)) -> Reply {
+    reply_as(text, Value::Array(entries), more)
+}
+
+/// A memory may be large: its text is copied no more often than it is sent.
+fn reply_as(text: String, entries: Value, more: impl FnOnce(&mut JsonObject)) -> Reply {
     let mut structured = JsonObject::new();
     structured.insert("results".to_owned(), entries);
     more(&mut structured);

@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::MAX_RESULTS;
-use super::list_reply;
+use super::list_reply_as;
 use super::suspicious::mark;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
@@ -105,9 +105,11 @@ pub fn think_reply(engine: &Engine, search: &Search, thought: Thought, budget: B
     let words = shown_words(search);
     let mut tokens = 0;
     let mut hits = Vec::new();
+    let mut texts = Vec::new();
     for hit in thought.hits.into_iter().take(budget.limit) {
         let mut shown = hit_object(engine, search, &hit, &words, PREVIEW);
-        let mut cost = estimated_tokens(&written(&shown));
+        let mut text = written(&shown);
+        let mut cost = estimated_tokens(&text);
         if let Some(most) = budget.max_tokens
             && tokens + cost > most
         {
@@ -116,12 +118,15 @@ pub fn think_reply(engine: &Engine, search: &Search, thought: Thought, budget: B
             }
             // One hit is better than none: without a preview if need be.
             shown = hit_object(engine, search, &hit, &words, PREVIEW / 4);
-            cost = estimated_tokens(&written(&shown));
+            text = written(&shown);
+            cost = estimated_tokens(&text);
         }
         tokens += cost;
+        texts.push(text);
         hits.push(Value::Object(shown));
     }
-    list_reply(hits, |structured| {
+    let text = format!("[{}]", texts.join(","));
+    list_reply_as(text, hits, |structured| {
         structured.insert("total".to_owned(), json!(thought.total));
         structured.insert("tokens".to_owned(), json!(tokens));
     })
