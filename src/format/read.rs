@@ -179,9 +179,9 @@ impl<'a> Reader<'a> {
         }
         self.problems
             .extend(twice.into_iter().map(Problem::DuplicateKey));
-        for entry in self.layout.entries.clone() {
-            self.check_entry(&entry);
-        }
+        let entries = std::mem::take(&mut self.layout.entries);
+        entries.iter().for_each(|entry| self.check_entry(entry));
+        self.layout.entries = entries;
         for key in &KEYS[..5] {
             if self.layout.entry(key).is_none()
                 && !(*key == "topics" && self.layout.entry("tags").is_some())
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
 
     /// What is wrong with a key's lines although their meaning is plain.
     fn check_entry(&mut self, entry: &Entry) {
-        let key = entry.key.clone();
+        let key = entry.key.as_str();
         let (value, below) = (
             self.text(entry.value.clone()),
             self.text(entry.below.clone()),
@@ -205,12 +205,13 @@ impl<'a> Reader<'a> {
         if below.lines().any(|line| line.starts_with('\t')) {
             let what = "is indented by a tab, which YAML does not allow".to_owned();
             self.problems.push(Problem::Key {
-                key: key.clone(),
+                key: key.to_owned(),
                 what,
             });
         }
-        if LIST_KEYS.contains(&key.as_str()) && !value::is_sound_list(&value, &below) {
+        if LIST_KEYS.contains(&key) && !value::is_sound_list(&value, &below) {
             let what = "holds a quoted text that has no end or an impossible escape".to_owned();
+            let key = key.to_owned();
             self.problems.push(Problem::Key { key, what });
         }
     }
