@@ -7,11 +7,11 @@ from measure import cpu_of, memory_of
 
 
 class Server:
-    def __init__(self, program, store, environment):
+    def __init__(self, program, store, environment, under=()):
+        """`under`: a command that runs the program, as valgrind does."""
         started = time.perf_counter()
-        self.process = subprocess.Popen(
-            [program, "--store", store, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
-        )
+        command = [*under, program, "--store", store, "mcp"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         self.number = 0
         self.ask("initialize", {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"},
@@ -50,6 +50,6 @@ class Server:
                 return
             used = now
 
-    def close(self):
+    def close(self, within=10):
         self.process.stdin.close()
-        self.process.wait(10)
+        self.process.wait(within)
