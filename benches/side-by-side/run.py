@@ -19,6 +19,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import sys
 import tempfile
 
@@ -49,8 +50,13 @@ class Notes:
         self.names = sorted(os.listdir(files))
         self.dice = random.Random(11)
         self.words = vocabulary(random.Random(42))
-        # Every so many notes, one holds a marker; see make_notes.
-        self.step = max(1, len(self.names) // MARKED)
+        # By number, a note that holds this marker; see make_notes.
+        self.marked = {}
+        for name in self.names:
+            with open(os.path.join(files, name), encoding="utf-8") as note:
+                found = re.search(r"Marker zqneedle(\d+) here", note.read())
+            if found:
+                self.marked[int(found[1])] = name[-11:-3]
 
     def asked(self, number):
         return self.names[number * 7919 % len(self.names)]
@@ -59,7 +65,7 @@ class Notes:
         """The arguments of a method, and texts of which the answer must hold one."""
         # Of two digits, because `zqneedle1` is a part of `zqneedle10`.
         marker = 10 + number % (MARKED - 10)
-        handle = self.names[marker * self.step][-11:-3]
+        handle = self.marked[marker]
         name = f"20260101_{number // 3600 % 24:02}{number // 60 % 60:02}{number % 60:02}_{number:07x}b.md"
         word = f"zqnew{number}x{os.getpid()}"
         return {

@@ -349,7 +349,7 @@ def all_tools(program, files, work):
     served = os.path.join(work, "served")
     run([program, "--store", served, "reindex"], environment)
     server = Server(program, served, environment)
-    server.call("think", {"query": "warm up"})
+    server.call("think", {"query": "postgres"})
     server.rest()
     yield alone
     yield Memdir("memdir, a server running", program, served, environment, server)
