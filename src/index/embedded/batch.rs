@@ -28,6 +28,9 @@ const MANY: usize = 16;
 /// Segments of fewer documents are all of a kind: merging so many costs little more than a commit.
 const SMALL_SEGMENT: u32 = 1_000;
 const SMALL_BYTES: usize = 15 << 20;
+/// Larger segments stay as they are. To merge them would map and write all of a large index time
+/// and again, for a search that opens a dictionary less for each.
+const LARGE_SEGMENT: usize = 50_000;
 
 pub(super) struct EmbeddedBatch<'a> {
     index: &'a EmbeddedIndex,
@@ -69,12 +72,13 @@ impl<'a> EmbeddedBatch<'a> {
 }
 
 /// When segments become one: eight of a kind, where one that is up to four times as large is of
-/// the same kind, and so are all small ones; and when half of one was replaced.
+/// the same kind, and so are all small ones; and when half of one was replaced. Large ones do not.
 fn merge_policy() -> LogMergePolicy {
     let mut policy = LogMergePolicy::default();
     policy.set_min_layer_size(SMALL_SEGMENT);
     policy.set_level_log_size(2.0);
     policy.set_del_docs_ratio_before_merge(0.5);
+    policy.set_max_docs_before_merge(LARGE_SEGMENT);
     policy
 }
 
