@@ -293,6 +293,40 @@ fn the_table_in_its_file_says_what_the_segments_say_or_nothing() {
 }
 
 #[test]
+fn a_view_that_is_made_from_a_former_one_is_as_if_it_were_read() {
+    let (state, _) = committed();
+    let follower = index(state.path());
+    let table = folder(state.path()).join("table");
+    let versions = |index: &EmbeddedIndex| -> Vec<(String, Indexed)> {
+        let view = index.snapshot(&Overlay::default()).unwrap();
+        let files = view.files();
+        files
+            .map(|(name, indexed)| (name.to_owned(), indexed))
+            .collect()
+    };
+    for round in 0..30 {
+        // Before the commit, so that there is a former view; then without the file of the table.
+        versions(&follower);
+        let documents =
+            (0..=round % 3).map(|one| document(round * 2 + one, "a heron and an ibis\n"));
+        commit(&index(state.path()), documents.collect()).unwrap();
+        if round % 5 == 4 {
+            let mut batch = follower.batch(1).unwrap();
+            batch.delete(&name(round));
+            batch.commit(0).unwrap();
+        }
+        fs::remove_file(&table).unwrap();
+        let reader = index(state.path());
+        for word in ["heron", "ibis"] {
+            let renewed = found(&follower, word).unwrap();
+            assert_eq!(renewed, found(&reader, word).unwrap(), "{word} in {round}");
+        }
+        assert_eq!(versions(&follower), versions(&reader), "{round}");
+        // Whoever commits next writes it again.
+    }
+}
+
+#[test]
 fn damage_without_a_trace_is_found_out_within_a_month() {
     let (state, index_of_writer) = committed();
     let path = regular_files(&folder(state.path()))

@@ -282,9 +282,9 @@ impl EmbeddedIndex {
         if let Some(known) = newest.as_ref().filter(|known| known.is_of(&committed)) {
             return Ok(Arc::clone(known));
         }
-        // Of the older one nothing is needed; both at once would need twice the memory.
-        *newest = None;
-        let snapshot = Arc::new(EmbeddedSnapshot::of(self, &committed)?);
+        let former = newest.take();
+        let snapshot = EmbeddedSnapshot::of(self, &committed, former.as_deref())?;
+        let snapshot = Arc::new(snapshot);
         Ok(Arc::clone(newest.insert(snapshot)))
     }
 

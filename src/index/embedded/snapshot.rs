@@ -61,15 +61,23 @@ struct Segment {
 }
 
 impl EmbeddedSnapshot {
-    /// The view of `committed`.
+    /// The view of `committed`, made from a view of a former state if there is one.
     pub fn of(
         index: &EmbeddedIndex,
         committed: &Arc<Committed>,
+        former: Option<&EmbeddedSnapshot>,
     ) -> Result<EmbeddedSnapshot, IndexError> {
         let parts = committed.parts.clone();
+        let renewed = || match former {
+            Some(former) => Table::renewed(&former.table, &former.parts(), &parts),
+            None => Ok(None),
+        };
         let (table, rows) = match index.kept_table(committed) {
             Some(kept) => kept,
-            None => Table::read(&parts)?,
+            None => match renewed()? {
+                Some(renewed) => renewed,
+                None => Table::read(&parts)?,
+            },
         };
         Ok(EmbeddedSnapshot::with(index, committed, table, parts, rows))
     }
@@ -81,7 +89,7 @@ impl EmbeddedSnapshot {
         overlay: &Overlay,
     ) -> Result<EmbeddedSnapshot, IndexError> {
         let layers = index.layers.of(index, overlay)?;
-        let rows = base.segments.iter().map(|segment| &**segment.rows);
+        let rows = base.segments.iter().map(|segment| &segment.rows);
         let (table, rows) = Table::over(&base.table, rows, &layers, overlay)?;
         let mut parts = base.committed.parts.clone();
         parts.extend(layers.iter().map(|layer| Arc::clone(&layer.part)));
@@ -110,6 +118,13 @@ impl EmbeddedSnapshot {
             keys: OnceLock::new(),
             places: Mutex::default(),
         }
+    }
+
+    /// Its segments, each with the row of each of its documents.
+    fn parts(&self) -> Vec<(Arc<Part>, Arc<Column<u32>>)> {
+        let segments = self.segments.iter();
+        let part = |segment: &Segment| (Arc::clone(&segment.part), Arc::clone(&segment.rows));
+        segments.map(part).collect()
     }
 
     /// Whether this is the view of `committed`, with nothing over it.

@@ -32,6 +32,10 @@ use crate::ranking::Sketch;
 use crate::ranking::Splice;
 use crate::ranking::Traits;
 
+/// Where more than one row of so many is another, everything is read again.
+const MUCH: usize = 4;
+/// What a name takes, and a part of a folder's.
+const NAME_BYTES: usize = 40;
 /// A document that is not in the table: deleted, or covered by the overlay.
 pub(super) const NO_ROW: u32 = u32::MAX;
 
@@ -150,7 +154,14 @@ impl Columns {
     }
 }
 
-/// A document of the overlay.
+/// A segment of a table that is made from another one.
+enum Segment<'a> {
+    /// It was in that one: the row that each document had there.
+    Known(&'a Column<u32>),
+    New(&'a Part),
+}
+
+/// A document that is put between the rows of a table.
 struct Newcomer {
     segment: usize,
     doc: u32,
@@ -235,14 +246,80 @@ impl Table {
     /// those of all segments, the layers' last.
     pub fn over<'a>(
         base: &Table,
-        rows: impl Iterator<Item = &'a [u32]>,
+        rows: impl Iterator<Item = &'a Arc<Column<u32>>>,
         layers: &[Arc<Layer>],
         overlay: &Overlay,
     ) -> Result<(Table, RowsOf), IndexError> {
-        let mut newcomers = newcomers(layers, overlay)?;
-        newcomers.sort_by(|a, b| a.order().cmp(&b.order()));
+        let mut segments: Vec<Segment> = rows.map(|rows| Segment::Known(rows)).collect();
+        let mut newcomers = Vec::new();
+        for layer in layers {
+            let is_current = |doc| layer.is_current(doc, overlay);
+            newcomers_of(&layer.part, segments.len(), is_current, &mut newcomers)?;
+            segments.push(Segment::New(&layer.part));
+        }
         let covered = overlay.files.keys();
-        let mut removed: Vec<u32> = covered.filter_map(|name| base.row(name)).collect();
+        let removed: Vec<u32> = covered.filter_map(|name| base.row(name)).collect();
+        Ok(Table::spliced(base, &segments, removed, newcomers))
+    }
+
+    /// The rows of `parts`, from those of `base`, whose segments were `known`; `None` if so much is
+    /// another that reading everything is as quick.
+    pub fn renewed(
+        base: &Table,
+        known: &[(Arc<Part>, Arc<Column<u32>>)],
+        parts: &[Arc<Part>],
+    ) -> Result<Option<(Table, RowsOf)>, IndexError> {
+        let is_one = |one: &Arc<Part>, other: &Arc<Part>| {
+            one.reader.segment_id() == other.reader.segment_id()
+        };
+        let mut segments: Vec<Segment> = Vec::new();
+        let mut new: Vec<(usize, &Arc<Part>)> = Vec::new();
+        let mut removed = Vec::new();
+        for part in parts {
+            match known.iter().find(|(known, _)| is_one(known, part)) {
+                Some((before, rows)) => {
+                    let reader = &part.reader;
+                    if reader.delete_opstamp() != before.reader.delete_opstamp() {
+                        let rows = (0_u32..).zip(rows.iter());
+                        let gone = rows.filter(|(doc, _)| reader.is_deleted(*doc));
+                        removed.extend(gone.map(|(_, row)| *row).filter(|row| *row != NO_ROW));
+                    }
+                    segments.push(Segment::Known(rows));
+                }
+                None => {
+                    new.push((segments.len(), part));
+                    segments.push(Segment::New(part));
+                }
+            }
+        }
+        for (before, rows) in known {
+            if !parts.iter().any(|part| is_one(part, before)) {
+                removed.extend(rows.iter().copied().filter(|row| *row != NO_ROW));
+            }
+        }
+        let documents = new.iter().map(|(_, part)| part.reader.num_docs() as usize);
+        let is_much = (removed.len() + documents.sum::<usize>()) * MUCH > base.len();
+        // Names of rows that went stay where they are until everything is read again.
+        let is_full_of_holes = base.names.0.len() > 2 * NAME_BYTES * base.len();
+        if is_much || is_full_of_holes {
+            return Ok(None);
+        }
+        let mut newcomers = Vec::new();
+        for (segment, part) in new {
+            let is_live = |doc| !part.reader.is_deleted(doc);
+            newcomers_of(part, segment, is_live, &mut newcomers)?;
+        }
+        Ok(Some(Table::spliced(base, &segments, removed, newcomers)))
+    }
+
+    /// The rows of `base` without `removed` and with those of `newcomers`, for these segments.
+    fn spliced(
+        base: &Table,
+        segments: &[Segment<'_>],
+        mut removed: Vec<u32>,
+        mut newcomers: Vec<Newcomer>,
+    ) -> (Table, RowsOf) {
+        newcomers.sort_by(|a, b| a.order().cmp(&b.order()));
         removed.sort_unstable();
         let inserted: Vec<u32> = newcomers.iter().map(|one| base.place_for(one)).collect();
         let splice = Splice::new(base.len() as u32, &removed, &inserted);
@@ -295,17 +372,18 @@ impl Table {
         table.impermanent = impermanent.into();
 
         let move_to = |row: &u32| moved.get(*row as usize).copied().unwrap_or(NO_ROW);
-        let mut all: Vec<Vec<u32>> = rows
-            .map(|rows| rows.iter().map(move_to).collect())
+        let mut rows: Vec<Vec<u32>> = segments
+            .iter()
+            .map(|segment| match segment {
+                Segment::Known(rows) => rows.iter().map(move_to).collect(),
+                Segment::New(part) => vec![NO_ROW; part.reader.max_doc() as usize],
+            })
             .collect();
-        let first = all.len();
-        let readers = layers.iter().map(|layer| &layer.part.reader);
-        all.extend(readers.map(|reader| vec![NO_ROW; reader.max_doc() as usize]));
         for (one, place) in newcomers.iter().zip(places) {
-            all[first + one.segment][one.doc as usize] = place;
+            rows[one.segment][one.doc as usize] = place;
         }
-        let all = all.into_iter().map(|rows| Arc::new(rows.into()));
-        Ok((table, all.collect()))
+        let rows = rows.into_iter().map(|rows| Arc::new(rows.into()));
+        (table, rows.collect())
     }
 
     /// Before which row a document belongs.
@@ -467,33 +545,36 @@ impl Newcomer {
     }
 }
 
-/// The documents of `overlay`, as `layers` hold them.
-fn newcomers(layers: &[Arc<Layer>], overlay: &Overlay) -> Result<Vec<Newcomer>, IndexError> {
-    let mut newcomers = Vec::new();
-    for (segment, layer) in layers.iter().enumerate() {
-        let part = &layer.part;
-        let columns = Columns::of(&part.reader).map_err(|error| unusable(&error))?;
-        let Some(columns) = columns else { continue };
-        let names = texts(&columns.name)?;
-        let namespaces = texts(&columns.namespace)?;
-        let users = texts(&columns.user)?;
-        for doc in 0..part.reader.max_doc() {
-            let name = names.of(&columns.name, doc);
-            let Some(name) = name.filter(|_| layer.is_current(doc, overlay)) else {
-                continue;
-            };
-            newcomers.push(Newcomer {
-                segment,
-                doc,
-                namespace: namespaces.of(&columns.namespace, doc).unwrap_or_default(),
-                user: users.of(&columns.user, doc).unwrap_or_default(),
-                timestamp: columns.timestamp.first(doc).unwrap_or(0),
-                name,
-                values: columns.values(doc),
-            });
-        }
+/// Adds the documents of a segment that are wanted; it is called by its number.
+fn newcomers_of(
+    part: &Part,
+    segment: usize,
+    is_wanted: impl Fn(u32) -> bool,
+    newcomers: &mut Vec<Newcomer>,
+) -> Result<(), IndexError> {
+    let columns = Columns::of(&part.reader).map_err(|error| unusable(&error))?;
+    let Some(columns) = columns else {
+        return Ok(());
+    };
+    let names = texts(&columns.name)?;
+    let namespaces = texts(&columns.namespace)?;
+    let users = texts(&columns.user)?;
+    for doc in 0..part.reader.max_doc() {
+        let name = names.of(&columns.name, doc);
+        let Some(name) = name.filter(|_| is_wanted(doc)) else {
+            continue;
+        };
+        newcomers.push(Newcomer {
+            segment,
+            doc,
+            namespace: namespaces.of(&columns.namespace, doc).unwrap_or_default(),
+            user: users.of(&columns.user, doc).unwrap_or_default(),
+            timestamp: columns.timestamp.first(doc).unwrap_or(0),
+            name,
+            values: columns.values(doc),
+        });
     }
-    Ok(newcomers)
+    Ok(())
 }
 
 /// The number of a word, which gets one if it is new.
