@@ -54,7 +54,7 @@ impl Needed {
         let mut words: BTreeMap<Vec<u8>, Named> = BTreeMap::new();
         for (at, expression) in expressions.enumerate() {
             assert!(at < MOST, "there are too many expressions");
-            let held = held(&regex_syntax::parse(expression)?);
+            let held = held(&parsed(expression)?);
             match held.best() {
                 None => always |= 1 << at,
                 Some(texts) => texts
@@ -107,6 +107,24 @@ impl Needed {
             }
         }
         named
+    }
+}
+
+/// An expression, parsed for its words alone: what Unicode's classes of characters hold says nothing
+/// about them, and takes most of the time. Blanks stay as they are, as there are so few in ASCII
+/// that each would be taken for a text.
+fn parsed(expression: &str) -> Result<Hir, Box<regex_syntax::Error>> {
+    let mut parser = regex_syntax::ParserBuilder::new();
+    let has_few = [r"\s", r"\d", r"\p"]
+        .iter()
+        .any(|class| expression.contains(class));
+    if !has_few {
+        parser.unicode(false).utf8(false);
+    }
+    match parser.build().parse(expression) {
+        Ok(parsed) => Ok(parsed),
+        // It names characters outside of ASCII.
+        Err(_) => Ok(regex_syntax::parse(expression)?),
     }
 }
 

@@ -569,6 +569,10 @@ fn signs(folded: &str) -> impl Iterator<Item = usize> {
     })
 }
 
+/// How a comment begins. To make the expression takes longer than to search a store, and hardly
+/// any text wants it.
+const COMMENTS: [&str; 2] = ["<!--", "[//]: # ("];
+
 /// What stands where nobody sees it who reads the page: a comment of HTML or of Markdown.
 static COMMENTED: LazyLock<Regex> = LazyLock::new(|| {
     let comment = r"(?s)<!--(.{1,2000}?)-->|\[//\]: # \(([^)\n]{1,2000})\)";
@@ -581,6 +585,9 @@ static ORDER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(order).expect("the expression is right")
 });
 
+/// One of these stands in whatever [`SPELLED_SO`] matches.
+const SPELLED_WORDS: [&str; 3] = ["ignore", "disregard", "forget"];
+
 /// The signs of not obeying, in letters that were pushed together or looked like others.
 static SPELLED_SO: LazyLock<Regex> = LazyLock::new(|| {
     let words = r"(?:ignore|disregard|forget) ?(?:all|any)? ?(?:of)? ?(?:the|your|my)? ?(?:previous|prior|earlier|above|preceding) ?(?:instructions|prompts|rules|directions)";
@@ -592,6 +599,9 @@ pub(super) fn judge(folded: &str, found: &mut Found) {
     for sign in signs(folded) {
         let (reason, weight, _) = &TABLE[sign];
         found.add(reason, *weight);
+    }
+    if !COMMENTS.iter().any(|begin| folded.contains(begin)) {
+        return;
     }
     let mut comments = COMMENTED.captures_iter(folded);
     let is_order = |text: &str| ORDER.is_match(text) || signs(text).next().is_some();
@@ -608,7 +618,8 @@ pub(super) fn judge(folded: &str, found: &mut Found) {
 
 /// Adds what shows only in another spelling of a text.
 pub(super) fn judge_spelled(other: &str, found: &mut Found) {
-    if !found.reasons.contains(&OVERRIDES) && SPELLED_SO.is_match(other) {
+    let says_it = || SPELLED_WORDS.iter().any(|word| other.contains(word));
+    if !found.reasons.contains(&OVERRIDES) && says_it() && SPELLED_SO.is_match(other) {
         found.add(SPELLED, CLEAR);
     }
 }
