@@ -173,7 +173,8 @@ class Bench:
             self.table.add("`remember`, wall p99 ms", spread(wall)[1])
 
     def memory(self):
-        with self.server() as server:
+        # Each client starts a server of its own: what is private is what the second one takes.
+        with self.server(), self.server() as server:
             resident, private = memory_of(server.process.pid)
             self.table.add("idle server, RSS MB", resident)
             self.table.add("idle server, private MB", private)
