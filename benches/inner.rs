@@ -281,7 +281,7 @@ fn outlines_compared(bencher: Bencher<'_, '_>, memories: usize) {
         .collect();
     bencher.counter(ItemsCount::new(memories)).bench_local(|| {
         let one = black_box(&outlines[0]);
-        let alike = |other: &&Outline| one.resemblance(other) > 0.5;
+        let alike = |other: &&Outline| one.is_like(other, 0.5);
         outlines.iter().filter(alike).count()
     });
 }
@@ -381,13 +381,7 @@ impl Ranked {
 }
 
 fn collected(members: &[Member]) -> Collection {
-    let mut collection = Collection::default();
-    for &member in members {
-        collection.push(member);
-    }
-    collection.set_users(vec!["alice".to_owned()]);
-    collection.find_episodes();
-    collection
+    Collection::of(members, vec!["alice".to_owned()])
 }
 
 static THOUSAND: LazyLock<Ranked> = LazyLock::new(|| Ranked::of(1_000));
