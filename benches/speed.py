@@ -16,7 +16,6 @@ import contextlib
 import json
 import os
 import random
-import re
 import shutil
 import statistics
 import sys
@@ -27,7 +26,8 @@ from mcp_server import Server
 from measure import Cost, bytes_below, memory_of, spread
 from notes import make_notes, questions
 
-# What is to be reached, for 10,000, 100,000 and 1,000,000 memories.
+SIZES = (10_000, 100_000, 1_000_000)
+# What is to be reached, for so many memories.
 BARS = {
     "full reindex, CPU s": (3, 30, 330),
     "full reindex, peak RSS MB": (None, None, 600),
@@ -52,7 +52,7 @@ class Table:
     """Rows as they are measured, each told at once."""
 
     def __init__(self, notes):
-        self.column = {10_000: 0, 100_000: 1, 1_000_000: 2}.get(notes)
+        self.column = SIZES.index(notes) if notes in SIZES else None
         self.rows = {}
 
     def add(self, label, value):
@@ -234,7 +234,7 @@ def main():
             os.makedirs(files)
             make_notes(files, arguments.notes)
         count = len(os.listdir(files))
-        rounded = 10 ** round(len(str(count)) - 1) if re.match(r"10{3,}|1000", str(count)) else count
+        rounded = next((size for size in SIZES if abs(count - size) <= size / 100), count)
         print(f"{count} memories, {bytes_below(files) / 1e6:.1f} MB, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, "
               f"program {os.path.getsize(arguments.memdir) / 1e6:.1f} MB\n")
         bench = Bench(arguments, store, rounded)
