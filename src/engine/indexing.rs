@@ -70,7 +70,7 @@ impl Engine {
             let committed = self.committed()?;
             let listing = self.store.list(Place::Files)?;
             let verified = committed.verified().min(self.now_nanos());
-            let changes = Changes::between(&listing, committed.as_ref(), verified);
+            let changes = Changes::from_listing(listing, committed.as_ref(), verified);
             let Some(lock) = self.try_lock_index()? else {
                 return Ok(false);
             };
@@ -158,9 +158,10 @@ impl Engine {
             self.index.reset()?;
         }
         let listing = self.store.list(Place::Files)?;
+        let files = listing.entries.len();
         let mut committed = self.index.snapshot(&Overlay::default())?;
         let verified = committed.verified().min(self.now_nanos());
-        let changes = Changes::between(&listing, committed.as_ref(), verified);
+        let changes = Changes::from_listing(listing, committed.as_ref(), verified);
         if !changes.is_empty() {
             self.index_now(&lock, &changes, progress)?;
             committed = self.index.snapshot(&Overlay::default())?;
@@ -169,7 +170,7 @@ impl Engine {
         *freshness = Freshness::default();
         Ok(Reindexed {
             read: changes.unread().len(),
-            files: listing.entries.len(),
+            files,
             indexed: committed.len(),
         })
     }
@@ -187,7 +188,7 @@ impl Engine {
             let listing = self.store.list(Place::Files)?;
             let committed = self.index.snapshot(&Overlay::default())?;
             let verified = committed.verified().min(self.now_nanos());
-            let changes = Changes::between(&listing, committed.as_ref(), verified);
+            let changes = Changes::from_listing(listing, committed.as_ref(), verified);
             if !changes.is_empty() {
                 self.index_now(&lock, &changes, &mut |_| {})?;
             }
