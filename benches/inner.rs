@@ -381,7 +381,7 @@ impl Ranked {
 }
 
 fn collected(members: &[Member]) -> Collection {
-    Collection::of(members, vec!["alice".to_owned()])
+    Collection::of(members.iter().copied().collect(), vec!["alice".to_owned()])
 }
 
 static THOUSAND: LazyLock<Ranked> = LazyLock::new(|| Ranked::of(1_000));

@@ -27,6 +27,8 @@ const ALIGNMENT: usize = 16;
 const MOST: usize = 62;
 /// The head: what the file is, how many columns it holds, and where each lies.
 const HEAD_BYTES: usize = 16 + MOST * 16;
+/// So many values that come one by one are written together.
+const AT_ONCE: usize = 4096;
 /// What a file is called until it is whole.
 const PART: &str = "part-";
 /// The end of Tantivy's footers, which the program that proves its files knows.
@@ -144,9 +146,46 @@ impl Writer {
     ///
     /// Fails if it cannot be written.
     pub fn add<T: Plain>(&mut self, values: &[T]) -> io::Result<()> {
-        let bytes = values.as_bytes();
-        self.ranges.push([self.at as u64, bytes.len() as u64]);
-        self.write(bytes)?;
+        self.add_slices([values])
+    }
+
+    /// Writes the next column, slice by slice.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written.
+    pub fn add_slices<'a, T: Plain + 'a>(
+        &mut self,
+        slices: impl IntoIterator<Item = &'a [T]>,
+    ) -> io::Result<()> {
+        let start = self.at;
+        for slice in slices {
+            self.write(slice.as_bytes())?;
+        }
+        self.end_column(start)
+    }
+
+    /// Writes the next column, value by value.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written.
+    pub fn add_values<T: Plain>(&mut self, values: impl Iterator<Item = T>) -> io::Result<()> {
+        let start = self.at;
+        let mut values = values.peekable();
+        let mut some = Vec::with_capacity(AT_ONCE);
+        while values.peek().is_some() {
+            some.clear();
+            some.extend(values.by_ref().take(AT_ONCE));
+            self.write(some.as_bytes())?;
+        }
+        self.end_column(start)
+    }
+
+    /// Writes down where the column lies that began at `start`, and fills up behind it.
+    fn end_column(&mut self, start: usize) -> io::Result<()> {
+        let length = self.at - start;
+        self.ranges.push([start as u64, length as u64]);
         self.write(&[0; ALIGNMENT][..self.at.next_multiple_of(ALIGNMENT) - self.at])
     }
 
@@ -193,6 +232,15 @@ impl Writer {
     }
 }
 
+/// Removes the file of columns at `path`; who has it mapped keeps what is in it.
+///
+/// # Errors
+///
+/// Fails if there is none, or it cannot be removed.
+pub fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path)
+}
+
 /// Removes what processes left that were killed while they wrote the file at `path`.
 fn remove_abandoned(path: &Path) {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
@@ -223,17 +271,22 @@ mod tests {
         writer.add(&[1_u8, 2, 3]).unwrap();
         writer.add(&[[7_u64, 8], [9, 10]]).unwrap();
         writer.add::<f32>(&[]).unwrap();
+        let many = 0..3 * AT_ONCE as u64 + 7;
+        writer.add_values(many.clone()).unwrap();
+        writer.add_slices([&[1_u8][..], &[], &[2, 3]]).unwrap();
         writer.finish().unwrap();
         let names = fs::read_dir(folder.path()).unwrap();
         assert_eq!(names.count(), 2, "the file, and what the other one writes");
 
         let columns = Columns::open(&path).unwrap().unwrap();
-        assert_eq!(columns.len(), 3);
+        assert_eq!(columns.len(), 5);
+        assert!(columns.column::<u64>(3).unwrap().iter().copied().eq(many));
+        assert_eq!(columns.bytes(4).unwrap(), [1, 2, 3]);
         assert_eq!(&*columns.column::<u8>(0).unwrap(), [1, 2, 3]);
         assert_eq!(&*columns.column::<[u64; 2]>(1).unwrap(), [[7, 8], [9, 10]]);
         assert!(columns.column::<f32>(2).unwrap().is_empty());
         assert!(columns.column::<u64>(0).is_none(), "three bytes hold none");
-        assert!(columns.column::<u8>(3).is_none());
+        assert!(columns.column::<u8>(5).is_none());
 
         let whole = fs::read(&path).unwrap();
         for length in [0, 8, HEAD_BYTES, HEAD_BYTES + 2] {

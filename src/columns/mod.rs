@@ -20,6 +20,7 @@ use zerocopy::IntoBytes;
 
 pub use file::Columns;
 pub use file::Writer;
+pub use file::remove;
 
 /// What a column may hold: values of which every pattern of bits is one.
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy {}

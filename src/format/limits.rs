@@ -6,8 +6,6 @@ use crate::model::MetaValue;
 
 /// The longest content that is written.
 pub const MAX_CONTENT_BYTES: usize = 1024 * 1024;
-/// What is searched of a file that somebody else made longer.
-pub const MAX_INDEXED_BYTES: usize = 1024 * 1024;
 pub(super) const MAX_FRONTMATTER_BYTES: usize = 16 * 1024;
 pub(super) const MAX_KEYS: usize = 64;
 pub(super) const MAX_DEPTH: usize = 16;

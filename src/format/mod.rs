@@ -22,6 +22,7 @@ mod settings;
 mod tombstone;
 mod value;
 
+pub use crate::model::MAX_INDEXED_BYTES;
 pub use danger::find as yaml_danger;
 pub use edit::allow_secrets;
 pub use edit::allowed_secrets;
@@ -32,7 +33,6 @@ pub use file_name::FileNameKind;
 pub use file_name::classify;
 pub use file_name::is_memory_name;
 pub use limits::MAX_CONTENT_BYTES;
-pub use limits::MAX_INDEXED_BYTES;
 pub use markers::Sides;
 pub use markers::conflict_sides;
 pub use markers::first_conflict_marker;

@@ -58,11 +58,7 @@ pub(super) fn each_fact(memory: &Memory, mut each: impl FnMut(&str, &str)) {
     each("agent", &memory.agent);
     each("user", &memory.user);
     memory.topics.iter().for_each(|topic| each("topics", topic));
-    let namespace = memory.namespace_or_global();
-    each("namespace", namespace);
-    for (end, _) in namespace.match_indices('/') {
-        each(ABOVE, &namespace[..end]);
-    }
+    each_namespace(memory.namespace_or_global(), &mut each);
     let optional = [
         ("title", memory.title.as_deref()),
         ("kind", memory.kind.map(|kind| kind.as_str())),
@@ -107,6 +103,14 @@ pub(super) fn each_fact(memory: &Memory, mut each: impl FnMut(&str, &str)) {
         .iter()
         .map(Problem::code)
         .for_each(|code| each(PROBLEM, code));
+}
+
+/// The facts of what lies in a namespace: it, and those above it.
+pub(super) fn each_namespace(namespace: &str, each: &mut impl FnMut(&str, &str)) {
+    each("namespace", namespace);
+    for (end, _) in namespace.match_indices('/') {
+        each(ABOVE, &namespace[..end]);
+    }
 }
 
 /// What is named, as it is written and as it is meant.

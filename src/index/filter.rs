@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::Moment;
 use super::facts::ABOVE;
+use super::facts::each_namespace;
 use super::facts::fact;
 use super::facts::stem_in;
 use super::text::words_of;
@@ -20,6 +21,8 @@ pub(super) struct Conditions<'a> {
     filter: &'a Filter,
     moment: Moment<'a>,
     stems: Option<HashSet<&'a str>>,
+    /// The memory's namespace has one of these facts, if there are any.
+    namespaces: Vec<String>,
     /// Of each list, the memory has at least one fact.
     pub facts: Vec<Vec<String>>,
     /// The memory has none of these facts.
@@ -42,6 +45,7 @@ impl<'a> Conditions<'a> {
             filter,
             moment,
             stems: stems.map(|stems| stems.iter().map(|stem| stem.as_str()).collect()),
+            namespaces: namespaces(filter),
             facts: facts(filter),
             unwanted: filter
                 .differs
@@ -80,6 +84,20 @@ impl<'a> Conditions<'a> {
         stems.is_none_or(|stems| stems.contains(stem_in(name)))
     }
 
+    /// Whether it matters in which namespace a memory lies.
+    pub fn asks_for_namespaces(&self) -> bool {
+        !self.namespaces.is_empty()
+    }
+
+    /// Whether what lies in `namespace` may pass.
+    pub fn admits_namespace(&self, namespace: &str) -> bool {
+        let mut is_one = !self.asks_for_namespaces();
+        each_namespace(namespace, &mut |key, value| {
+            is_one = is_one || self.namespaces.contains(&fact(key, value));
+        });
+        is_one
+    }
+
     /// Whether every memory that may not end is admitted, whatever else is known of it.
     pub fn admits_the_permanent(&self) -> bool {
         let filter = self.filter;
@@ -98,7 +116,8 @@ impl<'a> Conditions<'a> {
     }
 
     /// Whether the memory in the file `name` lived, and was as the filter wants it, at the moment
-    /// that is asked about; its name, facts, phrases and supersession are to be looked at besides.
+    /// that is asked about; its name, namespace, facts, phrases and supersession are to be looked at
+    /// besides.
     pub fn admits(&self, name: &str, stated: &Stated) -> bool {
         let filter = self.filter;
         if filter.since.is_some_and(|since| stated.timestamp < since)
@@ -140,17 +159,20 @@ impl<'a> Conditions<'a> {
     }
 }
 
+/// What lies in a namespace is of it, however deep.
+fn namespaces(filter: &Filter) -> Vec<String> {
+    let wanted = filter.namespaces.iter();
+    let facts = wanted.flat_map(|wanted| [fact("namespace", wanted), fact(ABOVE, wanted)]);
+    facts.collect()
+}
+
 fn facts(filter: &Filter) -> Vec<Vec<String>> {
     let texts = |key: &str, values: &[String]| -> Vec<String> {
         values.iter().map(|value| fact(key, value)).collect()
     };
-    // What lies in a namespace is of it, however deep.
-    let mut namespaces = texts("namespace", &filter.namespaces);
-    namespaces.extend(texts(ABOVE, &filter.namespaces));
     let mut lists = vec![
         texts("agent", &filter.agents),
         texts("user", &filter.users),
-        namespaces,
         filter
             .kinds
             .iter()

@@ -257,6 +257,37 @@ pub trait Snapshot: Send + Sync {
     /// As for [`Snapshot::search`].
     fn containing(&self, fragments: &[Vec<String>]) -> Result<Option<Vec<String>>, IndexError>;
 
+    /// The names of files that are larger than what is indexed of one.
+    fn cut(&self) -> Vec<String>;
+
+    /// Those of `names` whose memories pass the filter.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Snapshot::search`].
+    fn passing(
+        &self,
+        names: Vec<String>,
+        filter: &Filter,
+        moment: Moment<'_>,
+        texts: &Texts<'_>,
+    ) -> Result<Vec<String>, IndexError>;
+
+    /// The names of at most `limit` files that pass the filter and share the rarest of some words,
+    /// those first that share most. What shares only common words may not be among them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Snapshot::search`].
+    fn sharing_rare(
+        &self,
+        words: &str,
+        filter: &Filter,
+        moment: Moment<'_>,
+        limit: usize,
+        texts: &Texts<'_>,
+    ) -> Result<Vec<String>, IndexError>;
+
     /// The indexed version of the file `name`.
     fn indexed(&self, name: &str) -> Option<Indexed>;
 

@@ -42,6 +42,7 @@ pub use query::Position;
 pub use query::TopicMatch;
 pub use query::Visibility;
 pub use query::estimated_tokens;
+pub use stamp::MAX_INDEXED_BYTES;
 pub use stamp::Stamp;
 pub use timestamp::Timestamp;
 pub use usage::Usage;

@@ -1,5 +1,8 @@
 //! The facts that tell whether a file changed, without reading it.
 
+/// What is searched of a file that somebody else made longer than a memory may be.
+pub const MAX_INDEXED_BYTES: usize = 1024 * 1024;
+
 /// What the system says of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stamp {
@@ -8,4 +11,11 @@ pub struct Stamp {
     pub modified: i64,
     /// 0 where the system has none.
     pub inode: u64,
+}
+
+impl Stamp {
+    /// Whether a part of the file is not searched: it is too large.
+    pub fn is_cut(&self) -> bool {
+        self.size > MAX_INDEXED_BYTES as u64
+    }
 }

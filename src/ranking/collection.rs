@@ -3,15 +3,27 @@
 //! Rows are in the order (namespace, time, name). Memories of one namespace less than an hour
 //! apart form an *episode*; an episode whose memories have something to do with each other is a
 //! *context*: what stands in one of them helps to find its neighbours.
+//!
+//! What was written down once is shared by all views of a store ([`Rows`]); each has what became of
+//! it since, and costs what that is.
 
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::rows::MemberColumns;
+use super::rows::Members;
+use super::rows::Rows;
+use super::rows::present;
+use super::rows::sum;
+use super::splice::Origin;
+use super::splice::Piece;
 use super::splice::Splice;
+use super::splice::Spliced;
 use super::traits::Sketch;
 use super::traits::Traits;
 use crate::columns::Column;
-use crate::columns::Columns;
+use crate::columns::Plain;
 use crate::columns::Writer;
 
 /// Neighbours further apart than this begin a new episode: an hour.
@@ -39,50 +51,39 @@ pub(super) struct Episode {
     pub is_ranked: bool,
 }
 
-/// What is known of one row.
-#[derive(Debug, Clone, Copy)]
-pub struct Member {
-    pub namespace: u32,
-    pub user: u32,
-    /// Microseconds since 1970.
-    pub timestamp: i64,
-    /// In terms.
-    pub length: u32,
-    pub traits: Traits,
-}
-
-/// The rows of a store.
+/// The rows of a store: those that were written down, and what became of them since.
 #[derive(Debug, Default)]
 pub struct Collection {
-    namespaces: Column<u32>,
-    pub(super) users: Column<u32>,
-    timestamps: Column<i64>,
-    pub(super) lengths: Column<f32>,
-    /// [`Traits`] without their sketches, packed.
-    traits: Column<u32>,
-    sketches: Column<[u16; 16]>,
-    /// The user fields, as written, by number.
+    rows: Arc<Rows>,
+    splice: Arc<Splice>,
+    new: MemberColumns,
+    /// As they are now; those of users without a row are empty.
     user_names: Vec<String>,
-    pub(super) episode_of: Column<u32>,
-    episodes: Column<PackedEpisode>,
+    /// Episodes that were cut anew, in their order. Each takes the next number behind those that
+    /// were written down.
+    recut: Vec<Episode>,
+    /// How many of those that were written down are no more.
+    dissolved: usize,
+    /// Rows below this one are of episodes that were written down, and in their places.
+    same: u32,
     pub(super) mean_length: f32,
     pub(super) mean_episode_length: f32,
 }
 
 /// An [`Episode`] as it is kept: first row, row behind the last, length, and what it is.
-type PackedEpisode = [u32; 4];
+pub(super) type PackedEpisode = [u32; 4];
 
 const IS_CONTEXT: u32 = 1;
 const IS_RANKED: u32 = 2;
 
 impl Episode {
-    fn pack(&self) -> PackedEpisode {
+    pub(super) fn pack(&self) -> PackedEpisode {
         let is = |is: bool, bit: u32| if is { bit } else { 0 };
         let kind = is(self.is_context, IS_CONTEXT) | is(self.is_ranked, IS_RANKED);
         [self.start, self.end, self.length.to_bits(), kind]
     }
 
-    fn unpack([start, end, length, kind]: PackedEpisode) -> Episode {
+    pub(super) fn unpack([start, end, length, kind]: PackedEpisode) -> Episode {
         Episode {
             start,
             end,
@@ -93,28 +94,128 @@ impl Episode {
     }
 }
 
-/// How many columns a collection has in a file.
-const FILE_COLUMNS: usize = 9;
-
 impl Collection {
     /// The collection of these rows, in their order, and what the numbers of users stand for.
-    pub fn of(rows: &[Member], users: Vec<String>) -> Collection {
-        fn column<T>(rows: &[Member], of: impl Fn(&Member) -> T) -> Column<T> {
-            rows.iter().map(of).collect::<Vec<T>>().into()
+    pub fn of(members: Members, users: Vec<String>) -> Collection {
+        let mut rows_of_users = vec![0; users.len()];
+        for user in &members.users {
+            rows_of_users[*user as usize] += 1;
         }
+        let rows = Rows {
+            terms: sum(&members.lengths),
+            columns: members.into(),
+            users,
+            rows_of_users,
+            ..Rows::default()
+        };
+        let count = rows.len();
+        let mut collection = Collection::from(Arc::new(rows));
+        let episodes = collection.cut(0..count);
+        let mut episode_of = Vec::with_capacity(count);
+        for (number, episode) in (0..).zip(&episodes) {
+            episode_of.resize(episode.end as usize, number);
+        }
+        if let Some(rows) = Arc::get_mut(&mut collection.rows) {
+            rows.episode_of = episode_of.into();
+            rows.episodes = episodes
+                .iter()
+                .map(Episode::pack)
+                .collect::<Vec<_>>()
+                .into();
+        }
+        collection.know_means(collection.rows.terms);
+        collection
+    }
+
+    /// What was written down, with what became of its rows: `removed` are those that `splice` takes
+    /// out, `new` the ones that it puts in. Equal to the collection of all rows in their order.
+    ///
+    /// Costs what the changes cost. Names of users that are not known yet are in `more_users`, by
+    /// the numbers behind those that are.
+    pub fn changed(
+        rows: &Arc<Rows>,
+        splice: &Arc<Splice>,
+        removed: &[u32],
+        new: Members,
+        more_users: Vec<String>,
+    ) -> Collection {
+        let mut rows_of_users = rows.rows_of_users.clone();
+        rows_of_users.resize(rows.users.len() + more_users.len(), 0);
+        for user in &new.users {
+            rows_of_users[*user as usize] += 1;
+        }
+        let mut terms = rows.terms + sum(&new.lengths);
+        let (gone_users, gone_lengths) = (&*rows.columns.users, &*rows.columns.lengths);
+        for &row in removed {
+            rows_of_users[gone_users[row as usize] as usize] -= 1;
+            terms -= gone_lengths[row as usize] as u64;
+        }
+        let users = rows.users.iter().cloned().chain(more_users).collect();
         let mut collection = Collection {
-            namespaces: column(rows, |row| row.namespace),
-            users: column(rows, |row| row.user),
-            timestamps: column(rows, |row| row.timestamp),
-            lengths: column(rows, |row| row.length as f32),
-            traits: column(rows, |row| row.traits.pack()),
-            sketches: column(rows, |row| row.traits.sketch.0),
-            user_names: users,
+            rows: Arc::clone(rows),
+            splice: Arc::clone(splice),
+            new: new.into(),
+            user_names: present(users, &rows_of_users),
+            same: u32::MAX,
             ..Collection::default()
         };
-        collection.episodes = packed(&collection.cut(0..collection.len()));
-        collection.know_episodes();
+        collection.recut_episodes(removed);
+        collection.know_means(terms);
         collection
+    }
+
+    /// The rows as they were written down, without what became of them since.
+    pub fn into_rows(self) -> Arc<Rows> {
+        self.rows
+    }
+
+    /// Cuts the episodes anew in which or beside which something happened.
+    fn recut_episodes(&mut self, removed: &[u32]) {
+        let rows = Arc::clone(&self.rows);
+        let episode_of = &*rows.episode_of;
+        let mut touched: Vec<u32> = Vec::new();
+        touched.extend(removed.iter().map(|&row| episode_of[row as usize]));
+        // A new row may belong to the episode before it, or to the one behind it.
+        let mut before = None;
+        let mut pieces = self.splice.pieces().peekable();
+        while let Some(piece) = pieces.next() {
+            match (piece, pieces.peek()) {
+                (Piece::Old(rows), _) => before = Some(rows.end - 1),
+                (Piece::New(_), next) => {
+                    let behind = match next {
+                        Some(Piece::Old(rows)) => Some(rows.start),
+                        _ => None,
+                    };
+                    let beside = [before, behind].into_iter().flatten();
+                    touched.extend(beside.map(|row| episode_of[row as usize]));
+                }
+            }
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        self.dissolved = touched.len();
+        for together in touched.chunk_by(|one, next| one + 1 == *next) {
+            let first = rows.episode(together[0]).start;
+            let behind = rows.episode(together[together.len() - 1]).end;
+            // Neither these neighbours nor what lies between them and the rows was touched.
+            let start = match first.checked_sub(1) {
+                Some(before) => self.splice.moved(before).map_or(0, |row| row + 1),
+                None => 0,
+            };
+            let end = self.splice.moved(behind).unwrap_or(self.len() as u32);
+            self.same = self.same.min(start);
+            let cut = self.cut(start as usize..end as usize);
+            self.recut.extend(cut);
+        }
+        if rows.episodes.is_empty() {
+            self.same = 0;
+            self.recut = self.cut(0..self.len());
+        }
+    }
+
+    fn know_means(&mut self, terms: u64) {
+        self.mean_length = mean(terms, self.len());
+        self.mean_episode_length = mean(terms, self.episode_count());
     }
 
     /// Writes it as the next columns of a file; what the numbers of users stand for is not in it.
@@ -123,142 +224,57 @@ impl Collection {
     ///
     /// Fails if the file cannot be written.
     pub fn write(&self, file: &mut Writer) -> io::Result<()> {
-        file.add(&self.namespaces)?;
-        file.add(&self.users)?;
-        file.add(&self.timestamps)?;
-        file.add(&self.lengths)?;
-        file.add(&self.traits)?;
-        file.add(&self.sketches)?;
-        file.add(&self.episode_of)?;
-        file.add(&self.episodes)?;
-        file.add(&[self.mean_length, self.mean_episode_length])
+        file.add_slices(self.column(|rows| &rows.namespaces).slices())?;
+        file.add_slices(self.column(|rows| &rows.users).slices())?;
+        file.add_slices(self.column(|rows| &rows.timestamps).slices())?;
+        file.add_slices(self.lengths().slices())?;
+        file.add_slices(self.column(|rows| &rows.traits).slices())?;
+        file.add_slices(self.column(|rows| &rows.sketches).slices())?;
+        let mut numbers: Vec<u32> = self.episode_numbers().collect();
+        numbers.sort_unstable_by_key(|number| self.episode(*number).start);
+        let episodes: Vec<Episode> = numbers.iter().map(|&number| self.episode(number)).collect();
+        let mut episode_of = Vec::with_capacity(self.len());
+        for (number, episode) in (0_u32..).zip(&episodes) {
+            episode_of.resize(episode.end as usize, number);
+        }
+        file.add(&episode_of)?;
+        file.add(&episodes.iter().map(Episode::pack).collect::<Vec<_>>())?;
+        file.add(&[self.lengths().slices().map(sum).sum::<u64>()])?;
+        let mut counts = vec![0_u32; self.user_names.len()];
+        let users = self.users();
+        users
+            .slices()
+            .flatten()
+            .for_each(|user| counts[*user as usize] += 1);
+        file.add(&counts)
     }
 
-    /// The collection whose columns begin at the one of number `first`, and the number of the
-    /// column behind them; `None` if they are none of `rows` rows.
-    pub fn open(
-        file: &Columns,
-        first: usize,
-        rows: usize,
-        users: Vec<String>,
-    ) -> Option<(Collection, usize)> {
-        let means = file.column::<f32>(first + 8)?;
-        let collection = Collection {
-            namespaces: file.column(first)?,
-            users: file.column(first + 1)?,
-            timestamps: file.column(first + 2)?,
-            lengths: file.column(first + 3)?,
-            traits: file.column(first + 4)?,
-            sketches: file.column(first + 5)?,
-            user_names: users,
-            episode_of: file.column(first + 6)?,
-            episodes: file.column(first + 7)?,
-            mean_length: *means.first()?,
-            mean_episode_length: *means.get(1)?,
-        };
-        let lengths = [
-            collection.namespaces.len(),
-            collection.users.len(),
-            collection.timestamps.len(),
-            collection.lengths.len(),
-            collection.traits.len(),
-            collection.sketches.len(),
-            collection.episode_of.len(),
-        ];
-        let is_of_one_length = lengths.iter().all(|length| *length == rows);
-        is_of_one_length.then_some((collection, first + FILE_COLUMNS))
+    fn column<T: Plain>(&self, of: impl Fn(&MemberColumns) -> &Column<T>) -> Spliced<'_, T> {
+        Spliced {
+            splice: &self.splice,
+            old: of(&self.rows.columns),
+            new: of(&self.new),
+        }
     }
 
-    /// The rows of this one after `splice`, with `new` rows and the names of all users: the same as
-    /// if all had been pushed in their order, and the episodes found.
-    pub fn spliced(&self, splice: &Splice, new: &[Member], users: Vec<String>) -> Collection {
-        let mut spliced = Collection {
-            namespaces: splice
-                .apply(&self.namespaces, |at| new[at].namespace)
-                .into(),
-            users: splice.apply(&self.users, |at| new[at].user).into(),
-            timestamps: splice
-                .apply(&self.timestamps, |at| new[at].timestamp)
-                .into(),
-            lengths: splice
-                .apply(&self.lengths, |at| new[at].length as f32)
-                .into(),
-            traits: splice
-                .apply(&self.traits, |at| new[at].traits.pack())
-                .into(),
-            sketches: splice
-                .apply(&self.sketches, |at| new[at].traits.sketch.0)
-                .into(),
-            user_names: users,
-            ..Collection::default()
-        };
-        spliced.episodes = packed(&self.spliced_episodes(splice, &spliced));
-        spliced.know_episodes();
-        spliced
+    /// Terms of each row.
+    pub(super) fn lengths(&self) -> Spliced<'_, f32> {
+        self.column(|rows| &rows.lengths)
     }
 
-    /// The episodes of `spliced`: those that nothing happened in or beside are as they were.
-    fn spliced_episodes(&self, splice: &Splice, spliced: &Collection) -> Vec<Episode> {
-        const GONE: u32 = u32::MAX;
-        let moved = splice.moved(GONE);
-        let row = |row: u32| moved.get(row as usize).copied().unwrap_or(GONE);
-        let mut episodes: Vec<Episode> = Vec::with_capacity(self.episodes.len() + 1);
-        let mut done = 0;
-        let cut_to = |episodes: &mut Vec<Episode>, end: u32, done: u32| {
-            episodes.extend(spliced.cut(done as usize..end as usize));
-        };
-        for episode in self.episodes.iter().copied().map(Episode::unpack) {
-            let (start, last) = (row(episode.start), row(episode.end - 1));
-            let size = episode.end - episode.start;
-            let rows = &moved[episode.start as usize..episode.end as usize];
-            let is_whole = !rows.contains(&GONE) && last - start + 1 == size;
-            if !is_whole {
-                continue;
-            }
-            // A row that was put in before or behind it may belong to it.
-            let is_first = match episode.start {
-                0 => start == 0,
-                row_before => row(row_before - 1) != GONE && start == row(row_before - 1) + 1,
-            };
-            let is_last = match episode.end as usize == self.len() {
-                true => last as usize + 1 == spliced.len(),
-                false => row(episode.end) != GONE && row(episode.end) == last + 1,
-            };
-            if !(is_first && is_last) {
-                continue;
-            }
-            if start > done {
-                cut_to(&mut episodes, start, done);
-            }
-            episodes.push(Episode {
-                start,
-                end: last + 1,
-                ..episode
-            });
-            done = last + 1;
-        }
-        if (done as usize) < spliced.len() {
-            cut_to(&mut episodes, spliced.len() as u32, done);
-        }
-        episodes
+    /// The terms of a row, in those of the mean row.
+    pub fn relative_length(&self, row: u32) -> f32 {
+        self.lengths().get(row) / self.mean_length
     }
 
-    /// Empties the names of users that no row is of: the last one may have gone.
-    pub fn forget_absent_users(&mut self) {
-        let mut is_there = vec![false; self.user_names.len()];
-        for user in self.users.iter() {
-            is_there[*user as usize] = true;
-        }
-        for (name, is_there) in self.user_names.iter_mut().zip(is_there) {
-            if !is_there {
-                name.clear();
-            }
-        }
+    /// The number of each row's user.
+    pub(super) fn users(&self) -> Spliced<'_, u32> {
+        self.column(|rows| &rows.users)
     }
 
     /// The number of a row's namespace.
     pub fn namespace(&self, row: u32) -> u32 {
-        self.namespaces[row as usize]
+        self.column(|rows| &rows.namespaces).get(row)
     }
 
     pub fn user_names(&self) -> &[String] {
@@ -266,111 +282,188 @@ impl Collection {
     }
 
     pub fn len(&self) -> usize {
-        self.lengths.len()
+        self.splice.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.lengths.is_empty()
+        self.splice.is_empty()
     }
 
     /// The row before this one in its context, if what was said there belongs to this one's
     /// meaning: not to that of a long text.
     pub fn previous(&self, row: u32) -> Option<u32> {
-        let episode = self.episode(self.episode_of[row as usize]);
+        let episode = self.episode(self.episodes().of(row));
         let follows = episode.is_context && row > episode.start;
         (follows && !self.traits(row).is_long()).then(|| row - 1)
     }
 
     /// Microseconds since 1970.
     pub fn timestamp(&self, row: u32) -> i64 {
-        self.timestamps[row as usize]
+        self.column(|rows| &rows.timestamps).get(row)
     }
 
     /// What is known of a row's text.
     pub(super) fn traits(&self, row: u32) -> Traits {
-        let at = row as usize;
-        Traits::unpack(self.traits[at], Sketch(self.sketches[at]))
+        match self.splice.origin(row) {
+            Origin::Old(row) => self.rows.columns.traits(row as usize),
+            Origin::New(number) => self.new.traits(number as usize),
+        }
+    }
+
+    /// The episodes by row. Whoever looks at many takes it once.
+    pub(super) fn episodes(&self) -> Episodes<'_> {
+        Episodes {
+            collection: self,
+            of_old: &self.rows.episode_of,
+            old: &self.rows.episodes,
+        }
     }
 
     /// The episode of this number.
     pub(super) fn episode(&self, number: u32) -> Episode {
-        Episode::unpack(self.episodes[number as usize])
+        self.episodes().get(number)
     }
 
+    /// How many there are.
     pub(super) fn episode_count(&self) -> usize {
-        self.episodes.len()
+        self.rows.episodes.len() - self.dissolved + self.recut.len()
+    }
+
+    /// All numbers of episodes are below it.
+    pub(super) fn episode_bound(&self) -> usize {
+        self.rows.episodes.len() + self.recut.len()
+    }
+
+    /// The numbers of all episodes: those that were written down and are still there, then those
+    /// that were cut anew.
+    fn episode_numbers(&self) -> impl Iterator<Item = u32> {
+        let episodes = self.episodes();
+        let is_there = move |number: &u32| {
+            let first = self.splice.moved(self.rows.episode(*number).start);
+            first.is_some_and(|row| episodes.of(row) == *number)
+        };
+        let written = self.rows.episodes.len() as u32;
+        let kept = (0..written).filter(is_there);
+        kept.chain(written..self.episode_bound() as u32)
     }
 
     /// The episodes of `rows`, which begin and end where episodes do.
     fn cut(&self, rows: Range<usize>) -> Vec<Episode> {
         let mut episodes = Vec::new();
-        let mut start = rows.start;
-        let (namespaces, timestamps) = (&*self.namespaces, &*self.timestamps);
-        for row in rows.clone() {
-            let is_last = row + 1 == rows.end
-                || namespaces[row] != namespaces[row + 1]
-                || timestamps[row + 1] - timestamps[row] >= EPISODE_GAP_MICROS;
+        let mut start = rows.start as u32;
+        let namespaces = self.column(|rows| &rows.namespaces);
+        let timestamps = self.column(|rows| &rows.timestamps);
+        let end = rows.end as u32;
+        for row in start..end {
+            let is_last = row + 1 == end
+                || namespaces.get(row) != namespaces.get(row + 1)
+                || timestamps.get(row + 1) - timestamps.get(row) >= EPISODE_GAP_MICROS;
             if is_last {
-                episodes.push(self.seen(start, row + 1));
+                episodes.push(self.seen(start..row + 1));
                 start = row + 1;
             }
         }
         episodes
     }
 
-    /// What follows from the episodes.
-    fn know_episodes(&mut self) {
-        let mut episode_of = Vec::with_capacity(self.len());
-        for (number, &[_, end, ..]) in self.episodes.iter().enumerate() {
-            episode_of.resize(end as usize, number as u32);
-        }
-        self.episode_of = episode_of.into();
-        // Whole numbers, added as such: a sum of many small shares would depend on their order.
-        let total: u64 = self.lengths.iter().map(|length| *length as u64).sum();
-        self.mean_length = mean(total, self.len());
-        self.mean_episode_length = mean(total, self.episodes.len());
-    }
-
-    fn seen(&self, start: usize, end: usize) -> Episode {
-        let size = end - start;
+    /// What these rows are as one episode.
+    fn seen(&self, rows: Range<u32>) -> Episode {
+        let size = rows.len();
         let pairs = size.saturating_sub(1).max(1) as f32;
-        let rows = start..end;
+        let timestamps = self.column(|rows| &rows.timestamps);
         let equal = rows
             .clone()
             .skip(1)
-            .filter(|&row| self.timestamps[row] == self.timestamps[row - 1]);
-        let similarity = |row: usize| {
-            let sketch = |row: usize| Sketch(self.sketches[row]);
+            .filter(|&row| timestamps.get(row) == timestamps.get(row - 1));
+        let similarity = |row: u32| {
+            let sketch = |row: u32| Sketch(self.column(|rows| &rows.sketches).get(row));
             sketch(row).similarity(&sketch(row - 1))
         };
         let is_related = || rows.clone().skip(1).map(similarity).sum::<f32>() / pairs >= RELATED;
         let words = || -> f32 {
             let rows = rows.clone();
-            rows.map(|row| f32::from(self.traits(row as u32).words))
-                .sum()
+            rows.map(|row| f32::from(self.traits(row).words)).sum()
         };
+        let users = self.users();
         let is_talk = || {
             words() / size as f32 <= TALK_WORDS
-                && self.users[rows.clone()]
-                    .iter()
-                    .any(|user| *user != self.users[start])
+                && rows
+                    .clone()
+                    .any(|row| users.get(row) != users.get(rows.start))
         };
         let is_context = size >= 2
             && equal.count() as f32 / pairs <= MAX_EQUAL_TIMES
             && (is_talk() || is_related());
+        let lengths = self.lengths();
         Episode {
-            start: start as u32,
-            end: end as u32,
-            length: self.lengths[rows].iter().sum(),
+            start: rows.start,
+            end: rows.end,
+            length: rows.clone().map(|row| lengths.get(row)).sum(),
             is_context,
             is_ranked: is_context && size <= MAX_EPISODE,
         }
     }
 }
 
-fn packed(episodes: &[Episode]) -> Column<PackedEpisode> {
-    let packed: Vec<PackedEpisode> = episodes.iter().map(Episode::pack).collect();
-    packed.into()
+impl From<Arc<Rows>> for Collection {
+    /// The rows as they were written down.
+    fn from(rows: Arc<Rows>) -> Collection {
+        let mut collection = Collection {
+            splice: Arc::new(Splice::none(rows.len() as u32)),
+            user_names: present(rows.users.clone(), &rows.rows_of_users),
+            same: u32::MAX,
+            ..Collection::default()
+        };
+        let terms = rows.terms;
+        collection.rows = rows;
+        collection.know_means(terms);
+        collection
+    }
+}
+
+/// Which episode each row is of, and what the episodes are.
+#[derive(Clone, Copy)]
+pub(super) struct Episodes<'a> {
+    collection: &'a Collection,
+    of_old: &'a [u32],
+    old: &'a [PackedEpisode],
+}
+
+impl Episodes<'_> {
+    /// The number of a row's episode.
+    pub fn of(&self, row: u32) -> u32 {
+        if row < self.collection.same {
+            return self.of_old[row as usize];
+        }
+        let recut = &self.collection.recut;
+        let behind = recut.partition_point(|episode| episode.start <= row);
+        if let Some(at) = behind.checked_sub(1).filter(|at| row < recut[*at].end) {
+            return (self.old.len() + at) as u32;
+        }
+        match self.collection.splice.origin(row) {
+            Origin::Old(row) => self.of_old[row as usize],
+            Origin::New(_) => unreachable!("an episode into which a row was put was cut anew"),
+        }
+    }
+
+    /// The episode of this number.
+    pub fn get(&self, number: u32) -> Episode {
+        let at = number as usize;
+        let Some(packed) = self.old.get(at) else {
+            return self.collection.recut[at - self.old.len()];
+        };
+        let episode = Episode::unpack(*packed);
+        let start = match episode.end <= self.collection.same {
+            true => episode.start,
+            // Its rows are together as they were.
+            false => self.collection.splice.moved(episode.start).unwrap_or(0),
+        };
+        Episode {
+            start,
+            end: start + (episode.end - episode.start),
+            ..episode
+        }
+    }
 }
 
 fn mean(total: u64, count: usize) -> f32 {
@@ -382,7 +475,9 @@ fn mean(total: u64, count: usize) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rows::Member;
     use super::*;
+    use crate::columns::Columns;
     use crate::ranking::traits::Sketch;
     use proptest::prelude::*;
 
@@ -405,12 +500,18 @@ mod tests {
     }
 
     fn collection(rows: &[Member]) -> Collection {
-        Collection::of(rows, Vec::new())
+        let users = ["a", "b", "c"].map(str::to_owned);
+        Collection::of(rows.iter().copied().collect(), users.to_vec())
+    }
+
+    fn spliced_rows(splice: &Splice, old: &[Member], new: &[Member]) -> Vec<Member> {
+        let spliced = Spliced { splice, old, new };
+        spliced.slices().flatten().copied().collect()
     }
 
     proptest! {
         #[test]
-        fn what_is_spliced_is_as_if_it_had_been_pushed(
+        fn what_was_changed_is_as_if_it_had_been_so_from_the_beginning(
             old in rows(),
             new in rows(),
             gone in prop::collection::vec(any::<bool>(), 30),
@@ -419,14 +520,38 @@ mod tests {
             let removed: Vec<u32> = (0..old.len() as u32).filter(|row| gone[*row as usize]).collect();
             let place = |row: &Member| old.partition_point(|known| order(known) <= order(row)) as u32;
             let inserted: Vec<u32> = new.iter().map(place).collect();
-            let splice = Splice::new(old.len() as u32, &removed, &inserted);
-            let spliced = collection(&old).spliced(&splice, &new, Vec::new());
-            let all = splice.apply(&old, |at| new[at]);
-            let pushed = collection(&all);
-            prop_assert_eq!(&spliced.timestamps, &pushed.timestamps);
-            prop_assert_eq!(&spliced.episodes, &pushed.episodes);
-            prop_assert_eq!(&spliced.episode_of, &pushed.episode_of);
+            let splice = Arc::new(Splice::new(old.len() as u32, &removed, &inserted));
+            let before = collection(&old);
+            let changed = Collection::changed(&before.rows, &splice, &removed, new.iter().copied().collect(), Vec::new());
+            let all = spliced_rows(&splice, &old, &new);
+            let wanted = collection(&all);
+            prop_assert_eq!(changed.len(), wanted.len());
+            for row in 0..all.len() as u32 {
+                prop_assert_eq!(changed.timestamp(row), wanted.timestamp(row));
+                let (number, other) = (changed.episodes().of(row), wanted.episodes().of(row));
+                prop_assert_eq!(changed.episode(number), wanted.episode(other));
+                prop_assert!((number as usize) < changed.episode_bound());
+            }
+            prop_assert_eq!(changed.episode_count(), wanted.episode_count());
+            prop_assert_eq!(changed.user_names(), wanted.user_names());
+            // What is written down of it is read as it was.
+            let folder = tempfile::tempdir()?;
+            let path = folder.path().join("rows");
+            let mut file = Writer::begin(&path)?;
+            changed.write(&mut file)?;
+            file.finish()?;
+            let file = Columns::open(&path)?.expect("it was just written");
+            let users = changed.user_names().to_vec();
+            let (rows, next) = Rows::open(&file, 0, all.len(), users).expect("it is whole");
+            prop_assert_eq!(next, file.len());
+            prop_assert_eq!(&rows.episodes, &wanted.rows.episodes);
+            prop_assert_eq!(&rows.episode_of, &wanted.rows.episode_of);
+            prop_assert_eq!(&rows.columns.lengths, &wanted.rows.columns.lengths);
+            prop_assert_eq!(&rows.rows_of_users, &wanted.rows.rows_of_users);
+            let (spliced, pushed) = (Collection::from(Arc::new(rows)), wanted);
             prop_assert_eq!(spliced.mean_length, pushed.mean_length);
+            prop_assert_eq!(changed.mean_length, pushed.mean_length);
+            prop_assert_eq!(changed.mean_episode_length, pushed.mean_episode_length);
             prop_assert_eq!(spliced.mean_episode_length, pushed.mean_episode_length);
         }
     }

@@ -355,9 +355,9 @@ impl Scoring<'_> {
         if self.with_named.is_empty() {
             return;
         }
-        let number = self.collection.episode_of[row as usize];
+        let number = self.collection.episodes().of(row);
         let users = &self.question.users;
-        let author = users.get(&self.collection.users[row as usize]).copied();
+        let author = users.get(&self.collection.users().get(row)).copied();
         let author = author.unwrap_or(0);
         let takes_part = if self.collection.episode(number).is_context {
             self.with_named[number as usize]
@@ -373,9 +373,8 @@ impl Scoring<'_> {
             return;
         }
         let traits = self.collection.traits(row);
-        let episode = self
-            .collection
-            .episode(self.collection.episode_of[row as usize]);
+        let episodes = self.collection.episodes();
+        let episode = episodes.get(episodes.of(row));
         if !episode.is_context || f32::from(traits.words) > self.weights.prior_words {
             return;
         }
@@ -499,9 +498,10 @@ fn best(scored: &[Scored], count: usize) -> Vec<usize> {
 fn with_named(collection: &Collection, question: &Question) -> Vec<bool> {
     let mut with_named = Vec::new();
     if !question.users.is_empty() {
-        with_named.resize(collection.episode_count(), false);
-        for (user, &episode) in collection.users.iter().zip(&*collection.episode_of) {
-            with_named[episode as usize] |= question.users.contains_key(user);
+        with_named.resize(collection.episode_bound(), false);
+        let (users, episodes) = (collection.users(), collection.episodes());
+        for row in 0..collection.len() as u32 {
+            with_named[episodes.of(row) as usize] |= question.users.contains_key(&users.get(row));
         }
     }
     with_named

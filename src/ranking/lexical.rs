@@ -49,9 +49,15 @@ pub(super) struct Term {
 }
 
 /// ln(1 + (n − df + ½)/(df + ½)): Robertson's, kept positive.
-pub(super) fn idf(count: usize, frequency: usize) -> f32 {
+pub fn idf(count: usize, frequency: usize) -> f32 {
     let (n, df) = (count as f32, frequency as f32);
     (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
+}
+
+/// BM25's share of a term that stands `frequency` times in a text of relative `length`.
+pub fn bm25(weights: &Weights, frequency: f32, length: f32) -> f32 {
+    let Weights { k1, b, .. } = *weights;
+    frequency * (k1 + 1.0) / (frequency + k1 * (1.0 - b + b * length))
 }
 
 /// The distinct terms of the query with their weights and postings.
@@ -150,17 +156,17 @@ impl Scorer<'_> {
         };
         let mut strongest = vec![0.0_f32; count];
         let mut touched: Vec<u32> = Vec::new();
-        let mut episodes = Episodes::new(self.collection.episode_count());
-        let (lengths, episode_of) = (&*self.collection.lengths, &*self.collection.episode_of);
+        let mut by_episode = EpisodeScores::new(self.collection.episode_bound());
+        let (lengths, episodes) = (self.collection.lengths(), self.collection.episodes());
         let all: f32 = self.content_idf(terms).sum();
         for term in terms.iter().filter(|term| !term.rows.is_empty()) {
             let idf = idf(count, term.rows.len());
             let covers = if term.is_content { idf / all } else { 0.0 };
             for &(row, frequency) in &term.rows {
                 words.coverage[row as usize] += covers;
-                let length = lengths[row as usize] / self.collection.mean_length;
-                let own = term.weight * idf * self.saturation(frequency as f32, length);
-                let episode = self.collection.episode(episode_of[row as usize]);
+                let length = lengths.get(row) / self.collection.mean_length;
+                let own = term.weight * idf * bm25(self.weights, frequency as f32, length);
+                let episode = episodes.get(episodes.of(row));
                 self.offer(row, episode, own, |row, value| {
                     let slot = &mut strongest[row as usize];
                     if *slot == 0.0 {
@@ -175,22 +181,16 @@ impl Scorer<'_> {
                 words.is_candidate[row as usize] = true;
                 *slot = 0.0;
             }
-            self.add_episodes(term, &mut episodes);
+            self.add_episodes(term, &mut by_episode);
         }
         let weight = self.weights.episode * self.context_factor();
-        for (number, score) in episodes.scored() {
-            let episode = self.collection.episode(number);
+        for (number, score) in by_episode.scored() {
+            let episode = episodes.get(number);
             for row in episode.start..episode.end {
                 words.scores[row as usize] += weight * score;
             }
         }
         words
-    }
-
-    /// BM25's share of a term that stands `frequency` times in a text of relative `length`.
-    fn saturation(&self, frequency: f32, length: f32) -> f32 {
-        let Weights { k1, b, .. } = *self.weights;
-        frequency * (k1 + 1.0) / (frequency + k1 * (1.0 - b + b * length))
     }
 
     fn context_factor(&self) -> f32 {
@@ -226,20 +226,20 @@ impl Scorer<'_> {
     }
 
     /// BM25 of the term over whole episodes.
-    fn add_episodes(&self, term: &Term, episodes: &mut Episodes) {
-        let episode_of = &*self.collection.episode_of;
+    fn add_episodes(&self, term: &Term, scores: &mut EpisodeScores) {
+        let episodes = self.collection.episodes();
         for &(row, frequency) in &term.rows {
-            episodes.count(episode_of[row as usize], frequency);
+            scores.count(episodes.of(row), frequency);
         }
-        let idf = idf(self.collection.episode_count(), episodes.counted.len());
-        episodes.score(|number, frequency| {
-            let episode = self.collection.episode(number);
+        let idf = idf(self.collection.episode_count(), scores.counted.len());
+        scores.score(|number, frequency| {
+            let episode = episodes.get(number);
             // One memory that is no context of others is ranked by itself alone.
             if !episode.is_ranked {
                 return 0.0;
             }
             let length = episode.length / self.collection.mean_episode_length;
-            term.weight * idf * self.saturation(frequency, length)
+            term.weight * idf * bm25(self.weights, frequency, length)
         });
     }
 
@@ -282,7 +282,7 @@ impl Scorer<'_> {
 }
 
 /// What the terms say of whole episodes. Only those that hold a term are ever looked at.
-struct Episodes {
+struct EpisodeScores {
     /// How often the term at hand stands in each.
     frequencies: Vec<u32>,
     counted: Vec<u32>,
@@ -290,9 +290,9 @@ struct Episodes {
     scored: Vec<u32>,
 }
 
-impl Episodes {
-    fn new(count: usize) -> Episodes {
-        Episodes {
+impl EpisodeScores {
+    fn new(count: usize) -> EpisodeScores {
+        EpisodeScores {
             frequencies: vec![0; count],
             counted: Vec::new(),
             scores: vec![0.0; count],

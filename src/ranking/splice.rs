@@ -1,26 +1,58 @@
-//! A list of rows that another one becomes by taking some out and putting some in: what is between
-//! is copied in one piece.
+//! A list of rows that another one becomes by taking some out and putting some in.
+//!
+//! Nothing is copied: what is kept is where each row comes from. A large list with a few changes
+//! costs what the changes cost, and each look at a row a few steps of a search among them.
 
 use std::ops::Range;
 
 /// What becomes of the rows of a list.
 #[derive(Debug, Default)]
 pub struct Splice {
+    /// What the new list is made of, in its order.
     runs: Vec<Run>,
+    /// Where each new row is in the new list.
+    places: Vec<u32>,
     /// Rows before and after.
     before: u32,
     after: u32,
+    /// Rows below this one are the same in both lists.
+    same: u32,
 }
 
+/// Rows that lie together in both lists, or new ones that lie together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Run {
-    /// These rows as they are.
-    Kept(Range<u32>),
-    /// The new row of this number.
+struct Run {
+    /// The first one in the new list.
+    start: u32,
+    from: Origin,
+    /// Rows of the old list below this one are before the end of the run.
+    old_end: u32,
+}
+
+/// Where a row comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// It is this row of the old list.
+    Old(u32),
+    /// It is the new row of this number.
     New(u32),
 }
 
+/// A part of the new list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// These rows of the old list.
+    Old(Range<u32>),
+    /// The new rows of these numbers.
+    New(Range<u32>),
+}
+
 impl Splice {
+    /// Of a list of so many rows to itself.
+    pub fn none(rows: u32) -> Splice {
+        Splice::new(rows, &[], &[])
+    }
+
     /// Of a list of `before` rows, without those of `removed`, ascending, and with new rows: the
     /// one of number n before the row `inserted[n]` of the old list, ascending.
     pub fn new(before: u32, removed: &[u32], inserted: &[u32]) -> Splice {
@@ -39,17 +71,52 @@ impl Splice {
         };
         for (number, before) in inserted.iter().enumerate() {
             keep_to(&mut splice, *before);
-            splice.runs.push(Run::New(number as u32));
-            splice.after += 1;
+            splice.put_in(number as u32, *before);
         }
         keep_to(&mut splice, before);
+        splice.same = match splice.runs.first() {
+            Some(Run {
+                from: Origin::Old(0),
+                old_end,
+                ..
+            }) => *old_end,
+            _ => 0,
+        };
         splice
     }
 
     fn keep(&mut self, rows: Range<u32>) {
-        if !rows.is_empty() {
-            self.after += rows.len() as u32;
-            self.runs.push(Run::Kept(rows));
+        if rows.is_empty() {
+            return;
+        }
+        let start = self.after;
+        self.after += rows.len() as u32;
+        match self.runs.last_mut() {
+            Some(Run {
+                from: Origin::Old(_),
+                old_end,
+                ..
+            }) if *old_end == rows.start => *old_end = rows.end,
+            _ => self.runs.push(Run {
+                start,
+                from: Origin::Old(rows.start),
+                old_end: rows.end,
+            }),
+        }
+    }
+
+    fn put_in(&mut self, number: u32, before: u32) {
+        let start = self.after;
+        self.places.push(start);
+        self.after += 1;
+        let follows = self.runs.last_mut().filter(|run| run.is_new());
+        match follows {
+            Some(run) => run.old_end = before,
+            None => self.runs.push(Run {
+                start,
+                from: Origin::New(number),
+                old_end: before,
+            }),
         }
     }
 
@@ -62,83 +129,157 @@ impl Splice {
         self.after == 0
     }
 
-    /// The values of all rows of the new list, from those of the old one and of the new rows.
-    pub fn apply<T: Clone>(&self, old: &[T], new: impl Fn(usize) -> T) -> Vec<T> {
-        let mut values = Vec::with_capacity(self.len());
-        for run in &self.runs {
-            match run {
-                Run::Kept(rows) => {
-                    values.extend_from_slice(&old[rows.start as usize..rows.end as usize]);
-                }
-                Run::New(number) => values.push(new(*number as usize)),
-            }
-        }
-        values
+    /// How many rows the old list has.
+    pub fn old_len(&self) -> usize {
+        self.before as usize
     }
 
-    /// Where each row of the old list is in the new one; `gone` for those that are not.
-    pub fn moved(&self, gone: u32) -> Vec<u32> {
-        let mut moved = vec![gone; self.before as usize];
-        let mut at = 0;
-        for run in &self.runs {
-            match run {
-                Run::Kept(rows) => {
-                    let kept = &mut moved[rows.start as usize..rows.end as usize];
-                    kept.iter_mut().zip(at..).for_each(|(row, to)| *row = to);
-                    at += rows.len() as u32;
-                }
-                Run::New(_) => at += 1,
-            }
+    /// Where a row of the new list comes from.
+    pub fn origin(&self, row: u32) -> Origin {
+        if row < self.same {
+            return Origin::Old(row);
         }
-        moved
+        let at = self.runs.partition_point(|run| run.start <= row);
+        let run = &self.runs[at - 1];
+        let ahead = row - run.start;
+        match run.from {
+            Origin::Old(first) => Origin::Old(first + ahead),
+            Origin::New(first) => Origin::New(first + ahead),
+        }
+    }
+
+    /// Where a row of the old list is in the new one; `None` if it was taken out.
+    pub fn moved(&self, old: u32) -> Option<u32> {
+        if old < self.same {
+            return Some(old);
+        }
+        let at = self.runs.partition_point(|run| run.old_end <= old);
+        let run = self.runs.get(at)?;
+        match run.from {
+            Origin::Old(first) => Some(run.start + old.checked_sub(first)?),
+            // Behind it comes no row that was kept before the next new one.
+            Origin::New(_) => None,
+        }
     }
 
     /// Where each new row is in the new list.
-    pub fn places(&self) -> Vec<u32> {
-        let (mut places, mut at) = (Vec::new(), 0);
-        for run in &self.runs {
-            match run {
-                Run::Kept(rows) => at += rows.len() as u32,
-                Run::New(_) => {
-                    places.push(at);
-                    at += 1;
-                }
+    pub fn places(&self) -> &[u32] {
+        &self.places
+    }
+
+    /// What the new list is made of, in its order.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece> {
+        let ends = self.runs.iter().skip(1).map(|run| run.start);
+        let ends = ends.chain([self.after]);
+        self.runs.iter().zip(ends).map(|(run, end)| {
+            let count = end - run.start;
+            match run.from {
+                Origin::Old(first) => Piece::Old(first..first + count),
+                Origin::New(first) => Piece::New(first..first + count),
             }
+        })
+    }
+}
+
+impl Run {
+    fn is_new(&self) -> bool {
+        matches!(self.from, Origin::New(_))
+    }
+}
+
+/// The values of the rows of a new list: those of the old one, and those of the new rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Spliced<'a, T> {
+    pub splice: &'a Splice,
+    pub old: &'a [T],
+    pub new: &'a [T],
+}
+
+impl<'a, T: Copy> Spliced<'a, T> {
+    pub fn get(&self, row: u32) -> T {
+        match self.splice.origin(row) {
+            Origin::Old(row) => self.old[row as usize],
+            Origin::New(number) => self.new[number as usize],
         }
-        places
+    }
+
+    /// The values in their order, piece by piece.
+    pub fn slices(self) -> impl Iterator<Item = &'a [T]> {
+        let part = |range: Range<u32>| range.start as usize..range.end as usize;
+        self.splice.pieces().map(move |piece| match piece {
+            Piece::Old(rows) => &self.old[part(rows)],
+            Piece::New(numbers) => &self.new[part(numbers)],
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn spliced<'a>(splice: &'a Splice, old: &'a [char], new: &'a [char]) -> Spliced<'a, char> {
+        Spliced { splice, old, new }
+    }
 
     #[test]
     fn rows_are_kept_taken_out_and_put_in() {
-        let old = ["a", "b", "c", "d"];
+        let old = ['a', 'b', 'c', 'd'];
         for (removed, inserted, wanted) in [
-            (&[][..], &[][..], "a b c d"),
-            (&[0], &[0], "X b c d"),
-            (&[1, 2], &[2], "a X d"),
+            (&[][..], &[][..], "abcd"),
+            (&[0], &[0], "Xbcd"),
+            (&[1, 2], &[2], "aXd"),
             (&[0, 1, 2, 3], &[], ""),
-            (&[3], &[4, 4], "a b c X Y"),
-            (&[1], &[1, 2], "a X Y c d"),
-            (&[], &[0, 2, 4], "X a b Y c d Z"),
+            (&[3], &[4, 4], "abcXY"),
+            (&[1], &[1, 2], "aXYcd"),
+            (&[], &[0, 2, 4], "XabYcdZ"),
         ] {
             let splice = Splice::new(4, removed, inserted);
-            let new = splice.apply(&old, |number| ["X", "Y", "Z"][number]);
-            assert_eq!(new.join(" "), wanted);
-            assert_eq!(new.len(), splice.len());
-            let moved = splice.moved(u32::MAX);
-            for (row, to) in moved.iter().enumerate() {
-                match removed.contains(&(row as u32)) {
-                    true => assert_eq!(*to, u32::MAX),
-                    false => assert_eq!(new[*to as usize], old[row]),
+            let new: String = spliced(&splice, &old, &['X', 'Y', 'Z'])
+                .slices()
+                .flatten()
+                .collect();
+            assert_eq!(new, wanted);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn each_row_is_found_from_either_side(
+            gone in prop::collection::vec(any::<bool>(), 0..20),
+            mut inserted in prop::collection::vec(0..20_u32, 0..10),
+        ) {
+            let before = gone.len() as u32;
+            inserted.iter_mut().for_each(|row| *row = (*row).min(before));
+            inserted.sort_unstable();
+            let removed: Vec<u32> = (0..before).filter(|row| gone[*row as usize]).collect();
+            let splice = Splice::new(before, &removed, &inserted);
+            // The list as it is made row by row.
+            let mut wanted = Vec::new();
+            for row in 0..=before {
+                let new = (0_u32..).zip(&inserted).filter(|(_, before)| **before == row);
+                wanted.extend(new.map(|(number, _)| Origin::New(number)));
+                if row < before && !gone[row as usize] {
+                    wanted.push(Origin::Old(row));
                 }
             }
-            for (number, at) in splice.places().into_iter().enumerate() {
-                assert_eq!(new[at as usize], ["X", "Y", "Z"][number]);
+            prop_assert_eq!(splice.len(), wanted.len());
+            for (row, origin) in (0_u32..).zip(&wanted) {
+                prop_assert_eq!(splice.origin(row), *origin);
+                match origin {
+                    Origin::Old(old) => prop_assert_eq!(splice.moved(*old), Some(row)),
+                    Origin::New(number) => prop_assert_eq!(splice.places()[*number as usize], row),
+                }
             }
+            for old in removed {
+                prop_assert_eq!(splice.moved(old), None);
+            }
+            let pieces = splice.pieces().flat_map(|piece| match piece {
+                Piece::Old(rows) => rows.map(Origin::Old).collect::<Vec<_>>(),
+                Piece::New(numbers) => numbers.map(Origin::New).collect(),
+            });
+            prop_assert_eq!(pieces.collect::<Vec<_>>(), wanted);
         }
     }
 }

@@ -292,21 +292,58 @@ fn the_table_in_its_file_says_what_the_segments_say_or_nothing() {
     assert_eq!(answers(state.path()), now);
 }
 
+/// Everything that a view says of its rows.
+fn told_by(index: &EmbeddedIndex, overlay: &Overlay) -> String {
+    let view = index.snapshot(overlay).unwrap();
+    let files: Vec<_> = view
+        .files()
+        .map(|(name, of)| (name.to_owned(), of))
+        .collect();
+    let mut told = format!("{files:?}");
+    for (name, indexed) in &files {
+        assert_eq!(view.indexed(name).as_ref(), Some(indexed), "{name}");
+    }
+    let filter = Filter {
+        namespaces: vec!["global".to_owned()],
+        ..Filter::default()
+    };
+    let keywords = ["ere".to_owned(), "ibis".to_owned()];
+    let asked = [
+        "heron",
+        "egret7 stork1 alice",
+        "an ibis in january",
+        "stork2",
+    ];
+    let asked = asked.iter().map(|text| Ask::Text(Sought::words(text)));
+    for ask in asked.chain([Ask::Everything, Ask::Keywords(&keywords)]) {
+        let request = Request {
+            ask,
+            filter: &filter,
+            moment: Moment::unused(noon()),
+            limit: 100,
+            offset: 0,
+        };
+        let found = view.search(&request, &|_| None).unwrap();
+        told += &format!("\n{found:?}");
+    }
+    let like = view.sharing_rare("egret7 heron", &filter, Moment::unused(noon()), 9, &|_| {
+        None
+    });
+    let facets = ["user", "topics", "id"].map(|key| view.facet(key).unwrap());
+    told + &format!("\n{like:?}\n{facets:?}\n{}", view.len())
+}
+
 #[test]
 fn a_view_that_is_made_from_a_former_one_is_as_if_it_were_read() {
     let (state, _) = committed();
     let follower = index(state.path());
     let table = folder(state.path()).join("table");
-    let versions = |index: &EmbeddedIndex| -> Vec<(String, Indexed)> {
-        let view = index.snapshot(&Overlay::default()).unwrap();
-        let files = view.files();
-        files
-            .map(|(name, indexed)| (name.to_owned(), indexed))
-            .collect()
-    };
-    for round in 0..30 {
-        // Before the commit, so that there is a former view; then without the file of the table.
-        versions(&follower);
+    let mut stale = fs::read(&table).unwrap();
+    let none = Overlay::default();
+    let mut made_of_stale = 0;
+    for round in 0..30_u32 {
+        // Before the commit, so that there is a former view.
+        told_by(&follower, &none);
         let documents =
             (0..=round % 3).map(|one| document(round * 2 + one, "a heron and an ibis\n"));
         commit(&index(state.path()), documents.collect()).unwrap();
@@ -315,15 +352,34 @@ fn a_view_that_is_made_from_a_former_one_is_as_if_it_were_read() {
             batch.delete(&name(round));
             batch.commit(0).unwrap();
         }
-        fs::remove_file(&table).unwrap();
-        let reader = index(state.path());
-        for word in ["heron", "ibis"] {
-            let renewed = found(&follower, word).unwrap();
-            assert_eq!(renewed, found(&reader, word).unwrap(), "{word} in {round}");
+        let newest = fs::read(&table).unwrap();
+        let changed = document(round % 40, "an egret7 of stork1\n");
+        let added = document(100 + round, "ibis\n");
+        let gone = (name(round % 7), None);
+        let overlay = Overlay {
+            files: [changed, added]
+                .map(|document| (document.name.clone(), Some(document.into())))
+                .into_iter()
+                .chain([gone])
+                .collect(),
+        };
+        for overlay in [&none, &overlay] {
+            // From the segments, from the file of a former state, and from a former view.
+            fs::remove_file(&table).unwrap();
+            let read = told_by(&index(state.path()), overlay);
+            let followed = told_by(&follower, overlay);
+            assert_eq!(followed, read, "{round}");
+            fs::write(&table, &stale).unwrap();
+            assert_eq!(told_by(&index(state.path()), overlay), read, "{round}");
+            fs::write(&table, &newest).unwrap();
+            assert_eq!(told_by(&index(state.path()), overlay), read, "{round}");
         }
-        assert_eq!(versions(&follower), versions(&reader), "{round}");
-        // Whoever commits next writes it again.
+        made_of_stale += u32::from(stale != newest);
+        if round % 4 == 3 {
+            stale = newest;
+        }
     }
+    assert!(made_of_stale > 10);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use tantivy::schema::IndexRecordOption;
 use super::filter;
 use super::keywords;
 use super::keywords::Counted;
+use super::sharing;
 use super::snapshot::EmbeddedSnapshot;
 use super::trouble::guarded;
 use super::trouble::unusable;
@@ -274,6 +275,49 @@ impl Snapshot for EmbeddedSnapshot {
             .collect();
         names.sort_unstable();
         Ok(Some(names))
+    }
+
+    fn cut(&self) -> Vec<String> {
+        self.table.cut().map(str::to_owned).collect()
+    }
+
+    fn passing(
+        &self,
+        mut names: Vec<String>,
+        filter: &Filter,
+        moment: Moment<'_>,
+        texts: &Texts<'_>,
+    ) -> Result<Vec<String>, IndexError> {
+        guarded(|| {
+            let passing = filter::passing(self, filter, moment, texts)?;
+            let passes = |name: &String| {
+                self.table
+                    .row(name)
+                    .is_some_and(|row| passing.contains(row))
+            };
+            names.retain(passes);
+            Ok(names)
+        })
+    }
+
+    fn sharing_rare(
+        &self,
+        words: &str,
+        filter: &Filter,
+        moment: Moment<'_>,
+        limit: usize,
+        texts: &Texts<'_>,
+    ) -> Result<Vec<String>, IndexError> {
+        guarded(|| {
+            let passing = filter::passing(self, filter, moment, texts)?;
+            let mut found = sharing::rows(self, words, &passing)?;
+            found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| self.newer(a.0, b.0)));
+            found.truncate(limit);
+            let names = found
+                .into_iter()
+                .map(|(row, _)| self.table.name(row).to_owned());
+            Ok(names.collect())
+        })
     }
 
     fn indexed(&self, name: &str) -> Option<Indexed> {

@@ -1,12 +1,12 @@
 //! Which rows may be in an answer. The filter is part of the search, never applied to a cut list.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use super::keywords;
 use super::snapshot::EmbeddedSnapshot;
 use crate::index::IndexError;
 use crate::index::Moment;
-use crate::index::Snapshot as _;
 use crate::index::Texts;
 use crate::index::facts::fact;
 use crate::index::filter::Conditions;
@@ -42,6 +42,27 @@ impl Rows {
 
     fn put_in(&mut self, row: u32) {
         self.words[row as usize / 64] |= 1 << (row % 64);
+    }
+
+    /// Puts these in.
+    fn put_in_all(&mut self, rows: Range<u32>) {
+        if rows.is_empty() {
+            return;
+        }
+        let (first, last) = (rows.start as usize / 64, rows.end as usize / 64);
+        let (from, to) = (
+            u64::MAX << (rows.start % 64),
+            !(u64::MAX << (rows.end % 64)),
+        );
+        if first == last {
+            self.words[first] |= from & to;
+            return;
+        }
+        self.words[first] |= from;
+        self.words[first + 1..last].fill(u64::MAX);
+        if let Some(word) = self.words.get_mut(last) {
+            *word |= to;
+        }
     }
 
     fn take_out(&mut self, row: u32) {
@@ -81,24 +102,31 @@ pub(super) fn passing(
     };
     if conditions.admits_the_permanent() {
         // Most memories have no end: only the others are looked at.
-        let may_end = table.impermanent.iter().copied();
+        let may_end = table.impermanent();
         may_end
             .filter(|row| !admits(*row))
             .for_each(|row| rows.take_out(row));
     } else {
         rows.keep(admits);
     }
+    if conditions.asks_for_namespaces() {
+        let mut lies_in_one = Rows::none(table.len());
+        for namespace in table.namespaces() {
+            if conditions.admits_namespace(namespace) {
+                lies_in_one.put_in_all(table.rows_in(namespace));
+            }
+        }
+        rows.keep_those_of(&lies_in_one);
+    }
     if conditions.hides_superseded() {
-        for row in superseded(snapshot)? {
-            rows.take_out(row);
+        for row in snapshot.superseded()? {
+            rows.take_out(*row);
         }
     }
     for facts in &conditions.facts {
         let mut has_any = Rows::none(table.len());
         for fact in facts {
-            for row in snapshot.rows_with_fact(fact)? {
-                has_any.put_in(row);
-            }
+            snapshot.each_with_fact(fact, |row| has_any.put_in(row))?;
         }
         rows.keep_those_of(&has_any);
     }
@@ -117,9 +145,7 @@ pub(super) fn passing(
         }
     }
     for fact in &conditions.unwanted {
-        for row in snapshot.rows_with_fact(fact)? {
-            rows.take_out(row);
-        }
+        snapshot.each_with_fact(fact, |row| rows.take_out(row))?;
     }
     for (phrase, wanted) in &conditions.phrases {
         let counted = keywords::count(snapshot, &[phrase.as_ref()], &rows, texts)?;
@@ -131,15 +157,34 @@ pub(super) fn passing(
 
 /// The rows that a live memory supersedes: those it names in `supersedes`, and those that name it
 /// in `superseded_by`. Where the newer memory was forgotten, the older one counts again.
-fn superseded(snapshot: &EmbeddedSnapshot) -> Result<HashSet<u32>, IndexError> {
-    let mut superseded = HashSet::new();
-    for (older, _) in snapshot.facet("supersedes")? {
+pub(super) fn superseded(snapshot: &EmbeddedSnapshot) -> Result<Vec<u32>, IndexError> {
+    let mut superseded = Vec::new();
+    for older in snapshot.values_of("supersedes")? {
         superseded.extend(snapshot.rows_called(&older)?);
     }
-    for (newer, _) in snapshot.facet("superseded_by")? {
+    for newer in snapshot.values_of("superseded_by")? {
         if !snapshot.rows_called(&newer)?.is_empty() {
             superseded.extend(snapshot.rows_with_fact(&fact("superseded_by", &newer))?);
         }
     }
     Ok(superseded)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Rows;
+
+    proptest! {
+        #[test]
+        fn a_range_of_rows_is_put_in_and_no_other(start in 0..300_u32, length in 0..300_u32, more in 0..70) {
+            let end = start + length;
+            let mut rows = Rows::none((end as usize) + more as usize);
+            rows.put_in_all(start..end);
+            for row in 0..rows.count as u32 {
+                prop_assert_eq!(rows.contains(row), (start..end).contains(&row), "{}", row);
+            }
+        }
+    }
 }

@@ -1,32 +1,35 @@
-//! The table of a committed state in a file beside the segments, as it lies in memory.
+//! The rows of a committed state in a file beside the segments, as they lie in memory.
 //!
-//! To read the table from the segments costs a third of a second for a million memories, each time
-//! a process starts; to map it costs nothing, and all processes share its pages. The file names the
-//! state that it is of, and no other state is read from it: whoever finds another one reads the
-//! segments. It is written by whoever committed, where that costs little beside the commit, and
-//! else when there is nothing to do.
+//! To read the rows from the segments costs a third of a second for a million memories, each time
+//! a process starts; to map them costs nothing, and all processes share their pages. The file names
+//! the state and the segments that it is of: whoever finds a newer state takes the rows as they
+//! were written down and what became of them since (`table`). It is written by whoever committed
+//! much, and else when there is nothing to do.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use super::opened::Committed;
+use super::flat::Flat;
+use super::flat::Written;
 use super::opened::Part;
-use super::table::RowsOf;
+use super::table::RowOf;
 use super::table::Table;
 use crate::columns::Column;
 use crate::columns::Columns;
 use crate::columns::Texts;
 use crate::columns::Writer;
-use crate::ranking::Collection;
+use crate::ranking::Rows;
 
 /// The file's name in the index folder.
 pub(super) const NAME: &str = "table";
-/// Tables of so many rows are written with every commit.
-const SMALL: usize = 20_000;
-/// Larger ones when so large a part of the rows came since.
+/// It is written with the commit after which so large a part of the rows is not in it.
 const PART: usize = 64;
 
-/// Columns of the table, in their order; those of the rows of each segment's documents are last.
+/// What stands before the state: another one means other columns.
+const FORMAT: &str = "3 ";
+
+/// Columns of the table, in their order; behind them are those of the rows of each segment's
+/// documents.
 const STATE: usize = 0;
 const WORDS: usize = 1;
 const NAMES: usize = 2;
@@ -38,19 +41,24 @@ const FLAGS: usize = 7;
 const VERSIONS: usize = 8;
 const BY_NAME: usize = 9;
 const IMPERMANENT: usize = 10;
-const COLLECTION: usize = 11;
+const CUT: usize = 11;
+const ROWS: usize = 12;
 
-/// The table of `committed` with the rows of its documents, if the file in `folder` holds it.
-pub(super) fn open(folder: &Path, committed: &Committed) -> Option<(Table, RowsOf)> {
+/// What is not numbers: the namespaces, the users, and each segment's name with the number of what
+/// was deleted in it last.
+type Words = (Vec<String>, Vec<String>, Vec<(String, Option<u64>)>);
+
+/// The rows in the file in `folder`, if there is one that can be read.
+pub(super) fn open(folder: &Path) -> Option<Flat> {
     let file = Columns::open(&folder.join(NAME)).ok()??;
-    if file.bytes(STATE)? != committed.state.as_bytes() {
-        return None;
-    }
-    let (namespaces, users) = words(file.bytes(WORDS)?)?;
+    let state = state_of(&file)?;
+    let (namespaces, users, segments): Words = serde_json::from_slice(file.bytes(WORDS)?).ok()?;
     let name_ranges: Column<[u32; 2]> = file.column(NAME_RANGES)?;
     let count = name_ranges.len();
-    let (collection, mut next) = Collection::open(&file, COLLECTION, count, users)?;
-    let table = Table {
+    let (rows, mut next) = Rows::open(&file, ROWS, count, users)?;
+    let mut flat = Flat {
+        state,
+        segments: Vec::new(),
         names: Texts(file.column(NAMES)?),
         name_ranges,
         expires: file.column(EXPIRES)?,
@@ -60,88 +68,92 @@ pub(super) fn open(folder: &Path, committed: &Committed) -> Option<(Table, RowsO
         versions: file.column(VERSIONS)?,
         by_name: file.column(BY_NAME)?,
         impermanent: file.column(IMPERMANENT)?,
+        cut: file.column(CUT)?,
         namespaces,
-        collection,
+        rows: Arc::new(rows),
     };
     let lengths = [
-        table.expires.len(),
-        table.importance.len(),
-        table.confidence.len(),
-        table.flags.len(),
-        table.versions.len(),
-        table.by_name.len(),
+        flat.expires.len(),
+        flat.importance.len(),
+        flat.confidence.len(),
+        flat.flags.len(),
+        flat.versions.len(),
+        flat.by_name.len(),
     ];
-    let mut rows = RowsOf::new();
-    for part in &committed.parts {
-        let of_part: Column<u32> = file.column(next)?;
-        if of_part.len() != part.reader.max_doc() as usize {
-            return None;
-        }
-        rows.push(Arc::new(of_part));
+    for (id, deleted) in segments {
+        let rows = Arc::new(file.column(next)?);
+        flat.segments.push(Written { id, deleted, rows });
         next += 1;
     }
     let is_of_one_length = lengths.iter().all(|length| *length == count);
-    is_of_one_length.then_some((table, rows))
+    (is_of_one_length && next == file.len()).then_some(flat)
 }
 
-/// Writes the table of a committed state into `folder`, in the place of the one that is there.
+/// Writes the rows of a view of a committed state into `folder`, in the place of those that are
+/// there: `segments` are its segments, each with the rows of its documents.
 ///
 /// # Errors
 ///
-/// Fails if it cannot be written; then the one that was there is left.
-pub(super) fn write(
+/// Fails if they cannot be written; then those that were there are left.
+pub(super) fn write<'a>(
     folder: &Path,
     state: &str,
     table: &Table,
-    rows: &RowsOf,
+    segments: impl Iterator<Item = (&'a Part, RowOf<'a>)> + Clone,
 ) -> std::io::Result<()> {
     let mut file = Writer::begin(&folder.join(NAME))?;
+    let flat = table.flat();
+    let named = segments
+        .clone()
+        .map(|(part, _)| (part.id(), part.deleted()));
+    let named: Vec<_> = named.collect();
     let users = table.collection.user_names();
-    let words = serde_json::to_vec(&(&table.namespaces, users))?;
-    file.add(state.as_bytes())?;
+    let words = serde_json::to_vec(&(table.namespaces(), users, named))?;
+    let rows = 0..table.len() as u32;
+    file.add(format!("{FORMAT}{state}").as_bytes())?;
     file.add(&words)?;
-    file.add(&table.names.0)?;
-    file.add(&table.name_ranges)?;
-    file.add(&table.expires)?;
-    file.add(&table.importance)?;
-    file.add(&table.confidence)?;
-    file.add(&table.flags)?;
-    file.add(&table.versions)?;
-    file.add(&table.by_name)?;
-    file.add(&table.impermanent)?;
+    file.add_slices(rows.clone().map(|row| table.name(row).as_bytes()))?;
+    let mut end = 0;
+    file.add_values(rows.clone().map(|row| {
+        let start = end;
+        end += table.name(row).len() as u32;
+        [start, end]
+    }))?;
+    file.add_values(table.values(&flat.expires, |values| values.expires))?;
+    file.add_values(table.values(&flat.importance, |values| values.importance))?;
+    file.add_values(table.values(&flat.confidence, |values| values.confidence))?;
+    file.add_values(table.values(&flat.flags, |values| values.flags))?;
+    file.add_values(table.values(&flat.versions, |values| values.version))?;
+    file.add(&table.by_name())?;
+    let mut impermanent: Vec<u32> = table.impermanent().collect();
+    impermanent.sort_unstable();
+    file.add(&impermanent)?;
+    let cut = table.cut().filter_map(|name| table.row(name));
+    file.add_values(cut)?;
     table.collection.write(&mut file)?;
-    for of_part in rows {
-        file.add(of_part)?;
+    for (_, row_of) in segments {
+        file.add_values(row_of.each())?;
     }
     file.finish()
 }
 
-/// Whether the file in `folder` is of this state.
-pub(super) fn is_of(folder: &Path, state: &str) -> bool {
-    state_in(folder).is_some_and(|known| known == state.as_bytes())
+/// The state that the file in `folder` is of, if there is one that can be read.
+pub(super) fn state_in(folder: &Path) -> Option<String> {
+    state_of(&Columns::open(&folder.join(NAME)).ok()??)
 }
 
-/// Whether the table of `parts` is to be written with the commit that made them: it is small, or
-/// much is new beside the one that is there.
+/// Whether the rows of `parts` are to be written with the commit that made them: much is new
+/// beside what is in the file.
 pub(super) fn is_due(folder: &Path, parts: &[Arc<Part>]) -> bool {
     let documents = |part: &Arc<Part>| part.reader.max_doc() as usize;
     let all: usize = parts.iter().map(documents).sum();
-    if all <= SMALL {
-        return true;
-    }
     let known = state_in(folder).unwrap_or_default();
-    let known = String::from_utf8_lossy(&known);
-    let is_new = |part: &&Arc<Part>| !known.contains(&part.reader.segment_id().uuid_string());
+    let is_new = |part: &&Arc<Part>| !known.contains(&part.id());
     let new: usize = parts.iter().filter(is_new).map(documents).sum();
     new * PART > all
 }
 
-fn state_in(folder: &Path) -> Option<Vec<u8>> {
-    let file = Columns::open(&folder.join(NAME)).ok()??;
-    Some(file.bytes(STATE)?.to_vec())
-}
-
-/// The namespaces and the users by number.
-fn words(json: &[u8]) -> Option<(Vec<String>, Vec<String>)> {
-    serde_json::from_slice(json).ok()
+fn state_of(file: &Columns) -> Option<String> {
+    let state = std::str::from_utf8(file.bytes(STATE)?).ok()?;
+    Some(state.strip_prefix(FORMAT)?.to_owned())
 }

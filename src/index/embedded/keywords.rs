@@ -33,7 +33,7 @@ pub(super) fn count(
 ) -> Result<Vec<Counted>, IndexError> {
     let mut counted: HashMap<u32, (u32, Vec<usize>)> = HashMap::new();
     let mut read: HashMap<u32, Option<Lowered>> = HashMap::new();
-    let uncounted = snapshot.rows_with_flag(flag::UNCOUNTED);
+    let uncounted = snapshot.table.with_flag(flag::UNCOUNTED as u8);
     for (number, keyword) in keywords.iter().enumerate() {
         let Some(keyword) = keyword else { continue };
         let mut add = |row: u32, score: u32| {
@@ -46,8 +46,7 @@ pub(super) fn count(
         let by_reading = if keyword.has_blank() {
             candidates(snapshot, keyword)?
         } else {
-            let is_uncounted =
-                |row: u32| snapshot.table.flags[row as usize] & flag::UNCOUNTED as u8 != 0;
+            let is_uncounted = |row: u32| snapshot.table.flags(row) & flag::UNCOUNTED as u8 != 0;
             snapshot.each_run(keyword, |row, topics, elsewhere| {
                 if passing.contains(row) && !is_uncounted(row) {
                     add(row, keyword::score(topics, elsewhere));

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::schema::KEY_NAMES;
 use super::snapshot::EmbeddedSnapshot;
-use super::table::NO_ROW;
 use super::trouble::unusable;
 use crate::index::IndexError;
 use crate::index::Unembedded;
@@ -33,11 +32,11 @@ impl Keys {
     /// Reads the keys of all rows.
     pub fn of(snapshot: &EmbeddedSnapshot) -> Result<Keys, IndexError> {
         let mut own: Vec<Key> = vec![0; snapshot.table.len()];
-        for (reader, rows) in snapshot.documents() {
-            let fast = reader.fast_fields();
+        for (part, row_of) in snapshot.documents() {
+            let fast = part.reader.fast_fields();
             let column = |name| fast.u64(name).map_err(|error| unusable(&error));
             let [high, low] = [column(KEY_NAMES[0])?, column(KEY_NAMES[1])?];
-            for (doc, &row) in (0_u32..).zip(rows).filter(|(_, row)| **row != NO_ROW) {
+            for (doc, row) in row_of.all() {
                 let number = |column: &tantivy::columnar::Column<u64>| {
                     Key::from(column.first(doc).unwrap_or(0))
                 };

@@ -8,7 +8,9 @@ mod answer;
 mod batch;
 mod checks;
 mod directory;
+mod documents;
 mod filter;
+mod flat;
 mod kept;
 mod keywords;
 mod layers;
@@ -18,6 +20,7 @@ mod models;
 mod opened;
 mod others;
 mod schema;
+mod sharing;
 mod snapshot;
 mod table;
 mod tokenize;
@@ -44,14 +47,13 @@ use tantivy::schema::Schema;
 
 use self::checks::Checks;
 use self::directory::Unlocked;
+use self::flat::Flat;
 use self::layers::Layers;
 use self::models::Models;
 use self::opened::Committed;
 use self::opened::Opened;
 use self::schema::Fields;
 use self::snapshot::EmbeddedSnapshot;
-use self::table::RowsOf;
-use self::table::Table;
 use self::trouble::failed;
 use self::trouble::guarded;
 use self::trouble::unusable;
@@ -60,6 +62,7 @@ use super::Index;
 use super::IndexError;
 use super::Overlay;
 use super::Snapshot;
+use crate::columns;
 use crate::vectors::Key;
 use crate::words::Analyzer;
 use crate::words::Language;
@@ -215,39 +218,47 @@ impl EmbeddedIndex {
         };
         let committed = guarded(|| self.with_open(Opened::committed))?;
         let files = committed.files();
-        self.with_checks(folder, |checks| checks.trust(folder, &files, now));
+        self.with_checks(folder, |checks| {
+            checks.trust(folder, &files, now);
+            checks.keep_only(&with_table(files));
+        });
         committed.parts.iter().for_each(|part| part.set_looked_at());
         if kept::is_due(folder, &committed.parts) {
-            self.keep_table(folder, &committed, now)?;
+            self.keep_rows(folder, now)?;
         }
         self.write_checks(folder);
         Ok(())
     }
 
-    /// The table of a committed state as it was kept in a file, if it was, and is whole as far as
-    /// that is quickly proved.
-    fn kept_table(&self, committed: &Committed) -> Option<(Table, RowsOf)> {
+    /// The rows that are kept in a file, if there is one, and it is whole as far as that is quickly
+    /// proved; those that are known already if it is of the same state.
+    fn kept_rows(&self, known: Option<&Arc<Flat>>) -> Option<Arc<Flat>> {
         let folder = self.folder.as_ref()?;
-        let kept = kept::open(folder, committed)?;
+        let kept = kept::open(folder)?;
+        if let Some(known) = known.filter(|known| known.state == kept.state) {
+            return Some(Arc::clone(known));
+        }
         let file = [PathBuf::from(kept::NAME)];
         let is_whole = self.with_checks(folder, |checks| {
             checks.unproved_bytes(folder, &file) > PROVED_AT_ONCE
                 || checks.prove(folder, &file, 0, None).is_ok()
         });
-        is_whole.then_some(kept)
+        is_whole.then(|| Arc::new(kept))
     }
 
-    /// Writes the table of a committed state into a file, for whoever opens the index.
-    fn keep_table(&self, folder: &Path, committed: &Committed, now: i64) -> Result<(), IndexError> {
-        let (table, rows) = Table::read(&committed.parts)?;
-        match kept::write(folder, &committed.state, &table, &rows) {
+    /// Writes the rows of the newest committed state into a file, for whoever opens the index.
+    fn keep_rows(&self, folder: &Path, now: i64) -> Result<(), IndexError> {
+        let view = self.bare_view()?;
+        let state = &view.committed().state;
+        match kept::write(folder, state, &view.table, view.documents()) {
             Ok(()) => {
-                let mut files = committed.files();
-                files.push(PathBuf::from(kept::NAME));
-                self.with_checks(folder, |checks| checks.trust(folder, &files, now));
+                let file = [PathBuf::from(kept::NAME)];
+                self.with_checks(folder, |checks| checks.trust(folder, &file, now));
+                // The next view is made of what all processes share.
+                *locked(&self.newest) = None;
             }
-            // Without it, the table is read from the segments.
-            Err(error) => tracing::debug!("the table is not kept: {error}"),
+            // Without it, the rows are read from the segments.
+            Err(error) => tracing::debug!("the rows are not kept: {error}"),
         }
         Ok(())
     }
@@ -357,8 +368,8 @@ impl Index for EmbeddedIndex {
             return Ok(Vec::new());
         };
         let mut files = committed.files();
-        if kept::is_of(folder, &committed.state) {
-            files.push(PathBuf::from(kept::NAME));
+        if kept::state_in(folder).is_some() {
+            files = with_table(files);
         }
         let mut damaged = checks::damaged_files(folder, &files)?;
         let vectors = self.vectors.unsound();
@@ -375,24 +386,32 @@ impl Index for EmbeddedIndex {
         let files = committed.files();
         let table = [PathBuf::from(kept::NAME)];
         let now = moment.timestamp_nanos_opt().unwrap_or(0);
+        let kept = kept::state_in(folder);
         let (is_done, is_table_whole) = self.with_checks(folder, |checks| {
             checks.learn(folder);
             let is_done = checks.prove(folder, &files, now, Some(deadline))?;
-            let is_table_whole = match is_done && kept::is_of(folder, &committed.state) {
+            let is_table_whole = match is_done && kept.is_some() {
                 true => checks.prove(folder, &table, now, Some(deadline)).ok(),
                 false => None,
             };
-            checks.keep_only(&[&files[..], &table].concat());
+            checks.keep_only(&with_table(files));
             Ok((is_done, is_table_whole))
         })?;
+        let is_current = kept.as_ref() == Some(&committed.state);
         let is_all = match is_table_whole {
             _ if !is_done => false,
-            Some(is_done) => is_done,
-            // There is none of this state, or it is damaged: it is made of the segments again.
-            None => {
-                let is_settled = self.is_settled(folder, &committed, moment);
+            Some(true) if is_current => true,
+            Some(false) => false,
+            is_whole => {
+                if is_whole.is_none() && kept.is_some() {
+                    // It is damaged: what was made from it, too.
+                    let _ = columns::remove(&folder.join(kept::NAME));
+                    *locked(&self.newest) = None;
+                }
+                // Without any, each process reads all segments.
+                let is_settled = kept.is_none() || self.is_settled(folder, &committed, moment);
                 if is_settled {
-                    self.keep_table(folder, &committed, now)?;
+                    self.keep_rows(folder, now)?;
                 }
                 is_settled
             }
@@ -421,6 +440,12 @@ impl Analyzers {
         locked(&self.idle).push(analyzer);
         done
     }
+}
+
+/// Some files of an index, and that of the rows.
+fn with_table(mut files: Vec<PathBuf>) -> Vec<PathBuf> {
+    files.push(PathBuf::from(kept::NAME));
+    files
 }
 
 /// What a panic left half done is thrown away by whoever caught it; the lock is as good as before.

@@ -151,6 +151,16 @@ impl Part {
         }
     }
 
+    /// What Tantivy calls it.
+    pub fn id(&self) -> String {
+        self.reader.segment_id().uuid_string()
+    }
+
+    /// The number of what was deleted in it last.
+    pub fn deleted(&self) -> Option<u64> {
+        self.reader.delete_opstamp()
+    }
+
     /// Somebody has looked whether its files are proved.
     pub fn is_looked_at(&self) -> bool {
         self.is_looked_at.load(Ordering::Relaxed)

@@ -16,6 +16,8 @@ use tantivy::schema::IndexRecordOption;
 
 use super::Analyzers;
 use super::EmbeddedIndex;
+use super::filter;
+use super::flat::Flat;
 use super::locked;
 use super::meaning::Keys;
 use super::meaning::Places;
@@ -23,17 +25,15 @@ use super::models::Models;
 use super::opened::Committed;
 use super::opened::Part;
 use super::schema::Fields;
-use super::table::NO_ROW;
-use super::table::RowsOf;
+use super::table::Documents;
+use super::table::RowOf;
 use super::table::Table;
 use super::tokenize;
 use super::trouble::failed;
 use super::trouble::unusable;
-use crate::columns::Column;
 use crate::index::Embedded;
 use crate::index::IndexError;
 use crate::index::Overlay;
-use crate::index::Snapshot as _;
 use crate::index::facts;
 use crate::ranking::Names;
 use crate::ranking::fused::Cosines;
@@ -49,6 +49,8 @@ pub(super) struct EmbeddedSnapshot {
     names: OnceLock<Names>,
     vectors: Arc<Models>,
     keys: OnceLock<Arc<Keys>>,
+    /// The rows that a live memory supersedes.
+    superseded: OnceLock<Vec<u32>>,
     /// As they were found last.
     places: Mutex<HashMap<String, Arc<Places>>>,
 }
@@ -56,30 +58,30 @@ pub(super) struct EmbeddedSnapshot {
 /// A segment as this view sees it.
 struct Segment {
     part: Arc<Part>,
-    /// The table's row of each document, or [`NO_ROW`].
-    rows: Arc<Column<u32>>,
+    /// Where its documents are in the table.
+    documents: Documents,
 }
 
 impl EmbeddedSnapshot {
-    /// The view of `committed`, made from a view of a former state if there is one.
+    /// The view of `committed`, made from the rows of a former state if there are some.
     pub fn of(
         index: &EmbeddedIndex,
         committed: &Arc<Committed>,
         former: Option<&EmbeddedSnapshot>,
     ) -> Result<EmbeddedSnapshot, IndexError> {
         let parts = committed.parts.clone();
-        let renewed = || match former {
-            Some(former) => Table::renewed(&former.table, &former.parts(), &parts),
-            None => Ok(None),
-        };
-        let (table, rows) = match index.kept_table(committed) {
-            Some(kept) => kept,
-            None => match renewed()? {
-                Some(renewed) => renewed,
-                None => Table::read(&parts)?,
-            },
-        };
-        Ok(EmbeddedSnapshot::with(index, committed, table, parts, rows))
+        let former = former.map(|former| former.table.flat());
+        let kept = index.kept_rows(former);
+        for flat in kept.iter().chain(former) {
+            if let Some((table, documents)) = Table::of(flat, &parts)? {
+                let view = EmbeddedSnapshot::with(index, committed, table, parts, documents);
+                return Ok(view);
+            }
+        }
+        let flat = Arc::new(Flat::read(committed)?);
+        let (table, documents) = Table::whole(&flat);
+        let view = EmbeddedSnapshot::with(index, committed, table, parts, documents);
+        Ok(view)
     }
 
     /// The same with `overlay` over it.
@@ -89,12 +91,14 @@ impl EmbeddedSnapshot {
         overlay: &Overlay,
     ) -> Result<EmbeddedSnapshot, IndexError> {
         let layers = index.layers.of(index, overlay)?;
-        let rows = base.segments.iter().map(|segment| &segment.rows);
-        let (table, rows) = Table::over(&base.table, rows, &layers, overlay)?;
+        let segments = base.segments.iter();
+        let before: Vec<_> = segments.map(|one| (&one.part, &one.documents)).collect();
+        let (table, documents) = base.table.over(&before, &layers, overlay)?;
         let mut parts = base.committed.parts.clone();
         parts.extend(layers.iter().map(|layer| Arc::clone(&layer.part)));
         let committed = &base.committed;
-        Ok(EmbeddedSnapshot::with(index, committed, table, parts, rows))
+        let view = EmbeddedSnapshot::with(index, committed, table, parts, documents);
+        Ok(view)
     }
 
     fn with(
@@ -102,29 +106,29 @@ impl EmbeddedSnapshot {
         committed: &Arc<Committed>,
         table: Table,
         parts: Vec<Arc<Part>>,
-        rows: RowsOf,
+        documents: Vec<Documents>,
     ) -> EmbeddedSnapshot {
-        let segments = parts.into_iter().zip(rows);
+        let segments = parts.into_iter().zip(documents);
         EmbeddedSnapshot {
             fields: index.fields,
             table,
             segments: segments
-                .map(|(part, rows)| Segment { part, rows })
+                .map(|(part, documents)| Segment { part, documents })
                 .collect(),
             committed: Arc::clone(committed),
             analyzers: Arc::clone(&index.analyzers),
             names: OnceLock::new(),
             vectors: Arc::clone(&index.vectors),
             keys: OnceLock::new(),
+            superseded: OnceLock::new(),
             places: Mutex::default(),
         }
     }
 
-    /// Its segments, each with the row of each of its documents.
-    fn parts(&self) -> Vec<(Arc<Part>, Arc<Column<u32>>)> {
+    /// Its segments, each with the rows of its documents.
+    pub fn documents(&self) -> impl Iterator<Item = (&Part, RowOf<'_>)> + Clone {
         let segments = self.segments.iter();
-        let part = |segment: &Segment| (Arc::clone(&segment.part), Arc::clone(&segment.rows));
-        segments.map(part).collect()
+        segments.map(|segment| (&*segment.part, self.table.row_of(&segment.documents)))
     }
 
     /// Whether this is the view of `committed`, with nothing over it.
@@ -150,9 +154,8 @@ impl EmbeddedSnapshot {
         mut each: impl FnMut(u32, u32),
     ) -> Result<(), IndexError> {
         let term = Term::from_field_text(field, text);
-        for segment in &self.segments {
-            let inverted = segment
-                .part
+        for (part, row_of) in self.documents() {
+            let inverted = part
                 .reader
                 .inverted_index(field)
                 .map_err(|error| unusable(&error))?;
@@ -162,10 +165,8 @@ impl EmbeddedSnapshot {
             else {
                 continue;
             };
-            let rows = &**segment.rows;
             while postings.doc() != TERMINATED {
-                let row = rows[postings.doc() as usize];
-                if row != NO_ROW {
+                if let Some(row) = row_of.get(postings.doc()) {
                     each(row, postings.term_freq());
                 }
                 postings.advance();
@@ -182,24 +183,21 @@ impl EmbeddedSnapshot {
         mut each: impl FnMut(u32, Count, Count),
     ) -> Result<(), IndexError> {
         for (field, in_topics) in [(self.fields.runs, false), (self.fields.topic_runs, true)] {
-            for segment in &self.segments {
-                let lexicon = segment.part.lexicon(field, in_topics)?;
-                let inverted = segment
-                    .part
+            for (part, row_of) in self.documents() {
+                let lexicon = part.lexicon(field, in_topics)?;
+                let inverted = part
                     .reader
                     .inverted_index(field)
                     .map_err(|error| unusable(&error))?;
                 let mut result = Ok(());
-                let rows = &**segment.rows;
                 lexicon.containing(keyword.as_str(), |run| {
                     let count = keyword.count(run);
                     let term = Term::from_field_text(field, run);
                     match inverted.read_postings(&term, IndexRecordOption::WithFreqs) {
                         Ok(Some(mut postings)) => {
                             while postings.doc() != TERMINATED {
-                                let row = rows[postings.doc() as usize];
                                 let times = postings.term_freq();
-                                if row != NO_ROW {
+                                if let Some(row) = row_of.get(postings.doc()) {
                                     let all = Count {
                                         anywhere: count.anywhere * times,
                                         as_word: count.as_word * times,
@@ -227,11 +225,58 @@ impl EmbeddedSnapshot {
     /// The rows that have a fact.
     pub(super) fn rows_with_fact(&self, fact: &str) -> Result<Vec<u32>, IndexError> {
         let mut rows = Vec::new();
-        let facts = self.fields.facts;
-        self.each_posting(facts, fact, IndexRecordOption::Basic, |row, _| {
-            rows.push(row);
-        })?;
+        self.each_with_fact(fact, |row| rows.push(row))?;
         Ok(rows)
+    }
+
+    /// Calls `each` with every row that has a fact.
+    pub(super) fn each_with_fact(
+        &self,
+        fact: &str,
+        mut each: impl FnMut(u32),
+    ) -> Result<(), IndexError> {
+        let (facts, record) = (self.fields.facts, IndexRecordOption::Basic);
+        self.each_posting(facts, fact, record, |row, _| each(row))
+    }
+
+    /// The rows that a live memory supersedes.
+    pub(super) fn superseded(&self) -> Result<&[u32], IndexError> {
+        if self.superseded.get().is_none() {
+            let _ = self.superseded.set(filter::superseded(self)?);
+        }
+        Ok(self.superseded.get().expect("it was just set"))
+    }
+
+    /// The values of a fact that some row has.
+    pub(super) fn values_of(&self, key: &str) -> Result<HashSet<String>, IndexError> {
+        let prefix = format!("{key}\0");
+        let mut values = HashSet::new();
+        for (part, row_of) in self.documents() {
+            let inverted = part
+                .reader
+                .inverted_index(self.fields.facts)
+                .map_err(|error| unusable(&error))?;
+            let range = inverted.terms().range().ge(prefix.as_bytes());
+            let mut stream = range.into_stream().map_err(|error| unusable(&error))?;
+            while stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
+                let value = String::from_utf8_lossy(&stream.key()[prefix.len()..]);
+                if values.contains(&*value) {
+                    continue;
+                }
+                let record = IndexRecordOption::Basic;
+                let mut postings = inverted
+                    .read_postings_from_terminfo(stream.value(), record)
+                    .map_err(|error| failed("read", error))?;
+                while postings.doc() != TERMINATED {
+                    if row_of.get(postings.doc()).is_some() {
+                        values.insert(value.into_owned());
+                        break;
+                    }
+                    postings.advance();
+                }
+            }
+        }
+        Ok(values)
     }
 
     /// The rows of the memories called `id`, a stem or a handle in lower case.
@@ -239,13 +284,6 @@ impl EmbeddedSnapshot {
         let mut rows = self.rows_with_fact(&facts::fact("id", facts::id_value(id)))?;
         rows.retain(|&row| facts::is_called(self.table.name(row), id));
         Ok(rows)
-    }
-
-    /// The rows with a flag, ascending.
-    pub(super) fn rows_with_flag(&self, flag: u64) -> Vec<u32> {
-        let rows = (0..).zip(self.table.flags.iter());
-        let flagged = rows.filter(|(_, flags)| **flags & flag as u8 != 0);
-        flagged.map(|(row, _)| row).collect()
     }
 
     /// The rows that hold all trigrams of all `fragments`; `None` if these are too short to tell.
@@ -279,12 +317,6 @@ impl EmbeddedSnapshot {
         Ok(common)
     }
 
-    /// Each segment with the row of each of its documents.
-    pub(super) fn documents(&self) -> impl Iterator<Item = (&SegmentReader, &[u32])> {
-        let segments = self.segments.iter();
-        segments.map(|segment| (&segment.part.reader, &**segment.rows))
-    }
-
     pub(super) fn keys(&self) -> Result<&Arc<Keys>, IndexError> {
         if self.keys.get().is_none() {
             let _ = self.keys.set(Arc::new(Keys::of(self)?));
@@ -315,11 +347,7 @@ impl EmbeddedSnapshot {
 
     pub(super) fn names(&self) -> Result<&Names, IndexError> {
         if self.names.get().is_none() {
-            let agents = self
-                .facet("agent")?
-                .into_iter()
-                .map(|(agent, _)| agent)
-                .collect();
+            let agents = self.values_of("agent")?;
             let _ = self
                 .names
                 .set(Names::of(self.table.collection.user_names(), &agents));

@@ -1,307 +1,129 @@
-//! One row a memory, in the order that gives each its neighbours: by namespace, time and name.
+//! The rows of a view: those of a committed state as they were written down, and what became of
+//! them since.
 //!
-//! The rows of what is committed are read once, from the segments or from a file beside them
-//! (`kept`); those of an overlay are put between them, so that a write costs the next search a copy
-//! of the columns and not their reading.
+//! Nothing is copied: a write costs the next search what was written, in a store of any size. Each
+//! row that is looked at is found among the changes first (`Splice`), so that who has time writes
+//! the rows down anew (`kept`).
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use chrono::DateTime;
-use tantivy::SegmentReader;
-use tantivy::columnar::Column as Fast;
-use tantivy::columnar::StrColumn;
-
+use super::documents::Newcomer;
+use super::documents::Values;
+use super::documents::is_cut;
+use super::documents::newcomers_of;
+use super::documents::version;
+use super::flat::Flat;
+use super::flat::NO_ROW;
+use super::flat::stated;
 use super::layers::Layer;
 use super::opened::Part;
-use super::schema;
-use super::schema::SKETCH_NAMES;
-use super::schema::flag;
-use super::trouble::unusable;
 use crate::columns::Column;
-use crate::columns::Texts;
+use crate::columns::Plain;
 use crate::columns::text_in;
 use crate::index::IndexError;
 use crate::index::Indexed;
 use crate::index::Overlay;
 use crate::lifecycle::Stated;
-use crate::model::Stamp;
 use crate::ranking::Collection;
 use crate::ranking::Member;
-use crate::ranking::Sketch;
+use crate::ranking::Members;
+use crate::ranking::Origin;
+use crate::ranking::Piece;
 use crate::ranking::Splice;
-use crate::ranking::Traits;
 
 /// Where more than one row of so many is another, everything is read again.
 const MUCH: usize = 4;
-/// What a name takes, and a part of a folder's.
-const NAME_BYTES: usize = 40;
-/// A document that is not in the table: deleted, or covered by the overlay.
-pub(super) const NO_ROW: u32 = u32::MAX;
 
-/// The columns of all live documents of a snapshot.
-#[derive(Default)]
+/// The rows of all live documents of a view.
 pub(super) struct Table {
-    pub(super) names: Texts,
-    /// Where each row's name lies in `names`; there they are in the order they were read.
-    pub(super) name_ranges: Column<[u32; 2]>,
-    pub(super) expires: Column<i64>,
-    pub(super) importance: Column<u8>,
-    pub(super) confidence: Column<f32>,
-    pub flags: Column<u8>,
-    pub(super) versions: Column<Version>,
-    /// Rows in the order of their names.
-    pub(super) by_name: Column<u32>,
-    /// Rows whose memories may end, or were stated to be of a tier that can.
-    pub(super) impermanent: Column<u32>,
+    flat: Arc<Flat>,
+    splice: Arc<Splice>,
+    /// Rows that were written down and are no more, ascending.
+    removed: Vec<u32>,
+    /// What came since, in the order of rows.
+    newcomers: Vec<Arc<Newcomer>>,
+    /// Their numbers in the order of their names.
+    newcomers_by_name: Vec<u32>,
     /// The namespaces by number.
-    pub(super) namespaces: Vec<String>,
+    namespaces: Vec<String>,
     /// What ranking knows of the rows.
     pub collection: Collection,
 }
 
-/// An [`Indexed`] as it is kept: size, modification time, inode, and the two halves of the hash.
-/// Whether the file was racy is among the flags.
-pub(super) type Version = [u64; 5];
-
-/// For each segment, the row of each of its documents.
-pub(super) type RowsOf = Vec<Arc<Column<u32>>>;
-
-/// Reads the columns of one segment.
-struct Columns {
-    name: StrColumn,
-    namespace: StrColumn,
-    user: StrColumn,
-    timestamp: Fast<i64>,
-    expires: Fast<i64>,
-    importance: Fast<u64>,
-    confidence: Fast<f64>,
-    length: Fast<u64>,
-    traits: Fast<u64>,
-    sketch: Vec<Fast<u64>>,
-    flags: Fast<u64>,
-    size: Fast<u64>,
-    modified: Fast<i64>,
-    inode: Fast<u64>,
-    hash_high: Fast<u64>,
-    hash_low: Fast<u64>,
+/// Where the documents of a segment are in a table.
+pub(super) enum Documents {
+    /// They were written down: their rows there.
+    Written(Arc<Column<u32>>),
+    /// They came since: their rows, or [`NO_ROW`].
+    New(Vec<u32>),
 }
 
-impl Columns {
-    fn of(reader: &SegmentReader) -> tantivy::Result<Option<Columns>> {
-        let fast = reader.fast_fields();
-        let (Some(name), Some(namespace), Some(user)) =
-            (fast.str("name")?, fast.str("namespace")?, fast.str("user")?)
-        else {
-            return Ok(None); // A segment without documents has no text columns.
-        };
-        Ok(Some(Columns {
-            name,
-            namespace,
-            user,
-            timestamp: fast.i64("timestamp")?,
-            expires: fast.i64("expires")?,
-            importance: fast.u64("importance")?,
-            confidence: fast.f64("confidence")?,
-            length: fast.u64("length")?,
-            traits: fast.u64("traits")?,
-            sketch: SKETCH_NAMES
-                .iter()
-                .map(|name| fast.u64(name))
-                .collect::<Result<_, _>>()?,
-            flags: fast.u64("flags")?,
-            size: fast.u64("size")?,
-            modified: fast.i64("modified")?,
-            inode: fast.u64("inode")?,
-            hash_high: fast.u64("hash_high")?,
-            hash_low: fast.u64("hash_low")?,
-        }))
-    }
+/// The row of each document of a segment.
+#[derive(Clone, Copy)]
+pub(super) struct RowOf<'a> {
+    rows: &'a [u32],
+    splice: Option<&'a Splice>,
 }
 
-/// What the columns say of one document.
-struct Values {
-    expires: i64,
-    importance: u8,
-    confidence: f32,
-    flags: u8,
-    version: Version,
-    length: u32,
-    traits: Traits,
-}
-
-impl Columns {
-    fn values(&self, doc: u32) -> Values {
-        let number = |column: &Fast<u64>| column.first(doc).unwrap_or(0);
-        Values {
-            expires: self.expires.first(doc).unwrap_or(i64::MAX),
-            importance: number(&self.importance) as u8,
-            confidence: self.confidence.first(doc).unwrap_or(-1.0) as f32,
-            flags: number(&self.flags) as u8,
-            version: [
-                number(&self.size),
-                self.modified.first(doc).unwrap_or(0).cast_unsigned(),
-                number(&self.inode),
-                number(&self.hash_high),
-                number(&self.hash_low),
-            ],
-            length: number(&self.length) as u32,
-            traits: Traits::unpack(
-                number(&self.traits) as u32,
-                Sketch::unpack(std::array::from_fn(|at| number(&self.sketch[at]))),
-            ),
+impl RowOf<'_> {
+    /// `None` if it has none: it was deleted, or something newer is in its place.
+    pub fn get(&self, doc: u32) -> Option<u32> {
+        match (self.rows[doc as usize], self.splice) {
+            (NO_ROW, _) => None,
+            (row, None) => Some(row),
+            (row, Some(splice)) => splice.moved(row),
         }
     }
-}
 
-/// A segment of a table that is made from another one.
-enum Segment<'a> {
-    /// It was in that one: the row that each document had there.
-    Known(&'a Column<u32>),
-    New(&'a Part),
-}
+    /// The row of each document, or [`NO_ROW`].
+    pub fn each(self) -> impl Iterator<Item = u32> {
+        let docs = 0..self.rows.len() as u32;
+        docs.map(move |doc| self.get(doc).unwrap_or(NO_ROW))
+    }
 
-/// A document that is put between the rows of a table.
-struct Newcomer {
-    segment: usize,
-    doc: u32,
-    namespace: String,
-    user: String,
-    timestamp: i64,
-    name: String,
-    values: Values,
-}
-
-/// A row before it has its place.
-struct Unplaced {
-    segment: u32,
-    doc: u32,
-    namespace: u32,
-    user: u32,
-    timestamp: i64,
-    name: [u32; 2],
+    /// Each document that has a row, with it.
+    pub fn all(self) -> impl Iterator<Item = (u32, u32)> {
+        let docs = 0..self.rows.len() as u32;
+        docs.filter_map(move |doc| Some((doc, self.get(doc)?)))
+    }
 }
 
 impl Table {
-    /// Reads the rows of `parts`. Returns with it, for each segment, the row of each document.
-    pub fn read(parts: &[Arc<Part>]) -> Result<(Table, RowsOf), IndexError> {
-        let columns: Vec<Option<Columns>> = parts
-            .iter()
-            .map(|part| Columns::of(&part.reader))
-            .collect::<Result<_, _>>()
-            .map_err(|error| unusable(&error))?;
-        let mut namespaces = Words::default();
-        let mut users = Words::default();
-        let mut arena = String::new();
-        let mut unplaced = Vec::new();
-        for (segment, (part, columns)) in parts.iter().zip(&columns).enumerate() {
-            let reader = &part.reader;
-            let Some(columns) = columns else { continue };
-            let names = texts(&columns.name)?;
-            let namespace_of = namespaces.merge(&columns.namespace)?;
-            let user_of = users.merge(&columns.user)?;
-            for doc in 0..reader.max_doc() {
-                let Some(&name) = ord(&columns.name, doc).and_then(|ord| names.ranges.get(ord))
-                else {
-                    continue;
-                };
-                let name = &names.text[name.0 as usize..name.1 as usize];
-                if reader.is_deleted(doc) {
-                    continue;
-                }
-                let start = arena.len() as u32;
-                arena.push_str(name);
-                unplaced.push(Unplaced {
-                    segment: segment as u32,
-                    doc,
-                    namespace: ord(&columns.namespace, doc).map_or(0, |ord| namespace_of[ord]),
-                    user: ord(&columns.user, doc).map_or(0, |ord| user_of[ord]),
-                    timestamp: columns.timestamp.first(doc).unwrap_or(0),
-                    name: [start, arena.len() as u32],
-                });
-            }
-        }
-        let name = |row: &Unplaced| text_in(arena.as_bytes(), row.name);
-        let order = namespaces.sorted_ranks();
-        unplaced.sort_unstable_by(|a, b| {
-            (order[a.namespace as usize], a.timestamp)
-                .cmp(&(order[b.namespace as usize], b.timestamp))
-                .then_with(|| name(a).cmp(name(b)))
-        });
-        let mut by_name: Vec<u32> = (0..unplaced.len() as u32).collect();
-        let name = |row: u32| name(&unplaced[row as usize]);
-        // Names lie in the arena in each segment's order of documents, mostly that of names.
-        by_name.sort_unstable_by_key(|&row| unplaced[row as usize].name);
-        by_name.sort_by(|&a, &b| name(a).cmp(name(b)));
-        let users = users.of_numbers(unplaced.iter().map(|row| row.user));
-        let (mut table, rows) = Table::placed(&unplaced, parts, &columns, users);
-        table.names = Texts(arena.into_bytes().into());
-        table.by_name = by_name.into();
-        table.namespaces = namespaces.words;
-        Ok((table, rows))
-    }
-
-    /// The rows of `base` with those of `overlay`, whose documents are in `layers`, in the place of
-    /// the same names. `rows` has the row of each document of the segments of `base`; returned are
-    /// those of all segments, the layers' last.
-    pub fn over<'a>(
-        base: &Table,
-        rows: impl Iterator<Item = &'a Arc<Column<u32>>>,
-        layers: &[Arc<Layer>],
-        overlay: &Overlay,
-    ) -> Result<(Table, RowsOf), IndexError> {
-        let mut segments: Vec<Segment> = rows.map(|rows| Segment::Known(rows)).collect();
-        let mut newcomers = Vec::new();
-        for layer in layers {
-            let is_current = |doc| layer.is_current(doc, overlay);
-            newcomers_of(&layer.part, segments.len(), is_current, &mut newcomers)?;
-            segments.push(Segment::New(&layer.part));
-        }
-        let covered = overlay.files.keys();
-        let removed: Vec<u32> = covered.filter_map(|name| base.row(name)).collect();
-        Ok(Table::spliced(base, &segments, removed, newcomers))
-    }
-
-    /// The rows of `parts`, from those of `base`, whose segments were `known`; `None` if so much is
-    /// another that reading everything is as quick.
-    pub fn renewed(
-        base: &Table,
-        known: &[(Arc<Part>, Arc<Column<u32>>)],
+    /// The rows of `parts` from those that were written down of some state; with it, where the
+    /// documents of each are. `None` if so much is another that reading everything is as quick.
+    pub fn of(
+        flat: &Arc<Flat>,
         parts: &[Arc<Part>],
-    ) -> Result<Option<(Table, RowsOf)>, IndexError> {
-        let is_one = |one: &Arc<Part>, other: &Arc<Part>| {
-            one.reader.segment_id() == other.reader.segment_id()
-        };
-        let mut segments: Vec<Segment> = Vec::new();
+    ) -> Result<Option<(Table, Vec<Documents>)>, IndexError> {
+        let mut documents = Vec::new();
         let mut new: Vec<(usize, &Arc<Part>)> = Vec::new();
         let mut removed = Vec::new();
         for part in parts {
-            match known.iter().find(|(known, _)| is_one(known, part)) {
-                Some((before, rows)) => {
-                    let reader = &part.reader;
-                    if reader.delete_opstamp() != before.reader.delete_opstamp() {
-                        let rows = (0_u32..).zip(rows.iter());
-                        let gone = rows.filter(|(doc, _)| reader.is_deleted(*doc));
-                        removed.extend(gone.map(|(_, row)| *row).filter(|row| *row != NO_ROW));
-                    }
-                    segments.push(Segment::Known(rows));
-                }
-                None => {
-                    new.push((segments.len(), part));
-                    segments.push(Segment::New(part));
-                }
+            let id = part.id();
+            let Some(written) = flat.segments.iter().find(|written| written.id == id) else {
+                new.push((documents.len(), part));
+                documents.push(Documents::New(Vec::new()));
+                continue;
+            };
+            if written.deleted != part.deleted() {
+                let rows = (0_u32..).zip(written.rows.iter());
+                let gone = rows.filter(|(doc, _)| part.reader.is_deleted(*doc));
+                removed.extend(gone.map(|(_, row)| *row).filter(|row| *row != NO_ROW));
             }
+            documents.push(Documents::Written(Arc::clone(&written.rows)));
         }
-        for (before, rows) in known {
-            if !parts.iter().any(|part| is_one(part, before)) {
-                removed.extend(rows.iter().copied().filter(|row| *row != NO_ROW));
-            }
+        let ids: Vec<String> = parts.iter().map(|part| part.id()).collect();
+        let is_gone = |id: &String| !ids.contains(id);
+        for written in flat.segments.iter().filter(|written| is_gone(&written.id)) {
+            removed.extend(written.rows.iter().copied().filter(|row| *row != NO_ROW));
         }
-        let documents = new.iter().map(|(_, part)| part.reader.num_docs() as usize);
-        let is_much = (removed.len() + documents.sum::<usize>()) * MUCH > base.len();
-        // Names of rows that went stay where they are until everything is read again.
-        let is_full_of_holes = base.names.0.len() > 2 * NAME_BYTES * base.len();
-        if is_much || is_full_of_holes {
+        let count: usize = new
+            .iter()
+            .map(|(_, part)| part.reader.num_docs() as usize)
+            .sum();
+        if (removed.len() + count) * MUCH > flat.len() {
             return Ok(None);
         }
         let mut newcomers = Vec::new();
@@ -309,367 +131,352 @@ impl Table {
             let is_live = |doc| !part.reader.is_deleted(doc);
             newcomers_of(part, segment, is_live, &mut newcomers)?;
         }
-        Ok(Some(Table::spliced(base, &segments, removed, newcomers)))
+        let newcomers = newcomers.into_iter().map(Arc::new).collect();
+        removed.sort_unstable();
+        let table = Table::changed(flat, removed, newcomers);
+        table.place_all(parts, &mut documents);
+        Ok(Some((table, documents)))
     }
 
-    /// The rows of `base` without `removed` and with those of `newcomers`, for these segments.
-    fn spliced(
-        base: &Table,
-        segments: &[Segment<'_>],
-        mut removed: Vec<u32>,
-        mut newcomers: Vec<Newcomer>,
-    ) -> (Table, RowsOf) {
-        newcomers.sort_by(|a, b| a.order().cmp(&b.order()));
-        removed.sort_unstable();
-        let inserted: Vec<u32> = newcomers.iter().map(|one| base.place_for(one)).collect();
-        let splice = Splice::new(base.len() as u32, &removed, &inserted);
+    /// The rows of a state as they were written down, all of them.
+    pub fn whole(flat: &Arc<Flat>) -> (Table, Vec<Documents>) {
+        let segments = flat.segments.iter();
+        let documents = segments.map(|written| Documents::Written(Arc::clone(&written.rows)));
+        let documents = documents.collect();
+        (Table::changed(flat, Vec::new(), Vec::new()), documents)
+    }
 
-        let mut namespaces = base.namespaces.clone();
-        let mut users = base.collection.user_names().to_vec();
-        let mut names = base.names.0.to_vec();
-        let mut ranges = Vec::new();
-        let mut known = Vec::new();
+    /// The rows of this one with those of `overlay`, whose documents are in `layers`, in the place
+    /// of the same names. `parts` and `before` are the segments of this one; returned is where the
+    /// documents of all segments are, the layers' last.
+    pub fn over(
+        &self,
+        before: &[(&Arc<Part>, &Documents)],
+        layers: &[Arc<Layer>],
+        overlay: &Overlay,
+    ) -> Result<(Table, Vec<Documents>), IndexError> {
+        let mut documents: Vec<Documents> = before
+            .iter()
+            .map(|(_, documents)| match documents {
+                Documents::Written(rows) => Documents::Written(Arc::clone(rows)),
+                Documents::New(_) => Documents::New(Vec::new()),
+            })
+            .collect();
+        let mut parts: Vec<Arc<Part>> = before.iter().map(|(part, _)| Arc::clone(part)).collect();
+        let mut added = Vec::new();
+        for layer in layers {
+            let is_current = |doc| layer.is_current(doc, overlay);
+            newcomers_of(&layer.part, parts.len(), is_current, &mut added)?;
+            documents.push(Documents::New(Vec::new()));
+            parts.push(Arc::clone(&layer.part));
+        }
+        let covered = overlay.files.keys();
+        let mut removed = self.removed.clone();
+        removed.extend(covered.filter_map(|name| self.flat.row(name)));
+        removed.sort_unstable();
+        removed.dedup();
+        let is_left = |one: &&Arc<Newcomer>| !overlay.files.contains_key(one.name.as_str());
+        let mut newcomers: Vec<Arc<Newcomer>> =
+            self.newcomers.iter().filter(is_left).cloned().collect();
+        newcomers.extend(added.into_iter().map(Arc::new));
+        let table = Table::changed(&self.flat, removed, newcomers);
+        table.place_all(&parts, &mut documents);
+        Ok((table, documents))
+    }
+
+    /// What was written down, without `removed`, ascending, and with `newcomers`.
+    fn changed(flat: &Arc<Flat>, removed: Vec<u32>, mut newcomers: Vec<Arc<Newcomer>>) -> Table {
+        newcomers.sort_by(|a, b| a.order().cmp(&b.order()));
+        let mut namespaces = Numbered::of(&flat.namespaces);
+        let mut users = Numbered::of(flat.rows.users());
+        let mut members = Members::with_capacity(newcomers.len());
+        let places = newcomers.iter().map(|one| place_for(flat, one));
+        let splice = Splice::new(flat.len() as u32, &removed, &places.collect::<Vec<_>>());
         for one in &newcomers {
-            let begin = names.len() as u32;
-            names.extend_from_slice(one.name.as_bytes());
-            ranges.push([begin, names.len() as u32]);
-            known.push(Member {
-                namespace: number_of(&mut namespaces, &one.namespace),
-                user: number_of(&mut users, &one.user),
+            members.push(Member {
+                namespace: namespaces.number(&one.namespace),
+                user: users.number(&one.user),
                 timestamp: one.timestamp,
                 length: one.values.length,
                 traits: one.values.traits,
             });
         }
-        let new = |at: usize| &newcomers[at].values;
-        let mut table = Table {
-            names: Texts(names.into()),
-            name_ranges: splice.apply(&base.name_ranges, |at| ranges[at]).into(),
-            expires: splice.apply(&base.expires, |at| new(at).expires).into(),
-            importance: splice
-                .apply(&base.importance, |at| new(at).importance)
-                .into(),
-            confidence: splice
-                .apply(&base.confidence, |at| new(at).confidence)
-                .into(),
-            flags: splice.apply(&base.flags, |at| new(at).flags).into(),
-            versions: splice.apply(&base.versions, |at| new(at).version).into(),
-            by_name: Column::default(),
-            impermanent: Column::default(),
-            namespaces,
-            collection: base.collection.spliced(&splice, &known, users),
+        let more = |known: usize, all: Vec<&str>| -> Vec<String> {
+            all.into_iter().skip(known).map(str::to_owned).collect()
         };
-        table.collection.forget_absent_users();
-        let moved = splice.moved(NO_ROW);
-        let places = splice.places();
-        table.by_name = table.merged_names(&base.by_name, &moved, &places).into();
-        let known = base.impermanent.iter().map(|&row| moved[row as usize]);
-        let known = known.filter(|&row| row != NO_ROW);
-        let may_end = |&row: &u32| !table.stated(row).is_permanent();
-        let mut impermanent: Vec<u32> = known.collect();
-        impermanent.extend(places.iter().copied().filter(may_end));
-        impermanent.sort_unstable();
-        table.impermanent = impermanent.into();
-
-        let move_to = |row: &u32| moved.get(*row as usize).copied().unwrap_or(NO_ROW);
-        let mut rows: Vec<Vec<u32>> = segments
-            .iter()
-            .map(|segment| match segment {
-                Segment::Known(rows) => rows.iter().map(move_to).collect(),
-                Segment::New(part) => vec![NO_ROW; part.reader.max_doc() as usize],
-            })
-            .collect();
-        for (one, place) in newcomers.iter().zip(places) {
-            rows[one.segment][one.doc as usize] = place;
+        let more_users = more(flat.rows.users().len(), users.words);
+        let more_namespaces = more(flat.namespaces.len(), namespaces.words);
+        let splice = Arc::new(splice);
+        let collection = Collection::changed(&flat.rows, &splice, &removed, members, more_users);
+        let mut newcomers_by_name: Vec<u32> = (0..newcomers.len() as u32).collect();
+        newcomers_by_name.sort_by_key(|&number| &newcomers[number as usize].name);
+        Table {
+            flat: Arc::clone(flat),
+            splice,
+            removed,
+            newcomers,
+            newcomers_by_name,
+            namespaces: flat
+                .namespaces
+                .iter()
+                .cloned()
+                .chain(more_namespaces)
+                .collect(),
+            collection,
         }
-        let rows = rows.into_iter().map(|rows| Arc::new(rows.into()));
-        (table, rows.collect())
     }
 
-    /// Before which row a document belongs.
-    fn place_for(&self, one: &Newcomer) -> u32 {
-        let order = |row: u32| {
-            let namespace = &self.namespaces[self.collection.namespace(row) as usize];
-            (
-                namespace.as_str(),
-                self.collection.timestamp(row),
-                self.name(row),
-            )
-        };
-        let (mut low, mut high) = (0, self.len() as u32);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match order(middle) < one.order() {
-                true => low = middle + 1,
-                false => high = middle,
+    /// Says for each document of the segments that came since in which row it is.
+    fn place_all(&self, parts: &[Arc<Part>], documents: &mut [Documents]) {
+        for (part, documents) in parts.iter().zip(documents.iter_mut()) {
+            if let Documents::New(rows) = documents {
+                *rows = vec![NO_ROW; part.reader.max_doc() as usize];
             }
         }
-        low
+        for (one, place) in self.newcomers.iter().zip(self.splice.places()) {
+            if let Documents::New(rows) = &mut documents[one.segment] {
+                rows[one.doc as usize] = *place;
+            }
+        }
     }
 
-    /// All rows in the order of their names: those of `known` that are still there, and `new` ones.
-    fn merged_names(&self, known: &[u32], moved: &[u32], new: &[u32]) -> Vec<u32> {
-        let mut new = new.to_vec();
-        new.sort_by(|&a, &b| self.name(a).cmp(self.name(b)));
-        let mut new = new.into_iter().peekable();
-        let mut merged = Vec::with_capacity(self.len());
-        for &row in known {
-            let row = moved[row as usize];
-            if row == NO_ROW {
-                continue;
-            }
-            while let Some(earlier) = new.next_if(|&one| self.name(one) < self.name(row)) {
-                merged.push(earlier);
-            }
-            merged.push(row);
-        }
-        merged.extend(new);
-        merged
+    /// What this one was made from.
+    pub fn flat(&self) -> &Arc<Flat> {
+        &self.flat
     }
 
-    /// The columns of these rows, but for the names.
-    fn placed(
-        unplaced: &[Unplaced],
-        parts: &[Arc<Part>],
-        columns: &[Option<Columns>],
-        users: Vec<String>,
-    ) -> (Table, RowsOf) {
-        let mut rows: Vec<Vec<u32>> = parts
-            .iter()
-            .map(|part| vec![NO_ROW; part.reader.max_doc() as usize])
-            .collect();
-        let count = unplaced.len();
-        let mut members = Vec::with_capacity(count);
-        let (mut expires, mut importance) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let (mut confidence, mut flags) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let mut versions = Vec::with_capacity(count);
-        for (row, from) in unplaced.iter().enumerate() {
-            let columns = columns[from.segment as usize]
-                .as_ref()
-                .expect("it was read from");
-            let values = columns.values(from.doc);
-            rows[from.segment as usize][from.doc as usize] = row as u32;
-            expires.push(values.expires);
-            importance.push(values.importance);
-            confidence.push(values.confidence);
-            flags.push(values.flags);
-            versions.push(values.version);
-            members.push(Member {
-                namespace: from.namespace,
-                user: from.user,
-                timestamp: from.timestamp,
-                length: values.length,
-                traits: values.traits,
-            });
+    /// The rows of a segment's documents.
+    pub fn row_of<'a>(&'a self, documents: &'a Documents) -> RowOf<'a> {
+        let is_changed = !(self.removed.is_empty() && self.newcomers.is_empty());
+        match documents {
+            Documents::Written(rows) => RowOf {
+                rows,
+                splice: is_changed.then_some(&*self.splice),
+            },
+            Documents::New(rows) => RowOf { rows, splice: None },
         }
-        let name_ranges: Vec<[u32; 2]> = unplaced.iter().map(|row| row.name).collect();
-        let mut table = Table {
-            name_ranges: name_ranges.into(),
-            expires: expires.into(),
-            importance: importance.into(),
-            confidence: confidence.into(),
-            flags: flags.into(),
-            versions: versions.into(),
-            collection: Collection::of(&members, users),
-            ..Table::default()
-        };
-        let may_end = |&row: &u32| !table.stated(row).is_permanent();
-        let impermanent: Vec<u32> = (0..table.len() as u32).filter(may_end).collect();
-        table.impermanent = impermanent.into();
-        let rows = rows.into_iter().map(|rows| Arc::new(rows.into()));
-        (table, rows.collect())
     }
 
     pub fn len(&self) -> usize {
-        self.name_ranges.len()
+        self.splice.len()
     }
 
     pub fn name(&self, row: u32) -> &str {
-        self.names.get(self.name_ranges[row as usize])
+        match self.splice.origin(row) {
+            Origin::Old(row) => self.flat.name(row),
+            Origin::New(number) => &self.newcomers[number as usize].name,
+        }
     }
 
     pub fn indexed(&self, row: u32) -> Indexed {
-        version(self.versions[row as usize], self.flags[row as usize])
+        match self.splice.origin(row) {
+            Origin::Old(row) => {
+                let at = row as usize;
+                version(self.flat.versions[at], self.flat.flags[at])
+            }
+            Origin::New(number) => indexed(&self.newcomers[number as usize]),
+        }
+    }
+
+    pub fn flags(&self, row: u32) -> u8 {
+        match self.splice.origin(row) {
+            Origin::Old(row) => self.flat.flags[row as usize],
+            Origin::New(number) => self.newcomers[number as usize].values.flags,
+        }
+    }
+
+    /// The rows with a flag.
+    pub fn with_flag(&self, flag: u8) -> Vec<u32> {
+        let written = (0..).zip(self.flat.flags.iter());
+        let written = written.filter(|(_, flags)| **flags & flag != 0);
+        let mut rows: Vec<u32> = written
+            .filter_map(|(row, _)| self.splice.moved(row))
+            .collect();
+        let new = self.newcomers.iter().zip(self.splice.places());
+        let new = new.filter(|(one, _)| one.values.flags & flag != 0);
+        rows.extend(new.map(|(_, place)| *place));
+        rows
+    }
+
+    /// Rows whose memories may end, or were stated to be of a tier that can.
+    pub fn impermanent(&self) -> impl Iterator<Item = u32> {
+        let written = self.flat.impermanent.iter();
+        let written = written.filter_map(|row| self.splice.moved(*row));
+        let places = self.splice.places().iter().copied();
+        written.chain(places.filter(|row| !self.stated(*row).is_permanent()))
     }
 
     /// Every name with its version, in the order of the names.
     pub fn files(&self) -> impl Iterator<Item = (&str, Indexed)> {
-        let (names, ranges) = (&*self.names.0, &*self.name_ranges);
-        let (versions, flags) = (&*self.versions, &*self.flags);
-        self.by_name.iter().map(move |&row| {
-            let at = row as usize;
-            (text_in(names, ranges[at]), version(versions[at], flags[at]))
+        let (flat, splice) = (&*self.flat, &*self.splice);
+        let (by_name, ranges) = (&*flat.by_name, &*flat.name_ranges);
+        let (versions, flags, names) = (&*flat.versions, &*flat.flags, &*flat.names.0);
+        let written = by_name.iter().filter(|row| splice.moved(**row).is_some());
+        let mut written = written
+            .map(move |&row| {
+                let at = row as usize;
+                (text_in(names, ranges[at]), version(versions[at], flags[at]))
+            })
+            .peekable();
+        let new = self.newcomers_by_name.iter();
+        let new = new.map(|&number| &*self.newcomers[number as usize]);
+        let mut new = new.map(|one| (one.name.as_str(), indexed(one))).peekable();
+        std::iter::from_fn(move || match (written.peek(), new.peek()) {
+            (Some(one), Some(other)) if other.0 < one.0 => new.next(),
+            (Some(_), _) => written.next(),
+            (None, _) => new.next(),
         })
     }
 
     /// What a row's file states of its life.
     pub fn stated(&self, row: u32) -> Stated {
-        let at = row as usize;
-        let moment = |micros: i64| DateTime::from_timestamp_micros(micros).unwrap_or_default();
-        let (expires, confidence) = (self.expires[at], f64::from(self.confidence[at]));
-        Stated {
-            timestamp: moment(self.collection.timestamp(row)),
-            expires: (expires != i64::MAX).then(|| moment(expires)),
-            tier: schema::tier_of(self.flags[at]),
-            kind: schema::kind_of(self.flags[at]),
-            importance: Some(self.importance[at]).filter(|importance| *importance > 0),
-            confidence: Some(confidence).filter(|confidence| *confidence >= 0.0),
+        let timestamp = self.collection.timestamp(row);
+        match self.splice.origin(row) {
+            Origin::Old(row) => {
+                let (flat, at) = (&*self.flat, row as usize);
+                let (expires, flags) = (flat.expires[at], flat.flags[at]);
+                let (importance, confidence) = (flat.importance[at], flat.confidence[at]);
+                stated(timestamp, expires, flags, importance, confidence)
+            }
+            Origin::New(number) => {
+                let new = &self.newcomers[number as usize].values;
+                stated(
+                    timestamp,
+                    new.expires,
+                    new.flags,
+                    new.importance,
+                    new.confidence,
+                )
+            }
         }
     }
 
     /// The row of the file `name`.
     pub fn row(&self, name: &str) -> Option<u32> {
+        let new = |number: &u32| self.newcomers[*number as usize].name.as_str();
         let at = self
-            .by_name
-            .binary_search_by(|&row| self.name(row).cmp(name))
-            .ok()?;
-        Some(self.by_name[at])
-    }
-}
-
-fn version([size, modified, inode, high, low]: Version, flags: u8) -> Indexed {
-    Indexed {
-        stamp: Stamp {
-            size,
-            modified: modified.cast_signed(),
-            inode,
-        },
-        hash: u128::from(high) << 64 | u128::from(low),
-        racy: u64::from(flags) & flag::RACY != 0,
-    }
-}
-
-impl Newcomer {
-    fn order(&self) -> (&str, i64, &str) {
-        (&self.namespace, self.timestamp, &self.name)
-    }
-}
-
-/// Adds the documents of a segment that are wanted; it is called by its number.
-fn newcomers_of(
-    part: &Part,
-    segment: usize,
-    is_wanted: impl Fn(u32) -> bool,
-    newcomers: &mut Vec<Newcomer>,
-) -> Result<(), IndexError> {
-    let columns = Columns::of(&part.reader).map_err(|error| unusable(&error))?;
-    let Some(columns) = columns else {
-        return Ok(());
-    };
-    let names = texts(&columns.name)?;
-    let namespaces = texts(&columns.namespace)?;
-    let users = texts(&columns.user)?;
-    for doc in 0..part.reader.max_doc() {
-        let name = names.of(&columns.name, doc);
-        let Some(name) = name.filter(|_| is_wanted(doc)) else {
-            continue;
-        };
-        newcomers.push(Newcomer {
-            segment,
-            doc,
-            namespace: namespaces.of(&columns.namespace, doc).unwrap_or_default(),
-            user: users.of(&columns.user, doc).unwrap_or_default(),
-            timestamp: columns.timestamp.first(doc).unwrap_or(0),
-            name,
-            values: columns.values(doc),
-        });
-    }
-    Ok(())
-}
-
-/// The number of a word, which gets one if it is new.
-fn number_of(words: &mut Vec<String>, word: &str) -> u32 {
-    let known = words.iter().position(|known| known == word);
-    known.unwrap_or_else(|| {
-        words.push(word.to_owned());
-        words.len() - 1
-    }) as u32
-}
-
-fn ord(column: &StrColumn, doc: u32) -> Option<usize> {
-    column.ords().first(doc).map(|ord| ord as usize)
-}
-
-/// A dictionary's texts in the order of their numbers.
-struct Terms {
-    text: String,
-    ranges: Vec<(u32, u32)>,
-}
-
-impl Terms {
-    /// What a document says in the column.
-    fn of(&self, column: &StrColumn, doc: u32) -> Option<String> {
-        let &(start, end) = self.ranges.get(ord(column, doc)?)?;
-        Some(self.text[start as usize..end as usize].to_owned())
-    }
-}
-
-fn texts(column: &StrColumn) -> Result<Terms, IndexError> {
-    let mut texts = Terms {
-        text: String::new(),
-        ranges: Vec::with_capacity(column.dictionary().num_terms()),
-    };
-    let mut stream = column
-        .dictionary()
-        .stream()
-        .map_err(|error| unusable(&error))?;
-    while stream.advance() {
-        let start = texts.text.len() as u32;
-        texts
-            .text
-            .push_str(std::str::from_utf8(stream.key()).unwrap_or_default());
-        texts.ranges.push((start, texts.text.len() as u32));
-    }
-    Ok(texts)
-}
-
-/// Distinct words, numbered as they come.
-#[derive(Default)]
-struct Words {
-    words: Vec<String>,
-    numbers: HashMap<String, u32>,
-}
-
-impl Words {
-    /// Takes a segment's dictionary in; returns the number of each of its entries.
-    fn merge(&mut self, column: &StrColumn) -> Result<Vec<u32>, IndexError> {
-        let texts = texts(column)?;
-        Ok(texts
-            .ranges
-            .iter()
-            .map(|&(start, end)| {
-                let word = &texts.text[start as usize..end as usize];
-                *self.numbers.entry(word.to_owned()).or_insert_with(|| {
-                    self.words.push(word.to_owned());
-                    self.words.len() as u32 - 1
-                })
-            })
-            .collect())
+            .newcomers_by_name
+            .binary_search_by(|number| new(number).cmp(name));
+        match at {
+            Ok(at) => Some(self.splice.places()[self.newcomers_by_name[at] as usize]),
+            Err(_) => self.splice.moved(self.flat.row(name)?),
+        }
     }
 
-    /// The words by number; those that none of `numbers` stands for are empty. The last document
-    /// of a user may be deleted, and its dictionary still there.
-    fn of_numbers(self, numbers: impl Iterator<Item = u32>) -> Vec<String> {
-        let mut words = vec![String::new(); self.words.len()];
-        let mut all = self.words;
-        for number in numbers {
-            let number = number as usize;
-            if words[number].is_empty() {
-                words[number] = std::mem::take(&mut all[number]);
+    /// All rows in the order of their names.
+    pub fn by_name(&self) -> Vec<u32> {
+        let written = self.flat.by_name.iter();
+        let written = written.filter_map(|row| self.splice.moved(*row));
+        let mut new = self.newcomers_by_name.iter().copied().peekable();
+        let mut rows = Vec::with_capacity(self.len());
+        let place = |number: u32| self.splice.places()[number as usize];
+        for row in written {
+            let name = self.name(row);
+            while let Some(number) =
+                new.next_if(|number| self.newcomers[*number as usize].name.as_str() < name)
+            {
+                rows.push(place(number));
             }
+            rows.push(row);
         }
-        words
+        rows.extend(new.map(place));
+        rows
     }
 
-    /// For each number its place in alphabetical order, so that the order of rows does not depend
-    /// on which segment came first.
-    fn sorted_ranks(&self) -> Vec<u32> {
-        let mut by_word: Vec<u32> = (0..self.words.len() as u32).collect();
-        by_word.sort_unstable_by_key(|&number| &self.words[number as usize]);
-        let mut ranks = vec![0; self.words.len()];
-        for (rank, number) in by_word.into_iter().enumerate() {
-            ranks[number as usize] = rank as u32;
+    /// The values of all rows in their order, of which those of the flat table are in `written`.
+    pub fn values<'a, T: Plain>(
+        &'a self,
+        written: &'a [T],
+        of: impl Fn(&Values) -> T + Copy + 'a,
+    ) -> impl Iterator<Item = T> + 'a {
+        self.splice.pieces().flat_map(move |piece| {
+            let (old, new) = match piece {
+                Piece::Old(rows) => (rows, 0..0),
+                Piece::New(numbers) => (0..0, numbers),
+            };
+            let old = &written[old.start as usize..old.end as usize];
+            let new = &self.newcomers[new.start as usize..new.end as usize];
+            let new = new.iter().map(move |one| of(&one.values));
+            old.iter().copied().chain(new)
+        })
+    }
+
+    /// The rows of the memories in a namespace, those below it left out.
+    pub fn rows_in(&self, namespace: &str) -> Range<u32> {
+        let first = |is_before: &dyn Fn(&str) -> bool| {
+            let (mut low, mut high) = (0, self.len() as u32);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                let number = self.collection.namespace(middle);
+                match is_before(&self.namespaces[number as usize]) {
+                    true => low = middle + 1,
+                    false => high = middle,
+                }
+            }
+            low
+        };
+        first(&|other| other < namespace)..first(&|other| other <= namespace)
+    }
+
+    /// The names of files that are not indexed to their ends.
+    pub fn cut(&self) -> impl Iterator<Item = &str> {
+        let written = self.flat.cut.iter();
+        let written = written.filter_map(|row| self.splice.moved(*row));
+        let new = self.newcomers.iter().zip(self.splice.places());
+        let new = new.filter(|(one, _)| is_cut(&one.values.version));
+        let new = new.map(|(_, place)| *place);
+        written.chain(new).map(|row| self.name(row))
+    }
+
+    /// The namespaces by number.
+    pub fn namespaces(&self) -> &[String] {
+        &self.namespaces
+    }
+}
+
+/// Before which of the rows that were written down a document belongs.
+fn place_for(flat: &Flat, one: &Newcomer) -> u32 {
+    let order = |row: u32| {
+        let (namespace, timestamp) = flat.rows.place(row);
+        let namespace = &flat.namespaces[namespace as usize];
+        (namespace.as_str(), timestamp, flat.name(row))
+    };
+    let (mut low, mut high) = (0, flat.len() as u32);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match order(middle) < one.order() {
+            true => low = middle + 1,
+            false => high = middle,
         }
-        ranks
+    }
+    low
+}
+
+fn indexed(one: &Newcomer) -> Indexed {
+    version(one.values.version, one.values.flags)
+}
+
+/// Words with their numbers: those that are known, and others behind them as they come.
+struct Numbered<'a> {
+    words: Vec<&'a str>,
+    numbers: HashMap<&'a str, u32>,
+}
+
+impl<'a> Numbered<'a> {
+    fn of(known: &'a [impl AsRef<str>]) -> Numbered<'a> {
+        let words: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+        let numbers = words.iter().copied().zip(0..);
+        Numbered {
+            numbers: numbers.collect(),
+            words,
+        }
+    }
+
+    fn number(&mut self, word: &'a str) -> u32 {
+        let words = &mut self.words;
+        *self.numbers.entry(word).or_insert_with(|| {
+            words.push(word);
+            words.len() as u32 - 1
+        })
     }
 }

@@ -25,6 +25,7 @@ use super::Indexed;
 use super::Moment;
 use super::Request;
 use super::Snapshot;
+use super::Sought;
 use super::Texts;
 use super::Unembedded;
 use super::facts;
@@ -36,7 +37,9 @@ use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stamp;
 use crate::model::Stem;
+use crate::ranking::Method;
 use crate::ranking::Parts;
+use crate::ranking::Ranking;
 use crate::ranking::keyword::Keyword;
 use crate::vectors::Key;
 use crate::words::Analyzer;
@@ -247,7 +250,10 @@ fn passes(
 ) -> bool {
     let memory = &document.memory;
     let name = &document.name;
-    if !conditions.names(name) || !conditions.admits(name, &Stated::of(memory)) {
+    if !conditions.names(name)
+        || !conditions.admits_namespace(memory.namespace_or_global())
+        || !conditions.admits(name, &Stated::of(memory))
+    {
         return false;
     }
     if !conditions.facts.is_empty() || !conditions.unwanted.is_empty() {
@@ -318,6 +324,52 @@ impl Snapshot for Scan {
             })
             .collect();
         Ok(Found { hits, total })
+    }
+
+    fn cut(&self) -> Vec<String> {
+        let files = self.files();
+        let files = files.filter(|(_, indexed)| indexed.stamp.is_cut());
+        files.map(|(name, _)| name.to_owned()).collect()
+    }
+
+    fn passing(
+        &self,
+        mut names: Vec<String>,
+        filter: &Filter,
+        moment: Moment<'_>,
+        _: &Texts<'_>,
+    ) -> Result<Vec<String>, IndexError> {
+        let rows = self.counted(&Conditions::of(filter, moment), None);
+        let passing: HashSet<&str> = rows.iter().map(|row| self.name(row.file)).collect();
+        names.retain(|name| passing.contains(name.as_str()));
+        Ok(names)
+    }
+
+    fn sharing_rare(
+        &self,
+        words: &str,
+        filter: &Filter,
+        moment: Moment<'_>,
+        limit: usize,
+        texts: &Texts<'_>,
+    ) -> Result<Vec<String>, IndexError> {
+        let ranking = Ranking {
+            method: Method::Bm25,
+            ..Ranking::default()
+        };
+        let request = Request {
+            ask: Ask::Text(Sought {
+                text: words,
+                ranking: &ranking,
+                embed: None,
+            }),
+            filter,
+            moment,
+            limit,
+            offset: 0,
+        };
+        let hits = self.search(&request, texts)?.hits;
+        Ok(hits.into_iter().map(|hit| hit.name).collect())
     }
 
     /// Vectors are kept beside an index, and there is none.

@@ -239,8 +239,7 @@ fn collection(lines: &[Line]) -> Collection {
         length: line.length,
         traits: line.traits,
     };
-    let rows: Vec<Member> = numbered.map(member).collect();
-    Collection::of(&rows, user_names)
+    Collection::of(numbered.map(member).collect(), user_names)
 }
 
 impl Postings {

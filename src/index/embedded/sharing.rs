@@ -1,0 +1,177 @@
+//! Finds what shares the rarest of some words, without a look at everything that holds one.
+//!
+//! The score is that of BM25. The memories that hold the rarest words are read from the postings,
+//! as far as that is quickly done; the best of them are looked for in those of the other words. So
+//! it costs about the same in a store of any size, and misses what shares only common words.
+
+use std::collections::HashMap;
+
+use tantivy::DocSet;
+use tantivy::TERMINATED;
+use tantivy::Term;
+use tantivy::postings::Postings as _;
+use tantivy::schema::IndexRecordOption;
+
+use super::filter::Rows;
+use super::snapshot::EmbeddedSnapshot;
+use super::trouble::unusable;
+use crate::index::IndexError;
+use crate::ranking::Weights;
+use crate::ranking::bm25;
+use crate::ranking::idf;
+
+/// So many postings are read, or those of the rarest word.
+const READ: usize = 10_000;
+/// So many of the best are looked for in the postings of common words.
+const LOOKED_FOR: usize = 64;
+
+/// A memory that holds one of the words.
+struct Candidate {
+    row: u32,
+    score: f32,
+    segment: usize,
+    doc: u32,
+}
+
+/// A word with how many memories hold it.
+struct Word {
+    term: Term,
+    count: usize,
+}
+
+/// The rows of `passing` that share the rarest of `words`, with their scores, in no order.
+pub(super) fn rows(
+    snapshot: &EmbeddedSnapshot,
+    words: &str,
+    passing: &Rows,
+) -> Result<Vec<(u32, f32)>, IndexError> {
+    let mut words = distinct(snapshot, words)?;
+    words.sort_by_key(|word| word.count);
+    let mut left = READ;
+    let mut found: HashMap<u32, Candidate> = HashMap::new();
+    let mut common = Vec::new();
+    for word in words {
+        if !found.is_empty() && word.count > left {
+            common.push(word);
+            continue;
+        }
+        left = left.saturating_sub(word.count);
+        add_all(snapshot, &word, passing, &mut found)?;
+    }
+    let mut found: Vec<Candidate> = found.into_values().collect();
+    if found.len() > LOOKED_FOR {
+        found.select_nth_unstable_by(LOOKED_FOR, |a, b| b.score.total_cmp(&a.score));
+        found.truncate(LOOKED_FOR);
+    }
+    found.sort_unstable_by_key(|candidate| (candidate.segment, candidate.doc));
+    for word in common {
+        add_to(snapshot, &word, &mut found)?;
+    }
+    let scored = found.into_iter();
+    Ok(scored.map(|one| (one.row, one.score)).collect())
+}
+
+/// The distinct terms of a text that some memory holds.
+fn distinct(snapshot: &EmbeddedSnapshot, text: &str) -> Result<Vec<Word>, IndexError> {
+    let mut terms: Vec<String> = Vec::new();
+    snapshot.analyzers.lend(|analyzer| {
+        analyzer.terms(text, |term, _, _| {
+            if !terms.iter().any(|known| known == term) {
+                terms.push(term.to_owned());
+            }
+        });
+    });
+    let mut words = Vec::new();
+    for term in terms {
+        let term = Term::from_field_text(snapshot.fields.words, &term);
+        let mut count = 0;
+        for (part, _) in snapshot.documents() {
+            let inverted = part.reader.inverted_index(snapshot.fields.words);
+            let frequency = inverted
+                .and_then(|inverted| Ok(inverted.doc_freq(&term)?))
+                .map_err(|error| unusable(&error))?;
+            count += frequency as usize;
+        }
+        if count > 0 {
+            words.push(Word { term, count });
+        }
+    }
+    Ok(words)
+}
+
+/// Adds what a word is worth to everything that holds it.
+fn add_all(
+    snapshot: &EmbeddedSnapshot,
+    word: &Word,
+    passing: &Rows,
+    found: &mut HashMap<u32, Candidate>,
+) -> Result<(), IndexError> {
+    let worth = worth_of(snapshot, word);
+    for (segment, (part, row_of)) in snapshot.documents().enumerate() {
+        let inverted = part
+            .reader
+            .inverted_index(snapshot.fields.words)
+            .map_err(|error| unusable(&error))?;
+        let Some(mut postings) = inverted
+            .read_postings(&word.term, IndexRecordOption::WithFreqs)
+            .map_err(|error| unusable(&error))?
+        else {
+            continue;
+        };
+        while postings.doc() != TERMINATED {
+            let doc = postings.doc();
+            if let Some(row) = row_of.get(doc).filter(|row| passing.contains(*row)) {
+                let candidate = found.entry(row).or_insert(Candidate {
+                    row,
+                    score: 0.0,
+                    segment,
+                    doc,
+                });
+                candidate.score += worth(row, postings.term_freq());
+            }
+            postings.advance();
+        }
+    }
+    Ok(())
+}
+
+/// Adds what a word is worth to those of `found` that hold it; they are in the order of documents.
+fn add_to(
+    snapshot: &EmbeddedSnapshot,
+    word: &Word,
+    found: &mut [Candidate],
+) -> Result<(), IndexError> {
+    let worth = worth_of(snapshot, word);
+    let parts: Vec<_> = snapshot.documents().map(|(part, _)| part).collect();
+    for candidates in found.chunk_by_mut(|one, next| one.segment == next.segment) {
+        let inverted = parts[candidates[0].segment]
+            .reader
+            .inverted_index(snapshot.fields.words)
+            .map_err(|error| unusable(&error))?;
+        let Some(mut postings) = inverted
+            .read_postings(&word.term, IndexRecordOption::WithFreqs)
+            .map_err(|error| unusable(&error))?
+        else {
+            continue;
+        };
+        for candidate in candidates {
+            if postings.doc() < candidate.doc {
+                postings.seek(candidate.doc);
+            }
+            if postings.doc() == candidate.doc {
+                candidate.score += worth(candidate.row, postings.term_freq());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a word that stands so many times in a row's text is worth.
+fn worth_of(snapshot: &EmbeddedSnapshot, word: &Word) -> impl Fn(u32, u32) -> f32 {
+    let collection = &snapshot.table.collection;
+    let idf = idf(collection.len(), word.count);
+    move |row, times| {
+        let length = collection.relative_length(row);
+        idf * bm25(&Weights::DEFAULT.plain(), times as f32, length)
+    }
+}
