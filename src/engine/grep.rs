@@ -1,7 +1,5 @@
 //! Finds lines by regular expression, reading only the files that can match.
 
-use std::collections::HashSet;
-
 use rayon::prelude::*;
 use regex::bytes::Regex;
 use regex::bytes::RegexBuilder;
@@ -77,32 +75,22 @@ impl Engine {
             Some(alternatives) => snapshot.containing(&alternatives)?,
             None => None,
         };
+        let is_any = *filter == Filter::default();
         let mut names: Vec<String> = match narrowed {
             Some(mut names) => {
                 // What lies beyond the indexed part of a large file has no trigrams.
-                let is_large = |size: u64| size > crate::format::MAX_INDEXED_BYTES as u64;
-                let large = snapshot
-                    .files()
-                    .filter(|(_, indexed)| is_large(indexed.stamp.size));
-                names.extend(large.map(|(name, _)| name.to_owned()));
-                names
+                names.extend(snapshot.cut());
+                match is_any {
+                    true => names,
+                    false => self.at_once(|moment| {
+                        let texts = |name: &str| self.read_memory(name);
+                        snapshot.passing(names.clone(), filter, moment, &texts)
+                    })?,
+                }
             }
-            None if *filter == Filter::default() => {
-                snapshot.files().map(|(name, _)| name.to_owned()).collect()
-            }
-            None => Vec::new(),
+            None if is_any => snapshot.files().map(|(name, _)| name.to_owned()).collect(),
+            None => self.names_of(snapshot.as_ref(), filter)?,
         };
-        if *filter != Filter::default() {
-            let passing: HashSet<String> = self
-                .names_of(snapshot.as_ref(), filter)?
-                .into_iter()
-                .collect();
-            if names.is_empty() {
-                names = passing.into_iter().collect();
-            } else {
-                names.retain(|name| passing.contains(name));
-            }
-        }
         names.sort_unstable();
         names.dedup();
         Ok(names)

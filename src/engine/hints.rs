@@ -14,18 +14,13 @@ use super::Engine;
 use super::names::is_called;
 use super::reading::stem_of;
 use crate::files::Place;
-use crate::index::Ask;
 use crate::index::Overlay;
-use crate::index::Request;
 use crate::index::Snapshot;
-use crate::index::Sought;
 use crate::lifecycle::Claims;
 use crate::lifecycle::Evidence;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stem;
-use crate::ranking::Method;
-use crate::ranking::Ranking;
 use crate::secrets;
 
 /// A memory that a new one may contradict.
@@ -130,27 +125,13 @@ impl Engine {
             namespaces: vec![memory.namespace_or_global().to_owned()],
             ..Filter::default()
         };
-        let ranking = Ranking {
-            method: Method::Bm25,
-            ..Ranking::default()
-        };
         let text = words.join(" ");
+        let limit = COMPARED + 1; // Itself may be among them.
         let found = self.at_once(|moment| {
-            let request = Request {
-                ask: Ask::Text(Sought {
-                    text: &text,
-                    ranking: &ranking,
-                    embed: None,
-                }),
-                filter: &filter,
-                moment,
-                limit: COMPARED + 1, // Itself may be among them.
-                offset: 0,
-            };
-            snapshot.search(&request, &|name| self.read_memory(name))
+            let texts = |name: &str| self.read_memory(name);
+            snapshot.sharing_rare(&text, &filter, moment, limit, &texts)
         });
-        let hits = found.map_or_else(|_| Vec::new(), |found| found.hits);
-        hits.into_iter().map(|hit| hit.name).collect()
+        found.unwrap_or_default()
     }
 
     /// A view of the store that lacks at most what this process wrote last; `None` where an answer
@@ -178,8 +159,8 @@ impl Engine {
         Some(view)
     }
 
-    /// What is committed, where nothing waits beside it but what this process wrote last: to lay
-    /// that over it costs as much as the store is large.
+    /// What is committed, where nothing waits beside it but what this process wrote last: that is
+    /// known without a segment being made of it.
     fn committed_beside_own(&self) -> Option<Arc<dyn Snapshot>> {
         let freshness = self.try_freshness()?;
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
