@@ -22,7 +22,7 @@ use crate::index::IndexError;
 const BULK: usize = 500;
 const BULK_THREADS: usize = 2;
 /// Memory for postings before a segment is written, a thread.
-const BULK_BYTES: usize = 64 << 20;
+const BULK_BYTES: usize = 48 << 20;
 /// From so many documents on, threads pay.
 const MANY: usize = 16;
 /// Segments of fewer documents are all of a kind: merging so many costs little more than a commit.

@@ -31,6 +31,9 @@ use crate::ranking::Rows;
 /// A document that has no row: it was deleted.
 pub(super) const NO_ROW: u32 = u32::MAX;
 
+/// What a name takes, mostly.
+const NAME_BYTES: usize = 28;
+
 /// The columns of all live documents of a committed state.
 #[derive(Default)]
 pub(super) struct Flat {
@@ -88,8 +91,11 @@ impl Flat {
             .map_err(|error| unusable(&error))?;
         let mut namespaces = Words::default();
         let mut users = Words::default();
-        let mut arena = String::new();
-        let mut unplaced = Vec::new();
+        let count = parts.iter().map(|part| part.reader.num_docs() as usize);
+        let count: usize = count.sum();
+        // To grow it would take twice the memory.
+        let mut arena = String::with_capacity(count * NAME_BYTES);
+        let mut unplaced = Vec::with_capacity(count);
         for (segment, (part, columns)) in parts.iter().zip(&columns).enumerate() {
             let reader = &part.reader;
             let Some(columns) = columns else { continue };
