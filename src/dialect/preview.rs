@@ -59,26 +59,29 @@ pub fn preview(content: &str, words: &[String], length: usize) -> Preview {
 /// Where the first of `words` stands in `content`, whatever its case.
 fn first_match(content: &str, words: &[String]) -> Option<usize> {
     if content.is_ascii() {
-        let lower = content.to_ascii_lowercase();
-        return words
-            .iter()
-            .filter_map(|word| lower.find(word.as_str()))
-            .min();
+        return first_of(words, &content.to_ascii_lowercase());
     }
-    // Lower case may be longer or shorter: each of its characters remembers where it came from.
     let mut lower = String::with_capacity(content.len());
-    let mut origin = Vec::with_capacity(content.len());
-    for (at, character) in content.char_indices() {
-        for small in character.to_lowercase() {
-            lower.push(small);
-            origin.resize(lower.len(), at);
-        }
-    }
-    words
-        .iter()
-        .filter_map(|word| lower.find(word.as_str()))
-        .min()
-        .map(|at| origin[at])
+    lower.extend(content.chars().flat_map(char::to_lowercase));
+    let found = first_of(words, &lower)?;
+    // Lower case may be longer or shorter: how far it comes is counted again.
+    let mut counted = 0;
+    let origin = content.char_indices().find(|(_, character)| {
+        counted += character.to_lowercase().map(char::len_utf8).sum::<usize>();
+        counted > found
+    });
+    Some(origin.map_or(content.len(), |(at, _)| at))
+}
+
+/// Where the first of `words` stands in `text`.
+fn first_of(words: &[String], text: &str) -> Option<usize> {
+    words.iter().fold(None, |first, word| {
+        // After the first one, another is of interest only where it begins before.
+        let end = first.map_or(text.len(), |first: usize| {
+            text.len().min(first.saturating_add(word.len()))
+        });
+        memchr::memmem::find(&text.as_bytes()[..end], word.as_bytes()).or(first)
+    })
 }
 
 /// The place `count` characters before `at`, or the beginning.
@@ -106,6 +109,8 @@ fn word_start(text: &str, at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -136,6 +141,24 @@ mod tests {
         assert!(shown.text.chars().count() <= 62 && shown.text.starts_with('…'));
         let start = preview(&content, &[], 60);
         assert!(start.text.starts_with("hay") && start.text.ends_with('…'));
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_of_the_words_is_found_in_any_case(
+            content in "[abcABC \u{130}\u{1e9e}\u{e9}\u{c9}]{0,40}",
+            words in prop::collection::vec("[abc \u{e9}]{0,3}|i\u{307}", 0..4),
+        ) {
+            let mut lower = String::new();
+            let mut origins = Vec::new();
+            for (at, character) in content.char_indices() {
+                lower.extend(character.to_lowercase());
+                origins.resize(lower.len(), at);
+            }
+            let places = words.iter().filter_map(|word| lower.find(word.as_str()));
+            let expected = places.min().map(|place| origins.get(place).copied().unwrap_or(0));
+            prop_assert_eq!(first_match(&content, &words), expected);
+        }
     }
 
     #[test]
