@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use memchr::memmem::Finder;
 use regex_syntax::hir::Class;
 use regex_syntax::hir::Hir;
 use regex_syntax::hir::HirKind;
@@ -30,7 +31,7 @@ pub(super) struct Needed {
     slots: Vec<u64>,
     /// Sorted by their beginnings.
     words: Vec<Word>,
-    short: Vec<(Vec<u8>, Named)>,
+    short: Vec<(Finder<'static>, Named)>,
     /// Those that need no word.
     always: Named,
 }
@@ -75,6 +76,10 @@ impl Needed {
             })
             .collect();
         words.sort_by_key(|word| word.key);
+        let short = short
+            .into_iter()
+            .map(|(text, of)| (Finder::new(&text).into_owned(), of))
+            .collect();
         Ok(Needed {
             slots,
             words,
@@ -88,12 +93,12 @@ impl Needed {
         let bytes = text.as_bytes();
         let mut named = self.always;
         for (text, of) in &self.short {
-            if memchr::memmem::find(bytes, text).is_some() {
+            if text.find(bytes).is_some() {
                 named |= of;
             }
         }
-        for at in 0..bytes.len().saturating_sub(KEY - 1) {
-            let key = key_at(&bytes[at..]);
+        for (at, beginning) in bytes.windows(KEY).enumerate() {
+            let key = key_at(beginning);
             let slot = slot_of(key);
             if self.slots[slot / 64] & (1 << (slot % 64)) == 0 {
                 continue;

@@ -7,6 +7,7 @@
 use std::sync::LazyLock;
 use std::sync::OnceLock;
 
+use memchr::memmem::Finder;
 use regex::Regex;
 
 use super::CLEAR;
@@ -571,7 +572,8 @@ fn signs(folded: &str) -> impl Iterator<Item = usize> {
 
 /// How a comment begins. To make the expression takes longer than to search a store, and hardly
 /// any text wants it.
-const COMMENTS: [&str; 2] = ["<!--", "[//]: # ("];
+static COMMENTS: LazyLock<[Finder<'static>; 2]> =
+    LazyLock::new(|| ["<!--", "[//]: # ("].map(Finder::new));
 
 /// What stands where nobody sees it who reads the page: a comment of HTML or of Markdown.
 static COMMENTED: LazyLock<Regex> = LazyLock::new(|| {
@@ -586,7 +588,8 @@ static ORDER: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// One of these stands in whatever [`SPELLED_SO`] matches.
-const SPELLED_WORDS: [&str; 3] = ["ignore", "disregard", "forget"];
+static SPELLED_WORDS: LazyLock<[Finder<'static>; 3]> =
+    LazyLock::new(|| ["ignore", "disregard", "forget"].map(Finder::new));
 
 /// The signs of not obeying, in letters that were pushed together or looked like others.
 static SPELLED_SO: LazyLock<Regex> = LazyLock::new(|| {
@@ -600,7 +603,7 @@ pub(super) fn judge(folded: &str, found: &mut Found) {
         let (reason, weight, _) = &TABLE[sign];
         found.add(reason, *weight);
     }
-    if !COMMENTS.iter().any(|begin| folded.contains(begin)) {
+    if !holds_one(folded, &*COMMENTS) {
         return;
     }
     let mut comments = COMMENTED.captures_iter(folded);
@@ -618,10 +621,16 @@ pub(super) fn judge(folded: &str, found: &mut Found) {
 
 /// Adds what shows only in another spelling of a text.
 pub(super) fn judge_spelled(other: &str, found: &mut Found) {
-    let says_it = || SPELLED_WORDS.iter().any(|word| other.contains(word));
+    let says_it = || holds_one(other, &*SPELLED_WORDS);
     if !found.reasons.contains(&OVERRIDES) && says_it() && SPELLED_SO.is_match(other) {
         found.add(SPELLED, CLEAR);
     }
+}
+
+fn holds_one(text: &str, words: &[Finder<'_>]) -> bool {
+    words
+        .iter()
+        .any(|word| word.find(text.as_bytes()).is_some())
 }
 
 #[cfg(test)]

@@ -40,15 +40,38 @@ fn folded_one_by_one(text: &str) -> impl Iterator<Item = char> {
 /// What else a folded text may be meant to say: with letters for what looks like them, and with its
 /// letters pushed together.
 pub(super) fn others(folded: &str) -> [String; 2] {
-    let mut letters = String::with_capacity(folded.len());
-    letters.extend(folded.chars().map(looks_like));
-    let mut together = String::with_capacity(letters.len());
-    together.extend(letters.chars().filter(char::is_ascii_alphabetic));
+    let letters = match folded.is_ascii() {
+        true => ascii(folded.bytes().map(|byte| LOOK_LIKE[usize::from(byte)])),
+        false => folded.chars().map(looks_like).collect(),
+    };
+    // Without a branch for each character, which nobody could guess.
+    let mut together = vec![0; letters.len()];
+    let mut length = 0;
+    for byte in letters.bytes() {
+        together[length] = byte;
+        length += usize::from(byte.is_ascii_alphabetic());
+    }
+    let together = ascii(together.into_iter().take(length));
     [letters, together]
 }
 
+fn ascii(bytes: impl Iterator<Item = u8>) -> String {
+    String::from_utf8(bytes.collect()).expect("ASCII is UTF-8")
+}
+
+/// What characters of one byte look like: others of one byte.
+static LOOK_LIKE: [u8; 128] = {
+    let mut letters = [0; 128];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        letters[byte as usize] = looks_like(byte as char) as u8;
+        byte += 1;
+    }
+    letters
+};
+
 /// The Latin letter that a character is taken for.
-fn looks_like(character: char) -> char {
+const fn looks_like(character: char) -> char {
     match character {
         'а' | 'α' | '4' | '@' => 'a',
         'с' | 'ϲ' => 'c',
@@ -85,6 +108,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_letters_of_ascii_are_those_of_all_characters(text in "[ -~]{0,40}|.{0,20}") {
+            let letters: String = text.chars().map(looks_like).collect();
+            let together: String = letters.chars().filter(char::is_ascii_alphabetic).collect();
+            prop_assert_eq!(others(&text), [letters, together]);
+        }
+
         #[test]
         fn a_text_is_folded_as_its_characters_one_by_one(
             text in "([A-Da-d. 1]|[\\u{300}-\\u{304}\\u{ad}\\u{200b}\\u{e0041}\\u{2026}\\u{1d7ec}]|.){0,40}",
