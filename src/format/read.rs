@@ -63,6 +63,8 @@ pub fn parse(stem: &Stem, bytes: &[u8], modified: DateTime<Utc>) -> Memory {
 
 struct Reader<'a> {
     bytes: &'a [u8],
+    /// The same, where all of it is UTF-8.
+    utf8: Option<&'a str>,
     layout: Layout,
     problems: Vec<Problem>,
 }
@@ -71,6 +73,7 @@ impl<'a> Reader<'a> {
     fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader {
             bytes,
+            utf8: std::str::from_utf8(bytes).ok(),
             layout: Layout::of(bytes),
             problems: Vec::new(),
         }
@@ -134,7 +137,7 @@ impl<'a> Reader<'a> {
             self.problems.push(Problem::Empty);
             return;
         }
-        if std::str::from_utf8(self.bytes).is_err() {
+        if self.utf8.is_none() {
             self.problems.push(Problem::NotUtf8);
         }
         if memchr::memchr(0, self.bytes).is_some() {
@@ -217,7 +220,11 @@ impl<'a> Reader<'a> {
     }
 
     fn text(&self, range: std::ops::Range<usize>) -> Cow<'a, str> {
-        String::from_utf8_lossy(&self.bytes[range])
+        // A range begins and ends beside ASCII.
+        match self.utf8.and_then(|text| text.get(range.clone())) {
+            Some(text) => Cow::Borrowed(text),
+            None => String::from_utf8_lossy(&self.bytes[range]),
+        }
     }
 
     fn value_of(&self, key: &str) -> Option<(Cow<'a, str>, Cow<'a, str>)> {

@@ -31,7 +31,9 @@ pub(super) fn read_list(value: &str, below: &str) -> Vec<String> {
 
 /// Whether every quoted item of a flow list could be read; other spellings have no such fault.
 pub(super) fn is_sound_list(value: &str, below: &str) -> bool {
-    flow_list(scalar::trim_blank(value), below).is_none_or(|whole| flow_items(&whole).1)
+    let is_quoted = |whole: &str| whole.contains(['"', '\'']);
+    flow_list(scalar::trim_blank(value), below)
+        .is_none_or(|whole| !is_quoted(&whole) || flow_items(&whole).1)
 }
 
 /// The whole text of a list in brackets, which may go on below its first line.
@@ -43,6 +45,10 @@ fn flow_list<'a>(first: &'a str, below: &str) -> Option<Cow<'a, str>> {
 }
 
 fn json_list(text: &str) -> Option<Vec<String>> {
+    // Most lists are of plain words, and to make an error of JSON takes longer than to read them.
+    if !text[1..].trim_start().starts_with(['"', ']']) {
+        return None;
+    }
     let items: Vec<serde_json::Value> = serde_json::from_str(text).ok()?;
     items
         .into_iter()

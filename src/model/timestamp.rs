@@ -1,6 +1,7 @@
 //! A moment together with the way it is written.
 
 use chrono::DateTime;
+use chrono::Datelike;
 use chrono::FixedOffset;
 use chrono::Local;
 use chrono::NaiveDate;
@@ -34,12 +35,10 @@ impl Timestamp {
         let text = text.trim();
         let at = parse_moment(text)?;
         // Beyond these years chrono's text and our fast fields no longer agree with each other.
-        (0..=9999)
-            .contains(&at.to_utc().format("%Y").to_string().parse::<i32>().ok()?)
-            .then(|| Timestamp {
-                text: text.to_owned(),
-                at,
-            })
+        (0..=9999).contains(&at.to_utc().year()).then(|| Timestamp {
+            text: text.to_owned(),
+            at,
+        })
     }
 
     /// As it was written.
