@@ -9,6 +9,7 @@ use super::EngineError;
 use super::reading::parse;
 use super::reading::stem_of;
 use crate::files::Place;
+use crate::files::Reader;
 use crate::files::Version;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index;
@@ -158,9 +159,7 @@ impl Engine {
 
     /// The memory in the file `name`, as it is now; `None` if it is gone.
     pub(super) fn read_memory(&self, name: &str) -> Option<Memory> {
-        let reader = self.store.reader(Place::Files);
-        let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
-        Some(parse(&version.entry, &version.bytes))
+        memory_of(&self.store.reader(Place::Files), name)
     }
 
     /// Searches; every hit exists and has the text it is returned with.
@@ -250,8 +249,8 @@ impl Engine {
             limit: search.limit,
             offset: search.offset,
         };
-        let reader = self.store.reader(Place::Files);
-        let texts = |name: &str| self.read_memory(name);
+        let reader = self.store.reader(Place::Files).held();
+        let texts = |name: &str| memory_of(&reader, name);
         let found = snapshot.search(&request, &texts)?;
         let mut thought = Thought {
             hits: Vec::with_capacity(found.hits.len()),
@@ -318,6 +317,12 @@ impl Engine {
         let found = index::Snapshot::search(&scan, &request, &|_| None);
         found.is_ok_and(|found| !found.hits.is_empty())
     }
+}
+
+/// The memory in the file `name`, as it is now; `None` if it is gone.
+fn memory_of(reader: &Reader, name: &str) -> Option<Memory> {
+    let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
+    Some(parse(&version.entry, &version.bytes))
 }
 
 /// The keywords as asked and as counted, without doubles, in the order asked.

@@ -186,7 +186,7 @@ pub(super) fn any_name(directory: &Path, most: usize, fits: impl Fn(&[u8]) -> bo
 }
 
 /// What stands behind a name.
-enum Seen {
+pub(super) enum Seen {
     File {
         stamp: Stamp,
         changed: i64,
@@ -209,7 +209,7 @@ fn is_visible(name: &str) -> bool {
 }
 
 #[cfg(not(unix))]
-use self::portable as system;
+pub(super) use self::portable as system;
 #[cfg(unix)]
 pub(super) use self::unix as system;
 
@@ -218,6 +218,7 @@ pub(super) use self::unix as system;
 pub(super) mod unix {
     use std::ffi::CStr;
     use std::ffi::CString;
+    use std::fs::File;
     use std::io;
     use std::os::fd::OwnedFd;
     use std::path::Path;
@@ -245,9 +246,20 @@ pub(super) mod unix {
     /// Opens `folder` below `directory`, following no link on the way.
     pub(in crate::files) fn open_folder(directory: &Path, folder: &str) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let mut fd = rustix::fs::open(directory, flags, Mode::empty())?;
-        for part in folder.split('/').filter(|part| !part.is_empty()) {
-            fd = rustix::fs::openat(&fd, part, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        let fd = rustix::fs::open(directory, flags, Mode::empty())?;
+        match folder {
+            "" => Ok(fd),
+            below => open_below(&fd, below),
+        }
+    }
+
+    /// As [`open_folder`], below an open folder.
+    pub(in crate::files) fn open_below(directory: &OwnedFd, folder: &str) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let (first, rest) = folder.split_once('/').unwrap_or((folder, ""));
+        let mut fd = rustix::fs::openat(directory, first, flags, Mode::empty())?;
+        for part in rest.split('/').filter(|part| !part.is_empty()) {
+            fd = rustix::fs::openat(&fd, part, flags, Mode::empty())?;
         }
         Ok(fd)
     }
@@ -377,6 +389,11 @@ pub(super) mod unix {
         }
     }
 
+    /// Looks at an open file.
+    pub(in crate::files) fn look_into(file: &File) -> io::Result<Seen> {
+        Ok(seen(&rustix::fs::fstat(file)?))
+    }
+
     fn seen(stat: &Stat) -> Seen {
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Seen::File {
@@ -429,8 +446,9 @@ pub(super) mod unix {
 }
 
 #[cfg(not(unix))]
-mod portable {
+pub(super) mod portable {
     use std::fs;
+    use std::fs::File;
     use std::io;
     use std::path::Path;
     use std::time::UNIX_EPOCH;
@@ -483,20 +501,34 @@ mod portable {
 
     pub(super) fn look_at(directory: &Path, name: &str) -> Option<Seen> {
         Some(match fs::symlink_metadata(directory.join(name)) {
-            Ok(data) if data.is_file() => Seen::File {
-                stamp: Stamp {
-                    size: data.len(),
-                    modified: modified(&data),
-                    inode: 0,
-                },
-                changed: modified(&data),
-                has_links: false,
-            },
-            Ok(data) if data.is_dir() => Seen::Other("it is a folder".to_owned()),
-            Ok(_) => Seen::Other("it is a symbolic link".to_owned()),
+            Ok(data) => seen(&data),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => Seen::Other(error.to_string()),
         })
+    }
+
+    /// Looks at an open file.
+    pub(in crate::files) fn look_into(file: &File) -> io::Result<Seen> {
+        Ok(seen(&file.metadata()?))
+    }
+
+    fn seen(data: &fs::Metadata) -> Seen {
+        if data.is_file() {
+            return Seen::File {
+                stamp: Stamp {
+                    size: data.len(),
+                    modified: modified(data),
+                    inode: 0,
+                },
+                changed: modified(data),
+                has_links: false,
+            };
+        }
+        let what = match data.is_dir() {
+            true => "it is a folder",
+            false => "it is a symbolic link",
+        };
+        Seen::Other(what.to_owned())
     }
 
     pub(in crate::files) fn modified(data: &fs::Metadata) -> i64 {

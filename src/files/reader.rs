@@ -3,19 +3,26 @@
 //! Promises: no link is followed, nothing but a regular file is opened, and nothing is waited for;
 //! the hash is that of the bytes that were read. What the names mean is left to others.
 
+#[cfg(not(unix))]
 use std::fs;
 use std::fs::File;
 use std::io;
 use std::io::Read;
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+#[cfg(unix)]
+use std::sync::Arc;
 
 use super::FilesError;
 use super::disk;
 use super::list::Entry;
+use super::list::Seen;
+use super::list::system;
+#[cfg(unix)]
+use super::list::unix;
 use super::store::content_hash;
-use super::store::modified_at;
 use super::store::short_hash;
-use crate::model::Stamp;
 
 /// One version of one file.
 #[derive(Debug, Clone)]
@@ -31,11 +38,30 @@ pub struct Version {
 #[derive(Debug, Clone)]
 pub struct Reader {
     folder: PathBuf,
+    #[cfg(unix)]
+    held: Option<Arc<OwnedFd>>,
 }
 
 impl Reader {
     pub(super) fn of(folder: PathBuf) -> Reader {
-        Reader { folder }
+        Reader {
+            folder,
+            #[cfg(unix)]
+            held: None,
+        }
+    }
+
+    /// The same, for many files at once: the way to the folder is gone only now. Names are looked
+    /// up in it as it is at each reading, but another folder that is put in its place is not seen.
+    pub fn held(self) -> Reader {
+        #[cfg(unix)]
+        {
+            // What stands against it is said of the first file.
+            let held = unix::open_folder(&self.folder, "").ok().map(Arc::new);
+            Reader { held, ..self }
+        }
+        #[cfg(not(unix))]
+        self
     }
 
     /// Reads the file `name`: at most `limit` bytes of text, and the hash of all of it.
@@ -44,30 +70,19 @@ impl Reader {
     ///
     /// [`FilesError::Missing`], [`FilesError::NotRegular`], or what the system said.
     pub fn read(&self, name: &str, limit: u64) -> Result<Version, FilesError> {
-        let (mut file, data) = self.open_with_metadata(name)?;
-        let stamp = Stamp {
-            size: data.len(),
-            modified: modified_at(&data),
-            inode: inode_of(&data),
-        };
-        let entry = Entry {
-            name: name.to_owned(),
-            stamp,
-            changed: changed_at(&data),
-            has_links: has_links(&data),
-        };
-        let (bytes, hash) = read_and_hash(&mut file, data.len(), limit)
+        let (mut file, entry) = self.open_with_entry(name)?;
+        let (bytes, hash) = read_and_hash(&mut file, entry.stamp.size, limit)
             .map_err(|error| self.cannot_read(name, error))?;
         Ok(Version { entry, bytes, hash })
     }
 
     /// Opens a regular file, following no link and waiting for no pipe.
     pub(super) fn open_regular(&self, name: &str) -> Result<File, FilesError> {
-        Ok(self.open_with_metadata(name)?.0)
+        Ok(self.open_with_entry(name)?.0)
     }
 
     /// As [`Reader::open_regular`], with what the system says of the file.
-    fn open_with_metadata(&self, name: &str) -> Result<(File, fs::Metadata), FilesError> {
+    fn open_with_entry(&self, name: &str) -> Result<(File, Entry), FilesError> {
         disk::step();
         let path = || self.folder.join(name);
         let file = match disk::uninterrupted(|| self.open(name)) {
@@ -80,12 +95,22 @@ impl Reader {
             Err(error) => return Err(self.cannot_read(name, error)),
             Ok(file) => file,
         };
-        let data = file.metadata();
-        let data = data.map_err(|error| self.cannot_read(name, error))?;
-        if !data.is_file() {
-            return Err(FilesError::NotRegular { path: path() });
+        match system::look_into(&file).map_err(|error| self.cannot_read(name, error))? {
+            Seen::Other(_) => Err(FilesError::NotRegular { path: path() }),
+            Seen::File {
+                stamp,
+                changed,
+                has_links,
+            } => {
+                let entry = Entry {
+                    name: name.to_owned(),
+                    stamp,
+                    changed,
+                    has_links,
+                };
+                Ok((file, entry))
+            }
         }
-        Ok((file, data))
     }
 
     fn cannot_read(&self, name: &str, source: io::Error) -> FilesError {
@@ -102,10 +127,14 @@ impl Reader {
         use rustix::fs::OFlags;
         // A FIFO must not make us wait, a link must not lead us out.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let fd = match name.rsplit_once('/') {
-            None => rustix::fs::open(self.folder.join(name), flags, Mode::empty())?,
-            Some((folder, name)) => {
-                let folder = super::list::unix::open_folder(&self.folder, folder)?;
+        let fd = match (&self.held, name.rsplit_once('/')) {
+            (None, None) => rustix::fs::open(self.folder.join(name), flags, Mode::empty())?,
+            (Some(held), None) => rustix::fs::openat(held, name, flags, Mode::empty())?,
+            (held, Some((folder, name))) => {
+                let folder = match held {
+                    None => unix::open_folder(&self.folder, folder)?,
+                    Some(held) => unix::open_below(held, folder)?,
+                };
                 rustix::fs::openat(&folder, name, flags, Mode::empty())?
             }
         };
@@ -166,42 +195,5 @@ fn is_link_refusal(error: &io::Error) -> bool {
     #[cfg(not(unix))]
     {
         error.kind() == io::ErrorKind::InvalidInput
-    }
-}
-
-#[cfg(unix)]
-fn changed_at(data: &fs::Metadata) -> i64 {
-    use std::os::unix::fs::MetadataExt;
-    data.ctime()
-        .saturating_mul(1_000_000_000)
-        .saturating_add(data.ctime_nsec())
-}
-
-#[cfg(not(unix))]
-fn changed_at(data: &fs::Metadata) -> i64 {
-    modified_at(data)
-}
-
-fn has_links(data: &fs::Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::MetadataExt::nlink(data) > 1
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = data;
-        false
-    }
-}
-
-fn inode_of(data: &fs::Metadata) -> u64 {
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::MetadataExt::ino(data)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = data;
-        0
     }
 }
