@@ -24,6 +24,8 @@ pub struct Analyzer {
     languages: Vec<Language>,
     stemmers: Vec<Stemmer>,
     stems: HashMap<String, Vec<String>>,
+    /// Room for a word in small letters.
+    lower: String,
 }
 
 /// Stems remembered before the memory is emptied; more than a large vocabulary's common words.
@@ -41,6 +43,7 @@ impl Analyzer {
                 .map(|l| Stemmer::create(l.algorithm))
                 .collect(),
             stems: HashMap::new(),
+            lower: String::new(),
         }
     }
 
@@ -116,7 +119,18 @@ impl Analyzer {
         while !word.is_char_boundary(end) {
             end -= 1;
         }
-        let lower = word[..end].to_lowercase().replace('’', "'");
+        let word = &word[..end];
+        if word.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            // Nearly every word.
+            let mut lower = std::mem::take(&mut self.lower);
+            lower.clear();
+            lower.push_str(word);
+            lower.make_ascii_lowercase();
+            self.stemmed(&lower, each);
+            self.lower = lower;
+            return;
+        }
+        let lower = word.to_lowercase().replace('’', "'");
         // A possessive is the word itself; other contractions are two words.
         let lower = lower.strip_suffix("'s").unwrap_or(&lower);
         for word in lower.split('\'').filter(|word| !word.is_empty()) {
@@ -129,22 +143,22 @@ impl Analyzer {
             each(lower, lower, Part::Word);
             return;
         }
-        if !self.stems.contains_key(lower) {
-            if self.stems.len() >= MAX_REMEMBERED {
-                self.stems.clear();
-            }
-            let mut stems: Vec<String> = Vec::with_capacity(1);
-            for stemmer in &self.stemmers {
-                let stem = stemmer.stem(lower);
-                if !stems.iter().any(|known| *known == stem) {
-                    stems.push(stem.into_owned());
-                }
-            }
-            self.stems.insert(lower.to_owned(), stems);
+        if let Some(stems) = self.stems.get(lower) {
+            stems.iter().for_each(|stem| each(stem, lower, Part::Word));
+            return;
         }
-        for stem in &self.stems[lower] {
-            each(stem, lower, Part::Word);
+        let mut stems: Vec<String> = Vec::with_capacity(1);
+        for stemmer in &self.stemmers {
+            let stem = stemmer.stem(lower);
+            if !stems.iter().any(|known| *known == stem) {
+                stems.push(stem.into_owned());
+            }
         }
+        stems.iter().for_each(|stem| each(stem, lower, Part::Word));
+        if self.stems.len() >= MAX_REMEMBERED {
+            self.stems.clear();
+        }
+        self.stems.insert(lower.to_owned(), stems);
     }
 }
 
