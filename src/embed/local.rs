@@ -245,7 +245,7 @@ impl Embedder for Local {
             |loaded: &Arc<Loaded>| Arc::strong_count(loaded) == 1 && loaded.idle() >= idle;
         if slot.as_ref().is_some_and(is_idle) {
             *slot = None;
-            super::memory::give_back();
+            super::memory::give_back_memory();
         }
     }
 

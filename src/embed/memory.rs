@@ -3,7 +3,7 @@
 /// Gives memory that was freed back to the system. The C library of Linux keeps tens of megabytes
 /// of a model that was let go of, for a process that may never want as much again; others give it
 /// back by themselves.
-pub(super) fn give_back() {
+pub fn give_back_memory() {
     // SAFETY: it may be called at any time, by any thread, and what is in use stays where it is.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[allow(unsafe_code, reason = "there is no other way to ask for it")]

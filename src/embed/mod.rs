@@ -29,6 +29,7 @@ pub use libraries::runtime_libraries;
 pub use local::Local;
 pub use local::LocalSettings;
 pub use local::Pooling;
+pub use memory::give_back_memory;
 pub use memory::share_memory;
 
 /// Why a text could not be embedded.

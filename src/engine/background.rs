@@ -45,6 +45,10 @@ const CHECK_AGAIN: Duration = Duration::from_secs(24 * 3600);
 /// How often memories whose life has ended are archived.
 const EXPIRY_PAUSE: Duration = Duration::from_secs(30 * 60);
 
+/// What was read is forgotten when nobody has asked for anything else for so long: most of the time
+/// a server waits, and its memory is wanted elsewhere.
+const FORGET_AFTER: Duration = Duration::from_secs(60);
+
 /// The loop, running until it is dropped.
 pub struct Background {
     events: mpsc::Sender<Event>,
@@ -315,6 +319,10 @@ impl Loop {
             }
             self.wait_to_lead();
             return;
+        }
+        let known = self.engine.known.as_ref();
+        if known.is_some_and(|known| known.forget_after(FORGET_AFTER)) {
+            crate::embed::give_back_memory();
         }
         let may_be_complete = self.changed.is_none();
         self.engine.beat(may_be_complete);

@@ -363,7 +363,7 @@ impl Engine {
                 Some(known) => known.meaning = Some(similarity),
                 None => candidates.push(Candidate {
                     meaning: Some(similarity),
-                    ..resembling(new, hit.memory)
+                    ..resembling(new, hit.memory.into_memory())
                 }),
             }
         }
@@ -378,7 +378,7 @@ impl Engine {
         let by_words = self.sharing_words(memory, filter)?.into_iter();
         let candidate = |similar: Similar| Candidate {
             words: similar.similarity,
-            memory: similar.hit.memory,
+            memory: similar.hit.memory.into_memory(),
             meaning: None,
         };
         Ok(by_words.map(candidate).collect())

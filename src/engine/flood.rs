@@ -54,7 +54,8 @@ impl Engine {
             let is_all = deeper.hits.len() < limit;
             let others = groups.behind.iter().filter(|is_behind| !**is_behind);
             if is_all || limit >= LAST_LOOK || others.count() >= search.limit {
-                let mut hits = spread(deeper.hits, &groups.behind);
+                let behind = groups.behind;
+                let mut hits = spread(deeper.hits, &behind);
                 hits.truncate(search.limit);
                 return Ok(Thought {
                     hits,
@@ -67,20 +68,20 @@ impl Engine {
 }
 
 /// Which hits are copies of one text.
-struct Groups {
+struct Groups<'a> {
     /// The text of each group, by its best hit, and how many there are of it.
-    groups: Vec<(Outline, usize)>,
+    groups: Vec<(&'a Outline, usize)>,
     /// Of each hit, whether it is to stand behind the others if its group is a flood.
     behind: Vec<bool>,
 }
 
-impl Groups {
-    fn of(hits: &[Hit]) -> Groups {
-        let mut groups: Vec<(Outline, usize)> = Vec::new();
+impl<'a> Groups<'a> {
+    fn of(hits: &'a [Hit]) -> Groups<'a> {
+        let mut groups: Vec<(&Outline, usize)> = Vec::new();
         let mut member = Vec::with_capacity(hits.len());
         for hit in hits {
-            let outline = Outline::of(&hit.memory.content);
-            let of_group = |(known, _): &(Outline, usize)| known.is_like(&outline, COPIES);
+            let outline = hit.memory.outline();
+            let of_group = |(known, _): &(&Outline, usize)| known.is_like(outline, COPIES);
             let at = groups.iter().position(of_group).unwrap_or_else(|| {
                 groups.push((outline, 0));
                 groups.len() - 1

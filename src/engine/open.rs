@@ -18,6 +18,7 @@ use super::EngineError;
 use super::changes::Listeners;
 use super::freshness::Freshness;
 use super::hints::Recent;
+use super::known::Known;
 use super::models::Models;
 use super::models::Opened;
 use super::sync::GitOptions;
@@ -113,6 +114,8 @@ pub struct Engine {
     pub(super) maintenance: Maintenance,
     writes: WritePolicy,
     pub(super) listeners: Listeners,
+    /// What this process read last, where a file's times tell of every change.
+    pub(super) known: Option<Known>,
     /// What this process wrote last, for hints.
     pub(super) recent: Mutex<Recent>,
     pub(super) models: Option<Opened>,
@@ -204,6 +207,7 @@ impl Engine {
             maintenance: options.maintenance,
             writes: options.writes,
             listeners: Listeners::default(),
+            known: (is_local && cfg!(target_os = "linux")).then(Known::default),
             recent: Mutex::default(),
             models: options.models.map(Opened::new),
             warned_of_model: AtomicBool::new(false),

@@ -87,7 +87,7 @@ fn read(reader: &Reader, name: &str, now: i64) -> Read {
             let indexed = Indexed {
                 stamp,
                 hash: version.hash,
-                racy: changed > now.saturating_sub(RACY_NANOS),
+                racy: is_racy(changed, now),
             };
             let document = Box::new(Document {
                 name: version.entry.name,
@@ -103,6 +103,12 @@ fn read(reader: &Reader, name: &str, now: i64) -> Read {
             reason: reason(&error),
         }),
     }
+}
+
+/// Whether a file that was changed at `changed` and is read after `now` may change again without a
+/// trace.
+pub(super) fn is_racy(changed: i64, now: i64) -> bool {
+    changed > now.saturating_sub(RACY_NANOS)
 }
 
 fn reason(error: &FilesError) -> String {

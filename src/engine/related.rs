@@ -80,7 +80,7 @@ impl Engine {
         words.add(&mut analyzer, memory);
         let mut shared: BTreeMap<String, usize> = BTreeMap::new();
         for similar in self.similar(memory, &Filter::default(), LIKE)? {
-            for topic in similar.hit.memory.topics {
+            for topic in &similar.hit.memory.topics {
                 *shared.entry(topic.to_lowercase()).or_default() += 1;
             }
         }

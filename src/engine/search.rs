@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::Engine;
 use super::EngineError;
+use super::known::Shared;
 use super::reading::parse;
 use super::reading::stem_of;
 use crate::files::Place;
@@ -54,7 +55,7 @@ pub struct Search {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
     /// Its content as far as it is searched: the first MiB.
-    pub memory: Memory,
+    pub memory: Shared,
     /// The file's path below the memory directory.
     pub name: String,
     /// Higher is better. Keyword counts are whole numbers; other scores compare within one
@@ -250,14 +251,35 @@ impl Engine {
             offset: search.offset,
         };
         let reader = self.store.reader(Place::Files).held();
-        let texts = |name: &str| memory_of(&reader, name);
+        let known = self.known.as_ref().filter(|_| self.has_background());
+        let texts = |name: &str| match known.and_then(|known| known.get(&reader, name)) {
+            Some((_, memory)) => Some(memory.into_memory()),
+            None => memory_of(&reader, name),
+        };
         let found = snapshot.search(&request, &texts)?;
         let mut thought = Thought {
             hits: Vec::with_capacity(found.hits.len()),
             total: found.total,
         };
         let (mut stale, mut changed) = (Vec::new(), Vec::new());
+        let before = self.now_nanos();
+        let made = |hit: index::Hit, memory: Shared| {
+            let matched = hit.matched.iter().map(|&at| keywords[at].0.clone());
+            Hit {
+                score: hit.score,
+                matched: matched.collect(),
+                parts: hit.parts,
+                name: hit.name,
+                memory,
+            }
+        };
         for (place, hit) in found.hits.into_iter().enumerate() {
+            if let Some((hash, memory)) = known.and_then(|known| known.get(&reader, &hit.name))
+                && hash == hit.indexed.hash
+            {
+                thought.hits.push(made(hit, memory));
+                continue;
+            }
             // Previews need no more; the hash is that of the whole file all the same.
             let read = reader.read(&hit.name, MAX_INDEXED_BYTES as u64);
             let is_as_found = matches!(&read, Ok(version) if version.hash == hit.indexed.hash);
@@ -265,7 +287,10 @@ impl Engine {
                 stale.push(hit.name.clone());
             }
             let Ok(version) = read else { continue };
-            let memory = parse(&version.entry, &version.bytes);
+            let memory = Shared::from(parse(&version.entry, &version.bytes));
+            if let Some(known) = known {
+                known.put(&version.entry, version.hash, &memory, before);
+            }
             let is_in_flux = || {
                 self.freshness()
                     .holds_one_of(std::slice::from_ref(&hit.name))
@@ -273,14 +298,7 @@ impl Engine {
             if !is_as_found && !is_in_flux() && !self.is_hit(&request, version, &memory) {
                 continue;
             }
-            let matched = hit.matched.iter().map(|&at| keywords[at].0.clone());
-            let hit = Hit {
-                score: hit.score,
-                matched: matched.collect(),
-                parts: hit.parts,
-                name: hit.name,
-                memory,
-            };
+            let hit = made(hit, memory);
             if is_as_found {
                 thought.hits.push(hit);
             } else {

@@ -94,7 +94,7 @@ impl Engine {
         let similar = near.into_iter().filter_map(|(name, similarity)| {
             let found = self.read_memory(&name)?;
             let hit = Hit {
-                memory: found,
+                memory: found.into(),
                 name,
                 score: f64::from(similarity),
                 matched: Vec::new(),

@@ -195,6 +195,25 @@ pub(super) enum Seen {
     Other(String),
 }
 
+impl Seen {
+    /// As the entry of `name`; `None` if it is no regular file.
+    pub(super) fn into_entry(self, name: &str) -> Option<Entry> {
+        match self {
+            Seen::File {
+                stamp,
+                changed,
+                has_links,
+            } => Some(Entry {
+                name: name.to_owned(),
+                stamp,
+                changed,
+                has_links,
+            }),
+            Seen::Other(_) => None,
+        }
+    }
+}
+
 fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() {
         name.to_owned()
@@ -369,12 +388,27 @@ pub(super) mod unix {
     }
 
     /// Looks at one name below `directory`, following no link on the way.
-    pub(super) fn look_at(directory: &Path, name: &str) -> Option<Seen> {
+    pub(in crate::files) fn look_at(directory: &Path, name: &str) -> Option<Seen> {
         let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
-        let stat = uninterrupted(|| {
+        found(uninterrupted(|| {
             let fd = open_folder(directory, folder)?;
             Ok(rustix::fs::statat(&fd, file, AtFlags::SYMLINK_NOFOLLOW)?)
-        });
+        }))
+    }
+
+    /// As [`look_at`], below an open folder.
+    pub(in crate::files) fn look_below(directory: &OwnedFd, name: &str) -> Option<Seen> {
+        found(uninterrupted(|| {
+            let Some((folder, file)) = name.rsplit_once('/') else {
+                let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+                return Ok(stat?);
+            };
+            let fd = open_below(directory, folder)?;
+            Ok(rustix::fs::statat(&fd, file, AtFlags::SYMLINK_NOFOLLOW)?)
+        }))
+    }
+
+    fn found(stat: io::Result<Stat>) -> Option<Seen> {
         match stat {
             Ok(stat) => Some(seen(&stat)),
             Err(error)
@@ -499,7 +533,7 @@ pub(super) mod portable {
         Ok(folders)
     }
 
-    pub(super) fn look_at(directory: &Path, name: &str) -> Option<Seen> {
+    pub(in crate::files) fn look_at(directory: &Path, name: &str) -> Option<Seen> {
         Some(match fs::symlink_metadata(directory.join(name)) {
             Ok(data) => seen(&data),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,

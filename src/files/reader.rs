@@ -17,7 +17,6 @@ use std::sync::Arc;
 use super::FilesError;
 use super::disk;
 use super::list::Entry;
-use super::list::Seen;
 use super::list::system;
 #[cfg(unix)]
 use super::list::unix;
@@ -76,6 +75,19 @@ impl Reader {
         Ok(Version { entry, bytes, hash })
     }
 
+    /// What stands in the file system of the regular file `name`; `None` if there is none.
+    pub fn look(&self, name: &str) -> Option<Entry> {
+        disk::step();
+        #[cfg(unix)]
+        let seen = match &self.held {
+            Some(held) => unix::look_below(held, name)?,
+            None => unix::look_at(&self.folder, name)?,
+        };
+        #[cfg(not(unix))]
+        let seen = system::look_at(&self.folder, name)?;
+        seen.into_entry(name)
+    }
+
     /// Opens a regular file, following no link and waiting for no pipe.
     pub(super) fn open_regular(&self, name: &str) -> Result<File, FilesError> {
         Ok(self.open_with_entry(name)?.0)
@@ -95,21 +107,10 @@ impl Reader {
             Err(error) => return Err(self.cannot_read(name, error)),
             Ok(file) => file,
         };
-        match system::look_into(&file).map_err(|error| self.cannot_read(name, error))? {
-            Seen::Other(_) => Err(FilesError::NotRegular { path: path() }),
-            Seen::File {
-                stamp,
-                changed,
-                has_links,
-            } => {
-                let entry = Entry {
-                    name: name.to_owned(),
-                    stamp,
-                    changed,
-                    has_links,
-                };
-                Ok((file, entry))
-            }
+        let seen = system::look_into(&file).map_err(|error| self.cannot_read(name, error))?;
+        match seen.into_entry(name) {
+            Some(entry) => Ok((file, entry)),
+            None => Err(FilesError::NotRegular { path: path() }),
         }
     }
 

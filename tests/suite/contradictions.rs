@@ -187,7 +187,7 @@ fn a_decision_keeps_both_texts_takes_the_links_away_and_can_be_turned_round() {
     engine.link(a, b, "related-to").unwrap();
     let current = || -> Vec<String> {
         let hits = engine.search(&query("heron")).unwrap().hits.into_iter();
-        let mut texts: Vec<String> = hits.map(|hit| hit.memory.content).collect();
+        let mut texts: Vec<String> = hits.map(|hit| hit.memory.content.clone()).collect();
         texts.sort();
         texts
     };

@@ -37,7 +37,9 @@ fn memories(engine: &Engine) -> BTreeMap<String, Memory> {
         offset: 0,
     };
     let hits = engine.search(&search).unwrap().hits;
-    hits.into_iter().map(|hit| (hit.name, hit.memory)).collect()
+    hits.into_iter()
+        .map(|hit| (hit.name, hit.memory.into_memory()))
+        .collect()
 }
 
 /// A memory in the words of `expected.json`.

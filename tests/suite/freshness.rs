@@ -186,7 +186,10 @@ fn answers(engine: &Engine, questions: &[Search]) -> Answers {
         hits.into_iter().map(|hit| (hit.name, hit.score)).collect()
     };
     Answers {
-        memories: hits.into_iter().map(|hit| (hit.name, hit.memory)).collect(),
+        memories: hits
+            .into_iter()
+            .map(|hit| (hit.name, hit.memory.into_memory()))
+            .collect(),
         best: questions.iter().map(best).collect(),
     }
 }

@@ -88,7 +88,7 @@ fn compaction(engine: &Engine) -> Proposed {
 
 fn hits(engine: &Engine, text: &str) -> Vec<Stem> {
     let found = engine.search(&query(text)).unwrap().hits.into_iter();
-    found.map(|hit| hit.memory.stem).collect()
+    found.map(|hit| hit.memory.stem.clone()).collect()
 }
 
 #[test]

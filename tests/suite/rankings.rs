@@ -49,7 +49,8 @@ fn by(method: Method, text: &str) -> Search {
 fn scores(engine: &Engine, method: Method, text: &str) -> Vec<(Stem, f64)> {
     let thought = engine.search(&by(method, text)).unwrap();
     let hits = thought.hits.into_iter();
-    hits.map(|hit| (hit.memory.stem, hit.score)).collect()
+    hits.map(|hit| (hit.memory.stem.clone(), hit.score))
+        .collect()
 }
 
 fn score_of(scores: &[(Stem, f64)], stem: &Stem) -> f64 {

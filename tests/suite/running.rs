@@ -1,6 +1,7 @@
 //! Processes that run for long: what they see of others' changes, and who of them leads.
 
 use std::fs;
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
@@ -11,6 +12,8 @@ use std::time::Instant;
 use memdir::clock::SystemClock;
 use memdir::engine::Background;
 use memdir::engine::Engine;
+use memdir::engine::Search;
+use memdir::engine::Wanted;
 use memdir::files::Lock;
 use serde_json::Value;
 use serde_json::json;
@@ -435,4 +438,39 @@ fn a_change_by_another_name_of_the_file_is_found() {
     until_holding(&engine, "heron", &[ONE]);
     fs::write(&other_name, text(ONE, "an egret\n")).unwrap();
     until_holding(&engine, "egret", &[ONE]);
+}
+
+#[test]
+fn a_hit_that_was_shown_before_is_shown_as_it_is_now() {
+    let store = store_of_one();
+    // A day later no file is in doubt, and what was read may be kept.
+    let later = chrono::Utc::now() + chrono::Duration::days(1);
+    let engine = Arc::new(store.engine_at(later));
+    let _background = Background::start(&engine).unwrap();
+    until_holding(&engine, "heron", &[ONE]);
+    let shown = || -> Vec<String> {
+        let search = Search {
+            wanted: Wanted::Everything,
+            ..crate::support::query("")
+        };
+        let hits = engine.think(&search).unwrap().hits.into_iter();
+        hits.map(|hit| hit.memory.content.clone()).collect()
+    };
+    assert_eq!([shown(), shown()], [["a heron\n"], ["a heron\n"]]);
+    let path = store.files().join(ONE);
+    let written = fs::metadata(&path).unwrap().modified().unwrap();
+    // Of the same size, with the same time, in the same file.
+    fs::write(&path, text(ONE, "a stork\n")).unwrap();
+    File::options()
+        .append(true)
+        .open(&path)
+        .and_then(|file| file.set_modified(written))
+        .unwrap();
+    assert_eq!([shown(), shown()], [["a stork\n"], ["a stork\n"]]);
+    let beside = store.root().join("beside");
+    fs::write(&beside, text(ONE, "a goose\n")).unwrap();
+    fs::rename(&beside, &path).unwrap();
+    assert_eq!([shown(), shown()], [["a goose\n"], ["a goose\n"]]);
+    fs::remove_file(&path).unwrap();
+    assert!(shown().is_empty());
 }

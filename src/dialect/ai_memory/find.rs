@@ -159,7 +159,7 @@ pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObj
     let used: Vec<Recalled> = hits
         .iter()
         .map(|hit| Recalled::Found {
-            memory: Box::new(hit.memory.clone()),
+            memory: Box::new((*hit.memory).clone()),
             name: hit.name.clone(),
         })
         .collect();

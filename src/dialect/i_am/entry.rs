@@ -69,7 +69,7 @@ impl Entry {
         Entry {
             category: category_of(&hit.memory),
             key,
-            memory: hit.memory,
+            memory: hit.memory.into_memory(),
             file: hit.name,
         }
     }
@@ -232,7 +232,7 @@ pub(super) fn with_stem(call: &Call<'_>, stem: &Stem) -> Result<Option<Entry>, T
 pub(super) fn read(call: &Call<'_>, id: &str) -> Option<Hit> {
     match call.engine.recall(&[id.to_owned()]).pop()? {
         Recalled::Found { memory, name } => Some(Hit {
-            memory: *memory,
+            memory: (*memory).into(),
             name,
             score: 0.0,
             matched: Vec::new(),

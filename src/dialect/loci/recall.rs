@@ -193,7 +193,7 @@ fn by_query(
         true => Vec::new(),
         false => relations(
             engine,
-            results.iter().map(|(hit, _)| &hit.memory),
+            results.iter().map(|(hit, _)| &*hit.memory),
             entities.seen_from.as_deref(),
         )?,
     };
@@ -214,7 +214,7 @@ fn by_query(
             shown.insert("related_to".to_owned(), json!(engine.shown_id(&entity)));
         }
         put_relations(engine, &memory, &mut relations, &mut shown);
-        let memory = Box::new(memory);
+        let memory = Box::new(memory.into_memory());
         answer.add(id, shown, Some(Recalled::Found { memory, name }));
     }
     engine.count_uses(&answer.used);
