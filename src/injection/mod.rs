@@ -25,8 +25,10 @@ pub fn find(text: &str) -> Vec<&'static str> {
     }
     let folded = spelling::folded(text);
     patterns::judge(&folded, &mut found);
-    for other in spelling::others(&folded) {
-        patterns::judge_spelled(&other, &mut found);
+    if patterns::may_be_spelled(&folded) {
+        for other in spelling::others(&folded) {
+            patterns::judge_spelled(&other, &mut found);
+        }
     }
     found.reasons()
 }

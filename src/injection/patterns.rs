@@ -13,6 +13,7 @@ use regex::Regex;
 use super::CLEAR;
 use super::Found;
 use super::needed::Needed;
+use super::spelling;
 
 const WEAK: u8 = 1;
 
@@ -619,6 +620,16 @@ pub(super) fn judge(folded: &str, found: &mut Found) {
     }
 }
 
+/// Whether another spelling of a folded text may hold one of [`SPELLED_WORDS`]. Each of them has a
+/// `g`, which nothing else is taken for, and hardly any other word has the same letters around it.
+pub(super) fn may_be_spelled(folded: &str) -> bool {
+    let mut places = memchr::memchr_iter(b'g', folded.as_bytes());
+    places.any(|at| {
+        let around = spelling::letters_around(folded, at);
+        matches!(around, Some(('i', 'n') | ('e', 'a') | ('r', 'e')))
+    })
+}
+
 /// Adds what shows only in another spelling of a text.
 pub(super) fn judge_spelled(other: &str, found: &mut Found) {
     let says_it = || holds_one(other, &*SPELLED_WORDS);
@@ -649,6 +660,17 @@ mod tests {
             let sign = SIGNED[at].replace(r"(?-u:\b)", "").replace("(?:^|", "(?:|");
             string_regex(&sign).unwrap()
         })
+    }
+
+    proptest! {
+        #[test]
+        fn no_word_is_spelled_where_none_may_be(
+            text in "([iо1rеe3dsfot. -]{0,3}g[nаa4eor3t. -]{0,4}|disregard|forget|ign0re){0,4}",
+        ) {
+            let says_it = |other: &String| holds_one(other, &*SPELLED_WORDS);
+            let is_said = spelling::others(&text).iter().any(says_it);
+            prop_assert!(may_be_spelled(&text) || !is_said);
+        }
     }
 
     #[test]

@@ -6,6 +6,9 @@ use super::hidden::is_unseen;
 
 /// The text in small letters of one form, without invisible characters. Lines stay.
 pub(super) fn folded(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     let mut folded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|byte| !byte.is_ascii()) {
@@ -41,7 +44,12 @@ fn folded_one_by_one(text: &str) -> impl Iterator<Item = char> {
 /// letters pushed together.
 pub(super) fn others(folded: &str) -> [String; 2] {
     let letters = match folded.is_ascii() {
-        true => ascii(folded.bytes().map(|byte| LOOK_LIKE[usize::from(byte)])),
+        true => ascii(
+            folded
+                .bytes()
+                .map(|byte| LOOK_LIKE[usize::from(byte)])
+                .collect(),
+        ),
         false => folded.chars().map(looks_like).collect(),
     };
     // Without a branch for each character, which nobody could guess.
@@ -51,12 +59,20 @@ pub(super) fn others(folded: &str) -> [String; 2] {
         together[length] = byte;
         length += usize::from(byte.is_ascii_alphabetic());
     }
-    let together = ascii(together.into_iter().take(length));
-    [letters, together]
+    together.truncate(length);
+    [letters, ascii(together)]
 }
 
-fn ascii(bytes: impl Iterator<Item = u8>) -> String {
-    String::from_utf8(bytes.collect()).expect("ASCII is UTF-8")
+/// The letters before and behind the byte at `at`, as [`others`] has them: `None` at an end.
+pub(super) fn letters_around(folded: &str, at: usize) -> Option<(char, char)> {
+    let is_letter = |letter: &char| letter.is_ascii_alphabetic();
+    let mut before = folded[..at].chars().rev().map(looks_like);
+    let mut behind = folded[at + 1..].chars().map(looks_like);
+    Some((before.find(is_letter)?, behind.find(is_letter)?))
+}
+
+fn ascii(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("ASCII is UTF-8")
 }
 
 /// What characters of one byte look like: others of one byte.
