@@ -12,7 +12,12 @@ pub struct Preview {
 /// first of `words` (lower case) if that lies further down. Blanks and line breaks are one space
 /// each; what is left out is marked by `…`.
 pub fn preview(content: &str, words: &[String], length: usize) -> Preview {
-    if content.chars().nth(length).is_none() {
+    let is_ascii = content.is_ascii();
+    let is_short = match is_ascii {
+        true => content.len() <= length,
+        false => content.chars().nth(length).is_none(),
+    };
+    if is_short {
         // All of it, as it is: a second call can be spared.
         return Preview {
             text: content.to_owned(),
@@ -20,32 +25,45 @@ pub fn preview(content: &str, words: &[String], length: usize) -> Preview {
         };
     }
     let first = first_match(content, words).unwrap_or(0);
+    let back = |at: usize, count: usize| match is_ascii {
+        true => at.saturating_sub(count),
+        false => back(content, at, count),
+    };
     // A third of the piece stands before the word, so that its sentence is understood.
     let before = length / 3;
-    let start = back(content, first, before);
-    let start = if back(content, first, length - before) == 0 {
+    let start = back(first, before);
+    let start = if back(first, length - before) == 0 {
         0
     } else {
         word_start(content, start)
     };
-    let mut text = String::new();
+    let mut text = String::with_capacity(length + length / 8);
+    if start > 0 {
+        text.push('…');
+    }
+    let mark = text.len();
     let mut left = length;
     let mut end = start;
     for word in content[start..].split_whitespace() {
-        let count = word.chars().count() + usize::from(!text.is_empty());
-        if count > left && !text.is_empty() {
+        let is_first = text.len() == mark;
+        let letters = match is_ascii {
+            true => word.len(),
+            false => word.chars().count(),
+        };
+        let count = letters + usize::from(!is_first);
+        if count > left && !is_first {
             break;
         }
-        if !text.is_empty() {
+        if !is_first {
             text.push(' ');
         }
-        // One endless word is cut: better a part of it than nothing.
-        text.extend(word.chars().take(left));
+        match letters <= left {
+            true => text.push_str(word),
+            // One endless word is cut: better a part of it than nothing.
+            false => text.extend(word.chars().take(left)),
+        }
         left = left.saturating_sub(count);
         end = word.as_ptr() as usize - content.as_ptr() as usize + word.len();
-    }
-    if start > 0 {
-        text.insert(0, '…');
     }
     if !content[end..].trim().is_empty() || left == 0 {
         text.push('…');
