@@ -1,6 +1,7 @@
 //! A store, opened.
 
 use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,6 +39,7 @@ use crate::journal::Journal;
 use crate::lifecycle::Life;
 use crate::lifecycle::Maintenance;
 use crate::lifecycle::WritePolicy;
+use crate::model::Handle;
 use crate::model::Layout;
 use crate::model::Stem;
 use crate::secrets::Policy;
@@ -91,7 +93,7 @@ pub struct Engine {
     indexes_alone: bool,
     freshness: Mutex<Freshness>,
     /// The last view that was made, for who need not have the newest.
-    latest: Mutex<Option<Arc<dyn Snapshot>>>,
+    latest: Mutex<Latest>,
     watching: Mutex<Watching>,
     /// Files that this process changed and did not look at since.
     pub(super) own_changes: Mutex<BTreeSet<String>>,
@@ -243,12 +245,10 @@ impl Engine {
     /// What people and agents are shown as a memory's id: its handle, or the whole stem where
     /// the handle alone would be ambiguous.
     pub fn shown_id(&self, stem: &Stem) -> String {
-        let is_shared = |handle: &str| {
-            let snapshot = self.latest();
-            snapshot.is_some_and(|snapshot| snapshot.handle_count(handle) > 1)
-        };
+        let latest = self.latest.lock();
+        let latest = &mut *latest.unwrap_or_else(PoisonError::into_inner);
         match stem.handle() {
-            Some(handle) if !is_shared(handle.as_str()) => handle.to_string(),
+            Some(handle) if !latest.is_shared(handle) => handle.to_string(),
             _ => stem.as_str().to_owned(),
         }
     }
@@ -323,12 +323,13 @@ impl Engine {
     /// The last view, however old.
     pub(super) fn latest(&self) -> Option<Arc<dyn Snapshot>> {
         let latest = self.latest.lock();
-        latest.unwrap_or_else(PoisonError::into_inner).clone()
+        let latest = latest.unwrap_or_else(PoisonError::into_inner);
+        latest.snapshot.clone()
     }
 
     pub(super) fn set_latest(&self, snapshot: &Arc<dyn Snapshot>) {
         let latest = self.latest.lock();
-        *latest.unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(snapshot));
+        latest.unwrap_or_else(PoisonError::into_inner).set(snapshot);
         self.listeners.know(snapshot);
     }
 
@@ -386,6 +387,38 @@ impl Engine {
 
     pub(super) fn writer_lock_path(&self) -> PathBuf {
         self.state().join("writer.lock")
+    }
+}
+
+/// The last view, with what was asked of it about handles.
+#[derive(Default)]
+struct Latest {
+    snapshot: Option<Arc<dyn Snapshot>>,
+    /// Whether several memories of this view have the handle.
+    shared: HashMap<Handle, bool>,
+}
+
+/// So many answers are remembered at most: a handle is asked for with every hit that is shown.
+const MOST_HANDLES: usize = 8_192;
+
+impl Latest {
+    fn set(&mut self, snapshot: &Arc<dyn Snapshot>) {
+        let known = self.snapshot.as_ref();
+        if known.is_none_or(|known| !Arc::ptr_eq(known, snapshot)) {
+            self.snapshot = Some(Arc::clone(snapshot));
+            self.shared.clear();
+        }
+    }
+
+    fn is_shared(&mut self, handle: Handle) -> bool {
+        let Some(snapshot) = &self.snapshot else {
+            return false;
+        };
+        if self.shared.len() >= MOST_HANDLES {
+            self.shared.clear();
+        }
+        let count = || snapshot.handle_count(handle.as_str());
+        *self.shared.entry(handle).or_insert_with(|| count() > 1)
     }
 }
 
