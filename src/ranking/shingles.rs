@@ -42,7 +42,7 @@ const OUTLINED_BYTES: usize = 16 * 1024;
 /// tenth.
 #[derive(Debug, Clone, PartialEq, Eq)]
 // Invariant: sorted, free of duplicates, and at most `OUTLINED`.
-pub struct Outline(Vec<u64>);
+pub struct Outline(Box<[u64]>);
 
 impl Outline {
     pub fn of(text: &str) -> Outline {
@@ -53,7 +53,8 @@ impl Outline {
             1..WORDS => vec![hashed_run(&words)],
             _ => words.windows(WORDS).map(hashed_run).collect(),
         };
-        Outline(smallest(runs))
+        // What many are kept of takes no more than it needs.
+        Outline(smallest(runs).into_boxed_slice())
     }
 
     /// About the [`resemblance`] of the two texts.
@@ -77,7 +78,7 @@ impl Outline {
     /// Of the smallest hashes of both together, a sample of what either text holds: how many are
     /// in both, and how many there are. Counts no further once more than `most_apart` are not.
     fn shared(&self, other: &Outline, most_apart: usize) -> (usize, usize) {
-        let (one, two) = (self.0.as_slice(), other.0.as_slice());
+        let (one, two) = (&*self.0, &*other.0);
         let (mut at, mut beside) = (0, 0);
         let (mut common, mut all) = (0, 0);
         while all < OUTLINED && all - common <= most_apart {
