@@ -28,6 +28,9 @@ use crate::model::estimated_tokens;
 /// Characters of a content that a hit shows.
 const PREVIEW: usize = 200;
 
+/// So many fields a hit has at most.
+const MOST_FIELDS: usize = 8;
+
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let (search, budget) = search(call, arguments)?;
     let thought = call.engine.think(&search)?;
@@ -105,7 +108,7 @@ pub fn think_reply(engine: &Engine, search: &Search, thought: Thought, budget: B
     let words = shown_words(search);
     let mut tokens = 0;
     let mut hits = Vec::new();
-    let mut texts = Vec::new();
+    let mut list = "[".to_owned();
     for hit in thought.hits.into_iter().take(budget.limit) {
         let mut shown = hit_object(engine, search, &hit, &words, PREVIEW);
         let mut text = written(&shown);
@@ -122,11 +125,12 @@ pub fn think_reply(engine: &Engine, search: &Search, thought: Thought, budget: B
             cost = estimated_tokens(&text);
         }
         tokens += cost;
-        texts.push(text);
+        list.push_str(if hits.is_empty() { "" } else { "," });
+        list.push_str(&text);
         hits.push(Value::Object(shown));
     }
-    let text = format!("[{}]", texts.join(","));
-    list_reply_as(text, hits, |structured| {
+    list.push(']');
+    list_reply_as(list, hits, |structured| {
         structured.insert("total".to_owned(), json!(thought.total));
         structured.insert("tokens".to_owned(), json!(tokens));
     })
@@ -155,7 +159,7 @@ fn hit_object(
     words: &[String],
     length: usize,
 ) -> JsonObject {
-    let mut object = JsonObject::new();
+    let mut object = JsonObject::with_capacity(MOST_FIELDS);
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
     put("id", json!(engine.shown_id(&hit.memory.stem)));
     put("timestamp", json!(hit.memory.timestamp.as_str()));
