@@ -17,6 +17,10 @@ pub(super) fn find(text: &str) -> Option<&'static str> {
     let mut is_flag = false;
     let mut before = ' ';
     for character in text.chars() {
+        if character.is_ascii() {
+            (run, is_flag, before) = (0, false, character);
+            continue;
+        }
         match character {
             // Overrides. What isolates or embeds stands in every text of two directions.
             '\u{202d}' | '\u{202e}' => return Some(TURNED),
