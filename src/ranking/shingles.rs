@@ -219,8 +219,14 @@ fn smallest(mut hashes: Vec<u64>) -> Vec<u64> {
         // Hashes fall anywhere alike: below this there are half as many again as are needed, about,
         // and hardly ever too few. To sort these alone is a fraction of the work.
         let bound = u64::MAX / count * (OUTLINED + OUTLINED / 2) as u64;
-        let mut low: Vec<u64> = Vec::with_capacity(2 * OUTLINED);
-        low.extend(hashes.iter().copied().filter(|hash| *hash < bound));
+        let mut low = vec![0; hashes.len()];
+        let mut length = 0;
+        for &hash in &hashes {
+            // Which are low is for nobody to guess, so there is no branch.
+            low[length] = hash;
+            length += usize::from(hash < bound);
+        }
+        low.truncate(length);
         low.sort_unstable();
         low.dedup();
         if low.len() >= OUTLINED {
