@@ -541,16 +541,13 @@ const SIGNS: &[(&str, u8, &str)] = &[
 
 /// The signs as they are looked for. The words are ours, in small letters. Unicode's idea of words
 /// would keep the fast engine from every text with an accent in it.
-static SIGNED: LazyLock<Vec<String>> = LazyLock::new(|| {
+pub(super) static SIGNED: LazyLock<Vec<String>> = LazyLock::new(|| {
     let ascii = |sign: &str| sign.replace(r"\b", r"(?-u:\b)").replace(r"\w", "[a-z0-9_]");
     TABLE.iter().map(|(_, _, sign)| ascii(sign)).collect()
 });
 
 /// The words without which no sign is there: nearly every text has none of them.
-static NEEDED: LazyLock<Needed> = LazyLock::new(|| {
-    let signs = SIGNED.iter().map(String::as_str);
-    Needed::by(signs).expect("the table's expressions are right")
-});
+static NEEDED: LazyLock<Needed> = LazyLock::new(|| Needed::read(include_str!("words.txt")));
 
 /// The expressions of the signs that some text had a word of so far.
 static EXPRESSIONS: LazyLock<Vec<OnceLock<Regex>>> =
