@@ -659,7 +659,14 @@ mod tests {
         })
     }
 
+    #[test]
+    fn every_sign_needs_words() {
+        assert_eq!(NEEDED.named_by(""), 0);
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
         #[test]
         fn no_word_is_spelled_where_none_may_be(
             text in "([iо1rеe3dsfot. -]{0,3}g[nаa4eor3t. -]{0,4}|disregard|forget|ign0re){0,4}",
@@ -668,15 +675,6 @@ mod tests {
             let is_said = spelling::others(&text).iter().any(says_it);
             prop_assert!(may_be_spelled(&text) || !is_said);
         }
-    }
-
-    #[test]
-    fn every_sign_needs_words() {
-        assert_eq!(NEEDED.named_by(""), 0);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(512))]
 
         #[test]
         fn the_signs_found_by_their_words_are_those_of_all_expressions(

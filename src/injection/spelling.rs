@@ -17,8 +17,14 @@ pub(super) fn folded(text: &str) -> String {
         let start = at.saturating_sub(1);
         let length = rest[at..].bytes().position(|byte| byte.is_ascii());
         let end = length.map_or(rest.len(), |length| at + length);
-        push_small(&mut folded, &rest[..start]);
-        folded.extend(folded_one_by_one(&rest[start..end]));
+        if &rest[at..end] == "…" {
+            // By itself, as every preview has it, it is three dots.
+            push_small(&mut folded, &rest[..at]);
+            folded.push_str("...");
+        } else {
+            push_small(&mut folded, &rest[..start]);
+            folded.extend(folded_one_by_one(&rest[start..end]));
+        }
         rest = &rest[end..];
     }
     push_small(&mut folded, rest);
