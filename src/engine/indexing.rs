@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::Engine;
 use super::EngineError;
 use super::freshness::Freshness;
+use super::looking::side_by_side;
 use super::open::WriterLock;
 use super::reading::CHUNK;
 use super::reading::Read;
@@ -43,7 +44,10 @@ impl Engine {
     pub(super) fn index_if_possible(&self, changes: &Changes) -> Result<bool, EngineError> {
         let indexed = match self.try_lock_index() {
             Ok(None) => return Ok(false),
-            Ok(Some(lock)) => self.index_now(&lock, changes, &mut |_| {}),
+            Ok(Some(lock)) => {
+                let unread = changes.unread();
+                self.index_now(&lock, &changes.removed, unread, &mut |_| {})
+            }
             Err(error) => Err(error),
         };
         match indexed {
@@ -76,7 +80,8 @@ impl Engine {
             };
             let is_newest = self.index.snapshot(&Overlay::default())?.state() == committed.state();
             if is_newest && !changes.is_empty() {
-                self.index_now(&lock, &changes, &mut |_| {})?;
+                let (removed, unread) = changes.into_names();
+                self.index_now(&lock, &removed, unread, &mut |_| {})?;
             }
             drop(lock);
             // The new state is read before anybody waits for it.
@@ -103,22 +108,27 @@ impl Engine {
         Ok(())
     }
 
-    fn index_now(
+    /// Takes the files of these names out of the index, and reads and indexes `unread` ones, which
+    /// are given up as they are done.
+    fn index_now<N: AsRef<str>>(
         &self,
         _lock: &WriterLock,
-        changes: &Changes,
+        removed: &[String],
+        unread: Vec<N>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EngineError> {
         // Every file in doubt is read again after this moment, so none is in doubt any more.
         let verified = self.now_nanos();
-        let mut batch = self.index.batch(changes.len())?;
-        changes.removed.iter().for_each(|name| batch.delete(name));
-        let unread = changes.unread();
+        let mut batch = self.index.batch(removed.len() + unread.len())?;
+        removed.iter().for_each(|name| batch.delete(name));
         let total = unread.len();
         let mut done = 0;
-        for chunk in unread.chunks(CHUNK) {
+        let mut unread = unread.into_iter();
+        while unread.len() > 0 {
+            let chunk: Vec<N> = unread.by_ref().take(CHUNK).collect();
+            let names: Vec<&str> = chunk.iter().map(AsRef::as_ref).collect();
             let mut documents = Vec::with_capacity(chunk.len());
-            for read in self.read_all(chunk) {
+            for read in self.read_all(&names) {
                 match read {
                     Read::Document { document, .. } => documents.push(*document),
                     Read::Gone(name) => batch.delete(&name),
@@ -129,6 +139,7 @@ impl Engine {
             done += chunk.len();
             progress(Progress { done, total });
         }
+        drop(unread);
         batch.commit(verified)?;
         Ok(())
     }
@@ -157,19 +168,25 @@ impl Engine {
         if full {
             self.index.reset()?;
         }
-        let listing = self.store.list(Place::Files)?;
+        // Nobody else indexes meanwhile.
+        let (listing, committed) = side_by_side(
+            || self.store.list(Place::Files),
+            || self.index.snapshot(&Overlay::default()),
+        );
+        let (listing, mut committed) = (listing?, committed?);
         let files = listing.entries.len();
-        let mut committed = self.index.snapshot(&Overlay::default())?;
         let verified = committed.verified().min(self.now_nanos());
         let changes = Changes::from_listing(listing, committed.as_ref(), verified);
+        let read = changes.unread().len();
         if !changes.is_empty() {
-            self.index_now(&lock, &changes, progress)?;
+            let (removed, unread) = changes.into_names();
+            self.index_now(&lock, &removed, unread, progress)?;
             committed = self.index.snapshot(&Overlay::default())?;
         }
         drop(lock);
         *freshness = Freshness::default();
         Ok(Reindexed {
-            read: changes.unread().len(),
+            read,
             files,
             indexed: committed.len(),
         })
@@ -190,7 +207,8 @@ impl Engine {
             let verified = committed.verified().min(self.now_nanos());
             let changes = Changes::from_listing(listing, committed.as_ref(), verified);
             if !changes.is_empty() {
-                self.index_now(&lock, &changes, &mut |_| {})?;
+                let (removed, unread) = changes.into_names();
+                self.index_now(&lock, &removed, unread, &mut |_| {})?;
             }
             let verified = self.index.snapshot(&Overlay::default())?.verified();
             self.index.batch(0)?.commit_without_remains(verified)?;

@@ -428,18 +428,7 @@ impl Engine {
         &self,
         watch: Option<&Watch>,
     ) -> Result<(Listing, Option<Arc<dyn Snapshot>>), EngineError> {
-        let (listing, committed) = std::thread::scope(|scope| {
-            let reading = std::thread::Builder::new().spawn_scoped(scope, || self.committed());
-            let listing = self.list_cleared(watch);
-            let committed = match reading {
-                Ok(reading) => reading
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                // A machine that is short of threads has time.
-                Err(_) => self.committed(),
-            };
-            (listing, committed)
-        });
+        let (listing, committed) = side_by_side(|| self.list_cleared(watch), || self.committed());
         let committed = committed.inspect_err(|error| {
             tracing::warn!("the files are searched without the index: {error}");
         });
@@ -609,6 +598,25 @@ impl Engine {
         self.set_latest(&current);
         Ok(current)
     }
+}
+
+/// Does both at once, the second on a thread of its own.
+pub(super) fn side_by_side<A, B: Send>(
+    one: impl FnOnce() -> A,
+    other: impl Fn() -> B + Sync,
+) -> (A, B) {
+    std::thread::scope(|scope| {
+        let other_done = std::thread::Builder::new().spawn_scoped(scope, &other);
+        let one_done = one();
+        let other_done = match other_done {
+            Ok(thread) => thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // A machine that is short of threads has time.
+            Err(_) => other(),
+        };
+        (one_done, other_done)
+    })
 }
 
 #[cfg(test)]

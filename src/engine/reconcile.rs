@@ -89,6 +89,12 @@ impl Changes {
         self.len() == 0 && self.in_doubt.is_empty()
     }
 
+    /// The names of the files that are gone, and of those that must be read.
+    pub fn into_names(self) -> (Vec<String>, Vec<String>) {
+        let unread = self.changed.into_iter().chain(self.in_doubt);
+        (self.removed, unread.map(|entry| entry.name).collect())
+    }
+
     /// The names of the files that must be read.
     pub fn unread(&self) -> Vec<&str> {
         let entries = self.changed.iter().chain(&self.in_doubt);

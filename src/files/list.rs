@@ -241,8 +241,9 @@ pub(super) mod unix {
     use std::io;
     use std::os::fd::OwnedFd;
     use std::path::Path;
+    use std::sync::Mutex;
+    use std::sync::PoisonError;
 
-    use rayon::prelude::*;
     use rustix::fs::AtFlags;
     use rustix::fs::Dir;
     use rustix::fs::FileType;
@@ -295,72 +296,125 @@ pub(super) mod unix {
         listing
             .folders
             .push((folder.to_owned(), modified(&rustix::fs::fstat(&fd)?)));
-        let mut folders = Vec::new();
-        let mut files = Vec::new();
-        let mut names = Dir::read_from(&fd)?;
-        while let Some(entry) = names.read() {
-            let entry = entry?;
-            let raw = entry.file_name();
-            let Ok(name) = raw.to_str() else {
-                let is_folder = entry.file_type() == FileType::Directory;
-                if is_folder || raw.to_bytes().ends_with(b".md") {
-                    let name = join(folder, &raw.to_string_lossy());
-                    let reason = "the name is not UTF-8".to_owned();
-                    listing.skipped.push(Skipped { name, reason });
-                }
-                continue;
-            };
-            if name == "." || name == ".." {
-                continue;
-            }
-            if is_temp_name(name) {
-                listing.temps.push(join(folder, name));
-                continue;
-            }
-            let mut kind = entry.file_type();
-            if kind == FileType::Unknown {
-                kind = FileType::from_raw_mode(stat(&fd, raw)?.st_mode);
-            }
-            if kind == FileType::Directory && !is_memory(name) {
-                if is_visible(name) {
-                    folders.push(join(folder, name));
-                }
-            } else if is_memory(name) {
-                files.push((raw.to_owned(), kind));
-                if files.len() == AT_ONCE {
-                    take_all(directory, folder, &fd, &files, listing);
-                    files.clear();
-                }
+        let mut names = Names {
+            folder,
+            fd: &fd,
+            names: Dir::read_from(&fd)?,
+            folders: Vec::new(),
+        };
+        let mut first = Vec::new();
+        while first.len() < MANY / SHARE {
+            match names.some(is_memory, listing)? {
+                some if some.is_empty() => break,
+                some => first.push(some),
             }
         }
-        take_all(directory, folder, &fd, &files, listing);
-        Ok(folders)
+        if first.len() < MANY / SHARE {
+            for files in first {
+                let seen = look_through(&fd, &files);
+                take_all(folder, files, seen, listing);
+            }
+            return Ok(names.folders);
+        }
+        let look = |files: &[Named]| match open_folder(directory, folder) {
+            // Through one descriptor they would wait for each other in the kernel.
+            Ok(own) if is_same(&fd, &own) => look_through(&own, files),
+            _ => look_through(&fd, files),
+        };
+        let mut first = first.into_iter();
+        let mut is_over = false;
+        while !is_over {
+            let looked = Mutex::new(Vec::new());
+            // The others look at files while this thread reads more names.
+            rayon::in_place_scope(|scope| -> io::Result<()> {
+                for _ in 0..AT_ONCE / SHARE {
+                    let files = match first.next() {
+                        Some(files) => files,
+                        None => names.some(is_memory, listing)?,
+                    };
+                    is_over = files.is_empty();
+                    if is_over {
+                        break;
+                    }
+                    let (look, looked) = (&look, &looked);
+                    scope.spawn(move |_| {
+                        let seen = look(&files);
+                        let mut looked = looked.lock().unwrap_or_else(PoisonError::into_inner);
+                        looked.push((files, seen));
+                    });
+                }
+                Ok(())
+            })?;
+            for (files, seen) in looked.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                take_all(folder, files, seen, listing);
+            }
+        }
+        Ok(names.folders)
     }
 
-    /// Looks at `files` of one folder, on all cores where there are many.
-    fn take_all(
-        directory: &Path,
-        folder: &str,
-        fd: &OwnedFd,
-        files: &[(CString, FileType)],
-        listing: &mut Listing,
-    ) {
-        let look_through = |fd: &OwnedFd, files: &[(CString, FileType)]| -> Vec<Option<Seen>> {
-            let files = files.iter();
-            files.map(|(name, kind)| look(fd, name, *kind)).collect()
-        };
-        let seen: Vec<Option<Seen>> = if files.len() < MANY {
-            look_through(fd, files)
-        } else {
-            // Through one descriptor they would wait for each other in the kernel.
-            files
-                .par_chunks(SHARE)
-                .flat_map_iter(|files| match open_folder(directory, folder) {
-                    Ok(own) if is_same(fd, &own) => look_through(&own, files),
-                    _ => look_through(fd, files),
-                })
-                .collect()
-        };
+    /// A file's name, and what the folder says that it is.
+    type Named = (CString, FileType);
+
+    /// The names in a folder that is being read.
+    struct Names<'a> {
+        folder: &'a str,
+        fd: &'a OwnedFd,
+        names: Dir,
+        /// The folders that were met.
+        folders: Vec<String>,
+    }
+
+    impl Names<'_> {
+        /// The next memories, at most [`SHARE`]; none when all were read. What else is met goes into
+        /// `listing`.
+        fn some(
+            &mut self,
+            is_memory: &impl Fn(&str) -> bool,
+            listing: &mut Listing,
+        ) -> io::Result<Vec<Named>> {
+            let mut files = Vec::new();
+            while files.len() < SHARE
+                && let Some(entry) = self.names.read()
+            {
+                let entry = entry?;
+                let raw = entry.file_name();
+                let Ok(name) = raw.to_str() else {
+                    let is_folder = entry.file_type() == FileType::Directory;
+                    if is_folder || raw.to_bytes().ends_with(b".md") {
+                        let name = join(self.folder, &raw.to_string_lossy());
+                        let reason = "the name is not UTF-8".to_owned();
+                        listing.skipped.push(Skipped { name, reason });
+                    }
+                    continue;
+                };
+                if name == "." || name == ".." {
+                    continue;
+                }
+                if is_temp_name(name) {
+                    listing.temps.push(join(self.folder, name));
+                    continue;
+                }
+                let mut kind = entry.file_type();
+                if kind == FileType::Unknown {
+                    kind = FileType::from_raw_mode(stat(self.fd, raw)?.st_mode);
+                }
+                if is_memory(name) {
+                    files.push((raw.to_owned(), kind));
+                } else if kind == FileType::Directory && is_visible(name) {
+                    self.folders.push(join(self.folder, name));
+                }
+            }
+            Ok(files)
+        }
+    }
+
+    fn look_through(fd: &OwnedFd, files: &[Named]) -> Vec<Option<Seen>> {
+        let files = files.iter();
+        files.map(|(name, kind)| look(fd, name, *kind)).collect()
+    }
+
+    /// Takes in what was seen of `files` of a folder.
+    fn take_all(folder: &str, files: Vec<Named>, seen: Vec<Option<Seen>>, listing: &mut Listing) {
         for ((name, _), seen) in files.iter().zip(seen) {
             // It was text when it was put on the list.
             if let (Some(seen), Ok(name)) = (seen, name.to_str()) {

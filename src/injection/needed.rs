@@ -14,9 +14,6 @@ use std::borrow::Cow;
 
 use memchr::memmem::Finder;
 
-/// So many expressions are told apart: the bits of [`Named`].
-pub(super) const MOST: usize = 128;
-
 /// Expressions, a bit each.
 pub(super) type Named = u128;
 

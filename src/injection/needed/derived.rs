@@ -7,9 +7,10 @@ use regex_syntax::hir::Hir;
 use regex_syntax::hir::HirKind;
 
 use super::LINE_END;
-use super::MOST;
 use super::Named;
 
+/// So many expressions are told apart: the bits of [`Named`].
+const MOST: usize = 128;
 /// So many texts for one place in an expression are kept apart; beyond, others are looked for.
 const MOST_TEXTS: usize = 64;
 /// So many characters of a class are.
