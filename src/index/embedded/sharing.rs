@@ -21,9 +21,9 @@ use crate::ranking::bm25;
 use crate::ranking::idf;
 
 /// So many postings are read, or those of the rarest word.
-const READ: usize = 10_000;
+const READ: usize = 3_000;
 /// So many of the best are looked for in the postings of common words.
-const LOOKED_FOR: usize = 64;
+const LOOKED_FOR: usize = 256;
 
 /// A memory that holds one of the words.
 struct Candidate {
