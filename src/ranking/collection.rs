@@ -350,17 +350,16 @@ impl Collection {
     /// The episodes of `rows`, which begin and end where episodes do.
     fn cut(&self, rows: Range<usize>) -> Vec<Episode> {
         let mut episodes = Vec::new();
-        let mut start = rows.start as u32;
         let namespaces = self.column(|rows| &rows.namespaces);
         let timestamps = self.column(|rows| &rows.timestamps);
-        let end = rows.end as u32;
-        for row in start..end {
+        let (mut first, end) = (rows.start as u32, rows.end as u32);
+        for row in rows.start as u32..end {
             let is_last = row + 1 == end
                 || namespaces.get(row) != namespaces.get(row + 1)
                 || timestamps.get(row + 1) - timestamps.get(row) >= EPISODE_GAP_MICROS;
             if is_last {
-                episodes.push(self.seen(start..row + 1));
-                start = row + 1;
+                episodes.push(self.seen(first..row + 1));
+                first = row + 1;
             }
         }
         episodes
