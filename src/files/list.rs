@@ -40,9 +40,9 @@ pub struct Listing {
     pub folders: Vec<(String, i64)>,
 }
 
-/// From so many names on, sharing work out pays for starting threads.
+/// From so many names on, sorting is shared out.
 const MANY: usize = 4_096;
-/// So many names are one thread's share at a time.
+/// So many names are one thread's share at a time. To look at more of them pays for starting threads.
 const SHARE: usize = 1_024;
 /// So many names are looked at before more are read: what is known of them is held meanwhile.
 const AT_ONCE: usize = 65_536;
@@ -88,6 +88,13 @@ impl Listing {
         listing.entries = sorted(listing.entries);
         listing.skipped.sort_unstable();
         Ok(listing)
+    }
+
+    /// Takes in the entries of another one.
+    #[cfg(unix)]
+    fn add(&mut self, mut other: Listing) {
+        self.entries.append(&mut other.entries);
+        self.skipped.append(&mut other.skipped);
     }
 
     /// Takes one directory entry in, by its name and what it is.
@@ -253,7 +260,6 @@ pub(super) mod unix {
 
     use super::AT_ONCE;
     use super::Listing;
-    use super::MANY;
     use super::SHARE;
     use super::Seen;
     use super::Skipped;
@@ -302,33 +308,24 @@ pub(super) mod unix {
             names: Dir::read_from(&fd)?,
             folders: Vec::new(),
         };
-        let mut first = Vec::new();
-        while first.len() < MANY / SHARE {
-            match names.some(is_memory, listing)? {
-                some if some.is_empty() => break,
-                some => first.push(some),
-            }
-        }
-        if first.len() < MANY / SHARE {
-            for files in first {
-                let seen = look_through(&fd, &files);
-                take_all(folder, files, seen, listing);
-            }
+        let first = names.some(is_memory, listing)?;
+        if first.len() < SHARE {
+            listing.add(look_through(&fd, folder, first));
             return Ok(names.folders);
         }
-        let look = |files: &[Named]| match open_folder(directory, folder) {
+        let look = |files: Vec<Named>| match open_folder(directory, folder) {
             // Through one descriptor they would wait for each other in the kernel.
-            Ok(own) if is_same(&fd, &own) => look_through(&own, files),
-            _ => look_through(&fd, files),
+            Ok(own) if is_same(&fd, &own) => look_through(&own, folder, files),
+            _ => look_through(&fd, folder, files),
         };
-        let mut first = first.into_iter();
+        let mut first = Some(first);
         let mut is_over = false;
         while !is_over {
             let looked = Mutex::new(Vec::new());
             // The others look at files while this thread reads more names.
             rayon::in_place_scope(|scope| -> io::Result<()> {
                 for _ in 0..AT_ONCE / SHARE {
-                    let files = match first.next() {
+                    let files = match first.take() {
                         Some(files) => files,
                         None => names.some(is_memory, listing)?,
                     };
@@ -338,15 +335,15 @@ pub(super) mod unix {
                     }
                     let (look, looked) = (&look, &looked);
                     scope.spawn(move |_| {
-                        let seen = look(&files);
+                        let seen = look(files);
                         let mut looked = looked.lock().unwrap_or_else(PoisonError::into_inner);
-                        looked.push((files, seen));
+                        looked.push(seen);
                     });
                 }
                 Ok(())
             })?;
-            for (files, seen) in looked.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                take_all(folder, files, seen, listing);
+            for seen in looked.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                listing.add(seen);
             }
         }
         Ok(names.folders)
@@ -408,19 +405,23 @@ pub(super) mod unix {
         }
     }
 
-    fn look_through(fd: &OwnedFd, files: &[Named]) -> Vec<Option<Seen>> {
-        let files = files.iter();
-        files.map(|(name, kind)| look(fd, name, *kind)).collect()
-    }
-
-    /// Takes in what was seen of `files` of a folder.
-    fn take_all(folder: &str, files: Vec<Named>, seen: Vec<Option<Seen>>, listing: &mut Listing) {
-        for ((name, _), seen) in files.iter().zip(seen) {
+    /// What there is behind the names `files` in a folder.
+    fn look_through(fd: &OwnedFd, folder: &str, files: Vec<Named>) -> Listing {
+        let mut listing = Listing::default();
+        listing.entries.reserve(files.len());
+        for (name, kind) in files {
             // It was text when it was put on the list.
-            if let (Some(seen), Ok(name)) = (seen, name.to_str()) {
-                listing.take(join(folder, name), seen);
+            if let Some(seen) = look(fd, &name, kind)
+                && let Ok(name) = name.into_string()
+            {
+                let name = match folder {
+                    "" => name,
+                    folder => join(folder, &name),
+                };
+                listing.take(name, seen);
             }
         }
+        listing
     }
 
     /// Whether both are the same folder, and not one that was put in its place meanwhile.
