@@ -103,7 +103,14 @@ pub fn object(value: Value) -> JsonObject {
     }
 }
 
+/// So many bytes most objects fit in: a hit with its preview.
+const USUAL_BYTES: usize = 512;
+
 /// An object as JSON.
 pub fn written(object: &JsonObject) -> String {
-    serde_json::to_string(object).unwrap_or_default()
+    let mut text = Vec::with_capacity(USUAL_BYTES);
+    match serde_json::to_writer(&mut text, object) {
+        Ok(()) => String::from_utf8(text).unwrap_or_default(),
+        Err(_) => String::new(),
+    }
 }

@@ -16,11 +16,16 @@ pub(super) fn find(text: &str) -> Option<&'static str> {
     let mut between_latin = 0;
     let mut is_flag = false;
     let mut before = ' ';
-    for character in text.chars() {
-        if character.is_ascii() {
-            (run, is_flag, before) = (0, false, character);
-            continue;
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| !byte.is_ascii()) {
+        if let Some(&byte) = rest.as_bytes()[..at].last() {
+            (run, is_flag, before) = (0, false, char::from(byte));
         }
+        let mut behind = rest[at..].chars();
+        let Some(character) = behind.next() else {
+            break;
+        };
+        rest = behind.as_str();
         match character {
             // Overrides. What isolates or embeds stands in every text of two directions.
             '\u{202d}' | '\u{202e}' => return Some(TURNED),

@@ -96,21 +96,32 @@ impl Needed {
                 named |= of;
             }
         }
-        for (at, beginning) in bytes.windows(KEY).enumerate() {
-            let key = key_at(beginning);
-            let slot = slot_of(key);
-            if self.slots[slot / 64] & (1 << (slot % 64)) == 0 {
-                continue;
-            }
-            let first = self.words.partition_point(|word| word.key < key);
-            let words = self.words[first..].iter();
-            for word in words.take_while(|word| word.key == key) {
-                if named & word.of != word.of && bytes[at..].starts_with(&word.text) {
-                    named |= word.of;
-                }
+        // Four bytes are read as easily as one: the last is of the next beginning.
+        for (at, four) in bytes.windows(KEY + 1).enumerate() {
+            let key = u32::from_be_bytes([four[0], four[1], four[2], four[3]]) >> 8;
+            if self.may_begin(key) {
+                named |= self.named_at(&bytes[at..], key);
             }
         }
+        if let Some(last) = bytes.last_chunk::<KEY>() {
+            named |= self.named_at(last, key_at(last));
+        }
         named
+    }
+
+    fn may_begin(&self, key: u32) -> bool {
+        let slot = slot_of(key);
+        self.slots[slot / 64] & (1 << (slot % 64)) != 0
+    }
+
+    /// The expressions that need a word with which `text` begins; `key` is its beginning.
+    fn named_at(&self, text: &[u8], key: u32) -> Named {
+        let first = self.words.partition_point(|word| word.key < key);
+        let words = self.words[first..].iter();
+        words
+            .take_while(|word| word.key == key)
+            .filter(|word| text.starts_with(&word.text))
+            .fold(0, |named, word| named | word.of)
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) fn mark(object: &mut JsonObject, title: Option<&str>, text: &str) {
 /// Why a memory, or as much as is shown of it, is to be read with care.
 pub fn reasons(title: Option<&str>, text: &str) -> Vec<&'static str> {
     match title {
-        Some(title) => injection::find(&format!("{title}\n{text}")),
+        Some(title) => injection::find(&[title, text].join("\n")),
         None => injection::find(text),
     }
 }
