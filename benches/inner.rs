@@ -438,9 +438,9 @@ fn rank(bencher: Bencher<'_, '_>, method: &str, memories: usize) {
             let query = black_box(&query);
             let collection = &ranked.collection;
             match fused::score(query, collection, &names, &mut analyzer, ranked, |_| true) {
-                Ok(scored) => {
-                    assert!(!scored.is_empty(), "the words are there");
-                    scored
+                Ok(ranked) => {
+                    assert!(!ranked.scored.is_empty(), "the words are there");
+                    ranked.scored
                 }
                 Err(never) => match never {},
             }

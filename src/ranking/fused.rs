@@ -8,6 +8,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use super::best::first;
 use super::collection::Collection;
 use super::lexical::Postings;
 use super::lexical::Scorer;
@@ -49,7 +50,20 @@ const LOOKED_AT: usize = 50;
 pub struct Scored {
     pub row: u32,
     pub score: f32,
-    pub parts: Parts,
+}
+
+/// All that was scored for a query.
+pub struct Ranked<'a> {
+    /// In the order of rows. Scores of different queries cannot be compared.
+    pub scored: Vec<Scored>,
+    scoring: Scoring<'a>,
+}
+
+impl Ranked<'_> {
+    /// What the score of a row is made of. Few are ever asked for.
+    pub fn parts(&self, row: u32) -> Parts {
+        self.scoring.parts(row)
+    }
 }
 
 /// What is ranked, and by what.
@@ -67,20 +81,19 @@ pub struct Query<'a> {
 
 /// Scores every memory that has something to do with `query` and passes `passes`.
 ///
-/// Returns rows with their scores, in the order of rows; scores of different queries cannot be
-/// compared. An empty query finds nothing.
+/// An empty query finds nothing.
 ///
 /// # Errors
 ///
 /// Fails if the postings do.
-pub fn score<P: Postings>(
+pub fn score<'a, P: Postings>(
     query: &Query<'_>,
-    collection: &Collection,
+    collection: &'a Collection,
     names: &Names,
     analyzer: &mut Analyzer,
     postings: &P,
     passes: impl Fn(u32) -> bool,
-) -> Result<Vec<Scored>, P::Error> {
+) -> Result<Ranked<'a>, P::Error> {
     let Query { text, ranking, .. } = *query;
     let is_plain = ranking.method.is_plain();
     let weights = match is_plain {
@@ -98,6 +111,7 @@ pub fn score<P: Postings>(
         question: &question,
     };
     let words = scorer.words(&terms);
+    let titles = scorer.titles(&terms, postings)?;
     let cosines = match ranking.method.uses_meaning() {
         true => asked(&question, text).and_then(query.meaning),
         false => None,
@@ -105,8 +119,7 @@ pub fn score<P: Postings>(
     let mut scoring = Scoring {
         collection,
         weights,
-        question: &question,
-        titles: scorer.titles(&terms, postings)?,
+        titles,
         dates: Vec::new(),
         content: terms
             .iter()
@@ -117,16 +130,16 @@ pub fn score<P: Postings>(
         words,
         cosines,
         with_named: with_named(collection, &question),
+        question,
         best_words: 0.0,
         best_date: 0.0,
     };
-    scoring.add_dates(&question.dates, postings)?;
+    scoring.add_dates(postings)?;
     scoring.add_nearest(&passes);
-    let candidates: Vec<u32> = (0..collection.len() as u32)
-        .filter(|&row| scoring.words.is_candidate[row as usize] && passes(row))
-        .collect();
+    let candidates = scoring.words.candidates.iter();
+    let candidates: Vec<u32> = candidates.filter(|&row| passes(row)).collect();
     scoring.find_best(&candidates);
-    Ok(match ranking.method {
+    let scored = match ranking.method {
         Method::Fused | Method::Words => scoring.all(candidates, query.pieces, analyzer),
         Method::Bm25 => scoring.by_words(&candidates),
         Method::ReciprocalRank => scoring.by_ranks(&candidates),
@@ -135,7 +148,8 @@ pub fn score<P: Postings>(
         }
         Method::FiveFactor => scoring.by_worth(&candidates, query.standing, false),
         Method::Weighted => scoring.weighted(&candidates, query),
-    })
+    };
+    Ok(Ranked { scored, scoring })
 }
 
 /// What is embedded of a query: it without the names, unless nothing is left. What has no word has
@@ -149,7 +163,7 @@ fn asked<'a>(question: &'a Question, text: &'a str) -> Option<&'a str> {
 struct Scoring<'a> {
     collection: &'a Collection,
     weights: Weights,
-    question: &'a Question,
+    question: Question,
     words: Words,
     /// Empty if no title holds a word.
     titles: Vec<f32>,
@@ -167,14 +181,14 @@ struct Scoring<'a> {
 }
 
 impl Scoring<'_> {
-    fn add_dates<P: Postings>(&mut self, dates: &[String], postings: &P) -> Result<(), P::Error> {
-        for term in dates {
+    fn add_dates<P: Postings>(&mut self, postings: &P) -> Result<(), P::Error> {
+        for term in &self.question.dates {
             let rows = postings.date(term)?;
             let idf = idf(self.collection.len(), rows.len());
             self.dates.resize(self.collection.len(), 0.0);
             for row in rows {
                 self.dates[row as usize] += idf;
-                self.words.is_candidate[row as usize] = true;
+                self.words.candidates.put_in(row);
             }
         }
         Ok(())
@@ -199,7 +213,7 @@ impl Scoring<'_> {
                 known.truncate(count);
             }
             for row in known {
-                self.words.is_candidate[row as usize] = true;
+                self.words.candidates.put_in(row);
             }
             // Of what has no vector yet nothing is known: neither good nor bad.
             for value in near.iter_mut().filter(|value| value.is_nan()) {
@@ -228,16 +242,21 @@ impl Scoring<'_> {
     ) -> Vec<Scored> {
         let scored = candidates.into_iter().map(|row| self.scored(row));
         let mut scored: Vec<Scored> = scored.collect();
-        for place in best(&scored, EXACT) {
-            let row = scored[place].row;
-            self.compare_exactly(row);
-            scored[place] = self.scored(row);
+        if self.cosines.is_some() {
+            for place in best(&scored, EXACT) {
+                let row = scored[place].row;
+                self.compare_exactly(row);
+                scored[place] = self.scored(row);
+            }
         }
-        let looked_at = best(&scored, LOOKED_AT);
-        let rows: Vec<u32> = looked_at.iter().map(|&place| scored[place].row).collect();
-        self.look_at_pieces(&rows, pieces, analyzer);
-        for place in looked_at {
-            scored[place] = self.scored(scored[place].row);
+        if self.weights.passage != 0.0 && !self.content.is_empty() {
+            let mut looked_at = best(&scored, LOOKED_AT);
+            looked_at.retain(|&place| self.is_very_long(scored[place].row));
+            let rows: Vec<u32> = looked_at.iter().map(|&place| scored[place].row).collect();
+            self.look_at_pieces(&rows, pieces, analyzer);
+            for place in looked_at {
+                scored[place] = self.scored(scored[place].row);
+            }
         }
         scored
     }
@@ -254,20 +273,17 @@ impl Scoring<'_> {
         }
     }
 
-    /// Looks how much of the query one piece of each very long memory among `rows` holds. How
-    /// rare a word is follows from these pieces: nearly every long text holds it.
+    /// Looks how much of the query one piece of each of these very long memories holds. How rare a
+    /// word is follows from these pieces: nearly every long text holds it.
     fn look_at_pieces(
         &mut self,
         rows: &[u32],
         pieces: &dyn Fn(u32) -> Vec<String>,
         analyzer: &mut Analyzer,
     ) {
-        if self.weights.passage == 0.0 || self.content.is_empty() {
-            return;
-        }
         let mut looked: Vec<(u32, Vec<Vec<bool>>)> = Vec::new();
         let mut frequencies = vec![0_usize; self.content.len()];
-        for &row in rows.iter().filter(|row| self.is_very_long(**row)) {
+        for &row in rows {
             let held = pieces(row).into_iter().map(|piece| {
                 let mut holds = vec![false; self.content.len()];
                 analyzer.terms(&piece, |term, _, _| {
@@ -299,11 +315,9 @@ impl Scoring<'_> {
     }
 
     fn scored(&self, row: u32) -> Scored {
-        let parts = self.parts(row);
         Scored {
             row,
-            score: parts.total(&self.weights),
-            parts,
+            score: self.parts(row).total(&self.weights),
         }
     }
 
@@ -393,7 +407,6 @@ impl Scoring<'_> {
             .map(|&row| Scored {
                 row,
                 score: self.words.scores[row as usize],
-                parts: self.parts(row),
             })
             .collect()
     }
@@ -419,11 +432,7 @@ impl Scoring<'_> {
             .iter()
             .zip(scores)
             .filter(|(_, score)| *score > 0.0)
-            .map(|(&row, score)| Scored {
-                row,
-                score,
-                parts: self.parts(row),
-            })
+            .map(|(&row, score)| Scored { row, score })
             .collect()
     }
 
@@ -446,7 +455,6 @@ impl Scoring<'_> {
                 scored.push(Scored {
                     row,
                     score: words(self, row) + standing(row).worth(by_tier),
-                    parts: self.parts(row),
                 });
             }
         }
@@ -484,15 +492,10 @@ impl Scoring<'_> {
 
 /// The places of the `count` best.
 fn best(scored: &[Scored], count: usize) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..scored.len()).collect();
-    if places.len() > count {
-        // Among equals the first rows, so that equal stores are looked at alike.
-        places.select_nth_unstable_by(count, |&a, &b| {
-            scored[b].score.total_cmp(&scored[a].score).then(a.cmp(&b))
-        });
-        places.truncate(count);
-    }
-    places
+    // Among equals the first rows, so that equal stores are looked at alike.
+    first(0..scored.len(), count, |&a, &b| {
+        scored[b].score.total_cmp(&scored[a].score).then(a.cmp(&b))
+    })
 }
 
 fn with_named(collection: &Collection, question: &Question) -> Vec<bool> {

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use super::collection::Collection;
 use super::collection::Episode;
 use super::question::Question;
+use super::row_set::RowSet;
 use super::weights::Weights;
 use crate::words::Analyzer;
 use crate::words::Part;
@@ -143,7 +144,7 @@ pub(super) struct Words {
     pub scores: Vec<f32>,
     /// The share of the query's content words, by idf, that stand in the memory itself.
     pub coverage: Vec<f32>,
-    pub is_candidate: Vec<bool>,
+    pub candidates: RowSet,
 }
 
 impl Scorer<'_> {
@@ -152,7 +153,7 @@ impl Scorer<'_> {
         let mut words = Words {
             scores: vec![0.0; count],
             coverage: vec![0.0; count],
-            is_candidate: vec![false; count],
+            candidates: RowSet::none(count),
         };
         let mut strongest = vec![0.0_f32; count];
         let mut touched: Vec<u32> = Vec::new();
@@ -162,11 +163,22 @@ impl Scorer<'_> {
         for term in terms.iter().filter(|term| !term.rows.is_empty()) {
             let idf = idf(count, term.rows.len());
             let covers = if term.is_content { idf / all } else { 0.0 };
+            let (mut number, mut episode) = (0, Episode::default());
             for &(row, frequency) in &term.rows {
+                // Mostly the next row is of the same episode, or of one that has a single row.
+                if !(episode.start..episode.end).contains(&row) {
+                    number = episodes.of(row);
+                    episode = episodes.get(number);
+                }
+                by_episode.count(number, frequency);
                 words.coverage[row as usize] += covers;
                 let length = lengths.get(row) / self.collection.mean_length;
                 let own = term.weight * idf * bm25(self.weights, frequency as f32, length);
-                let episode = episodes.get(episodes.of(row));
+                if !episode.is_context {
+                    words.scores[row as usize] += own;
+                    words.candidates.put_in(row);
+                    continue;
+                }
                 self.offer(row, episode, own, |row, value| {
                     let slot = &mut strongest[row as usize];
                     if *slot == 0.0 {
@@ -178,10 +190,10 @@ impl Scorer<'_> {
             for row in touched.drain(..) {
                 let slot = &mut strongest[row as usize];
                 words.scores[row as usize] += *slot;
-                words.is_candidate[row as usize] = true;
+                words.candidates.put_in(row);
                 *slot = 0.0;
             }
-            self.add_episodes(term, &mut by_episode);
+            self.score_episodes(term, &mut by_episode);
         }
         let weight = self.weights.episode * self.context_factor();
         for (number, score) in by_episode.scored() {
@@ -201,12 +213,9 @@ impl Scorer<'_> {
         }
     }
 
-    /// Gives a term's value to its memory and, weakened, to the neighbours in its context.
+    /// Gives a term's value to its memory and, weakened, to its neighbours in the context `episode`.
     fn offer(&self, row: u32, episode: Episode, own: f32, mut give: impl FnMut(u32, f32)) {
         give(row, own);
-        if !episode.is_context {
-            return;
-        }
         let factor = self.context_factor();
         let Weights {
             before_1,
@@ -225,12 +234,9 @@ impl Scorer<'_> {
         }
     }
 
-    /// BM25 of the term over whole episodes.
-    fn add_episodes(&self, term: &Term, scores: &mut EpisodeScores) {
+    /// BM25 of the term over the whole episodes in which it was counted.
+    fn score_episodes(&self, term: &Term, scores: &mut EpisodeScores) {
         let episodes = self.collection.episodes();
-        for &(row, frequency) in &term.rows {
-            scores.count(episodes.of(row), frequency);
-        }
         let idf = idf(self.collection.episode_count(), scores.counted.len());
         scores.score(|number, frequency| {
             let episode = episodes.get(number);

@@ -4,6 +4,7 @@
 //! [`fused`] ranks by words in their context, people, times and meaning. `docs/RETRIEVAL.md` holds
 //! the formulas, what each part is worth, and the figures.
 
+mod best;
 mod collection;
 mod dates;
 pub mod fused;
@@ -11,6 +12,7 @@ pub mod keyword;
 mod lexical;
 mod parts;
 mod question;
+mod row_set;
 mod rows;
 mod shingles;
 mod splice;
@@ -19,6 +21,7 @@ mod times;
 mod traits;
 mod weights;
 
+pub use best::first;
 pub use collection::Collection;
 pub use dates::date_terms;
 pub use lexical::Postings;
@@ -27,6 +30,7 @@ pub use lexical::idf;
 pub use parts::Parts;
 pub use question::Names;
 pub use question::Question;
+pub use row_set::RowSet;
 pub use rows::Member;
 pub use rows::Members;
 pub use rows::Rows;

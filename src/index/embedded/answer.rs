@@ -31,7 +31,10 @@ use crate::index::facts;
 use crate::index::passage;
 use crate::model::Filter;
 use crate::ranking::Postings;
+use crate::ranking::RowSet;
+use crate::ranking::first;
 use crate::ranking::fused;
+use crate::ranking::fused::Ranked;
 use crate::ranking::fused::Scored;
 use crate::ranking::keyword::Keyword;
 use crate::vectors::Key;
@@ -63,44 +66,39 @@ impl EmbeddedSnapshot {
         };
         let (total, hits) = match request.ask {
             Ask::Everything => {
-                let mut rows: Vec<u32> = (0..self.table.len() as u32)
-                    .filter(|&row| passing.contains(row))
-                    .collect();
+                let rows: Vec<u32> = passing.iter().collect();
                 let range = wanted(rows.len());
-                let hits = page(&mut rows, range, |&a, &b| self.newer(a, b))
-                    .iter()
-                    .map(|&row| self.hit(row, 0.0, Vec::new()))
-                    .collect();
-                (rows.len(), hits)
+                let page = page(&rows, range, |&a, &b| self.newer(a, b));
+                let hit = |row: &u32| self.hit(*row, 0.0, Vec::new());
+                (rows.len(), page.into_iter().map(hit).collect())
             }
             Ask::Keywords(keywords) => {
                 let keywords: Vec<Option<Keyword>> =
                     keywords.iter().map(|text| Keyword::new(text)).collect();
                 let keywords: Vec<Option<&Keyword>> = keywords.iter().map(Option::as_ref).collect();
-                let mut counted = keywords::count(self, &keywords, &passing, texts)?;
+                let counted = keywords::count(self, &keywords, &passing, texts)?;
                 let (total, range) = (counted.len(), wanted(counted.len()));
-                let page = page(&mut counted, range, |a, b| {
+                let page = page(&counted, range, |a, b| {
                     b.score.cmp(&a.score).then_with(|| self.newer(a.row, b.row))
                 });
                 let hit = |found: &Counted| {
                     self.hit(found.row, f64::from(found.score), found.matched.clone())
                 };
-                (total, page.iter().map(hit).collect())
+                (total, page.into_iter().map(hit).collect())
             }
             Ask::Text(sought) => {
-                let mut scored = self.search_text(sought, request.moment, &passing, texts)?;
-                let range = wanted(scored.len());
-                let page = page(&mut scored, range, |a, b| {
+                let ranked = self.search_text(sought, request.moment, &passing, texts)?;
+                let (total, range) = (ranked.scored.len(), wanted(ranked.scored.len()));
+                let page = page(&ranked.scored, range, |a, b| {
                     b.score
                         .total_cmp(&a.score)
                         .then_with(|| self.newer(a.row, b.row))
                 });
                 let hit = |scored: &Scored| Hit {
-                    parts: Some(scored.parts),
+                    parts: Some(ranked.parts(scored.row)),
                     ..self.hit(scored.row, f64::from(scored.score), Vec::new())
                 };
-                let hits = page.iter().map(hit).collect();
-                (scored.len(), hits)
+                (total, page.into_iter().map(hit).collect())
             }
         };
         Ok(Found { hits, total })
@@ -110,9 +108,9 @@ impl EmbeddedSnapshot {
         &self,
         sought: Sought<'_>,
         moment: Moment<'_>,
-        passing: &filter::Rows,
+        passing: &RowSet,
         texts: &Texts<'_>,
-    ) -> Result<Vec<Scored>, IndexError> {
+    ) -> Result<Ranked<'_>, IndexError> {
         let names = self.names()?;
         let passes = |row| passing.contains(row);
         let meaning = |text: &str| self.cosines(sought.embed?(text)?);
@@ -138,7 +136,7 @@ impl EmbeddedSnapshot {
     fn nearest_now(
         &self,
         embedded: &[Embedded],
-        passing: &filter::Rows,
+        passing: &RowSet,
         limit: usize,
     ) -> Option<Vec<(String, f32)>> {
         let mut sums = vec![0.0_f32; self.table.len()];
@@ -403,19 +401,14 @@ impl Snapshot for EmbeddedSnapshot {
 }
 
 /// The places `range` of what `rows` are in order; only they are put in order.
-fn page<T>(rows: &mut [T], range: Range<usize>, order: impl Fn(&T, &T) -> Ordering) -> &[T] {
-    if range.is_empty() {
-        return &[];
+fn page<T>(rows: &[T], range: Range<usize>, order: impl Fn(&T, &T) -> Ordering) -> Vec<&T> {
+    let order = |a: &&T, b: &&T| order(a, b);
+    let mut page = first(rows, range.end, order);
+    if range.start > 0 && range.start < page.len() {
+        page.select_nth_unstable_by(range.start, order);
     }
-    if range.start > 0 {
-        rows.select_nth_unstable_by(range.start, &order);
-    }
-    let rest = &mut rows[range.start..];
-    if range.len() < rest.len() {
-        rest.select_nth_unstable_by(range.len(), &order);
-    }
-    let page = &mut rest[..range.len()];
-    page.sort_unstable_by(&order);
+    page.drain(..range.start.min(page.len()));
+    page.sort_unstable_by(order);
     page
 }
 
@@ -428,13 +421,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_page_is_a_part_of_the_whole_order(
-            mut rows in prop::collection::vec(0..1_000_u32, 0..60),
+            rows in prop::collection::vec(0..1_000_u32, 0..60),
             (one, other) in (0..60_usize, 0..60_usize),
         ) {
             let (start, end) = (one.min(other).min(rows.len()), one.max(other).min(rows.len()));
             let mut sorted = rows.clone();
             sorted.sort_unstable();
-            let found = page(&mut rows, start..end, |a, b| a.cmp(b)).to_vec();
+            let found: Vec<u32> = page(&rows, start..end, u32::cmp).into_iter().copied().collect();
             prop_assert_eq!(found, &sorted[start..end]);
         }
     }

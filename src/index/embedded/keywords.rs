@@ -7,12 +7,12 @@
 
 use std::collections::HashMap;
 
-use super::filter::Rows;
 use super::schema::flag;
 use super::snapshot::EmbeddedSnapshot;
 use crate::index::IndexError;
 use crate::index::Texts;
 use crate::index::text::Lowered;
+use crate::ranking::RowSet;
 use crate::ranking::keyword;
 use crate::ranking::keyword::Keyword;
 
@@ -28,7 +28,7 @@ pub(super) struct Counted {
 pub(super) fn count(
     snapshot: &EmbeddedSnapshot,
     keywords: &[Option<&Keyword>],
-    passing: &Rows,
+    passing: &RowSet,
     texts: &Texts<'_>,
 ) -> Result<Vec<Counted>, IndexError> {
     let mut counted: HashMap<u32, (u32, Vec<usize>)> = HashMap::new();

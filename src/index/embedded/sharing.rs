@@ -12,10 +12,10 @@ use tantivy::Term;
 use tantivy::postings::Postings as _;
 use tantivy::schema::IndexRecordOption;
 
-use super::filter::Rows;
 use super::snapshot::EmbeddedSnapshot;
 use super::trouble::unusable;
 use crate::index::IndexError;
+use crate::ranking::RowSet;
 use crate::ranking::Weights;
 use crate::ranking::bm25;
 use crate::ranking::idf;
@@ -43,7 +43,7 @@ struct Word {
 pub(super) fn rows(
     snapshot: &EmbeddedSnapshot,
     words: &str,
-    passing: &Rows,
+    passing: &RowSet,
 ) -> Result<Vec<(u32, f32)>, IndexError> {
     let mut words = distinct(snapshot, words)?;
     words.sort_by_key(|word| word.count);
@@ -103,7 +103,7 @@ fn distinct(snapshot: &EmbeddedSnapshot, text: &str) -> Result<Vec<Word>, IndexE
 fn add_all(
     snapshot: &EmbeddedSnapshot,
     word: &Word,
-    passing: &Rows,
+    passing: &RowSet,
     found: &mut HashMap<u32, Candidate>,
 ) -> Result<(), IndexError> {
     let worth = worth_of(snapshot, word);

@@ -117,7 +117,7 @@ impl Scan {
             standing: &standing,
             memory: &memory,
         };
-        let scored = fused::score(
+        let ranked = fused::score(
             &query,
             &collection,
             &names,
@@ -125,7 +125,11 @@ impl Scan {
             &postings,
             passes,
         );
-        let row = |scored: Scored| {
+        let ranked = match ranked {
+            Ok(ranked) => ranked,
+            Err(never) => match never {},
+        };
+        let row = |scored: &Scored| {
             let line = &lines[scored.row as usize];
             Row {
                 file: line.file,
@@ -133,13 +137,10 @@ impl Scan {
                 indexed: line.indexed,
                 score: f64::from(scored.score),
                 matched: Vec::new(),
-                parts: Some(scored.parts),
+                parts: Some(ranked.parts(scored.row)),
             }
         };
-        match scored {
-            Ok(scored) => scored.into_iter().map(row).collect(),
-            Err(never) => match never {},
-        }
+        ranked.scored.iter().map(row).collect()
     }
 
     fn lines(&self, conditions: &Conditions<'_>, wanted: &Wanted) -> Vec<Line> {
