@@ -37,7 +37,7 @@ impl Engine {
     pub fn think(&self, search: &Search) -> Result<Thought, EngineError> {
         let thought = self.search(search)?;
         let is_ranked = matches!(search.wanted, Wanted::Text(_)) && search.offset == 0;
-        let may_be_flood = is_ranked && thought.hits.len() > SHOWN;
+        let may_be_flood = is_ranked && thought.hits.len() > SHOWN && thought.total >= FLOOD;
         if !may_be_flood || !Groups::of(&thought.hits).largest_is(SHOWN + 1) {
             return Ok(thought);
         }
