@@ -619,11 +619,14 @@ pub(super) fn judge(folded: &str, found: &mut Found) {
 
 /// Whether another spelling of a folded text may hold one of [`SPELLED_WORDS`]. Each of them has a
 /// `g`, which nothing else is taken for, and hardly any other word has the same letters around it.
+/// One is not enough: texts are full of signs and merges.
 pub(super) fn may_be_spelled(folded: &str) -> bool {
     let mut places = memchr::memchr_iter(b'g', folded.as_bytes());
     places.any(|at| {
-        let around = spelling::letters_around(folded, at);
-        matches!(around, Some(('i', 'n') | ('e', 'a') | ('r', 'e')))
+        matches!(
+            spelling::letters_around(folded, at),
+            [['i', _], ['n', 'o']] | [['e', 'r'], ['a', 'r']] | [['r', 'o'], ['e', 't']]
+        )
     })
 }
 

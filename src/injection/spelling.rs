@@ -69,12 +69,17 @@ pub(super) fn others(folded: &str) -> [String; 2] {
     [letters, ascii(together)]
 }
 
-/// The letters before and behind the byte at `at`, as [`others`] has them: `None` at an end.
-pub(super) fn letters_around(folded: &str, at: usize) -> Option<(char, char)> {
-    let is_letter = |letter: &char| letter.is_ascii_alphabetic();
-    let mut before = folded[..at].chars().rev().map(looks_like);
-    let mut behind = folded[at + 1..].chars().map(looks_like);
-    Some((before.find(is_letter)?, behind.find(is_letter)?))
+/// The next two letters before and behind the byte at `at`, as [`others`] has them and the nearest
+/// first; blanks where there are none.
+pub(super) fn letters_around(folded: &str, at: usize) -> [[char; 2]; 2] {
+    let before = folded[..at].chars().rev().map(looks_like);
+    let behind = folded[at + 1..].chars().map(looks_like);
+    [two_letters(before), two_letters(behind)]
+}
+
+fn two_letters(all: impl Iterator<Item = char>) -> [char; 2] {
+    let mut letters = all.filter(char::is_ascii_alphabetic);
+    [(); 2].map(|()| letters.next().unwrap_or(' '))
 }
 
 fn ascii(bytes: Vec<u8>) -> String {
