@@ -11,6 +11,7 @@ use super::search::Hit;
 use super::search::Search;
 use super::search::Thought;
 use super::search::Wanted;
+use crate::ranking::Crowd;
 use crate::ranking::Outline;
 
 /// From this share of common runs of words on, two texts are copies of one.
@@ -79,10 +80,17 @@ impl<'a> Groups<'a> {
     fn of(hits: &'a [Hit]) -> Groups<'a> {
         let mut groups: Vec<(&Outline, usize)> = Vec::new();
         let mut member = Vec::with_capacity(hits.len());
+        // Most are like none: to compare each with each would cost the square of the hits.
+        let mut crowd = Crowd::with_room(hits.len());
         for hit in hits {
             let outline = hit.memory.outline();
             let of_group = |(known, _): &(&Outline, usize)| known.is_like(outline, COPIES);
-            let at = groups.iter().position(of_group).unwrap_or_else(|| {
+            let group = match crowd.may_hold_one_like(outline, COPIES) {
+                true => groups.iter().position(of_group),
+                false => None,
+            };
+            let at = group.unwrap_or_else(|| {
+                crowd.add(outline);
                 groups.push((outline, 0));
                 groups.len() - 1
             });

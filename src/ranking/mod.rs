@@ -34,6 +34,7 @@ pub use row_set::RowSet;
 pub use rows::Member;
 pub use rows::Members;
 pub use rows::Rows;
+pub use shingles::Crowd;
 pub use shingles::Outline;
 pub use shingles::resemblance;
 pub use splice::Origin;

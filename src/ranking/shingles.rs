@@ -97,6 +97,50 @@ impl Outline {
     }
 }
 
+/// What many outlines hold, all together. It tells at the cost of one comparison that another one is
+/// like none of them.
+pub struct Crowd {
+    /// A bit for each slot in which one of the hashes fell.
+    slots: Vec<u64>,
+}
+
+/// So many slots there are for each hash: one in so many falls where another one did, at most.
+const SLOTS_FOR_ONE: usize = 8;
+
+impl Crowd {
+    /// Of none yet; there is room for so many outlines.
+    pub fn with_room(outlines: usize) -> Crowd {
+        let bits = (outlines * OUTLINED * SLOTS_FOR_ONE).next_power_of_two();
+        Crowd {
+            slots: vec![0; bits.div_ceil(64)],
+        }
+    }
+
+    /// Whether `outline` may be like one of them ([`Outline::is_like`]); mostly not, if it is not.
+    pub fn may_hold_one_like(&self, outline: &Outline, share: f32) -> bool {
+        // What both have is at most what it has together with all of them, and there is at least as
+        // much in both as in it.
+        let met = outline.0.iter().filter(|hash| {
+            let (word, bit) = self.slot(**hash);
+            self.slots[word] & bit != 0
+        });
+        met.count() as f32 >= share * outline.0.len() as f32
+    }
+
+    pub fn add(&mut self, outline: &Outline) {
+        for hash in &*outline.0 {
+            let (word, bit) = self.slot(*hash);
+            self.slots[word] |= bit;
+        }
+    }
+
+    /// Its word, and its bit therein. The smallest hashes have their highest bits in common.
+    fn slot(&self, hash: u64) -> (usize, u64) {
+        let word = (hash >> 6) as usize & (self.slots.len() - 1);
+        (word, 1 << (hash & 63))
+    }
+}
+
 /// A hash of each word in small letters, in their order.
 fn hashed_words(text: &str) -> Vec<u64> {
     let mut words = Vec::with_capacity(text.len() / 5 + 1);
@@ -280,6 +324,26 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_crowd_of_other_texts_holds_none_like_this_one() {
+        let text = |number: u32| -> String {
+            (0..300)
+                .map(|at| format!("word{} ", number * 1_000 + at))
+                .collect()
+        };
+        let outlines: Vec<Outline> = (0..100).map(|number| Outline::of(&text(number))).collect();
+        let mut crowd = Crowd::with_room(outlines.len());
+        for outline in &outlines {
+            assert!(!crowd.may_hold_one_like(outline, 0.6));
+            crowd.add(outline);
+        }
+        assert!(
+            outlines
+                .iter()
+                .all(|outline| crowd.may_hold_one_like(outline, 1.0))
+        );
+    }
+
     proptest! {
         #[test]
         fn words_of_ascii_are_found_and_hashed_as_any_others(text in "([ -~\\n]|[a-zA-Z0-9]{1,20}){0,60}") {
@@ -308,8 +372,11 @@ mod tests {
                     prop_assert_eq!(outline, &Outline::of(&again));
                 }
             }
+            let mut crowd = Crowd::with_room(1);
+            crowd.add(&b);
             for share in [0.1, 0.5, 0.6, 0.9, 1.0] {
                 prop_assert_eq!(a.is_like(&b, share), a.resemblance(&b) >= share);
+                prop_assert!(crowd.may_hold_one_like(&a, share) || !a.is_like(&b, share));
             }
             if shingles(&one).len() + shingles(&other).len() <= OUTLINED {
                 prop_assert_eq!(a.resemblance(&b), resemblance(&one, &other));
