@@ -19,6 +19,7 @@ use super::output::Output;
 use super::output::REMOVED;
 use super::when;
 use super::when::Direction;
+use crate::dialect::PreviewWords;
 use crate::dialect::core;
 use crate::dialect::preview;
 use crate::engine::Engine;
@@ -86,18 +87,10 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
         }
         output.json(results)?;
     } else if found {
-        let lower: Vec<String> = match &search.wanted {
-            Wanted::Keywords(words) => words.iter().map(|word| word.to_lowercase()).collect(),
-            Wanted::Text(text) => text
-                .split_whitespace()
-                .filter(|w| w.len() > 3)
-                .map(str::to_lowercase)
-                .collect(),
-            Wanted::Everything => Vec::new(),
-        };
+        let words = PreviewWords::of(&search.wanted);
         let mut tokens = command.max_tokens.unwrap_or(usize::MAX);
         for (number, hit) in thought.hits.iter().enumerate() {
-            let mut text = described(&engine, output, hit, &lower);
+            let mut text = described(&engine, output, hit, &words);
             if command.explain {
                 text.push_str(&explanation(hit, &search));
             }
@@ -194,7 +187,7 @@ fn split(argument: &str) -> Vec<String> {
 }
 
 /// One hit, as a person reads it.
-fn described(engine: &Engine, output: &Output, hit: &Hit, words: &[String]) -> String {
+fn described(engine: &Engine, output: &Output, hit: &Hit, words: &PreviewWords) -> String {
     let memory = &hit.memory;
     let id = engine.shown_id(&memory.stem);
     let shown = preview(&memory.content, words, 160);
@@ -389,7 +382,7 @@ pub(super) fn list(context: &mut Context, command: &List) -> Result<Outcome, Fai
             .iter()
             .map(|hit| {
                 let memory = &hit.memory;
-                let shown = preview(&memory.content, &[], 160);
+                let shown = preview(&memory.content, &PreviewWords::default(), 160);
                 json!({
                     "id": engine.shown_id(&memory.stem),
                     "file": format!("files/{}", hit.name),

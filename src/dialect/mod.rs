@@ -33,6 +33,7 @@ pub use parameter::Literal;
 pub use parameter::Parameter;
 pub use parameter::schema;
 pub use preview::Preview;
+pub use preview::PreviewWords;
 pub use preview::preview;
 pub use reply::Reply;
 pub use reply::ToolError;

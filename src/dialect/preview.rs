@@ -1,5 +1,33 @@
 //! The piece of a text that shows why it was found.
 
+use memchr::memmem::Finder;
+
+use crate::engine::Wanted;
+
+/// Words that a preview is to show.
+#[derive(Default)]
+pub struct PreviewWords(Vec<Finder<'static>>);
+
+impl PreviewWords {
+    /// The words that were looked for: of a sentence those that are no short ones.
+    pub fn of(wanted: &Wanted) -> PreviewWords {
+        let words: Vec<String> = match wanted {
+            Wanted::Keywords(words) => words
+                .iter()
+                .map(|word| word.trim().to_lowercase())
+                .collect(),
+            Wanted::Text(text) => text
+                .split(|c: char| !c.is_alphanumeric())
+                .filter(|word| word.chars().count() > 3)
+                .map(str::to_lowercase)
+                .collect(),
+            Wanted::Everything => Vec::new(),
+        };
+        let finder = |word: &String| Finder::new(word).into_owned();
+        PreviewWords(words.iter().map(finder).collect())
+    }
+}
+
 /// A piece of a content, on one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preview {
@@ -9,9 +37,9 @@ pub struct Preview {
 }
 
 /// Returns about `length` characters of `content`: its beginning, or the surroundings of the
-/// first of `words` (lower case) if that lies further down. Blanks and line breaks are one space
+/// first of `words` if that lies further down. Blanks and line breaks are one space
 /// each; what is left out is marked by `…`.
-pub fn preview(content: &str, words: &[String], length: usize) -> Preview {
+pub fn preview(content: &str, words: &PreviewWords, length: usize) -> Preview {
     let is_ascii = content.is_ascii();
     let is_short = match is_ascii {
         true => content.len() <= length,
@@ -75,7 +103,7 @@ pub fn preview(content: &str, words: &[String], length: usize) -> Preview {
 }
 
 /// Where the first of `words` stands in `content`, whatever its case.
-fn first_match(content: &str, words: &[String]) -> Option<usize> {
+fn first_match(content: &str, words: &PreviewWords) -> Option<usize> {
     if content.is_ascii() {
         return first_of(words, &content.to_ascii_lowercase());
     }
@@ -92,13 +120,13 @@ fn first_match(content: &str, words: &[String]) -> Option<usize> {
 }
 
 /// Where the first of `words` stands in `text`.
-fn first_of(words: &[String], text: &str) -> Option<usize> {
-    words.iter().fold(None, |first, word| {
+fn first_of(words: &PreviewWords, text: &str) -> Option<usize> {
+    words.0.iter().fold(None, |first, word| {
         // After the first one, another is of interest only where it begins before.
         let end = first.map_or(text.len(), |first: usize| {
-            text.len().min(first.saturating_add(word.len()))
+            text.len().min(first.saturating_add(word.needle().len()))
         });
-        memchr::memmem::find(&text.as_bytes()[..end], word.as_bytes()).or(first)
+        word.find(&text.as_bytes()[..end]).or(first)
     })
 }
 
@@ -133,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_short_content_is_shown_whole() {
-        let shown = preview("Two\nlines.", &[], 20);
+        let shown = preview("Two\nlines.", &PreviewWords::default(), 20);
         assert_eq!(
             shown,
             Preview {
@@ -150,14 +178,18 @@ mod tests {
             "hay ".repeat(100),
             "hay ".repeat(100)
         );
-        let shown = preview(&content, &["needle".to_owned()], 60);
+        let shown = preview(
+            &content,
+            &PreviewWords::of(&Wanted::Keywords(vec!["needle".to_owned()])),
+            60,
+        );
         assert!(
             shown.truncated && shown.text.contains("needle"),
             "{}",
             shown.text
         );
         assert!(shown.text.chars().count() <= 62 && shown.text.starts_with('…'));
-        let start = preview(&content, &[], 60);
+        let start = preview(&content, &PreviewWords::default(), 60);
         assert!(start.text.starts_with("hay") && start.text.ends_with('…'));
     }
 
@@ -165,7 +197,7 @@ mod tests {
         #[test]
         fn the_first_of_the_words_is_found_in_any_case(
             content in "[abcABC \u{130}\u{1e9e}\u{e9}\u{c9}]{0,40}",
-            words in prop::collection::vec("[abc \u{e9}]{0,3}|i\u{307}", 0..4),
+            words in prop::collection::vec("[abc\u{e9}]{0,3}|i\u{307}", 0..4),
         ) {
             let mut lower = String::new();
             let mut origins = Vec::new();
@@ -175,7 +207,7 @@ mod tests {
             }
             let places = words.iter().filter_map(|word| lower.find(word.as_str()));
             let expected = places.min().map(|place| origins.get(place).copied().unwrap_or(0));
-            prop_assert_eq!(first_match(&content, &words), expected);
+            prop_assert_eq!(first_match(&content, &PreviewWords::of(&Wanted::Keywords(words))), expected);
         }
     }
 
@@ -184,7 +216,7 @@ mod tests {
         for length in 1..40 {
             preview(
                 "日本語のテキスト😀です。İstanbul ß ǆ und so weiter bis ans Ende",
-                &["ß".to_owned()],
+                &PreviewWords::of(&Wanted::Keywords(vec!["ß".to_owned()])),
                 length,
             );
         }

@@ -1,5 +1,6 @@
 //! Memories in a text for people and models: a line each, or fenced as data.
 
+use crate::dialect::PreviewWords;
 use crate::dialect::preview;
 use crate::engine::Engine;
 use crate::model::Memory;
@@ -10,7 +11,12 @@ const HEADLINE: usize = 120;
 /// A memory as an item of a list: its address, day, headline and topics.
 pub(super) fn line(engine: &Engine, memory: &Memory) -> String {
     let id = engine.shown_id(&memory.stem);
-    let headline = preview(&on_one_line(memory.headline()), &[], HEADLINE).text;
+    let headline = preview(
+        &on_one_line(memory.headline()),
+        &PreviewWords::default(),
+        HEADLINE,
+    )
+    .text;
     let topics = match memory.topics.is_empty() {
         true => String::new(),
         false => format!(" ({})", on_one_line(&memory.topics.join(", "))),

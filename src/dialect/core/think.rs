@@ -9,6 +9,7 @@ use super::suspicious::mark;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::JsonObject;
+use crate::dialect::PreviewWords;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
 use crate::dialect::preview;
@@ -105,7 +106,7 @@ fn stems(engine: &Engine, ids: &[String]) -> Vec<Stem> {
 
 /// The reply to a search: hits with previews, as many as fit the budget.
 pub fn think_reply(engine: &Engine, search: &Search, thought: Thought, budget: Budget) -> Reply {
-    let words = shown_words(search);
+    let words = PreviewWords::of(&search.wanted);
     let mut tokens = 0;
     let mut hits = Vec::new();
     let mut list = "[".to_owned();
@@ -136,27 +137,11 @@ pub fn think_reply(engine: &Engine, search: &Search, thought: Thought, budget: B
     })
 }
 
-/// The words that a preview should show.
-fn shown_words(search: &Search) -> Vec<String> {
-    match &search.wanted {
-        Wanted::Keywords(words) => words
-            .iter()
-            .map(|word| word.trim().to_lowercase())
-            .collect(),
-        Wanted::Text(text) => text
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|word| word.chars().count() > 3)
-            .map(str::to_lowercase)
-            .collect(),
-        Wanted::Everything => Vec::new(),
-    }
-}
-
 fn hit_object(
     engine: &Engine,
     search: &Search,
     hit: &Hit,
-    words: &[String],
+    words: &PreviewWords,
     length: usize,
 ) -> JsonObject {
     let mut object = JsonObject::with_capacity(MOST_FIELDS);

@@ -1,6 +1,7 @@
 //! How much of the entries an answer has room for.
 
 use crate::dialect::Preview;
+use crate::dialect::PreviewWords;
 use crate::dialect::preview;
 
 /// One value takes no more than this part of an answer: else a single one could be all of it.
@@ -24,7 +25,11 @@ impl Room {
 
     /// As much of a value as one may take.
     pub fn value(&self, text: &str) -> Preview {
-        preview(text, &[], self.whole / PART * CHARACTERS)
+        preview(
+            text,
+            &PreviewWords::default(),
+            self.whole / PART * CHARACTERS,
+        )
     }
 
     /// Whether so many tokens have room; they are taken then.

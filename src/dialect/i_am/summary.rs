@@ -18,6 +18,7 @@ use super::vocabulary::SCHEMA_VERSION;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::JsonObject;
+use crate::dialect::PreviewWords;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
 use crate::dialect::preview;
@@ -41,7 +42,7 @@ pub(super) fn session_start(call: &Call<'_>, _: &Arguments) -> Result<Reply, Too
     let mut room = Room::of(call.preferences.preview_tokens);
     let mut shown = 0;
     for entry in &entries {
-        let value = preview(&entry.memory.content, &[], SHOWN);
+        let value = preview(&entry.memory.content, &PreviewWords::default(), SHOWN);
         let told = json!({
             "key": entry.key,
             "value": value.text,

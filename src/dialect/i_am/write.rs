@@ -20,6 +20,7 @@ use super::vocabulary::KEY;
 use super::vocabulary::SOURCES;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
+use crate::dialect::PreviewWords;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
 use crate::dialect::preview;
@@ -175,7 +176,7 @@ fn suggested(call: &Call<'_>, suggestions: &[Suggestion]) -> Result<Reply, ToolE
             continue; // Gone since it was found.
         };
         let reasons = suggestion.reasons.iter().map(ToString::to_string);
-        let value = preview(&entry.memory.content, &[], SHOWN);
+        let value = preview(&entry.memory.content, &PreviewWords::default(), SHOWN);
         candidates.push(json!({
             "category": entry.category,
             "key": entry.key,
