@@ -310,6 +310,12 @@ impl Collection {
         }
     }
 
+    /// How many words a row's text has, at most 65,535; without a look at the rest.
+    pub(super) fn words(&self, row: u32) -> f32 {
+        let packed = self.column(|rows| &rows.traits).get(row);
+        f32::from(Traits::words_of(packed))
+    }
+
     /// The episodes by row. Whoever looks at many takes it once.
     pub(super) fn episodes(&self) -> Episodes<'_> {
         Episodes {

@@ -348,7 +348,7 @@ impl Scoring<'_> {
     }
 
     fn is_very_long(&self, row: u32) -> bool {
-        f32::from(self.collection.traits(row).words) > self.weights.passage_words
+        self.collection.words(row) > self.weights.passage_words
     }
 
     fn meaning(&self, row: u32, parts: &mut Parts) {
@@ -461,7 +461,7 @@ impl Scoring<'_> {
         if self.cosines.is_some() {
             let best = scored.iter().map(|one| one.score).fold(0.0, f32::max);
             for one in &mut scored {
-                let length = f32::from(self.collection.traits(one.row).words);
+                let length = self.collection.words(one.row);
                 let share = share_of_meaning(length);
                 let worth = one.score / best.max(f32::MIN_POSITIVE);
                 one.score = share * near(self, one.row) + (1.0 - share) * worth;

@@ -266,13 +266,14 @@ impl Scorer<'_> {
         let mut found: Vec<(f32, u32)> = Vec::new();
         let mut rows: Vec<u32> = Vec::new();
         for term in content() {
+            let idf = idf(count, term.rows.len());
             for row in postings.title(&term.text)? {
                 found.resize(count, (0.0, 0));
                 let (weight, words) = &mut found[row as usize];
                 if *words == 0 {
                     rows.push(row);
                 }
-                *weight += idf(count, term.rows.len());
+                *weight += idf;
                 *words += 1;
             }
         }
@@ -280,6 +281,10 @@ impl Scorer<'_> {
         for row in rows {
             let (weight, words) = found[row as usize];
             let coverage = (2.0 * weight / all.max(f32::MIN_POSITIVE) - 1.0).clamp(0.0, 1.0);
+            // Most titles that hold a word hold less than half of the query.
+            if coverage == 0.0 {
+                continue;
+            }
             let title_words = f32::from(self.collection.traits(row).title_words);
             titles[row as usize] = coverage * (words as f32 / title_words).min(1.0);
         }

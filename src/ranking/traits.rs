@@ -186,9 +186,14 @@ impl Traits {
             | u32::from(self.tells_time) << 26
     }
 
+    /// The words of packed traits.
+    pub fn words_of(packed: u32) -> u16 {
+        packed as u16
+    }
+
     pub fn unpack(packed: u32, sketch: Sketch) -> Traits {
         Traits {
-            words: packed as u16,
+            words: Traits::words_of(packed),
             title_words: (packed >> 16) as u8,
             asks: packed >> 24 & 1 == 1,
             names: packed >> 25 & 1 == 1,
