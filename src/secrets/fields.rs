@@ -46,11 +46,34 @@ pub(super) const KINDS: [&str; 11] = [
 pub(super) fn find(text: &str) -> Vec<Secret> {
     let mut found = Vec::new();
     urls(text, &mut found);
-    headers(text, &mut found);
-    commands(text, &mut found);
-    named(text, &mut found);
+    // To make an expression takes a command longer than all else that it does. Most texts hold
+    // nothing that one of them needs.
+    let small = text.to_ascii_lowercase();
+    if holds_one(&small, &SCHEMES) {
+        headers(text, &mut found);
+    }
+    let has_name = holds_one(&small, &PARTS_OF_NAMES);
+    if has_name && small.contains("--") {
+        options(text, &mut found);
+    }
+    if small.contains("-u") {
+        logins(text, &mut found);
+    }
+    if has_name {
+        named(text, &mut found);
+    }
     found
 }
+
+fn holds_one(text: &str, words: &[&str]) -> bool {
+    let holds = |word: &&str| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some();
+    words.iter().any(holds)
+}
+
+/// One of these, in small letters, stands in whatever [`NAMES`] matches.
+const PARTS_OF_NAMES: [&str; 6] = ["pass", "pw", "kennwort", "secret", "token", "key"];
+/// One of these stands in each header that tells a secret.
+const SCHEMES: [&str; 3] = ["basic", "bearer", "authorization"];
 
 /// The names of fields that hold secrets, with what may follow inside the name.
 const NAMES: &str = concat!(
@@ -255,7 +278,10 @@ fn urls(text: &str, found: &mut Vec<Secret>) {
         let has_scheme = text[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
         let start = at + "://".len();
         let near = &text[start..value::floor(text, start + 512)];
-        if let Some(groups) = USER.captures(near).filter(|_| has_scheme) {
+        if !has_scheme || !near.contains('@') {
+            continue;
+        }
+        if let Some(groups) = USER.captures(near) {
             let password = groups.name("password").expect("it matched");
             if is_login(&groups["user"], password.as_str()) {
                 found.push(Secret {
@@ -319,8 +345,8 @@ fn holds_login(value: &str) -> bool {
     })
 }
 
-/// `curl -u user:password`, and values of options: `--password …`.
-fn commands(text: &str, found: &mut Vec<Secret>) {
+/// Values of options: `--password …`.
+fn options(text: &str, found: &mut Vec<Secret>) {
     static OPTION: LazyLock<Regex> = LazyLock::new(|| {
         let pattern = [
             r"(?i-u:--(?:[a-z0-9]{1,16}-){0,4}",
@@ -328,10 +354,6 @@ fn commands(text: &str, found: &mut Vec<Secret>) {
             r#"[ \t]{1,4}(?P<open>\\?["'])?)"#,
         ];
         Regex::new(&pattern.concat()).expect("it is valid")
-    });
-    static USER: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"[ \t](?:-u|--user|--proxy-user)[ =]?["']?(?P<user>[A-Za-z0-9_.@+-]{1,64}):"#)
-            .expect("it is valid")
     });
     for groups in OPTION.captures_iter(text) {
         let at = groups.get(0).expect("it matched").end();
@@ -347,6 +369,14 @@ fn commands(text: &str, found: &mut Vec<Secret>) {
             found.push(Secret { kind, range });
         }
     }
+}
+
+/// `curl -u user:password`.
+fn logins(text: &str, found: &mut Vec<Secret>) {
+    static USER: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"[ \t](?:-u|--user|--proxy-user)[ =]?["']?(?P<user>[A-Za-z0-9_.@+-]{1,64}):"#)
+            .expect("it is valid")
+    });
     for groups in USER.captures_iter(text) {
         let at = groups.get(0).expect("it matched");
         let range = bare(text, at.end(), Setting::Bare);
@@ -367,4 +397,35 @@ fn calls_the_web(text: &str, at: usize) -> bool {
     ["curl", "wget", "http"]
         .iter()
         .any(|program| line.contains(program))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::string::string_regex;
+
+    use super::*;
+
+    /// Texts that an expression matches, in letters of any size.
+    fn written_as(expression: &str) -> impl Strategy<Value = String> {
+        let plain = expression.replace("(?P<name>", "(?:");
+        let text = string_regex(&plain).expect("it is an expression");
+        (text, any::<u64>()).prop_map(|(text, large)| {
+            let letters = text.char_indices();
+            letters
+                .map(|(at, letter)| match large >> (at % 64) & 1 {
+                    1 => letter.to_ascii_uppercase(),
+                    _ => letter,
+                })
+                .collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_holds_one_of_its_parts(name in written_as(NAMES)) {
+            prop_assert!(NAMED.is_match(&format!("{name}: ")), "{}", name);
+            prop_assert!(holds_one(&name.to_ascii_lowercase(), &PARTS_OF_NAMES), "{}", name);
+        }
+    }
 }
