@@ -165,7 +165,7 @@ impl Scorer<'_> {
             let covers = if term.is_content { idf / all } else { 0.0 };
             let (mut number, mut episode) = (0, Episode::default());
             for &(row, frequency) in &term.rows {
-                // Mostly the next row is of the same episode, or of one that has a single row.
+                // The rows of an episode mostly follow each other.
                 if !(episode.start..episode.end).contains(&row) {
                     number = episodes.of(row);
                     episode = episodes.get(number);
