@@ -221,11 +221,10 @@ impl Seen {
     }
 }
 
-fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{folder}/{name}")
+fn join(folder: &str, name: impl Into<String>) -> String {
+    match folder {
+        "" => name.into(),
+        folder => format!("{folder}/{}", name.into()),
     }
 }
 
@@ -378,7 +377,7 @@ pub(super) mod unix {
                 let Ok(name) = raw.to_str() else {
                     let is_folder = entry.file_type() == FileType::Directory;
                     if is_folder || raw.to_bytes().ends_with(b".md") {
-                        let name = join(self.folder, &raw.to_string_lossy());
+                        let name = join(self.folder, raw.to_string_lossy());
                         let reason = "the name is not UTF-8".to_owned();
                         listing.skipped.push(Skipped { name, reason });
                     }
@@ -414,11 +413,7 @@ pub(super) mod unix {
             if let Some(seen) = look(fd, &name, kind)
                 && let Ok(name) = name.into_string()
             {
-                let name = match folder {
-                    "" => name,
-                    folder => join(folder, &name),
-                };
-                listing.take(name, seen);
+                listing.take(join(folder, name), seen);
             }
         }
         listing
@@ -566,7 +561,7 @@ pub(super) mod portable {
             let raw = entry.file_name();
             let Some(name) = raw.to_str() else {
                 if raw.to_string_lossy().ends_with(".md") {
-                    let name = join(folder, &raw.to_string_lossy());
+                    let name = join(folder, raw.to_string_lossy());
                     let reason = "the name is not Unicode".to_owned();
                     listing.skipped.push(Skipped { name, reason });
                 }

@@ -26,6 +26,7 @@ impl RowSet {
         }
     }
 
+    /// Whether this row of the store is in it.
     pub fn contains(&self, row: u32) -> bool {
         self.words[row as usize / 64] >> (row % 64) & 1 == 1
     }
@@ -40,6 +41,7 @@ impl RowSet {
             .take_while(move |row| *row < count)
     }
 
+    /// Puts one of the store's rows in.
     pub fn put_in(&mut self, row: u32) {
         self.words[row as usize / 64] |= 1 << (row % 64);
     }
@@ -65,6 +67,7 @@ impl RowSet {
         }
     }
 
+    /// Takes a row out, if it is in.
     pub fn take_out(&mut self, row: u32) {
         self.words[row as usize / 64] &= !(1 << (row % 64));
     }

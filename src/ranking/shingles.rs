@@ -127,6 +127,7 @@ impl Crowd {
         met.count() as f32 >= share * outline.0.len() as f32
     }
 
+    /// Puts an outline among them.
     pub fn add(&mut self, outline: &Outline) {
         for hash in &*outline.0 {
             let (word, bit) = self.slot(*hash);

@@ -410,22 +410,95 @@ mod tests {
     fn written_as(expression: &str) -> impl Strategy<Value = String> {
         let plain = expression.replace("(?P<name>", "(?:");
         let text = string_regex(&plain).expect("it is an expression");
-        (text, any::<u64>()).prop_map(|(text, large)| {
-            let letters = text.char_indices();
-            letters
-                .map(|(at, letter)| match large >> (at % 64) & 1 {
-                    1 => letter.to_ascii_uppercase(),
-                    _ => letter,
-                })
-                .collect()
-        })
+        (text, any::<u64>()).prop_map(|(text, large)| in_letters(&text, large))
     }
+
+    /// The text with those letters large whose bits are set.
+    fn in_letters(text: &str, large: u64) -> String {
+        let letters = text.char_indices();
+        letters
+            .map(|(at, letter)| match large >> (at % 64) & 1 {
+                1 => letter.to_ascii_uppercase(),
+                _ => letter,
+            })
+            .collect()
+    }
+
+    /// As [`find`], looking for everything in any text.
+    fn find_everything(text: &str) -> Vec<Secret> {
+        let mut found = Vec::new();
+        urls(text, &mut found);
+        headers(text, &mut found);
+        options(text, &mut found);
+        logins(text, &mut found);
+        named(text, &mut found);
+        found
+    }
+
+    const PIECES: [&str; 24] = [
+        "authorization: token ",
+        "Authorization: key ",
+        "basic ",
+        "bearer ",
+        "dXNlcjpodW50ZXIyeDlacTc=",
+        "curl -u ",
+        "curl --user ",
+        "curl --proxy-user=",
+        "alice:",
+        " --password ",
+        " --db-pass ",
+        " --client-secret ",
+        "https://",
+        "postgres://alice:",
+        "@db.example.org/x",
+        "pwd = ",
+        "pw: ",
+        "Kennwort lautet ",
+        "apiKey: \"",
+        "shared.key=",
+        "secret_token = ",
+        "hunTer2x9Zq7",
+        "a8Kd03jfQpL2mVx91bTzW4",
+        "\n",
+    ];
 
     proptest! {
         #[test]
         fn a_name_holds_one_of_its_parts(name in written_as(NAMES)) {
             prop_assert!(NAMED.is_match(&format!("{name}: ")), "{}", name);
             prop_assert!(holds_one(&name.to_ascii_lowercase(), &PARTS_OF_NAMES), "{}", name);
+        }
+
+        #[test]
+        fn what_is_not_looked_for_is_not_there(
+            pieces in prop::collection::vec((prop::sample::select(&PIECES[..]), any::<u64>(), any::<bool>()), 1..6),
+        ) {
+            let pieces = pieces.into_iter().map(|(piece, large, as_is)| match as_is {
+                true => piece.to_owned(),
+                false => in_letters(piece, large),
+            });
+            let text: String = pieces.collect();
+            prop_assert_eq!(find(&text), find_everything(&text));
+        }
+
+        #[test]
+        fn each_kind_is_found_alone(value in "[a-z]{3}[0-9][A-Z]{2}[0-9][a-z]{2}[A-Z][0-9]{2}[a-z]{4}") {
+            for before in [
+                "Authorization: token ",
+                "curl -u alice:",
+                "curl --user alice:",
+                "curl --proxy-user=alice:",
+                "x --password ",
+                "pwd = ",
+                "Kennwort: ",
+                "shared.key=",
+                "token = ",
+            ] {
+                let text = format!("{before}{value}");
+                prop_assert!(!find(&text).is_empty(), "{}", text);
+            }
+            let url = format!("https://alice:{value}@db.example.org");
+            prop_assert!(!find(&url).is_empty(), "{}", url);
         }
     }
 }
