@@ -40,17 +40,18 @@ SHOWN_LOSSES = 20
 NAMESPACE = "MEMDIR_FAULTS_NAMESPACE"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(about=__doc__, sets=SETS, long_sets=LONG_SETS):
+    """Runs the chosen of these sets, which are modules beside this one. Returns the exit code."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="the memdir to test")
     parser.add_argument("--long", action="store_true", help="every error at every call, more rounds, more sets")
-    parser.add_argument("--only", metavar="NAME,…", help="only these sets: " + ", ".join(SETS + LONG_SETS))
+    parser.add_argument("--only", metavar="NAME,…", help="only these sets: " + ", ".join(sets + long_sets))
     parser.add_argument("--seed", type=int, default=1, help="of what is drawn at random")
     parser.add_argument("-v", action="store_true", help="every fault and every loss as it comes")
     arguments = parser.parse_args()
-    chosen = arguments.only.split(",") if arguments.only else SETS + (LONG_SETS if arguments.long else [])
+    chosen = arguments.only.split(",") if arguments.only else sets + (long_sets if arguments.long else [])
     for name in chosen:
-        if name not in SETS + LONG_SETS:
+        if name not in sets + long_sets:
             parser.error(f"there is no set called {name}")
     program = os.path.abspath(arguments.program)
     if not os.access(program, os.X_OK):
