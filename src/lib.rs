@@ -29,6 +29,7 @@ pub mod mcp;
 pub mod model;
 pub mod ranking;
 pub mod secrets;
+pub mod trust;
 pub mod vectors;
 pub mod watch;
 pub mod words;

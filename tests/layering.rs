@@ -29,6 +29,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("files", &["model", "format"]),
     ("journal", &["model", "files"]),
     ("git", &[]),
+    ("trust", &["files", "git"]),
     ("watch", &[]),
     ("import", &["model", "format"]),
     (
@@ -58,6 +59,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "journal",
             "index",
             "git",
+            "trust",
             "watch",
             "import",
         ],
@@ -66,7 +68,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("dialect", &["model", "injection", "engine"]),
     ("mcp", &["engine", "dialect"]),
     ("http", &["files", "engine", "dialect", "mcp"]),
-    ("config", &["model", "words", "secrets", "git", "lifecycle"]),
+    (
+        "config",
+        &["model", "words", "secrets", "git", "trust", "lifecycle"],
+    ),
     (
         "cli",
         &[
@@ -82,6 +87,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "ranking",
             "files",
             "git",
+            "trust",
             "import",
             "index",
             "llm",

@@ -109,7 +109,7 @@ fn purge(context: &mut Context, command: &ArchivePurge) -> Result<Outcome, Failu
             context.output.note(format!("{stem}  {headline}"));
         }
         let question = "Take this away for good? It cannot be restored.";
-        if !chosen.is_empty() && !purge::is_answered_yes(context, question)? {
+        if !chosen.is_empty() && !purge::is_answered_yes(&context.output, question)? {
             context.output.line("nothing was purged")?;
             return Ok(Outcome::Nothing);
         }

@@ -35,7 +35,6 @@ use crate::engine::Revision;
 use crate::engine::Undone;
 use crate::engine::UndoneFile;
 use crate::git::LineKind;
-use crate::git::Repository;
 use crate::git::compare_texts;
 
 /// `recall` tells of so many changes.
@@ -174,10 +173,20 @@ pub(super) fn git(context: &mut Context, command: &Git) -> Result<Outcome, Failu
     if let Err(error) = engine.tidy_repository() {
         tracing::info!("git's index was not brought up to date: {error}");
     }
-    let found = Repository::find(engine.root()).map_err(EngineError::from)?;
+    let found = engine.repository().map_err(EngineError::from)?;
     if found.is_none() {
         return Err(Failure::new("the store is in no repository")
             .hint("`memdir sync` makes one, unless the setting `git` is off."));
+    }
+    let unfollowed = engine.unfollowed_settings().map_err(EngineError::from)?;
+    if let Some(first) = unfollowed.first() {
+        let what = format!(
+            "the repository's configuration names programs, hosts or files that git would use (`{}`), and you have not agreed to them",
+            first.key
+        );
+        return Err(Failure::new(what).hint(
+            "`memdir trust --show` lists them, `memdir trust --git-settings` agrees to them.",
+        ));
     }
     context.output.flush()?;
     let mut program = Command::new("git");

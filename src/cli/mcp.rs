@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::Mutex;
 
 use super::Context;
 use super::Outcome;
@@ -106,10 +107,12 @@ pub(super) fn begin(
     let engine = Arc::new(context.engine_for_writing()?);
     let background = Background::start(&engine)
         .map_err(|error| Failure::new("cannot start the background loop").because(error))?;
+    let notice = super::trust::notice(&context.config);
     let served = Served {
         engine,
         dialect,
         preferences: Arc::new(preferences),
+        notice: Arc::new(Mutex::new(notice)),
     };
     Ok((served, background))
 }

@@ -32,6 +32,7 @@ mod serve;
 mod setup;
 mod stats;
 mod sync;
+mod trust;
 mod when;
 mod with;
 mod write;
@@ -57,6 +58,8 @@ use crate::engine::EngineError;
 use crate::engine::GitOptions;
 use crate::engine::Models;
 use crate::engine::Options;
+use crate::trust::Consent;
+use crate::trust::Naming;
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,6 +143,12 @@ fn prepare() -> Result<Environment, Failure> {
         config_folder: below(|folders| folders.config_dir()),
         data_folder: below(|folders| folders.data_dir()),
         cache_folder: below(|folders| folders.cache_dir()),
+        // Windows has none of its own.
+        state_folder: below(|folders| {
+            folders
+                .state_dir()
+                .unwrap_or_else(|| folders.cache_dir().join("state"))
+        }),
     })
 }
 
@@ -157,11 +166,14 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         store: args.store.clone(),
         read_only: args.read_only,
     };
-    let config = Config::read(&flags, &environment)?;
+    let mut config = Config::read(&flags, &environment)?;
     let as_json = matches!(&args.command, Command::Serve(serve) if serve.log_format == "json");
     log::start(&config, as_json);
     for warning in &config.warnings {
         tracing::warn!("{warning}");
+    }
+    if trust::decide(&args.command, &config, &environment, output)? {
+        config = Config::read(&flags, &environment)?;
     }
     let mut context = Context {
         config,
@@ -224,6 +236,7 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         Command::Mcp(command) => mcp::mcp(&mut context, &command),
         Command::Serve(command) => serve::serve(&mut context, &command),
         Command::Token(command) => serve::token(&mut context, &command),
+        Command::Trust(command) => trust::trust(&mut context, &command),
         Command::Completions(_) | Command::Man => unreachable!("they were answered above"),
     }
 }
@@ -332,6 +345,16 @@ impl Context {
             maintenance: config.maintenance.value.clone(),
             writes: config.duplicates.value.clone(),
             models: self.models(),
+            consent: Consent::new(self.environment.records(), root, self.naming_of(root)),
+        }
+    }
+
+    /// By whose word the store at `root` is used.
+    fn naming_of(&self, root: &std::path::Path) -> Naming {
+        match *root == self.config.store.value {
+            true => self.config.naming(),
+            // It was named to a command.
+            false => Naming::Process,
         }
     }
 

@@ -10,6 +10,7 @@ use super::Outcome;
 use super::args::Purge;
 use super::fail::Failure;
 use super::output::ID;
+use super::output::Output;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Purged;
@@ -122,11 +123,14 @@ fn is_confirmed(context: &mut Context, engine: &Engine, ids: &[String]) -> Resul
             .output
             .note(format!("{}  {headline}", stem.as_str()));
     }
-    is_answered_yes(context, "Take this away for good? It cannot be restored.")
+    is_answered_yes(
+        &context.output,
+        "Take this away for good? It cannot be restored.",
+    )
 }
 
-pub(super) fn is_answered_yes(context: &mut Context, question: &str) -> Result<bool, Failure> {
-    context.output.note(format!("{question} [y/N]"));
+pub(super) fn is_answered_yes(output: &Output, question: &str) -> Result<bool, Failure> {
+    output.note(format!("{question} [y/N]"));
     let mut answer = String::new();
     std::io::stdin()
         .read_line(&mut answer)

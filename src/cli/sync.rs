@@ -38,7 +38,9 @@ pub(super) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Fai
     let exchanged = match &command.setup {
         Some(address) => {
             let (local, history) = (command.allow_local, command.accept_history);
-            set_up(context, &engine, address, local, history)?
+            let exchanged = set_up(context, &engine, address, local, history)?;
+            tell_of_setup(context, &engine, address);
+            exchanged
         }
         None => {
             let accept = Accept {
@@ -94,6 +96,23 @@ pub(super) fn set_up(
     })
 }
 
+/// Says what the repository was taken at its word for, and for what it was not.
+fn tell_of_setup(context: &Context, engine: &Engine, named: &str) {
+    let is_to_be_told = context.output.is_terminal && named.is_empty();
+    if let (true, Some(address)) = (is_to_be_told, engine.remote_address()) {
+        let address = crate::git::without_credentials(&address);
+        context.output.note(format!("the remote is {address}"));
+    }
+    let unfollowed = engine.unfollowed_settings().unwrap_or_default();
+    if !unfollowed.is_empty() {
+        let keys: Vec<&str> = unfollowed.iter().map(|one| one.key.as_str()).collect();
+        context.output.note(format!(
+            "settings of the repository that are not followed: {} (`memdir trust --show` shows them, `memdir trust --git-settings` agrees to them)",
+            keys.join(", ")
+        ));
+    }
+}
+
 /// Says how it ended.
 pub(super) fn show(
     context: &mut Context,
@@ -114,8 +133,10 @@ pub(super) fn show(
         ),
         Exchanged::NoRemote => (
             "no-remote",
-            "everything is committed; there is no remote (`memdir sync --setup ADDRESS` names one)"
-                .to_owned(),
+            match engine.forgotten_remote() {
+                Some(forgotten) => format!("everything is committed; {forgotten}"),
+                None => "everything is committed; there is no remote (`memdir sync --setup ADDRESS` names one)".to_owned(),
+            },
             Outcome::Done,
         ),
         Exchanged::Busy => (

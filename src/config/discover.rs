@@ -13,7 +13,7 @@ pub enum StoreOrigin {
     Flag,
     /// Named by the environment, by configuration, or the default: made when first written to.
     Configured,
-    /// A folder above the working folder.
+    /// A folder above the working folder, which the user trusts.
     Parent,
 }
 

@@ -411,8 +411,13 @@ mod tests {
             config_folder: Some(config),
             data_folder: Some(folder.path().join("data")),
             cache_folder: Some(folder.path().join("cache")),
+            ..Environment::default()
         };
-        Config::read(&Flags::default(), &environment)
+        let flags = Flags {
+            store: Some(folder.path().to_owned()),
+            ..Flags::default()
+        };
+        Config::read(&flags, &environment)
     }
 
     fn provider_of(file: &str, variables: &[(&str, &str)]) -> Provider {

@@ -27,6 +27,8 @@ use super::values::sync_interval;
 use crate::git;
 use crate::model::Layout;
 use crate::secrets::Policy;
+use crate::trust::Naming;
+use crate::trust::Records;
 use crate::words::Language;
 
 /// What is wrong with a setting.
@@ -96,6 +98,15 @@ pub struct Environment {
     pub config_folder: Option<PathBuf>,
     pub data_folder: Option<PathBuf>,
     pub cache_folder: Option<PathBuf>,
+    /// Where the user's records lie, such as which stores are trusted.
+    pub state_folder: Option<PathBuf>,
+}
+
+impl Environment {
+    /// The user's record of stores; `None` where there is no home to keep it in.
+    pub fn records(&self) -> Option<Records> {
+        self.state_folder.as_deref().map(Records::new)
+    }
 }
 
 /// Everything that can be set.
@@ -103,6 +114,9 @@ pub struct Environment {
 pub struct Config {
     pub store: Setting<PathBuf>,
     pub store_origin: StoreOrigin,
+    /// A store above the working folder that the user has not agreed to use. Nothing of it was
+    /// read; `store` is the one to use instead.
+    pub untrusted: Option<PathBuf>,
     /// Where the index lies, if not in the store.
     pub index_dir: Setting<Option<PathBuf>>,
     /// Where it lies if the store cannot be written.
@@ -213,8 +227,11 @@ impl Config {
             .map(|folder| folder.join("config.toml"));
         let user_layer =
             Layer::read(user_file.as_deref(), &KEYS, &mut warnings).map_err(of_others)?;
-        let (store, store_origin) =
-            find_store(flags, environment, &user_layer).map_err(of_others)?;
+        let FoundStore {
+            store,
+            origin: store_origin,
+            untrusted,
+        } = find_store(flags, environment, &user_layer).map_err(of_others)?;
         let store_file = store.value.join(discover::MARK);
         let store_layer = match use_store_file {
             true => Layer::read(Some(&store_file), &STORE_KEYS, &mut warnings)
@@ -314,8 +331,18 @@ impl Config {
             read_only: flags.read_only,
             store,
             store_origin,
+            untrusted,
             warnings,
         })
+    }
+
+    /// By whose word the store is used.
+    pub fn naming(&self) -> Naming {
+        match (self.store_origin, &self.store.origin) {
+            (StoreOrigin::Parent, _) => Naming::Found,
+            (StoreOrigin::Flag, _) | (_, Origin::Variable(_)) => Naming::Process,
+            (StoreOrigin::Configured, _) => Naming::Settings,
+        }
     }
 
     /// Every setting with its value as text and its origin, in the order of the documentation.
@@ -407,24 +434,31 @@ pub(super) fn optional<T>(
     }
 }
 
+/// Which store is to be used.
+struct FoundStore {
+    store: Setting<PathBuf>,
+    origin: StoreOrigin,
+    /// As [`Config::untrusted`].
+    untrusted: Option<PathBuf>,
+}
+
 fn find_store(
     flags: &Flags,
     environment: &Environment,
     user_layer: &Layer,
-) -> Result<(Setting<PathBuf>, StoreOrigin), ConfigError> {
+) -> Result<FoundStore, ConfigError> {
+    let found = |value: PathBuf, origin, store_origin| FoundStore {
+        store: Setting { value, origin },
+        origin: store_origin,
+        untrusted: None,
+    };
     if let Some(store) = &flags.store {
         let value = environment.folder.join(store);
-        return Ok((
-            Setting {
-                value,
-                origin: Origin::Flag,
-            },
-            StoreOrigin::Flag,
-        ));
+        return Ok(found(value, Origin::Flag, StoreOrigin::Flag));
     }
     let configured = |value: &str, origin| {
         let value = environment.folder.join(expand_home(value, environment));
-        Ok((Setting { value, origin }, StoreOrigin::Configured))
+        found(value, origin, StoreOrigin::Configured)
     };
     let sources = Sources {
         environment,
@@ -432,28 +466,45 @@ fn find_store(
     };
     if let Some(Setting { value, origin }) = sources.variable(&["MEMDIR_STORE", "AIAML_MEMORY_DIR"])
     {
-        return configured(&value, origin);
+        return Ok(configured(&value, origin));
     }
-    if let Some(value) = discover::nearest_store(&environment.folder) {
-        return Ok((
-            Setting {
-                value,
-                origin: Origin::Found("folder above"),
-            },
+    let of_settings = sources.text("store", &[])?;
+    let usual = match of_settings {
+        Some(Setting { value, origin }) => Some(configured(&value, origin)),
+        None => environment
+            .data_folder
+            .clone()
+            .map(|value| found(value, Origin::Default, StoreOrigin::Configured)),
+    };
+    let Some(above) = discover::nearest_store(&environment.folder) else {
+        return usual.ok_or(ConfigError::NoHome);
+    };
+    let is_usual = usual
+        .as_ref()
+        .is_some_and(|usual| is_same_folder(&usual.store.value, &above));
+    let is_trusted = || {
+        let records = environment.records();
+        records.is_some_and(|records| records.find(&above).is_some())
+    };
+    match usual {
+        Some(usual) if is_usual => Ok(usual),
+        usual if !is_trusted() => Ok(FoundStore {
+            untrusted: Some(above),
+            ..usual.ok_or(ConfigError::NoHome)?
+        }),
+        _ => Ok(found(
+            above,
+            Origin::Found("folder above"),
             StoreOrigin::Parent,
-        ));
+        )),
     }
-    if let Some(Setting { value, origin }) = sources.text("store", &[])? {
-        return configured(&value, origin);
+}
+
+fn is_same_folder(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
     }
-    let value = environment.data_folder.clone().ok_or(ConfigError::NoHome)?;
-    Ok((
-        Setting {
-            value,
-            origin: Origin::Default,
-        },
-        StoreOrigin::Configured,
-    ))
 }
 
 pub(super) fn expand_home(path: &str, environment: &Environment) -> PathBuf {
@@ -510,7 +561,43 @@ mod tests {
             config_folder: Some(folder.join("config")),
             data_folder: Some(folder.join("data")),
             cache_folder: None,
+            state_folder: Some(folder.join("state")),
         }
+    }
+
+    /// Reads the settings where `folder` is a store above that the user trusts.
+    fn read_trusted(folder: &Path, environment: &Environment) -> Config {
+        let records = environment.records().unwrap();
+        records.change(folder, |_| {}).unwrap();
+        Config::read(&Flags::default(), environment).unwrap()
+    }
+
+    #[test]
+    fn a_store_above_that_nobody_agreed_to_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("memdir.toml"), "limit = 4\n").unwrap();
+        let environment = environment(folder.path(), &[]);
+        let read = Config::read(&Flags::default(), &environment).unwrap();
+        assert_eq!(read.untrusted.as_deref(), Some(folder.path()));
+        assert_eq!(read.store.value, folder.path().join("data"));
+        assert_eq!((read.limit.value, read.naming()), (25, Naming::Settings));
+        let read = read_trusted(folder.path(), &environment);
+        assert_eq!(read.untrusted, None);
+        assert_eq!((read.limit.value, read.naming()), (4, Naming::Found));
+    }
+
+    #[test]
+    fn the_usual_store_is_trusted_from_inside() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        fs::create_dir_all(data.join("files")).unwrap();
+        fs::write(data.join("memdir.toml"), "limit = 4\n").unwrap();
+        let environment = Environment {
+            folder: data.join("files"),
+            ..environment(folder.path(), &[])
+        };
+        let read = Config::read(&Flags::default(), &environment).unwrap();
+        assert_eq!((read.untrusted, read.limit.value), (None, 4));
     }
 
     #[test]
@@ -534,7 +621,7 @@ mod tests {
             config_folder: Some(config),
             ..here
         };
-        let read = Config::read(&Flags::default(), &here).unwrap();
+        let read = read_trusted(&store, &here);
         assert_eq!(read.store.value, store);
         assert_eq!(read.store.origin, Origin::Found("folder above"));
         assert_eq!((read.limit.value, read.user.value.as_str()), (4, "mine"));
@@ -556,7 +643,7 @@ mod tests {
             "editor = \"rm -rf\"\nindex_dir = \"/x\"\nlimit = 2\nnew = 1\n",
         )
         .unwrap();
-        let read = Config::read(&Flags::default(), &environment(folder.path(), &[])).unwrap();
+        let read = read_trusted(folder.path(), &environment(folder.path(), &[]));
         assert_eq!(
             (read.editor.value, read.index_dir.value, read.limit.value),
             (None, None, 2)
@@ -569,15 +656,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let read = |text: &str| {
             fs::write(folder.path().join("memdir.toml"), text).unwrap();
-            let read = Config::read(&Flags::default(), &environment(folder.path(), &[])).unwrap();
+            let read = read_trusted(folder.path(), &environment(folder.path(), &[]));
             (read.secrets.value, read.warnings.len())
         };
         assert_eq!(read("secrets = \"off\""), (Policy::Warn, 1));
         assert_eq!(read("secrets = false"), (Policy::Warn, 1));
         assert_eq!(read("secrets = \"refuse\""), (Policy::Refuse, 0));
         let variables = [("MEMDIR_SECRETS", "off")];
-        let read = Config::read(&Flags::default(), &environment(folder.path(), &variables));
-        assert_eq!(read.unwrap().secrets.value, Policy::Off);
+        let read = read_trusted(folder.path(), &environment(folder.path(), &variables));
+        assert_eq!(read.secrets.value, Policy::Off);
     }
 
     #[test]
@@ -590,7 +677,7 @@ mod tests {
             "\u{0}",
         ] {
             fs::write(folder.path().join("memdir.toml"), text).unwrap();
-            let read = Config::read(&Flags::default(), &environment(folder.path(), &[])).unwrap();
+            let read = read_trusted(folder.path(), &environment(folder.path(), &[]));
             assert_eq!(read.limit.value, 25, "{text}");
             assert_eq!(read.warnings.len(), 1, "{:?}", read.warnings);
         }
@@ -620,10 +707,7 @@ mod tests {
         .unwrap();
         let read = |variables: &[(&str, &str)]| {
             let environment = environment(folder.path(), variables);
-            Config::read(&Flags::default(), &environment)
-                .unwrap()
-                .remote
-                .value
+            read_trusted(folder.path(), &environment).remote.value
         };
         let url = "git@git.example:me/memories.git";
         assert_eq!(read(&[]), None);

@@ -43,6 +43,8 @@ use crate::model::Handle;
 use crate::model::Layout;
 use crate::model::Stem;
 use crate::secrets::Policy;
+use crate::trust::Consent;
+use crate::trust::Naming;
 use crate::words::Language;
 
 /// How to open a store.
@@ -77,6 +79,8 @@ pub struct Options {
     pub writes: WritePolicy,
     /// What finds memories by their meaning; `None`: words alone.
     pub models: Option<Arc<dyn Models>>,
+    /// What the user has agreed to for this store, beyond its folder.
+    pub consent: Consent,
 }
 
 /// A store with everything that can be done to it. Shared between threads.
@@ -100,6 +104,7 @@ pub struct Engine {
     /// Called when there is something to do in the background.
     wake: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>,
     pub(super) git: Option<GitOptions>,
+    pub(super) consent: Consent,
     /// What may differ from the newest commit.
     pub(super) pending: Mutex<Pending>,
     /// The commit that a server made or saw last.
@@ -130,8 +135,10 @@ impl Options {
     /// The store at `root` by itself: English, flat, nothing committed, nothing looked for in what
     /// is written, searched by words alone; everything else as where no setting says otherwise.
     pub fn new(root: impl Into<PathBuf>) -> Options {
+        let root = root.into();
         Options {
-            root: root.into(),
+            consent: Consent::new(None, &root, Naming::Process),
+            root,
             state: None,
             cache: None,
             languages: vec![Language::default()],
@@ -197,6 +204,7 @@ impl Engine {
             own_changes: Mutex::default(),
             wake: Arc::default(),
             git: options.git.filter(|_| !read_only),
+            consent: options.consent,
             pending: Mutex::default(),
             secrets: options.secrets,
             committed_to: Mutex::default(),

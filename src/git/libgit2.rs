@@ -157,7 +157,7 @@ fn run<T: Send + 'static>(
     let connection = Arc::new(Connection::new(
         job.address.clone(),
         job.settings.clone(),
-        ssh_command(job.repository),
+        ssh_command(job),
     ));
     let (sender, done) = mpsc::channel();
     let shared = Arc::clone(&connection);
@@ -233,9 +233,13 @@ fn set_ref(folder: &Path, name: &str, id: Oid) -> Result<(), Error> {
     Ok(())
 }
 
-/// What git is set to use for ssh.
-fn ssh_command(repository: Option<&Path>) -> Option<String> {
-    let config = Repository::open(repository?).ok()?.config().ok()?;
+/// What git is set to use for ssh: by the repository, if the user agreed to it, or by the user.
+fn ssh_command(job: &Job<'_>) -> Option<String> {
+    let mut honoured = job.settings.honoured.0.iter().rev();
+    if let Some(setting) = honoured.find(|setting| setting.key == "core.sshcommand") {
+        return Some(setting.value.clone());
+    }
+    let config = git2::Config::open_default().ok()?;
     config.get_string("core.sshCommand").ok()
 }
 

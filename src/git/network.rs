@@ -30,7 +30,9 @@ use super::failure::NetworkError;
 use super::failure::one_line;
 use super::libgit2;
 use super::program::Program;
+use super::quarantine::Quarantine;
 use super::redact::Secrets;
+use super::settings::Honoured;
 
 /// Which `git` is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +58,9 @@ pub struct NetworkSettings {
     pub askpass: Option<PathBuf>,
     /// When an operation is given up.
     pub limits: Limits,
+    /// What the repository says of reaching remotes and the user agreed to. Whatever else its
+    /// configuration says counts for nothing.
+    pub honoured: Honoured,
 }
 
 impl NetworkSettings {
@@ -67,6 +72,7 @@ impl NetworkSettings {
             environment: env::vars_os().collect(),
             askpass: env::current_exe().ok(),
             limits: Limits::default(),
+            honoured: Honoured::default(),
         }
     }
 
@@ -129,6 +135,13 @@ pub(super) struct Job<'a> {
     /// The folder that git itself works in, not the one above it.
     pub(super) repository: Option<&'a Path>,
     pub(super) stop: &'a dyn Fn() -> bool,
+}
+
+impl Job<'_> {
+    /// What the git program works in; `None` without a repository.
+    pub(super) fn quarantine(&self) -> Result<Option<Quarantine>, Failure> {
+        self.repository.map(Quarantine::of).transpose()
+    }
 }
 
 impl Network {

@@ -1,8 +1,9 @@
 //! Remotes by the `git` program.
 //!
 //! Every call is one argument vector, with the address behind `--`; settings that could run a
-//! command, ask somebody, follow a repository's wishes or let another protocol in are overruled.
-//! The user's own settings for hosts – proxies, certificates, credential helpers, ssh – stay.
+//! command, ask somebody or let another protocol in are overruled. A repository's own configuration
+//! is not read at all (`quarantine`), but for the settings that the user's record holds. The user's
+//! settings for hosts – proxies, certificates, credential helpers, ssh – stay.
 
 use std::ffi::OsString;
 use std::fs;
@@ -26,6 +27,7 @@ use super::network::Job;
 use super::network::NetworkSettings;
 use super::network::Pushed;
 use super::network::RemoteBranches;
+use super::quarantine::Quarantine;
 
 /// The first with all the flags that are used here.
 const OLDEST: (u32, u32) = (2, 30);
@@ -79,6 +81,9 @@ const SETTINGS: &[&str] = &[
     "color.ui=never",
 ];
 
+/// In place of a repository: the one that this process happens to stand in must not count.
+const NO_REPOSITORY: &str = "/dev/null/none";
+
 /// Gives up on a host that does not answer, and asks nobody.
 pub(super) const SSH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 \
                    -o ServerAliveCountMax=4 -o ControlMaster=no";
@@ -116,7 +121,8 @@ impl Program {
 
     /// Whether the remote has the branch; if so, `to_ref` stands for it.
     pub(super) fn fetch(&self, job: &Job<'_>, branch: &str, to_ref: &str) -> Result<bool, Failure> {
-        let mut command = self.command(job)?;
+        let quarantine = job.quarantine()?;
+        let mut command = self.command(job, quarantine.as_ref())?;
         command.args([
             "fetch",
             "--no-tags",
@@ -131,6 +137,9 @@ impl Program {
         ]);
         let ended = run(&mut command, job)?;
         if ended.status.success() {
+            let fetched = quarantine.and_then(|quarantine| quarantine.reference(to_ref));
+            let fetched = fetched.ok_or_else(|| Failure::other("git fetched nothing"))?;
+            set_reference(job, to_ref, fetched)?;
             return Ok(true);
         }
         let missing = format!("couldn't find remote ref {branch}");
@@ -148,7 +157,8 @@ impl Program {
     }
 
     pub(super) fn push(&self, job: &Job<'_>, from: &str, branch: &str) -> Result<Pushed, Failure> {
-        let mut command = self.command(job)?;
+        let quarantine = job.quarantine()?;
+        let mut command = self.command(job, quarantine.as_ref())?;
         command.args([
             "push",
             "--porcelain",
@@ -180,7 +190,7 @@ impl Program {
     }
 
     pub(super) fn look(&self, job: &Job<'_>) -> Result<RemoteBranches, Failure> {
-        let mut command = self.command(job)?;
+        let mut command = self.command(job, None)?;
         command.args([
             "ls-remote",
             "--symref",
@@ -197,12 +207,11 @@ impl Program {
     }
 
     /// git with everything that is the same for all operations.
-    fn command(&self, job: &Job<'_>) -> Result<Command, Failure> {
+    fn command(&self, job: &Job<'_>, quarantine: Option<&Quarantine>) -> Result<Command, Failure> {
         let settings = job.settings;
         let mut command = Command::new(&self.path);
         let mut folder = OsString::from("--git-dir=");
-        // Without a repository, the one that this process happens to stand in must not count.
-        folder.push(job.repository.unwrap_or(Path::new("/dev/null/none")));
+        folder.push(quarantine.map_or(Path::new(NO_REPOSITORY), Quarantine::folder));
         command.arg(folder);
         let mut set = |setting: &str| {
             command.args(["-c", setting]);
@@ -233,8 +242,8 @@ impl Program {
         if job.address.scheme() == Scheme::Ssh && !self.has_ssh_of_its_own(job)? {
             command.env("GIT_SSH_COMMAND", SSH);
         }
-        if let Some(folder) = job.repository {
-            command.current_dir(folder);
+        if let Some(quarantine) = quarantine {
+            quarantine.apply(&mut command);
         }
         Ok(command)
     }
@@ -246,9 +255,7 @@ impl Program {
             return Ok(true);
         }
         let mut command = Command::new(&self.path);
-        if let Some(folder) = job.repository {
-            command.arg("--git-dir").arg(folder);
-        }
+        command.arg("--git-dir").arg(NO_REPOSITORY);
         command.args(["config", "--get", "core.sshCommand"]);
         set_environment(&mut command, job.settings);
         Ok(run(&mut command, job)?.status.success())
@@ -284,6 +291,35 @@ pub(super) fn set_environment(command: &mut Command, settings: &NetworkSettings)
         command.env(name, value);
     }
     command.env_remove("LANGUAGE");
+    set_honoured(command, settings);
+}
+
+/// Adds the settings of the repository that the user agreed to, after those that the environment
+/// brings. They are not in the argument vector, which everybody on the machine can read.
+fn set_honoured(command: &mut Command, settings: &NetworkSettings) {
+    let given = settings.variable("GIT_CONFIG_COUNT");
+    let first: usize = given.and_then(|count| count.parse().ok()).unwrap_or(0);
+    let honoured = settings.honoured.0.iter();
+    let honoured = honoured.filter(|setting| setting.is_for_network());
+    let mut count = first;
+    for setting in honoured {
+        command.env(format!("GIT_CONFIG_KEY_{count}"), &setting.key);
+        command.env(format!("GIT_CONFIG_VALUE_{count}"), &setting.value);
+        count += 1;
+    }
+    if count > first {
+        command.env("GIT_CONFIG_COUNT", count.to_string());
+    }
+}
+
+/// Names in the repository itself what was fetched.
+fn set_reference(job: &Job<'_>, name: &str, id: git2::Oid) -> Result<(), Failure> {
+    let set = git2::Repository::open(job.repository.unwrap_or(Path::new(""))).and_then(|opened| {
+        opened
+            .reference(name, id, true, "memdir: fetched")
+            .map(drop)
+    });
+    set.map_err(|error| Failure::other(error.message()))
 }
 
 /// Who answers questions: memdir, with the token for this remote if there is one, or nothing.

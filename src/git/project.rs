@@ -2,27 +2,35 @@
 
 use std::path::Path;
 
-use git2::Repository;
+use super::settings;
 
 /// Returns the name of the project that `folder` belongs to: that of its git remote `origin`,
 /// else that of the folder git works in. `None` outside of a repository, and in a repository
 /// whose work folder is, or lies in, `store`: a store is no project of its own.
+///
+/// The repository is not opened, and its configuration is read and not obeyed: the working folder
+/// may be anybody's.
 pub fn project_name(folder: &Path, store: &Path) -> Option<String> {
-    let repository = Repository::discover(folder).ok()?;
-    let work = repository.workdir().unwrap_or_else(|| repository.path());
-    let work = work.canonicalize().ok()?;
+    let git_folder = settings::git_folder_of(folder)?;
+    let work = work_folder(folder, &git_folder).canonicalize().ok()?;
     if store
         .canonicalize()
         .is_ok_and(|store| work.starts_with(store))
     {
         return None;
     }
-    let remote = repository.find_remote("origin").ok();
-    let from_remote = remote
-        .as_ref()
-        .and_then(|remote| remote.url().ok())
-        .and_then(name_in_url);
+    let from_remote = settings::origin_of(&git_folder);
+    let from_remote = from_remote.as_deref().and_then(name_in_url);
     from_remote.or_else(|| cleaned(work.file_name()?.to_str()?))
+}
+
+/// The folder that holds `.git`, whether that is a folder or leads to one; the repository itself
+/// where it has no work folder.
+fn work_folder<'a>(folder: &'a Path, git_folder: &'a Path) -> &'a Path {
+    let holder = folder
+        .ancestors()
+        .find(|folder| folder.join(".git").exists());
+    holder.unwrap_or(git_folder)
 }
 
 /// The last part of a remote's address, without `.git`.
@@ -43,6 +51,8 @@ fn cleaned(name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use git2::Repository;
+
     use super::*;
 
     #[test]

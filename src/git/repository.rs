@@ -10,7 +10,9 @@ use git2::RepositoryState;
 
 use super::Author;
 use super::GitError;
+use super::Honoured;
 use super::To;
+use super::settings;
 use super::umask::Shared;
 
 /// The repository that holds a store.
@@ -85,13 +87,18 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// Fails if there is one that cannot be opened, such as another user's.
-    pub fn find(root: &Path) -> Result<Option<Repository>, GitError> {
+    /// Fails if there is one that cannot be opened, such as another user's, or one whose
+    /// configuration names a file elsewhere that is not among the `honoured` settings.
+    pub fn find(root: &Path, honoured: &Honoured) -> Result<Option<Repository>, GitError> {
         let action = "open the repository";
         // What is read was proved when it was written, and has a checksum of its own; proving a
         // folder of ten thousand files again costs more than all else of a commit.
         git2::opts::strict_hash_verification(false);
-        let inner = match git2::Repository::discover(root) {
+        let Some(git_folder) = settings::git_folder_of(root) else {
+            return Ok(None);
+        };
+        settings::check_opening(&git_folder, honoured)?;
+        let inner = match git2::Repository::open(&git_folder) {
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
             other => other.to(action)?,
         };
@@ -276,8 +283,9 @@ impl Repository {
 
     /// The address of the remote called `name`, as it was written down.
     pub fn remote(&self, name: &str) -> Option<String> {
-        let remote = self.inner.find_remote(name).ok()?;
-        remote.url().ok().map(str::to_owned)
+        // By hand: the library would put another address in its place where a setting says so.
+        let config = self.local_config().ok()?;
+        config.get_string(&format!("remote.{name}.url")).ok()
     }
 
     /// The address that the remote called `name` has for pushing, if it has one of its own.

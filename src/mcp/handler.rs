@@ -241,7 +241,9 @@ impl ServerHandler for Handler {
             // In the reply, where the model reads it.
             Err(undone) => Reply::text(undone.to_string()).failed(),
         };
-        Ok(tools::result(tool, reply).into())
+        let notice = self.served.notice.lock();
+        let notice = notice.unwrap_or_else(PoisonError::into_inner).take();
+        Ok(tools::result(tool, reply, notice).into())
     }
 
     async fn list_resources(

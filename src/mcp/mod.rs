@@ -24,6 +24,7 @@ mod transport;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use rmcp::ServerHandler;
@@ -78,6 +79,8 @@ pub struct Served {
     pub engine: Arc<Engine>,
     pub dialect: Arc<dyn Dialect>,
     pub preferences: Arc<Preferences>,
+    /// What is told beside the first reply of a tool, once.
+    pub notice: Arc<Mutex<Option<String>>>,
 }
 
 impl Served {

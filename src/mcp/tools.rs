@@ -43,14 +43,16 @@ fn listed_tool(tool: &Tool) -> ListedTool {
     listed
 }
 
-/// Returns `reply`, of `tool`, as the result of `tools/call`.
-pub(super) fn result(tool: &Tool, reply: Reply) -> CallToolResult {
+/// Returns `reply`, of `tool`, as the result of `tools/call`. A `notice` is a second text, after the
+/// reply's own, which keeps its form.
+pub(super) fn result(tool: &Tool, reply: Reply, notice: Option<String>) -> CallToolResult {
     // What is a text alone must not bring an empty object along: clients would check it against the
     // output schema and report that instead of an error, or show it instead of the text.
     let is_text = reply.is_error || tool.result.is_none();
     let has_data = !(is_text && reply.structured.is_empty());
     let mut result = CallToolResult::default();
     result.content = vec![ContentBlock::text(reply.text)];
+    result.content.extend(notice.map(ContentBlock::text));
     result.structured_content = has_data.then_some(Value::Object(reply.structured));
     result.is_error = reply.is_error.then_some(true);
     result

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         engine: Arc::new(engine),
         dialect: Arc::new(Probe),
         preferences: Arc::default(),
+        notice: Default::default(),
     };
     match memdir::mcp::serve_stdio(served) {
         // A probe that still waits must not keep the process.

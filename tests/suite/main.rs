@@ -48,6 +48,7 @@ mod summaries;
 mod support;
 mod sync;
 mod sync_services;
+mod trust;
 mod verify;
 mod vocabulary;
 mod with;

@@ -108,6 +108,7 @@ impl Home {
             ("XDG_CONFIG_HOME", "config"),
             ("XDG_DATA_HOME", "data"),
             ("XDG_CACHE_HOME", "cache"),
+            ("XDG_STATE_HOME", "state"),
             ("APPDATA", "config"),
             ("LOCALAPPDATA", "data"),
         ] {

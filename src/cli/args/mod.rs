@@ -431,6 +431,9 @@ connected to again.")]
     /// Show and change the tokens that open `memdir serve`
     #[command(after_help = serve::TOKEN_EXAMPLES)]
     Token(Token),
+    /// Agree to use a store that was found above the working folder, and show what was agreed to
+    #[command(after_help = TRUST_EXAMPLES)]
+    Trust(Trust),
     /// Print a completion script for a shell
     Completions(Completions),
     /// Print the manual page
@@ -454,6 +457,36 @@ pub(super) struct Init {
     /// Let a folder of this machine be the remote
     #[arg(long, requires = "remote")]
     pub allow_local: bool,
+}
+
+const TRUST_EXAMPLES: &str = "Examples:
+  memdir trust                                  the store above the working folder
+  memdir trust ~/work/atlas/notes
+  memdir trust --show                           what was agreed to, and what the repository asks for
+  memdir trust --revoke ~/work/atlas/notes
+
+A folder that somebody hands over could otherwise answer your agents with its author's memories, and
+have memdir start programs that its repository's configuration names. What you agree to is kept in
+your own folder for state, never in the store. A remote is agreed to by `memdir sync --setup`.
+
+Exit code: 0 trusted, 1 not trusted, 2 error";
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Trust {
+    /// The store's folder [default: the store above the working folder, else the one in use]
+    pub folder: Option<PathBuf>,
+    /// Show what was agreed to, and agree to nothing
+    #[arg(long, conflicts_with_all = ["git_settings", "revoke", "list"])]
+    pub show: bool,
+    /// Follow the settings of the store's repository that name programs, hosts or files elsewhere
+    #[arg(long, conflicts_with_all = ["revoke", "list"])]
+    pub git_settings: bool,
+    /// Take it back
+    #[arg(long, conflicts_with = "list")]
+    pub revoke: bool,
+    /// List every store that was agreed to
+    #[arg(long, conflicts_with = "folder")]
+    pub list: bool,
 }
 
 /// Fields of a memory that can be set.

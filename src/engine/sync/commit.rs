@@ -154,12 +154,17 @@ impl Engine {
         if *pending == Pending::none() && known.is_none() {
             return Ok(Committed::Nothing);
         }
-        let repository = match Repository::find(self.root())? {
+        let repository = match self.repository()? {
             Some(repository) => repository,
             None if *pending == Pending::none() || self.is_blank()? => {
                 return Ok(Committed::Nothing);
             }
-            None => Repository::create(self.root(), "main")?,
+            None => {
+                if let Some(forgotten) = self.forgotten_remote() {
+                    tracing::warn!("{forgotten}");
+                }
+                Repository::create(self.root(), "main")?
+            }
         };
         if repository.owner() == Owner::Other {
             return Ok(Committed::Off);

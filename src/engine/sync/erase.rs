@@ -73,7 +73,7 @@ impl Engine {
         if self.git.is_none() {
             return refused("the setting `git` is off");
         }
-        let Some(repository) = Repository::find(self.root())? else {
+        let Some(repository) = self.repository()? else {
             return refused("there is none");
         };
         if repository.owner() != Owner::Store {

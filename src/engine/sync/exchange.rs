@@ -19,12 +19,12 @@ use crate::files::is_journal;
 use crate::git::Address;
 use crate::git::Id;
 use crate::git::Network;
-use crate::git::NetworkSettings;
 use crate::git::Owner;
 use crate::git::Pushed;
 use crate::git::Repository;
 use crate::git::Staged;
 use crate::git::Trees;
+use crate::trust::RemoteConsent;
 
 /// How an attempt to come into step ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Engine {
         let Some(_lock) = Lock::try_take(&self.state().join("sync.lock"))? else {
             return Ok(false);
         };
-        let Some(repository) = Repository::find(self.root())? else {
+        let Some(repository) = self.repository()? else {
             return Ok(true);
         };
         repository.end_moving()?;
@@ -150,13 +150,16 @@ impl Engine {
                 Committed::Paused(reason) => return Ok(Exchanged::Paused(reason)),
                 Committed::Nothing | Committed::Done { .. } => {}
             }
-            let Some(repository) = Repository::find(self.root())? else {
+            let Some(repository) = self.repository()? else {
                 return Ok(Exchanged::Off);
             };
             let Some(remote) = Remote::of(&repository)? else {
                 return Ok(Exchanged::NoRemote);
             };
-            let network = Network::new(NetworkSettings::from_process(remote.allow_local));
+            let network = match self.network_for(&remote) {
+                Ok(network) => network,
+                Err(reason) => return Ok(Exchanged::Paused(reason)),
+            };
             let tip = remote.fetch(&network, &repository, stop)?;
             match self.pull(&repository, &remote, tip, accept, &mut moved)? {
                 Pulled::Done => {}
@@ -494,8 +497,10 @@ impl Engine {
 pub(super) struct Remote {
     pub address: Address,
     /// Where commits go, if that is elsewhere.
-    push_address: Option<Address>,
-    pub allow_local: bool,
+    pub push_address: Option<Address>,
+    /// Whether the repository says that it may be on this machine. No consent: version 0.1 noted it
+    /// there.
+    pub is_noted_as_local: bool,
     branch: String,
 }
 
@@ -507,9 +512,9 @@ impl Remote {
         let Some(address) = repository.remote(&name) else {
             return Ok(None);
         };
-        let allow_local = repository.get("local").as_deref() == Some("allowed");
         let parsed = |what: &str, address: &str| {
-            Address::parse_in(&repository.work_folder(), address, allow_local)
+            // Whether it may be on this machine is a matter of consent, not of form.
+            Address::parse_in(&repository.work_folder(), address, true)
                 .map_err(|error| EngineError::Invalid(format!("{what}: {error}")))
         };
         let push_address = repository.push_address(&name);
@@ -518,9 +523,19 @@ impl Remote {
         Ok(Some(Remote {
             address: parsed("the remote's address", &address)?,
             push_address: push_address.transpose()?,
-            allow_local,
+            is_noted_as_local: repository.get("local").as_deref() == Some("allowed"),
             branch: repository.branch(),
         }))
+    }
+
+    /// What the user agrees to who agrees to this remote.
+    pub fn consent(&self, allow_local: bool) -> RemoteConsent {
+        let push_address = self.push_address.as_ref();
+        RemoteConsent {
+            address: self.address.for_git().to_owned(),
+            push_address: push_address.map(|address| address.for_git().to_owned()),
+            allow_local,
+        }
     }
 
     /// Gets the remote's branch; its newest commit, `None` if there is no such branch.

@@ -130,7 +130,12 @@ impl Work {
                 }
             }
             // The next commit asks again.
-            Ok(Exchanged::NoRemote | Exchanged::Off) => self.sync_at = None,
+            Ok(Exchanged::NoRemote | Exchanged::Off) => {
+                self.sync_at = None;
+                if let Some(forgotten) = self.engine.forgotten_remote() {
+                    self.sayer.say(forgotten);
+                }
+            }
             Ok(Exchanged::Busy) => self.sync_later(now, SEND_AFTER),
             Ok(Exchanged::Paused(reason)) => {
                 let what = format!("nothing is exchanged at present: {reason}");

@@ -124,7 +124,7 @@ impl Engine {
         if self.git.is_none() {
             return Ok(Vec::new());
         }
-        let Some(repository) = Repository::find(self.root())? else {
+        let Some(repository) = self.repository()? else {
             return Ok(Vec::new());
         };
         if repository.owner() == Owner::Other {

@@ -8,6 +8,7 @@ mod adopt;
 mod apply;
 mod commit;
 mod committer;
+mod consent;
 mod deletions;
 mod erase;
 mod exchange;

@@ -244,7 +244,7 @@ impl Engine {
             Err(PastError::NoHistory { why, hint }.into())
         };
         let is_off = self.git.is_none() && !self.is_read_only();
-        let Some(repository) = Repository::find(self.root())? else {
+        let Some(repository) = self.repository()? else {
             if is_off {
                 return none(
                     "its setting `git` is off",

@@ -6,18 +6,15 @@ use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::files::Lock;
 use crate::git::Id;
-use crate::git::Network;
-use crate::git::NetworkSettings;
 use crate::git::Owner;
 use crate::git::RESUME;
 use crate::git::Repaired;
-use crate::git::Repository;
 
 impl Engine {
     /// Repairs the repository if it is damaged and the store's own; whether anything was done. The
     /// caller holds the store's lock for it.
     pub(super) fn repair_repository(&self) -> Result<bool, EngineError> {
-        let Some(repository) = Repository::find(self.root())? else {
+        let Some(repository) = self.repository()? else {
             return Ok(false);
         };
         if repository.owner() != Owner::Store {
@@ -59,7 +56,7 @@ impl Engine {
 
     /// What of the store's own repository cannot be read, a sentence each.
     pub(in crate::engine) fn git_faults(&self) -> Result<Vec<String>, EngineError> {
-        match Repository::find(self.root()) {
+        match self.repository() {
             Ok(Some(repository)) if repository.owner() == Owner::Store => Ok(repository.faults()?),
             Ok(None) if self.git.is_some() && self.root().join(".git").is_dir() => {
                 Ok(vec![".git is no repository any more".to_owned()])
@@ -72,7 +69,7 @@ impl Engine {
     /// Goes on from the remote's history where the repository was begun anew, so that what was
     /// forgotten here since then stays forgotten.
     pub(super) fn resume(&self, stop: &dyn Fn() -> bool) -> Result<(), EngineError> {
-        let Some(repository) = Repository::find(self.root())? else {
+        let Some(repository) = self.repository()? else {
             return Ok(());
         };
         let Some(noted) = repository.get(RESUME) else {
@@ -81,7 +78,9 @@ impl Engine {
         let Some(remote) = Remote::of(&repository)? else {
             return Ok(repository.unset(RESUME)?);
         };
-        let network = Network::new(NetworkSettings::from_process(remote.allow_local));
+        let Ok(network) = self.network_for(&remote) else {
+            return Ok(()); // The exchange says so.
+        };
         let tip = remote.fetch(&network, &repository, stop)?;
         let Some(_lock) = Lock::try_take(&self.state().join("sync.lock"))? else {
             return Ok(());

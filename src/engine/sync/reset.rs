@@ -230,7 +230,7 @@ impl Engine {
         if self.git.is_none() {
             return Ok(None);
         }
-        let repository = Repository::find(self.root())?;
+        let repository = self.repository()?;
         Ok(repository.filter(|repository| repository.owner() != Owner::Other))
     }
 

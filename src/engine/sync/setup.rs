@@ -10,7 +10,6 @@ use crate::engine::EngineError;
 use crate::git::Address;
 use crate::git::Id;
 use crate::git::Network;
-use crate::git::NetworkSettings;
 use crate::git::Owner;
 use crate::git::RemoteBranches;
 use crate::git::Repository;
@@ -50,7 +49,7 @@ impl Engine {
         let (Exchanged::NoRemote | Exchanged::Off, Some(named)) = (&exchanged, named) else {
             return Ok(exchanged);
         };
-        let origin = match Repository::find(self.root())? {
+        let origin = match self.repository()? {
             None => None,
             Some(repository) if repository.owner() == Owner::Store => repository.remote("origin"),
             Some(_) => return Ok(exchanged),
@@ -93,11 +92,11 @@ impl Engine {
 
     /// The remote's address as it was written down; `None` if the store has none.
     pub fn remote_address(&self) -> Option<String> {
-        let repository = Repository::find(self.root()).ok()??;
+        let repository = self.repository().ok()??;
         repository.remote(&repository.get("remote")?)
     }
 
-    fn is_same_remote(&self, one: &str, other: &str) -> bool {
+    pub(super) fn is_same_remote(&self, one: &str, other: &str) -> bool {
         let parsed = |text: &str| Address::parse_in(self.root(), text, true).ok();
         match (parsed(one), parsed(other)) {
             (Some(one), Some(other)) => one.for_git() == other.for_git(),
@@ -121,7 +120,7 @@ impl Engine {
         if self.git.is_none() {
             return Ok(Exchanged::Off);
         }
-        let found = Repository::find(self.root())?;
+        let found = self.repository()?;
         let known = found
             .as_ref()
             .and_then(|repository| repository.remote("origin"));
@@ -143,7 +142,7 @@ impl Engine {
                     .to_owned(),
             ));
         }
-        let network = Network::new(NetworkSettings::from_process(setup.allow_local));
+        let network = self.network(setup.allow_local);
         let branches = network.look(&address, None, stop)?;
         let repository = match found {
             Some(repository) => repository,
@@ -172,6 +171,16 @@ impl Engine {
             repository.keep_newest("refs/memdir/remote/", 0)?;
             tracing::warn!("the remote was {}", without_credentials(&before));
         }
+        let push_address = match repository.push_address("origin") {
+            None => None,
+            Some(text) => {
+                let parsed = Address::parse_in(setup.folder, &text, setup.allow_local)
+                    .map_err(|error| EngineError::Invalid(format!("pushurl: {error}")))?;
+                tracing::warn!("commits go to {}", without_credentials(&text));
+                Some(parsed.for_git().to_owned())
+            }
+        };
+        self.agree_to(&address, push_address, setup.allow_local)?;
         repository.set_remote("origin", address.for_git())?;
         repository.set("remote", "origin")?;
         let local = if setup.allow_local {

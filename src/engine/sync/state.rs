@@ -11,7 +11,6 @@ use crate::engine::EngineError;
 use crate::git::Id;
 use crate::git::Means;
 use crate::git::Network;
-use crate::git::NetworkSettings;
 use crate::git::Owner;
 use crate::git::Repository;
 
@@ -76,9 +75,10 @@ impl Engine {
                 false => off("the setting `git` is off"),
             };
         }
-        let Some(repository) = Repository::find(self.root())? else {
-            return Ok(GitStatus::Off(match self.failure_to_set_up() {
-                Some(failure) => format!("begins with the first memory; {failure}"),
+        let Some(repository) = self.repository()? else {
+            let why = self.failure_to_set_up().or_else(|| self.forgotten_remote());
+            return Ok(GitStatus::Off(match why {
+                Some(why) => format!("begins with the first memory; {why}"),
                 None => "begins with the first memory".to_owned(),
             }));
         };
@@ -98,10 +98,22 @@ impl Engine {
         let mut note = self.unfollowed_remote(&repository);
         let remote = match Remote::of(&repository)? {
             None => {
-                note = note.or_else(|| self.failure_to_set_up());
+                let why = || self.failure_to_set_up().or_else(|| self.forgotten_remote());
+                note = note.or_else(why);
                 None
             }
-            Some(remote) => Some(Box::new(self.remote_status(&repository, &remote, head)?)),
+            Some(remote) => match self.network_for(&remote) {
+                Ok(network) => Some(Box::new(self.remote_status(
+                    &repository,
+                    &remote,
+                    &network,
+                    head,
+                )?)),
+                Err(reason) => {
+                    note = note.or(Some(reason));
+                    None
+                }
+            },
         };
         Ok(GitStatus::On {
             branch: repository.branch(),
@@ -126,9 +138,9 @@ impl Engine {
         &self,
         repository: &Repository,
         remote: &Remote,
+        network: &Network,
         head: Option<Id>,
     ) -> Result<RemoteStatus, EngineError> {
-        let network = Network::new(NetworkSettings::from_process(remote.allow_local));
         let seen = repository.reference(&remote.seen_ref())?;
         let unsent = match head {
             None => 0,

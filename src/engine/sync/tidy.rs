@@ -4,7 +4,6 @@ use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::files::Lock;
 use crate::git::Owner;
-use crate::git::Repository;
 
 /// Commands leave packing to servers until there is so many times as much to pack.
 const PATIENCE: u32 = 2;
@@ -31,7 +30,7 @@ impl Engine {
         let Some(_lock) = Lock::try_take(&self.state().join("sync.lock"))? else {
             return Ok(());
         };
-        let Some(repository) = Repository::find(self.root())? else {
+        let Some(repository) = self.repository()? else {
             return Ok(());
         };
         // What is somebody else's is theirs to pack.

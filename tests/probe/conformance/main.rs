@@ -62,6 +62,7 @@ fn over_http(store: &str) -> Result<(), String> {
         engine: Arc::new(engine),
         dialect: memdir::dialect::named("core").expect("there is a usual tool set"),
         preferences: Arc::default(),
+        notice: Default::default(),
     };
     let rate = |a_second, burst| Rate { a_second, burst };
     let settings = Settings {

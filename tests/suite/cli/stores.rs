@@ -19,6 +19,14 @@ fn the_store_is_the_flags_then_the_environments_then_the_nearest_then_the_users(
     let data = home.root().join("data/memdir");
     assert_eq!(run(&mut command).done(), format!("{}\n", data.display()));
     home.write("near/memdir.toml", "");
+    let unasked = run(&mut command);
+    assert_eq!(unasked.stdout, format!("{}\n", data.display()).as_bytes());
+    assert!(
+        unasked.stderr.contains("memdir trust"),
+        "{}",
+        unasked.stderr
+    );
+    run(home.bare().arg("trust").arg(&near)).done();
     assert_eq!(run(&mut command).done(), format!("{}\n", near.display()));
     command.env("AIAML_MEMORY_DIR", &other);
     assert_eq!(run(&mut command).done(), format!("{}\n", other.display()));
@@ -41,6 +49,7 @@ fn a_folder_with_memories_is_a_store_and_a_folder_with_files_is_not() {
     assert!(run(&mut command).done().contains("data/memdir"));
     home.write("near/files/20260114_091500_1f3a9c02.md", "");
     let near = home.root().join("near");
+    run(home.bare().arg("trust").arg(&near)).done();
     assert_eq!(run(&mut command).done(), format!("{}\n", near.display()));
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use memdir::git::Address;
 use memdir::git::GitProgram;
+use memdir::git::Honoured;
 use memdir::git::Limits;
 use memdir::git::Means;
 use memdir::git::Network;
@@ -136,6 +137,7 @@ impl Scene {
         let own = self.variables.iter();
         environment.extend(own.map(|(name, value)| (name.into(), value.clone())));
         let network = Network::new(NetworkSettings {
+            honoured: Honoured::default(),
             allow_local: true,
             program: match self.by {
                 By::Program => GitProgram::Search,

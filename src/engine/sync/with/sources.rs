@@ -17,6 +17,7 @@ use crate::engine::sync::unite::Plan;
 use crate::engine::sync::unite::Sources;
 use crate::files::tombstone_of;
 use crate::format::Tombstone;
+use crate::git::Honoured;
 use crate::git::Id;
 use crate::git::Repository;
 
@@ -44,7 +45,7 @@ pub(super) fn repositories(roots: [&Path; 2]) -> Vec<Repository> {
     roots
         .into_iter()
         .filter(|root| root.join(".git/memdir.config").is_file())
-        .filter_map(|root| Repository::find(root).ok().flatten())
+        .filter_map(|root| Repository::find(root, &Honoured::default()).ok().flatten())
         .collect()
 }
 
