@@ -156,9 +156,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         &["files", "git", "fetch", "columns", "vectors"],
     ),
     ("fs::remove_dir", &["files"]),
-    ("fs::remove_dir_all", &["files", "index"]),
+    ("fs::remove_dir_all", &["files", "git", "index"]),
     ("DirBuilder", &["files", "index"]),
-    ("OpenOptions", &["files", "fetch", "columns"]),
+    // `git` only reads by it, without following a link or waiting for a pipe.
+    ("OpenOptions", &["files", "fetch", "columns", "git"]),
     ("File::create", &["files", "git", "vectors"]),
     ("File::create_new", &["files", "git"]),
 ];

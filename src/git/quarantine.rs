@@ -10,11 +10,10 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering;
 
 use git2::Oid;
 use git2::Repository;
+use tempfile::TempDir;
 
 use super::failure::Failure;
 
@@ -25,7 +24,7 @@ const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 
 /// A git folder that is removed when the value is dropped.
 pub(super) struct Quarantine {
-    folder: PathBuf,
+    folder: TempDir,
     objects: PathBuf,
     /// As they were when it was made.
     references: Vec<(String, Oid)>,
@@ -41,19 +40,20 @@ impl Quarantine {
             .map_err(|error| Failure::other(error.message().to_owned()))?;
         let common = repository.commondir();
         remove_abandoned(common);
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(common);
         let quarantine = Quarantine {
-            folder: new_folder(common).map_err(failed)?,
+            folder: folder.map_err(failed)?,
             objects: common.join("objects"),
             references: references(&repository),
         };
-        let write = |name: &str, text: &str| fs::write(quarantine.folder.join(name), text);
+        let write = |name: &str, text: &str| fs::write(quarantine.folder.path().join(name), text);
         write("HEAD", "ref: refs/heads/main\n")
             .and_then(|()| write("config", CONFIG))
-            .and_then(|()| fs::create_dir(quarantine.folder.join("refs")))
+            .and_then(|()| fs::create_dir_all(quarantine.folder.path().join("refs")))
             .and_then(|()| write("packed-refs", &packed(&quarantine.references)))
             .map_err(failed)?;
-        match fs::copy(common.join("shallow"), quarantine.folder.join("shallow")) {
-            Ok(_) => {}
+        match fs::read_to_string(common.join("shallow")) {
+            Ok(text) => write("shallow", &text).map_err(failed)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed(error)),
         }
@@ -64,16 +64,16 @@ impl Quarantine {
     pub(super) fn apply(&self, command: &mut Command) {
         command
             .env("GIT_OBJECT_DIRECTORY", &self.objects)
-            .current_dir(&self.folder);
+            .current_dir(self.folder.path());
     }
 
     pub(super) fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// The object that `name` stands for here.
     pub(super) fn reference(&self, name: &str) -> Option<Oid> {
-        if let Ok(text) = fs::read_to_string(self.folder.join(name)) {
+        if let Ok(text) = fs::read_to_string(self.folder.path().join(name)) {
             return Oid::from_str(text.trim()).ok();
         }
         let mut known = self.references.iter();
@@ -81,27 +81,7 @@ impl Quarantine {
     }
 }
 
-impl Drop for Quarantine {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder); // The next one removes it.
-    }
-}
-
-/// A new folder in `common`, named for this process.
-fn new_folder(common: &Path) -> io::Result<PathBuf> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let process = std::process::id();
-    loop {
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = common.join(format!("{PREFIX}{process}-{number}"));
-        match fs::create_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            other => return other.map(|()| folder),
-        }
-    }
-}
-
-/// Removes what killed processes left. One that is in use is as old as its operation, which has a
+/// Removes what killed processes left. A folder that is in use is as old as its operation, which has a
 /// limit of an hour.
 fn remove_abandoned(common: &Path) {
     for entry in fs::read_dir(common).into_iter().flatten().flatten() {
