@@ -5,6 +5,7 @@
 //! takes this file for a leak.
 
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use memdir::secrets;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use serde_json::Value;
 
 use crate::support::random;
 
@@ -589,6 +591,84 @@ fn what_stands_for_a_secret_is_none() {
     let lines: Vec<&str> = include_str!("secrets_none.txt").lines().collect();
     let alarms = alarms(&lines);
     assert!(alarms.is_empty(), "\n{}", alarms.join("\n"));
+}
+
+/// A text of `fixtures/secrets`: the marks are taken out, and the places between them returned.
+struct Sample {
+    what: String,
+    text: String,
+    secrets: Vec<Range<usize>>,
+}
+
+impl Sample {
+    fn parse(line: &str) -> Self {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let mut text = String::new();
+        let mut secrets = Vec::new();
+        let mut start = 0;
+        for character in line["text"].as_str().unwrap().chars() {
+            match character {
+                '⟦' => start = text.len(),
+                '⟧' => secrets.push(start..text.len()),
+                '¦' => {}
+                _ => text.push(character),
+            }
+        }
+        Self {
+            what: line["what"].as_str().unwrap_or_default().to_owned(),
+            text,
+            secrets,
+        }
+    }
+
+    /// Whether every byte of every credential would be replaced.
+    fn is_found(&self) -> bool {
+        let found = secrets::find(&self.text);
+        self.secrets.iter().all(|secret| {
+            secret
+                .clone()
+                .all(|at| found.iter().any(|found| found.range.contains(&at)))
+        })
+    }
+}
+
+/// Every second line: rules are developed on the first half of the lines (the odd ones) alone.
+fn halves(lines: &str) -> [Vec<Sample>; 2] {
+    [0, 1].map(|first| {
+        lines
+            .lines()
+            .skip(first)
+            .step_by(2)
+            .map(Sample::parse)
+            .collect()
+    })
+}
+
+#[test]
+fn credentials_of_the_samples_are_found_and_texts_near_them_pass() {
+    let held = halves(include_str!("../../fixtures/secrets/credentials.jsonl"));
+    let near = halves(include_str!(
+        "../../fixtures/secrets/near_credentials.jsonl"
+    ));
+    for (half, (held, near)) in ["odd", "even"].into_iter().zip(held.iter().zip(&near)) {
+        let missed: Vec<String> = held
+            .iter()
+            .filter(|sample| !sample.is_found())
+            .map(|sample| format!("missed {}: {:?}", sample.what, sample.text))
+            .collect();
+        let texts: Vec<&str> = near.iter().map(|sample| sample.text.as_str()).collect();
+        let alarms = alarms(&texts);
+        eprintln!(
+            "secrets, samples, {half} lines: {} of {} found, {} false alarms in {} texts",
+            held.len() - missed.len(),
+            held.len(),
+            alarms.len(),
+            near.len()
+        );
+        if std::env::var("SECRETS_SAMPLES").is_ok_and(|shown| shown == half) {
+            eprintln!("{}\n{}", missed.join("\n"), alarms.join("\n"));
+        }
+    }
 }
 
 /// The lines that are taken for secrets, each with what was found.
