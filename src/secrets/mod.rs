@@ -1,23 +1,31 @@
 //! Finds credentials in a text: keys, tokens, passwords that someone wrote down.
 //!
-//! Three ways lead to a finding. A token of a known service shows by its prefix and shape
-//! (`tokens`, from the table in `patterns`); a private key or a JSON web token by how it is built
-//! (`keys`); anything else by the name in front of it – `password = …`, a header, the user part of
-//! a URL – and by a value that looks like nobody's words (`fields`, judged by `value` and
-//! `placeholder`). Being right matters more than being complete: placeholders, references to the
-//! environment, words, paths, ids and checksums are no findings.
+//! A token of a known service shows by its prefix and shape (`tokens`, from the table in
+//! `patterns`); a private key or a JSON web token by how it is built (`keys`); a card number by its
+//! digits (`cards`). Anything else shows by what stands in front of it: a name such as
+//! `password = …`, a header, the user part of a URL (`fields`); a sentence in one of four languages
+//! (`prose`); a program's option, a file's or a header's form (`commands`). There the value decides
+//! as well, which has to look like nobody's words (`value`, `placeholder`). Being right matters
+//! more than being complete: placeholders, references to the environment, words, paths, ids and
+//! checksums are no findings.
 //!
-//! Time is linear in the length of the text. A [`Secret`] is a place and a kind, so nothing made
+//! The text is read as a person sees it (`visible`). One pass finds the words that rules need
+//! (`marks`); rules without one do not run. Time is linear in the length of the text. A [`Secret`] is a place and a kind, so nothing made
 //! here but the text itself tells what the secret is. What to do about one is left to the caller.
 
 mod base64;
+mod cards;
+mod commands;
 mod fields;
 mod keys;
+mod marks;
 mod patterns;
 mod placeholder;
 mod policy;
+mod prose;
 mod tokens;
 mod value;
+mod visible;
 
 pub use policy::Policy;
 
@@ -36,27 +44,51 @@ pub struct Secret {
 ///
 /// What stands in a mark of [`redact`] is none.
 pub fn find(text: &str) -> Vec<Secret> {
-    let marks = redacted(text);
-    let mut found = tokens::find(text);
-    found.retain(|secret| !overlaps(&marks, &secret.range));
+    let Some(visible) = visible::of(text) else {
+        return find_visible(text);
+    };
+    let mut found = find_visible(&visible.text);
+    for secret in &mut found {
+        secret.range = visible.written(&secret.range);
+    }
+    found
+}
+
+fn find_visible(text: &str) -> Vec<Secret> {
+    let small = text.to_ascii_lowercase();
+    let redacted = redacted(text);
+    let mut marks = marks::find(text, &small);
+    marks.retain(|mark| !overlaps(&redacted, &(mark.start..mark.end)));
+    let mut found = tokens::find(text, &marks);
+    cards::find(text, &small, &mut found);
+    found.retain(|secret| !overlaps(&redacted, &secret.range));
+    found.sort_by_key(|secret| secret.range.start);
+    keep_first(&mut found);
 
     // A field that holds a known token is that token; nothing is found twice.
     let taken: Vec<Range<usize>> = found.iter().map(|secret| secret.range.clone()).collect();
-    let mut named = fields::find(text);
-    named.retain(|secret| !overlaps(&marks, &secret.range) && !overlaps(&taken, &secret.range));
+    let mut named = fields::find(text, &small);
+    commands::find(text, &marks, &mut named);
+    prose::find(text, &small, &marks, &mut named);
+    named.retain(|secret| !overlaps(&redacted, &secret.range) && !overlaps(&taken, &secret.range));
     named.sort_by_key(|secret| secret.range.start);
+    keep_first(&mut named);
+
+    found.extend(named);
+    found.sort_by_key(|secret| secret.range.start);
+    found
+}
+
+/// Removes what overlaps an earlier finding.
+fn keep_first(found: &mut Vec<Secret>) {
     let mut end = 0;
-    named.retain(|secret| {
+    found.retain(|secret| {
         let is_free = secret.range.start >= end;
         if is_free {
             end = secret.range.end;
         }
         is_free
     });
-
-    found.extend(named);
-    found.sort_by_key(|secret| secret.range.start);
-    found
 }
 
 /// The text with each secret replaced by a mark such as `[redacted: a GitHub token]`; every other
@@ -84,9 +116,14 @@ pub fn redact(text: &str) -> String {
 
 impl Secret {
     /// Names this secret of `text` without telling it: 16 hexadecimal digits of the BLAKE3 hash of
-    /// its bytes. The same secret has the same name in every text.
+    /// its bytes, those of invisible characters left out. The same secret has the same name in every
+    /// text.
     pub fn fingerprint(&self, text: &str) -> String {
-        let hash = blake3::hash(&text.as_bytes()[self.range.clone()]);
+        let written = &text[self.range.clone()];
+        let hash = match written.is_ascii() {
+            true => blake3::hash(written.as_bytes()),
+            false => blake3::hash(visible::without_invisible(written).as_bytes()),
+        };
         hash.to_hex()[..16].to_owned()
     }
 
@@ -107,9 +144,13 @@ const MARK: &str = "[redacted: ";
 /// Where the marks of [`redact`] stand in a text, in order. Only what [`redact`] itself writes is
 /// one, so that nobody hides a secret in brackets.
 fn redacted(text: &str) -> Vec<Range<usize>> {
-    let kinds = || patterns::kinds().chain(keys::KINDS).chain(fields::KINDS);
-    text.match_indices(MARK)
-        .filter_map(|(start, _)| {
+    let kinds = || {
+        let by_form = patterns::kinds().chain(keys::KINDS).chain([cards::KIND]);
+        let by_name = fields::KINDS.into_iter().chain(prose::KINDS);
+        by_form.chain(by_name).chain(commands::KINDS)
+    };
+    memchr::memmem::find_iter(text.as_bytes(), MARK)
+        .filter_map(|start| {
             let rest = &text[start + MARK.len()..];
             let kind = kinds().find(|kind| {
                 rest.strip_prefix(*kind)

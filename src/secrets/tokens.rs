@@ -1,51 +1,83 @@
 //! Finds the tokens that show by a prefix, and the private keys and web tokens that show by how
 //! they are built.
 //!
-//! One pass over the text looks for marks; only at a mark is a shape tried. A shape is bounded, or
+//! `marks` says where a token may begin; only at a mark is a shape tried. A shape is bounded, or
 //! what it covered is not looked at again, so the time is linear in the text.
 
-use std::sync::LazyLock;
 use std::sync::OnceLock;
 
 use regex::Regex;
 
 use super::Secret;
+use super::fields;
 use super::keys;
+use super::marks::Mark;
+use super::marks::Sign;
 use super::patterns::PATTERNS;
 use super::patterns::Pattern;
 use super::patterns::Proof;
 use super::placeholder;
 use super::value;
 
+/// Names whose secret may stand beside them.
+const ACCESS_KEY: &str = "an AWS access key";
+
 /// Longer than any match of a shape in the table.
 const REACH: usize = 1024;
 
-/// Every mark of the table and of `keys`.
-static MARKS: LazyLock<Regex> = LazyLock::new(|| {
-    let table = PATTERNS.iter().flat_map(|pattern| pattern.marks);
-    let marks: Vec<String> = table
-        .chain(&keys::MARKS)
-        .map(|mark| regex::escape(mark))
-        .collect();
-    Regex::new(&marks.join("|")).expect("escaped marks are an expression")
-});
-
-/// Finds what needs no name in front of it, in order, not overlapping.
-pub(super) fn find(text: &str) -> Vec<Secret> {
+/// Finds what needs no name in front of it, in order, not overlapping. `marks` are in order.
+pub(super) fn find(text: &str, marks: &[Mark]) -> Vec<Secret> {
     let mut found = Vec::new();
-    let mut at = 0;
     // Where what was judged last ends: nothing before is looked at again.
     let mut judged = 0;
-    while let Some(mark) = MARKS.find_at(text, at) {
-        at = mark.start() + 1;
-        let known = keys::at(text, mark.start()).or_else(|| token(text, mark.start(), judged));
+    let mut before = None;
+    for mark in marks.iter().filter(|mark| mark.sign == Sign::Token) {
+        if mark.start < judged || before == Some(mark.start) {
+            continue;
+        }
+        before = Some(mark.start);
+        let known = keys::at(text, mark.start).or_else(|| token(text, mark.start, judged));
         if let Some(Judged { secret, end }) = known {
+            let is_access_key = secret.as_ref().is_some_and(|s| s.kind == ACCESS_KEY);
             found.extend(secret);
             judged = end;
-            at = at.max(end);
+            if is_access_key && let Some(secret) = secret_beside(text, end) {
+                judged = secret.range.end;
+                found.push(secret);
+            }
         }
     }
     found
+}
+
+/// The secret key that stands beside the id of an AWS access key, at `at` or shortly behind.
+fn secret_beside(text: &str, at: usize) -> Option<Secret> {
+    const LEN: usize = 40;
+    let near = &text[at..value::floor(text, at + 160)];
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '/' || c == '+';
+    let has = |word: &str, is: fn(&u8) -> bool| word.bytes().any(|byte| is(&byte));
+    let is_secret = |word: &str| {
+        word.len() == LEN
+            && has(word, u8::is_ascii_uppercase)
+            && has(word, u8::is_ascii_lowercase)
+            && has(word, u8::is_ascii_digit)
+            && value::is_random(word)
+            && !placeholder::is_example(word)
+    };
+    let mut rest = near;
+    let start = loop {
+        rest = rest.trim_start_matches(|c| !is_part(c));
+        let len = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        match len {
+            0 => return None,
+            _ if is_secret(&rest[..len]) => break at + near.len() - rest.len(),
+            _ => rest = &rest[len..],
+        }
+    };
+    Some(Secret {
+        kind: fields::AWS_KEY,
+        range: start..start + LEN,
+    })
 }
 
 /// A piece of text that has the shape of a secret.

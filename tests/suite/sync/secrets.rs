@@ -520,3 +520,44 @@ fn names_settings_and_texts_of_two_bytes_a_letter_are_looked_at_too() {
     let sent = machines.shared().run(&["log", "-p", "--all"]).stdout;
     assert!(!holds(&sent));
 }
+
+#[test]
+fn what_a_sentence_tells_is_refused_redacted_held_back_and_allowed() {
+    let body = format!("Das Passwort für den Router ist {BODY}!\n");
+    let machines = Machines::new(2);
+    let home = &machines.homes[0];
+    with(home, "refuse", &["remember", &body]).complains(2, &["a password on line 9"]);
+    let ran = with(home, "redact", &["remember", &body]);
+    ran.complains(0, &["a password on line 9", "was replaced"]);
+    let id = ran.text().trim().to_owned();
+    let redacted = "Das Passwort für den Router ist [redacted: a password]\n";
+    assert!(home.text_of(&id).ends_with(redacted));
+    home.put(NAME, text("aaaaaaaa", &body));
+    let held = json!([{"file": FILE, "kind": "a password", "line": 9}]);
+    assert_eq!(machines.sync(0)["held_back"], held);
+    is_in_no_object(&Git::of(home));
+    quietly(home, &["allow", "aaaaaaaa"]);
+    assert_eq!(machines.sync(0)["held_back"], json!([]));
+}
+
+#[test]
+fn a_token_with_invisible_characters_is_redacted_as_a_whole_and_allowed_by_its_visible_text() {
+    let machines = Machines::new(2);
+    let home = &machines.homes[0];
+    let (first, last) = BODY.split_at(9);
+    let hidden = token().replace(BODY, &format!("{first}\u{200b}{last}"));
+    let ran = with(home, "redact", &["remember", &format!("Use {hidden}.")]);
+    ran.complains(0, &["a GitHub token on line 9", "was replaced"]);
+    let written = home.text_of(ran.text().trim());
+    assert!(
+        written
+            .trim_end()
+            .ends_with("Use [redacted: a GitHub token].")
+            && !written.contains(first),
+        "{written}"
+    );
+    home.put(NAME, text("aaaaaaaa", &format!("{}\n", token())));
+    quietly(home, &["allow", "aaaaaaaa"]);
+    edit(home, "aaaaaaaa", &token(), &hidden);
+    assert_eq!(machines.sync(0)["held_back"], json!([]));
+}
