@@ -162,7 +162,7 @@ fn is_card(text: &str, small: &str, range: &Range<usize>) -> bool {
     let written = &text[range.clone()];
     let groups: Vec<usize> = written.split([' ', '-']).map(str::len).collect();
     let digits: String = written.chars().filter(char::is_ascii_digit).collect();
-    let is_grouped = matches!(groups[..], [4, 4, 4, 4] | [4, 6, 5] | [4, 6, 4]);
+    let is_grouped = matches!(groups[..], [4, 4, 4, 4] | [4, 6, 4 | 5]);
     if !(is_grouped || groups.len() == 1)
         || !is_issued(&digits)
         || !passes_check(&digits)

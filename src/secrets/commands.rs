@@ -377,7 +377,10 @@ fn wifi_code(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
             });
             return field;
         }
-        if rest[..len].as_bytes().get(1) != Some(&b':') {
+        if !rest[..len]
+            .get(1..)
+            .is_some_and(|field| field.starts_with(':'))
+        {
             return field;
         }
         field += len + 1;
@@ -425,13 +428,12 @@ fn cookies(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
             continue;
         };
         let name = name.trim().to_ascii_lowercase();
-        let says = |word: &&str| name.contains(*word);
         let is_session = [
             "sess", "sid", "auth", "token", "jwt", "csrf", "xsrf", "remember", "login", "sso",
             "identity", "secret", "key",
         ]
         .iter()
-        .any(|word| says(&word));
+        .any(|word| name.contains(word));
         let cookie_start = from + pair.len() - cookie.len();
         let cookie = cookie.trim_end();
         if is_session

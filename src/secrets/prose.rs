@@ -47,6 +47,10 @@ pub(super) enum Noun {
     Pin,
     /// Digits that open a door.
     Code,
+    /// The same, if the sentence names a door.
+    CodeOf,
+    /// A wireless network, whose key may be named behind it.
+    Network,
     Recovery,
     /// What one-time passwords are computed from.
     OneTime,
@@ -201,6 +205,18 @@ pub(super) const NOUNS: &[(Noun, &[&str])] = &[
         ],
     ),
     (
+        Noun::CodeOf,
+        &[
+            "code for the ",
+            "code to the ",
+            "code of the ",
+            "code für ",
+            "code zum ",
+            "code zur ",
+        ],
+    ),
+    (Noun::Network, &["wifi ", "wi-fi ", "wlan "]),
+    (
         Noun::Recovery,
         &[
             "recovery code",
@@ -308,6 +324,9 @@ pub(super) fn find(text: &str, small: &str, marks: &[Mark], found: &mut Vec<Secr
             Noun::Key => sentence.token(KEY, found),
             Noun::Pin => sentence.pin(found),
             Noun::Code => sentence.code(found),
+            Noun::CodeOf if sentence.names(&DOORS) => sentence.code(found),
+            Noun::CodeOf => {}
+            Noun::Network => sentence.network(found),
             Noun::Recovery => sentence.recovery_codes(found),
             Noun::OneTime => sentence.one_time_seed(found),
             Noun::Phrase => sentence.phrase_of_words(11..=26, PHRASE, found),
@@ -400,8 +419,8 @@ impl Sentence<'_> {
         if next.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '(' | '.' | '[')) {
             return false;
         }
-        let word = rest.trim_start().split(|c: char| !c.is_alphanumeric());
-        let word = word.into_iter().next().unwrap_or_default();
+        let mut words = rest.trim_start().split(|c: char| !c.is_alphanumeric());
+        let word = words.next().unwrap_or_default();
         !TURNS.contains(&word)
     }
 
@@ -525,6 +544,31 @@ impl Sentence<'_> {
                 range: start..start + run.len(),
             });
         }
+    }
+
+    /// `wifi guest key: …`
+    fn network(&self, found: &mut Vec<Secret>) {
+        let near = &self.small[self.end..value::floor(self.small, self.end + 24)];
+        let key = ["key", "schlüssel", "code", "clé"]
+            .iter()
+            .find_map(|word| near.find(word).map(|at| at + word.len()));
+        let Some(end) = key.filter(|end| !near[..*end].contains(['\n', '.', ','])) else {
+            return;
+        };
+        let key = Sentence {
+            end: self.end + end,
+            ..*self
+        };
+        if key.is_noun() {
+            key.wifi_digits(found);
+            key.password(WIFI, found);
+        }
+    }
+
+    /// Whether one of the words stands behind the noun.
+    fn names(&self, words: &[&str]) -> bool {
+        let window = &self.small[self.window()];
+        words.iter().any(|word| window.contains(word))
     }
 
     fn pin(&self, found: &mut Vec<Secret>) {
@@ -693,6 +737,12 @@ impl Sentence<'_> {
         }
     }
 }
+
+/// What a code opens.
+const DOORS: [&str; 14] = [
+    "door", "gate", "alarm", "safe", "garage", "lock", "building", "entrance", "tür", "tor ",
+    "tor:", "tresor", "schloss", "keller",
+];
 
 /// Words behind *password* and *token* that make a name of something else.
 const TURNS: [&str; 44] = [
@@ -1070,6 +1120,11 @@ mod tests {
     #[test]
     fn codes_open_doors_and_accounts() {
         check("The gate code is #4711.", "an access code", &["#4711"]);
+        check(
+            "The code for the back door is 4711.",
+            "an access code",
+            &["4711"],
+        );
         check("Türcode: 4711*", "an access code", &["4711*"]);
         let codes = ["k3f9w-2xq7p", "m4h8t-9zr2d"];
         let text = format!("backup codes:\n- {}\n- {}\n", codes[0], codes[1]);
@@ -1079,6 +1134,7 @@ mod tests {
             "a recovery code",
             &["48213377", "99120456"],
         );
+        nothing("The code for the parser is 4711 lines long.");
         nothing("The gate code is in src/gate2.rs; exit code 4711.");
         nothing("The recovery codes are with 1Password.");
     }
@@ -1091,6 +1147,7 @@ mod tests {
             kind,
             &["4711 0815 4711 0815"],
         );
+        check("Wi-Fi guest key: 4711-0815-4711", kind, &["4711-0815-4711"]);
         check("wifi key is Brot77xyz", kind, &["Brot77xyz"]);
         nothing("WPA2 key length 8 to 63");
     }
