@@ -180,6 +180,7 @@ impl Engine {
                 while !changed.everything && self.is_unexplained(freshness, &changed.names, own) {
                     let left = until.saturating_duration_since(Instant::now());
                     if left.is_zero() {
+                        changed.everything = !crate::watch::TELLS_AT_ONCE;
                         break;
                     }
                     watch.wait(left);

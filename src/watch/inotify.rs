@@ -2,8 +2,9 @@
 //!
 //! `notify` asks for that as well and cannot be told not to: each file that this process reads
 //! would wake a thread of it. Promises: otherwise what `notify` tells, in its words and its order;
-//! a folder that is gone or moved is watched no longer under its old name, nor are those in it.
-//! Who sorts the news is the parent.
+//! a folder that is gone or moved is watched no longer under its old name, nor are those in it;
+//! [`Events::read`] has told, when it returns, every event of a change that was complete when it was
+//! called. Who sorts the news is the parent.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -44,10 +45,21 @@ const BUFFER_BYTES: usize = 8 << 10;
 
 /// Folders that are watched, until dropped.
 pub(super) struct FolderWatcher {
-    descriptor: Arc<OwnedFd>,
-    watched: Arc<Mutex<Watched>>,
+    events: Events,
     over: Arc<AtomicBool>,
 }
+
+/// The system's queue of events. Clones read the same queue.
+#[derive(Clone)]
+pub(super) struct Events {
+    descriptor: Arc<OwnedFd>,
+    watched: Arc<Mutex<Watched>>,
+    /// Locked while the queue is read, so that events are told in their order, and nobody returns
+    /// while another thread has events that it did not tell yet.
+    tell: Arc<Mutex<Tell>>,
+}
+
+type Tell = dyn Fn(notify::Result<Event>) + Send;
 
 /// The folders, by what the system calls them and back. While news is sorted none is added: news
 /// of a folder that is gone takes away whatever has its name.
@@ -60,18 +72,25 @@ struct Watched {
 impl FolderWatcher {
     /// Has `tell` called, from a thread of its own, with all that happens in watched folders.
     pub fn new(tell: impl Fn(notify::Result<Event>) + Send + 'static) -> notify::Result<Self> {
-        let descriptor = Arc::new(inotify::init(CreateFlags::CLOEXEC).map_err(error)?);
         let watcher = FolderWatcher {
-            descriptor: Arc::clone(&descriptor),
-            watched: Arc::default(),
+            events: Events {
+                descriptor: Arc::new(inotify::init(CreateFlags::CLOEXEC).map_err(error)?),
+                watched: Arc::default(),
+                tell: Arc::new(Mutex::new(tell)),
+            },
             over: Arc::default(),
         };
-        let (watched, over) = (Arc::clone(&watcher.watched), Arc::clone(&watcher.over));
+        let (events, over) = (watcher.events.clone(), Arc::clone(&watcher.over));
         thread::Builder::new()
             .name("watch".to_owned())
-            .spawn(move || listen(&descriptor, &watched, &over, tell))
+            .spawn(move || listen(&events, &over))
             .map_err(Error::io)?;
         Ok(watcher)
+    }
+
+    /// The events, to read them without waiting for the thread that does.
+    pub fn events(&self) -> Events {
+        self.events.clone()
     }
 
     /// Watches the folder at `path`, without those in it.
@@ -85,13 +104,18 @@ impl FolderWatcher {
             | WatchFlags::MOVED_TO
             | WatchFlags::DELETE_SELF
             | WatchFlags::MOVE_SELF;
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = inotify::add_watch(&self.descriptor, path, flags).map_err(error)?;
+        let Events {
+            descriptor,
+            watched,
+            ..
+        } = &self.events;
+        let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = inotify::add_watch(descriptor, path, flags).map_err(error)?;
         watched.paths.insert(number, path.to_owned());
         let known = watched.numbers.insert(path.to_owned(), number);
         if let Some(known) = known.filter(|known| *known != number) {
             // Another folder, that was called so; where it is gone, the system has done it.
-            let _ = inotify::remove_watch(&self.descriptor, known);
+            let _ = inotify::remove_watch(descriptor, known);
             watched.paths.remove(&known);
         }
         Ok(())
@@ -104,10 +128,15 @@ impl Drop for FolderWatcher {
         // A watch that ends is news, which wakes the thread from its reading; where too much news
         // waits for one more, it is awake. Nobody is waited for: the thread may itself wait for
         // who drops this.
-        let end = |number: &i32| inotify::remove_watch(&self.descriptor, *number).is_ok();
-        let other = inotify::add_watch(&self.descriptor, "/", WatchFlags::DELETE_SELF);
+        let Events {
+            descriptor,
+            watched,
+            ..
+        } = &self.events;
+        let end = |number: &i32| inotify::remove_watch(descriptor, *number).is_ok();
+        let other = inotify::add_watch(descriptor, "/", WatchFlags::DELETE_SELF);
         if !other.is_ok_and(|number| end(&number))
-            && let Ok(watched) = self.watched.try_lock()
+            && let Ok(watched) = watched.try_lock()
         {
             for number in watched.paths.keys() {
                 end(number);
@@ -117,33 +146,68 @@ impl Drop for FolderWatcher {
 }
 
 /// Tells what happens until the watcher is dropped.
-fn listen(
-    descriptor: &OwnedFd,
-    watched: &Mutex<Watched>,
-    over: &AtomicBool,
-    tell: impl Fn(notify::Result<Event>),
-) {
-    let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
-    let mut reader = inotify::Reader::new(descriptor, &mut buffer);
-    let mut read = Vec::new();
+fn listen(events: &Events, over: &AtomicBool) {
     while !over.load(Ordering::Acquire) {
-        loop {
-            match reader.next() {
-                Ok(event) => read.push(News::of(&event)),
-                Err(Errno::INTR) => {}
-                Err(errno) => return tell(Err(error(errno))),
-            }
-            if reader.is_buffer_empty() {
-                break;
-            }
+        let read = wait(&events.descriptor).and_then(|()| events.read_queue());
+        if let Err(errno) = read {
+            return events.fail(errno);
         }
-        let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut gone = Vec::new();
-        for news in read.drain(..) {
-            watched.sort(news, &tell, &mut gone);
+    }
+}
+
+/// Waits until there is an event, and takes none.
+///
+/// inotify(7): a read waits for an event, and fails with `EINVAL` where its buffer is too small for it;
+/// the event stays in the queue. `poll` would do the same, by one more part of rustix.
+fn wait(descriptor: &OwnedFd) -> Result<(), Errno> {
+    match rustix::io::read(descriptor, &mut [0_u8]) {
+        Ok(_) | Err(Errno::INVAL | Errno::INTR) => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}
+
+impl Events {
+    /// Tells whatever is in the queue. One system call where it is empty.
+    ///
+    /// The kernel puts the event of a change into the queue before the call that made the change
+    /// returns. So whoever was told that a write is done finds its event here, however late the
+    /// thread that waits for events runs.
+    pub fn read(&self) {
+        // The thread that waits finds the same, and says that the watch is lost.
+        let _ = self.read_queue();
+    }
+
+    fn read_queue(&self) -> Result<(), Errno> {
+        let tell = self.tell.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
+        let mut reader = inotify::Reader::new(&*self.descriptor, &mut buffer);
+        // Whoever reads holds `tell`, so what is there now is there when it is read: nothing blocks.
+        while rustix::io::ioctl_fionread(&*self.descriptor)? > 0 {
+            let mut read = Vec::new();
+            loop {
+                match reader.next() {
+                    Ok(event) => read.push(News::of(&event)),
+                    Err(Errno::INTR) => {}
+                    Err(errno) => return Err(errno),
+                }
+                if reader.is_buffer_empty() {
+                    break;
+                }
+            }
+            let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut gone = Vec::new();
+            for news in read {
+                watched.sort(news, &*tell, &mut gone);
+            }
+            gone.iter()
+                .for_each(|path| watched.forget(&self.descriptor, path));
         }
-        gone.iter()
-            .for_each(|path| watched.forget(descriptor, path));
+        Ok(())
+    }
+
+    fn fail(&self, errno: Errno) {
+        let tell = self.tell.lock().unwrap_or_else(PoisonError::into_inner);
+        tell(Err(error(errno)));
     }
 }
 
@@ -166,7 +230,7 @@ impl News {
 
 impl Watched {
     /// Tells one piece of news in the words of `notify`; adds to `gone` what it makes an end of.
-    fn sort(&mut self, news: News, tell: &impl Fn(notify::Result<Event>), gone: &mut Vec<PathBuf>) {
+    fn sort(&mut self, news: News, tell: &Tell, gone: &mut Vec<PathBuf>) {
         if news.what.contains(ReadFlags::QUEUE_OVERFLOW) {
             return tell(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
         }
@@ -290,12 +354,26 @@ mod tests {
         let is_new = |event: &Event| event.paths == [new.clone()];
         while !is_new(&events.recv_timeout(LONG).unwrap()) {}
         // Sorted with what came before it, or after.
-        drop(watcher.watched.lock());
+        drop(watcher.events.tell.lock());
         fs::write(new.join("a"), "text").unwrap();
         fs::write(folder.path().join("last"), "text").unwrap();
         let mut told = events.iter();
         let below = told.find(|event| !event.paths.iter().any(|path| *path == old || *path == new));
         assert_eq!(below.unwrap().paths, [folder.path().join("last")]);
+    }
+
+    #[test]
+    fn whoever_reads_the_events_is_told_what_was_done_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let (watcher, events) = watched(folder.path());
+        let reader = watcher.events();
+        for number in 0..1_000 {
+            let path = folder.path().join(number.to_string());
+            fs::write(&path, "text").unwrap();
+            reader.read();
+            // Nothing is waited for: the event is there already.
+            assert!(events.try_iter().any(|event| event.paths == [path.clone()]));
+        }
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Promises: a change is told once, soon, and never waited for; what the system could not tell
 //! (a queue that ran over, a folder that appeared with files in it, names that are no text) is
-//! told as "look at everything". Whether the events can still be relied on is part of the answer.
+//! told as "look at everything". On Linux, [`Watch::take`] tells every change that was complete when it
+//! was called ([`TELLS_AT_ONCE`]). Whether the events can still be relied on is part of the answer.
 //! What the names mean, and what is done about them, is left to others.
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -29,7 +30,11 @@ use notify::event::ModifyKind;
 use notify::event::RemoveKind;
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
+use self::elsewhere::Events;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
 use self::elsewhere::FolderWatcher;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use self::inotify::Events;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use self::inotify::FolderWatcher;
 
@@ -61,6 +66,7 @@ impl Changed {
 /// A folder that is being watched, with the folders in it, until dropped.
 pub struct Watch {
     inbox: Arc<Inbox>,
+    events: Events,
     watcher: Mutex<FolderWatcher>,
     /// Which folder it is, whatever is called so later.
     identity: Option<Identity>,
@@ -72,6 +78,10 @@ type Identity = (u64, u64);
 /// Where the system watches each folder for itself. What the library does to find the folders
 /// below one looks at every file in them.
 const IS_BY_FOLDER: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
+/// Whether a change that is complete is always told by the next [`Watch::take`]. Elsewhere the system
+/// hands its events over when it likes, and only a folder's time tells in between.
+pub const TELLS_AT_ONCE: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
 /// Looking at so many single files costs about what looking at everything does.
 const MAX_NAMES: usize = 4096;
@@ -134,6 +144,7 @@ impl Watch {
             .map_err(|error| WatchError(reason(&error)))?;
         Ok(Watch {
             inbox,
+            events: watcher.events(),
             watcher: Mutex::new(watcher),
             identity,
         })
@@ -174,6 +185,7 @@ impl Watch {
 
     /// What changed since the last call.
     pub fn take(&self) -> Changed {
+        self.events.read();
         std::mem::take(&mut self.inbox.state().changed)
     }
 
@@ -190,6 +202,7 @@ impl Watch {
 
     /// Whether something is there to be taken.
     pub fn has_changes(&self) -> bool {
+        self.events.read();
         let state = self.inbox.state();
         state.changed.everything || !state.changed.names.is_empty()
     }
