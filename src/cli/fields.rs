@@ -24,6 +24,7 @@ use crate::model::Stem;
 use crate::model::Timestamp;
 use crate::model::TopicMatch;
 use crate::model::Visibility;
+use crate::model::is_global_namespace;
 
 /// The items of a comma list, or of a JSON array.
 pub(super) fn list(text: &str) -> Vec<String> {
@@ -154,7 +155,7 @@ impl Fields {
             title: text(&self.title)?,
             kind: patch(&self.kind, |text| word("--kind", text))?,
             namespace: match self.namespace.as_deref() {
-                Some("global") => Patch::Clear,
+                Some(text) if is_global_namespace(text) => Patch::Clear,
                 _ => text(&self.namespace)?,
             },
             scope: patch(&self.scope, |text| word("--scope", text))?,

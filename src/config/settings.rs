@@ -26,6 +26,8 @@ use super::values::secrets_setting;
 use super::values::sync_interval;
 use crate::git;
 use crate::model::Layout;
+use crate::model::is_global_namespace;
+use crate::model::normalized_namespace;
 use crate::secrets::Policy;
 use crate::trust::Naming;
 use crate::trust::Records;
@@ -524,8 +526,9 @@ fn namespace(
     if let Some(Setting { value, origin }) = set
         && value != "project"
     {
+        let value = normalized_namespace(&value).into_owned();
         return Ok(Setting {
-            value: Some(value).filter(|value| value != "global"),
+            value: Some(value).filter(|value| !is_global_namespace(value)),
             origin,
         });
     }

@@ -25,7 +25,9 @@ use crate::model::NewMemory;
 use crate::model::Stem;
 use crate::model::Timestamp;
 use crate::model::Visibility;
+use crate::model::is_global_namespace;
 use crate::model::misfit;
+use crate::model::normalized_namespace;
 
 /// A memory that is safely on disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,11 +145,12 @@ impl Engine {
     ) -> Result<Stored, EngineError> {
         self.check_writable()?;
         check_details(memory.kind, &memory.metadata)?;
-        match memory.namespace.as_deref() {
-            None => memory.namespace.clone_from(&self.namespace),
-            Some("global") => memory.namespace = None, // A memory of no project states none.
-            Some(_) => {}
-        }
+        memory.namespace = match memory.namespace.as_deref() {
+            None => self.namespace.clone(),
+            Some(text) => Some(normalized_namespace(text).into_owned()),
+        };
+        // A memory of no project states none.
+        memory.namespace = memory.namespace.filter(|text| !is_global_namespace(text));
         let superseded: Vec<Stem> = memory
             .supersedes
             .iter()

@@ -10,6 +10,8 @@ use crate::model::Memory;
 use crate::model::MetaValue;
 use crate::model::Patch;
 use crate::model::Stem;
+use crate::model::is_same_namespace;
+use crate::model::normalized_namespace;
 
 /// The metadata key that names the namespace.
 const STANDARD_OF: &str = "standard_of";
@@ -23,9 +25,9 @@ impl Engine {
     /// Fails if the directory cannot be read.
     pub fn standards_in(&self, namespace: &str) -> Result<Vec<(String, Memory)>, EngineError> {
         let mut all = self.standards()?;
+        let namespace = normalized_namespace(namespace).to_lowercase();
         let is_above = |above: &str| {
             let above = above.to_lowercase();
-            let namespace = namespace.to_lowercase();
             above == "global"
                 || namespace
                     .strip_prefix(&above)
@@ -56,7 +58,8 @@ impl Engine {
                 if self.state_of(&memory).0.is_expired(self.clock.now()) {
                     return None;
                 }
-                Some((standard_of(&memory)?.to_owned(), memory))
+                let of = normalized_namespace(standard_of(&memory)?).into_owned();
+                Some((of, memory))
             })
             .collect();
         let newest = |(of, memory): &(String, Memory)| {
@@ -81,7 +84,7 @@ impl Engine {
         let (stem, _) = self.resolve(id)?;
         let edited = self.update_with("standard", stem.as_str(), |memory| {
             let mut metadata = without_standard(memory);
-            let of = MetaValue::Text(namespace.trim().to_owned());
+            let of = MetaValue::Text(normalized_namespace(namespace).into_owned());
             metadata.push((STANDARD_OF.to_owned(), of));
             Ok(Change {
                 metadata: Patch::Set(metadata),
@@ -110,7 +113,7 @@ impl Engine {
             .iter()
             .filter_map(|(_, name)| self.read_memory(name))
         {
-            let is_of = |of: &str| of.to_lowercase() == namespace.trim().to_lowercase();
+            let is_of = |of: &str| is_same_namespace(of, namespace);
             if kept == Some(&memory.stem) || !standard_of(&memory).is_some_and(is_of) {
                 continue;
             }

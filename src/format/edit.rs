@@ -12,6 +12,8 @@ use super::value;
 use crate::model::Change;
 use crate::model::Patch;
 use crate::model::Stem;
+use crate::model::is_global_namespace;
+use crate::model::normalized_namespace;
 
 /// Returns `bytes` with `change` made.
 ///
@@ -119,7 +121,13 @@ fn rendered(
     };
     patch("title", text("title", &change.title))?;
     patch("kind", map(&change.kind, |kind| Ok(format!(" {kind}"))))?;
-    patch("namespace", text("namespace", &change.namespace))?;
+    let namespace = match &change.namespace {
+        // A memory of no project states none.
+        Patch::Set(text) if is_global_namespace(text) => Patch::Clear,
+        Patch::Set(text) => Patch::Set(normalized_namespace(text).into_owned()),
+        other => other.clone(),
+    };
+    patch("namespace", text("namespace", &namespace))?;
     patch("scope", map(&change.scope, |scope| Ok(format!(" {scope}"))))?;
     patch("tier", map(&change.tier, |tier| Ok(format!(" {tier}"))))?;
     patch(

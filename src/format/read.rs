@@ -21,6 +21,7 @@ use crate::model::Memory;
 use crate::model::Problem;
 use crate::model::Stem;
 use crate::model::Timestamp;
+use crate::model::normalized_namespace;
 
 /// Every key the format knows, in the order it is written.
 pub(super) const KEYS: [&str; 19] = [
@@ -101,7 +102,9 @@ impl<'a> Reader<'a> {
             topics: self.topics(),
             title: self.title(),
             kind: self.parsed("kind"),
-            namespace: self.scalar("namespace"),
+            namespace: self
+                .scalar("namespace")
+                .map(|text| normalized_namespace(&text).into_owned()),
             scope: self.parsed("scope"),
             tier: self.parsed("tier"),
             importance: self.number("importance", |n: &u8| (1..=10).contains(n), "1 to 10"),

@@ -8,6 +8,7 @@ use super::value;
 use crate::model::NewMemory;
 use crate::model::Stem;
 use crate::model::Timestamp;
+use crate::model::normalized_namespace;
 
 /// Returns the file's text: known keys in the format's order, `---`, a blank line, the content
 /// exactly as given.
@@ -30,7 +31,8 @@ pub fn render(
     lines.line("topics", &scalar::write_list(&memory.topics));
     lines.scalar("title", memory.title.as_deref());
     lines.scalar("kind", memory.kind.map(|kind| kind.as_str()));
-    lines.scalar("namespace", memory.namespace.as_deref());
+    let namespace = memory.namespace.as_deref().map(normalized_namespace);
+    lines.scalar("namespace", namespace.as_deref());
     lines.scalar("scope", memory.scope.map(|scope| scope.as_str()));
     lines.scalar("tier", memory.tier.map(|tier| tier.as_str()));
     lines.optional("importance", memory.importance.map(|n| n.to_string()));

@@ -13,6 +13,7 @@ use crate::model::Filter;
 use crate::model::Scope;
 use crate::model::TopicMatch;
 use crate::model::Visibility;
+use crate::model::normalized_namespace;
 use crate::ranking::keyword::Keyword;
 use crate::words::Analyzer;
 
@@ -50,7 +51,7 @@ impl<'a> Conditions<'a> {
             unwanted: filter
                 .differs
                 .iter()
-                .map(|(key, value)| fact(key, value))
+                .map(|(key, value)| wanted_fact(key, value))
                 .collect(),
             phrases: all,
         }
@@ -162,7 +163,10 @@ impl<'a> Conditions<'a> {
 /// What lies in a namespace is of it, however deep.
 fn namespaces(filter: &Filter) -> Vec<String> {
     let wanted = filter.namespaces.iter();
-    let facts = wanted.flat_map(|wanted| [fact("namespace", wanted), fact(ABOVE, wanted)]);
+    let facts = wanted.flat_map(|wanted| {
+        let wanted = normalized_namespace(wanted);
+        [fact("namespace", &wanted), fact(ABOVE, &wanted)]
+    });
     facts.collect()
 }
 
@@ -186,7 +190,7 @@ fn facts(filter: &Filter) -> Vec<Vec<String>> {
     ];
     if let Some(namespace) = &filter.seen_from {
         let for_all = fact("scope", Scope::Global.as_str());
-        lists.push(vec![for_all, fact("namespace", namespace)]);
+        lists.push(vec![for_all, wanted_fact("namespace", namespace)]);
     }
     let topics = texts("topics", &filter.topics);
     match filter.topic_match {
@@ -196,6 +200,14 @@ fn facts(filter: &Filter) -> Vec<Vec<String>> {
     // An empty list asks for nothing.
     lists.retain(|list| !list.is_empty());
     let equals = filter.equals.iter();
-    lists.extend(equals.map(|(key, value)| vec![fact(key, value)]));
+    lists.extend(equals.map(|(key, value)| vec![wanted_fact(key, value)]));
     lists
+}
+
+/// The fact that a condition on one key asks for.
+fn wanted_fact(key: &str, value: &str) -> String {
+    match key {
+        "namespace" => fact(key, &normalized_namespace(value)),
+        _ => fact(key, value),
+    }
 }

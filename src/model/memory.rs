@@ -1,5 +1,6 @@
 //! One memory, whole.
 
+use super::GLOBAL;
 use super::Handle;
 use super::Kind;
 use super::Problem;
@@ -44,6 +45,7 @@ pub struct Memory {
     pub topics: Vec<String>,
     pub title: Option<String>,
     pub kind: Option<Kind>,
+    /// Normalized ([`super::normalized_namespace`]), whatever the file says.
     pub namespace: Option<String>,
     pub scope: Option<Scope>,
     pub tier: Option<Tier>,
@@ -67,7 +69,7 @@ pub struct Memory {
 impl Memory {
     /// The namespace it counts as: `global` when it states none.
     pub fn namespace_or_global(&self) -> &str {
-        self.namespace.as_deref().unwrap_or("global")
+        self.namespace.as_deref().unwrap_or(GLOBAL)
     }
 
     /// The scope it counts as: as it states, else as usual for its kind.

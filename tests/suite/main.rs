@@ -35,6 +35,7 @@ mod mcp;
 mod meaning;
 mod merging;
 mod models;
+mod namespaces;
 mod program;
 mod rankings;
 mod reset;

@@ -26,6 +26,7 @@ use crate::dialect::parameter::Literal;
 use crate::engine::EngineError;
 use crate::engine::Forgotten;
 use crate::model::Stem;
+use crate::model::is_same_namespace;
 
 /// Why, in the journal, where a life has ended.
 const EXPIRED: &str = "expired";
@@ -96,7 +97,7 @@ pub(super) fn archived_of(
     let mut archived = archived(call)?;
     archived.retain(|one| {
         let of = one.memory.namespace_or_global();
-        namespace.is_none_or(|wanted| wanted == of)
+        namespace.is_none_or(|wanted| is_same_namespace(wanted, of))
     });
     Ok(archived)
 }

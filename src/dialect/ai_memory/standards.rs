@@ -15,6 +15,7 @@ use crate::dialect::Reply;
 use crate::dialect::Tool;
 use crate::dialect::ToolError;
 use crate::dialect::reply::object;
+use crate::model::is_same_namespace;
 
 const NAMESPACE: Parameter = Parameter::text("namespace", "").required();
 
@@ -56,7 +57,7 @@ fn set(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         "namespace": namespace,
         "standard_id": call.engine.shown_id(&stem),
     }));
-    let is_other = |of: &str| of.to_lowercase() != namespace.to_lowercase();
+    let is_other = |of: &str| !is_same_namespace(of, &namespace);
     let mut before = before.into_iter();
     if let Some((of, _)) = before.find(|(of, memory)| memory.stem == stem && is_other(of)) {
         // It is of one namespace at a time.
@@ -67,7 +68,7 @@ fn set(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
 
 fn get(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let namespace = arguments.set_text("namespace")?.ok_or_else(missing)?;
-    let is_it = |of: &str| of.to_lowercase() == namespace.to_lowercase();
+    let is_it = |of: &str| is_same_namespace(of, &namespace);
     let (own, above): (Vec<_>, Vec<_>) = call
         .engine
         .standards_in(&namespace)?

@@ -27,6 +27,7 @@ use super::Tool;
 use super::ToolError;
 use crate::model::Kind;
 use crate::model::Scope;
+use crate::model::normalized_namespace;
 
 /// The typed set.
 pub struct Loci;
@@ -227,9 +228,6 @@ fn group(call: &Call<'_>, given: Option<String>) -> Result<String, ToolError> {
             "`group` must be a name or path of at most {MOST_GROUP_BYTES} bytes, on one line"
         )));
     }
-    Ok(match group.trim_end_matches(['/', '\\']) {
-        // The root of all paths.
-        "" => group.to_owned(),
-        plain => plain.to_owned(),
-    })
+    // Of a path of Windows the last stroke says nothing, either.
+    Ok(normalized_namespace(group.trim_end_matches('\\')).into_owned())
 }

@@ -18,6 +18,7 @@ use crate::model::Filter;
 use crate::model::Kind;
 use crate::model::Scope;
 use crate::model::Timestamp;
+use crate::model::is_same_namespace;
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
@@ -38,7 +39,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
         None => stats.archived,
         Some(of) => {
             let archived = engine.archived()?;
-            let is_of = |one: &&str| one.to_lowercase() == of.to_lowercase();
+            let is_of = |one: &&str| is_same_namespace(one, of);
             let namespaces = archived.iter().map(|one| one.memory.namespace_or_global());
             namespaces.filter(is_of).count()
         }

@@ -23,6 +23,7 @@ use crate::model::Kind;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
 use crate::model::Scope;
+use crate::model::is_same_namespace;
 
 /// The metadata that says what a memory is found by.
 const NAMING: [&str; 6] = [
@@ -99,7 +100,7 @@ impl Place {
             return Ok(place);
         };
         let (old_group, old_scope) = (old.namespace_or_global(), old.scope_or_usual());
-        let is_same_group = old_group.to_lowercase() == place.namespace.to_lowercase();
+        let is_same_group = is_same_namespace(old_group, &place.namespace);
         if scope.is_none() {
             place.scope = old_scope;
             if old_scope == Scope::Group {
