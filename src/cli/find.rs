@@ -66,6 +66,7 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
     }
     let thought = engine.think(&search)?;
     let found = !thought.hits.is_empty();
+    let note = thought.note();
     let output = &mut context.output;
     if output.json {
         let budget = Budget {
@@ -109,13 +110,18 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
     if output.json {
         // The answer is the specification's array; what it rests on is said beside it.
         let counts = engine.counts();
-        let counts = json!({
+        let mut beside = json!({
             "files": counts.files,
             "indexed": counts.indexed,
             "waiting": counts.waiting,
             "unreadable": counts.unreadable,
         });
-        output.note(counts.to_string());
+        if let Some(note) = note {
+            beside["note"] = json!(note);
+        }
+        output.note(beside.to_string());
+    } else if let Some(note) = note {
+        output.note(note);
     }
     super::settle(&engine);
     Ok(if found {

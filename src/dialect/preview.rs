@@ -1,12 +1,55 @@
 //! The piece of a text that shows why it was found.
 
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use aho_corasick::AhoCorasick;
+use aho_corasick::MatchKind;
 use memchr::memmem::Finder;
 
 use crate::engine::Wanted;
 
 /// Words that a preview is to show.
-#[derive(Default)]
-pub struct PreviewWords(Vec<Finder<'static>>);
+pub struct PreviewWords(Words);
+
+enum Words {
+    Few(Vec<Finder<'static>>),
+    Many(ManyWords),
+}
+
+/// Words that are looked for together: a question may have a hundred thousand.
+struct ManyWords {
+    words: Vec<String>,
+    /// Made when a content is long enough to be looked into.
+    automata: OnceLock<Vec<AhoCorasick>>,
+}
+
+/// More words are looked for together; to prepare that costs more than to look for these.
+const FEW: usize = 64;
+/// The words of one automaton: the time to make one grows with the square of their number.
+const AUTOMATON_WORDS: usize = 1_000;
+
+impl ManyWords {
+    /// Where the first of the words stands in `text`.
+    fn first_in(&self, text: &str) -> Option<usize> {
+        let automata = self.automata.get_or_init(|| {
+            let automata = self.words.chunks(AUTOMATON_WORDS).map(|words| {
+                let mut builder = AhoCorasick::builder();
+                builder.match_kind(MatchKind::LeftmostFirst).build(words)
+            });
+            // Words longer than an automaton can hold are not looked for.
+            automata.filter_map(Result::ok).collect()
+        });
+        let found = automata.iter().filter_map(|automaton| automaton.find(text));
+        found.map(|found| found.start()).min()
+    }
+}
+
+impl Default for PreviewWords {
+    fn default() -> PreviewWords {
+        PreviewWords(Words::Few(Vec::new()))
+    }
+}
 
 impl PreviewWords {
     /// The words that were looked for: of a sentence those that are no short ones.
@@ -28,8 +71,16 @@ impl PreviewWords {
 
     /// These words, in lower case.
     fn these(words: &[String]) -> PreviewWords {
-        let finder = |word: &String| Finder::new(word).into_owned();
-        PreviewWords(words.iter().map(finder).collect())
+        let mut known: HashSet<&String> = HashSet::new();
+        let distinct = words.iter().filter(|word| known.insert(word));
+        let words: Vec<String> = distinct.cloned().collect();
+        if words.len() > FEW {
+            let automata = OnceLock::new();
+            return PreviewWords(Words::Many(ManyWords { words, automata }));
+        }
+        let few = words.iter();
+        let finders = few.map(|word| Finder::new(word).into_owned());
+        PreviewWords(Words::Few(finders.collect()))
     }
 }
 
@@ -126,7 +177,11 @@ fn first_match(content: &str, words: &PreviewWords) -> Option<usize> {
 
 /// Where the first of `words` stands in `text`.
 fn first_of(words: &PreviewWords, text: &str) -> Option<usize> {
-    words.0.iter().fold(None, |first, word| {
+    let words = match &words.0 {
+        Words::Few(words) => words,
+        Words::Many(words) => return words.first_in(text),
+    };
+    words.iter().fold(None, |first, word| {
         // After the first one, another is of interest only where it begins before.
         let end = first.map_or(text.len(), |first: usize| {
             text.len().min(first.saturating_add(word.needle().len()))
@@ -202,7 +257,10 @@ mod tests {
         #[test]
         fn the_first_of_the_words_is_found_in_any_case(
             content in "[abcABC \u{130}\u{1e9e}\u{e9}\u{c9}]{0,40}",
-            words in prop::collection::vec("[abc \u{e9}]{0,3}|i\u{307}", 0..4),
+            words in prop_oneof![
+                prop::collection::vec("[abc \u{e9}]{0,3}|i\u{307}", 0..4),
+                prop::collection::vec("[abc \u{e9}]{3,5}|i\u{307}", 100..120),
+            ],
         ) {
             let mut lower = String::new();
             let mut origins = Vec::new();

@@ -103,6 +103,13 @@ pub fn object(value: Value) -> JsonObject {
     }
 }
 
+/// Adds what is to be told beside an answer, if there is something.
+pub fn add_note(answer: &mut JsonObject, note: Option<String>) {
+    if let Some(note) = note {
+        answer.insert("note".to_owned(), Value::String(note));
+    }
+}
+
 /// So many bytes most objects fit in: a hit with its preview.
 const USUAL_BYTES: usize = 512;
 

@@ -58,10 +58,7 @@ impl Engine {
                 let behind = groups.behind;
                 let mut hits = spread(deeper.hits, &behind);
                 hits.truncate(search.limit);
-                return Ok(Thought {
-                    hits,
-                    total: deeper.total,
-                });
+                return Ok(Thought { hits, ..deeper });
             }
             limit = limit.saturating_mul(STEP).min(LAST_LOOK.max(search.limit));
         }

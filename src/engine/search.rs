@@ -1,5 +1,6 @@
 //! Finds memories and proves each against the disk.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::time::Duration;
 use std::time::Instant;
@@ -25,6 +26,7 @@ use crate::index::Sought;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stem;
+use crate::ranking::MOST_TERMS;
 use crate::ranking::Parts;
 use crate::ranking::Ranking;
 use crate::ranking::keyword::Keyword;
@@ -74,6 +76,21 @@ pub struct Thought {
     pub hits: Vec<Hit>,
     /// How many memories matched in all.
     pub total: usize,
+    /// How many distinct terms of the text were not ranked, because it has more than [`MOST_TERMS`].
+    pub unranked: usize,
+}
+
+impl Thought {
+    /// What whoever asked is told beside the answer: that not every word of a long text was ranked.
+    pub fn note(&self) -> Option<String> {
+        let terms = self.unranked + MOST_TERMS;
+        (self.unranked > 0).then(|| {
+            format!(
+                "the query has {terms} distinct words; only the {MOST_TERMS} rarest were ranked: those \
+                 that the fewest memories hold. Ask shorter questions, or give `keywords`, which all count"
+            )
+        })
+    }
 }
 
 /// How many files there are, and how many of them are searched in which way.
@@ -260,6 +277,7 @@ impl Engine {
         let mut thought = Thought {
             hits: Vec::with_capacity(found.hits.len()),
             total: found.total,
+            unranked: found.unranked,
         };
         let (mut stale, mut changed) = (Vec::new(), Vec::new());
         let before = self.now_nanos();
@@ -346,14 +364,12 @@ fn memory_of(reader: &Reader, name: &str) -> Option<Memory> {
 /// The keywords as asked and as counted, without doubles, in the order asked.
 fn distinct_keywords(words: &[String]) -> Result<Vec<(String, Keyword)>, EngineError> {
     let mut keywords: Vec<(String, Keyword)> = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
     for word in words {
         let Some(keyword) = Keyword::new(word) else {
             continue;
         };
-        if keywords
-            .iter()
-            .all(|(_, known)| known.as_str() != keyword.as_str())
-        {
+        if known.insert(keyword.as_str().to_owned()) {
             keywords.push((keyword.as_str().to_owned(), keyword));
         }
     }

@@ -1,13 +1,14 @@
 //! A filter as conditions on what is known of a memory, the same for every kind of index.
 
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use super::Moment;
 use super::facts::ABOVE;
 use super::facts::each_namespace;
 use super::facts::fact;
 use super::facts::stem_in;
-use super::text::words_of;
+use super::text::WantedWords;
 use crate::lifecycle::Stated;
 use crate::model::Filter;
 use crate::model::Scope;
@@ -30,6 +31,8 @@ pub(super) struct Conditions<'a> {
     pub unwanted: Vec<String>,
     /// Each stands in the memory's texts, or does not. `None` stands in none.
     pub phrases: Vec<(Option<Keyword>, bool)>,
+    /// Once they are asked for.
+    words: OnceLock<WantedWords>,
 }
 
 impl<'a> Conditions<'a> {
@@ -54,6 +57,7 @@ impl<'a> Conditions<'a> {
                 .map(|(key, value)| wanted_fact(key, value))
                 .collect(),
             phrases: all,
+            words: OnceLock::new(),
         }
     }
 
@@ -62,11 +66,10 @@ impl<'a> Conditions<'a> {
         self.moment
     }
 
-    /// The words that must all stand in the memory's texts, each as the terms that it may stand
-    /// there as.
-    pub fn words(&self, analyzer: &mut Analyzer) -> Vec<Vec<String>> {
-        let texts = self.filter.words.iter();
-        texts.flat_map(|text| words_of(analyzer, text)).collect()
+    /// The words that must all stand in the memory's texts.
+    pub fn words(&self, analyzer: &mut Analyzer) -> &WantedWords {
+        self.words
+            .get_or_init(|| WantedWords::of(analyzer, &self.filter.words))
     }
 
     /// Whether it asks for words.

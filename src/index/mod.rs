@@ -222,6 +222,9 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// How many memories matched in all.
     pub total: usize,
+    /// How many distinct terms of a ranked text were not ranked, because it has more than
+    /// [`crate::ranking::MOST_TERMS`].
+    pub unranked: usize,
 }
 
 /// An unchanging view of the index together with an [`Overlay`].

@@ -1,5 +1,7 @@
 //! What a search needs to know of a memory's texts, found in one way for every kind of index.
 
+use std::collections::HashMap;
+
 use crate::model::Memory;
 use crate::ranking::TextPart;
 use crate::ranking::Traits;
@@ -7,6 +9,7 @@ use crate::ranking::TraitsBuilder;
 use crate::ranking::keyword;
 use crate::ranking::keyword::Count;
 use crate::ranking::keyword::Keyword;
+use crate::ranking::keyword::KeywordSet;
 use crate::words::Analyzer;
 use crate::words::Part;
 
@@ -46,39 +49,82 @@ pub(super) fn look(
     }
 }
 
-/// The words of a text that is asked for, each as the terms it may stand in a memory as: one for
-/// each language, and the identifier that it is a part of. A text without a word is one word that stands nowhere.
-pub(super) fn words_of(analyzer: &mut Analyzer, text: &str) -> Vec<Vec<String>> {
-    let mut words: Vec<(String, Vec<String>)> = Vec::new();
-    analyzer.terms(text, |term, word, part| {
-        if part == Part::Whole {
-            // It may be written as one: `PostgreSQL`, `postgresql`.
-            let parts = words
-                .iter_mut()
-                .filter(|(known, _)| term.contains(known.as_str()));
-            parts.for_each(|(_, terms)| terms.push(term.to_owned()));
-            return;
+/// Words that must all stand in a memory.
+pub(super) struct WantedWords {
+    /// Each as the terms it may stand in a memory as: one for each language, and the identifier that it
+    /// is a part of.
+    terms: Vec<Vec<String>>,
+    /// Which of the words each term stands for.
+    by_term: HashMap<String, Vec<usize>>,
+}
+
+impl WantedWords {
+    /// The words of `texts`. A text without a word is one word that stands nowhere.
+    pub fn of(analyzer: &mut Analyzer, texts: &[String]) -> WantedWords {
+        let mut terms: Vec<Vec<String>> = Vec::new();
+        texts
+            .iter()
+            .for_each(|text| terms.append(&mut words_of(analyzer, text)));
+        let mut by_term: HashMap<String, Vec<usize>> = HashMap::new();
+        for (word, terms) in terms.iter().enumerate() {
+            for term in terms {
+                by_term.entry(term.clone()).or_default().push(word);
+            }
         }
-        match words.iter_mut().find(|(known, _)| known == word) {
-            Some((_, terms)) => terms.push(term.to_owned()),
-            None => words.push((word.to_owned(), vec![term.to_owned()])),
-        }
-    });
-    match words.is_empty() {
-        true => vec![Vec::new()],
-        false => words.into_iter().map(|(_, terms)| terms).collect(),
+        WantedWords { terms, by_term }
+    }
+
+    /// The words, each as the terms that it may stand in a memory as.
+    pub fn terms(&self) -> &[Vec<String>] {
+        &self.terms
+    }
+
+    /// Whether every one of them stands in what is ranked of a memory.
+    pub fn stand_in(&self, analyzer: &mut Analyzer, memory: &Memory) -> bool {
+        let mut is_there = vec![false; self.terms.len()];
+        look(analyzer, memory, |_, term| {
+            let words = self.by_term.get(term).into_iter().flatten();
+            words.for_each(|&word| is_there[word] = true);
+        });
+        is_there.into_iter().all(|is_there| is_there)
     }
 }
 
-/// Whether every one of `words` stands in what is ranked of a memory.
-pub(super) fn holds_words(analyzer: &mut Analyzer, memory: &Memory, words: &[Vec<String>]) -> bool {
-    let mut is_there = vec![false; words.len()];
-    look(analyzer, memory, |_, term| {
-        for (is_there, terms) in is_there.iter_mut().zip(words) {
-            *is_there = *is_there || terms.iter().any(|known| known == term);
+/// The words of a text that is asked for, each once, as the terms it may stand in a memory as.
+fn words_of(analyzer: &mut Analyzer, text: &str) -> Vec<Vec<String>> {
+    let mut words: Vec<Vec<String>> = Vec::new();
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    // The words since the last identifier, which may be parts of the next one.
+    let mut parts: Vec<(String, usize)> = Vec::new();
+    analyzer.terms(text, |term, word, part| {
+        if part == Part::Whole {
+            // It may be written as one: `PostgreSQL`, `postgresql`.
+            for (word, number) in parts.drain(..) {
+                if term.contains(&word) {
+                    words[number].push(term.to_owned());
+                }
+            }
+            return;
         }
+        let number = match numbers.get(word) {
+            Some(&number) => number,
+            None => {
+                numbers.insert(word.to_owned(), words.len());
+                words.push(Vec::new());
+                words.len() - 1
+            }
+        };
+        words[number].push(term.to_owned());
+        parts.push((word.to_owned(), number));
     });
-    is_there.into_iter().all(|is_there| is_there)
+    for terms in &mut words {
+        terms.sort_unstable();
+        terms.dedup();
+    }
+    match words.is_empty() {
+        true => vec![Vec::new()],
+        false => words,
+    }
 }
 
 /// The fields of a memory in which keywords are counted, lower case.
@@ -103,5 +149,16 @@ impl Lowered {
         let topics: Count = self.topics.iter().map(|topic| keyword.count(topic)).sum();
         let others: Count = self.others.iter().map(|text| keyword.count(text)).sum();
         keyword::score(topics, others)
+    }
+
+    /// The scores of those of `keywords` that stand in it, by their numbers, in that order.
+    pub fn scores(&self, keywords: &KeywordSet) -> Vec<(usize, u32)> {
+        let texts = self.topics.iter().chain(&self.others);
+        let there = keywords.standing_in(texts.map(String::as_str));
+        let scored = there.into_iter().map(|number| {
+            let keyword = keywords.get(number).expect("it stands there");
+            (number, self.score(keyword))
+        });
+        scored.filter(|(_, score)| *score > 0).collect()
     }
 }

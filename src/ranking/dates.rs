@@ -1,5 +1,6 @@
 //! Calendar terms: a memory carries those of its timestamp, a query those it names.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use chrono::Datelike;
@@ -55,8 +56,9 @@ static ISO: LazyLock<Regex> = LazyLock::new(|| {
 /// The calendar terms that a query names, without doubles. English month names.
 pub(super) fn query_terms(query: &str) -> Vec<String> {
     let mut terms: Vec<String> = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
     let mut add = |term: String| {
-        if !terms.contains(&term) {
+        if known.insert(term.clone()) {
             terms.push(term);
         }
     };

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use super::best::first;
 use super::collection::Collection;
 use super::lexical::Postings;
+use super::lexical::QueryTerms;
 use super::lexical::Scorer;
 use super::lexical::Words;
 use super::lexical::idf;
@@ -20,6 +21,7 @@ use super::question::Names;
 use super::question::Question;
 use super::standing::LEAST_COSINE;
 use super::standing::Standing;
+use super::standing::WeightedQuery;
 use super::standing::share_of_meaning;
 use super::weights::Method;
 use super::weights::Ranking;
@@ -56,6 +58,8 @@ pub struct Scored {
 pub struct Ranked<'a> {
     /// In the order of rows. Scores of different queries cannot be compared.
     pub scored: Vec<Scored>,
+    /// How many distinct terms the query has beyond [`super::MOST_TERMS`].
+    pub unranked: usize,
     scoring: Scoring<'a>,
 }
 
@@ -104,7 +108,8 @@ pub fn score<'a, P: Postings>(
         true => Question::plain(text),
         false => Question::read(text, names),
     };
-    let terms = query_terms(text, &question.text, analyzer, postings, &weights)?;
+    let QueryTerms { terms, unranked } =
+        query_terms(text, &question.text, analyzer, postings, &weights)?;
     let scorer = Scorer {
         collection,
         weights: &weights,
@@ -149,7 +154,11 @@ pub fn score<'a, P: Postings>(
         Method::FiveFactor => scoring.by_worth(&candidates, query.standing, false),
         Method::Weighted => scoring.weighted(&candidates, query),
     };
-    Ok(Ranked { scored, scoring })
+    Ok(Ranked {
+        scored,
+        unranked,
+        scoring,
+    })
 }
 
 /// What is embedded of a query: it without the names, unless nothing is left. What has no word has
@@ -281,19 +290,18 @@ impl Scoring<'_> {
         pieces: &dyn Fn(u32) -> Vec<String>,
         analyzer: &mut Analyzer,
     ) {
-        let mut looked: Vec<(u32, Vec<Vec<bool>>)> = Vec::new();
+        // Of each piece, which of the query's content words it holds.
+        let mut looked: Vec<(u32, Vec<Vec<usize>>)> = Vec::new();
         let mut frequencies = vec![0_usize; self.content.len()];
+        let content = self.content.iter().zip(0_usize..);
+        let content: HashMap<&str, usize> = content.map(|(word, at)| (word.as_str(), at)).collect();
         for &row in rows {
             let held = pieces(row).into_iter().map(|piece| {
-                let mut holds = vec![false; self.content.len()];
-                analyzer.terms(&piece, |term, _, _| {
-                    if let Some(at) = self.content.iter().position(|known| known == term) {
-                        holds[at] = true;
-                    }
-                });
-                for (frequency, holds) in frequencies.iter_mut().zip(&holds) {
-                    *frequency += usize::from(*holds);
-                }
+                let mut holds: Vec<usize> = Vec::new();
+                analyzer.terms(&piece, |term, _, _| holds.extend(content.get(term)));
+                holds.sort_unstable();
+                holds.dedup();
+                holds.iter().for_each(|&at| frequencies[at] += 1);
                 holds
             });
             looked.push((row, held.collect()));
@@ -305,10 +313,7 @@ impl Scoring<'_> {
             .collect();
         let all: f32 = idf.iter().sum();
         for (row, pieces) in looked {
-            let share = |holds: &Vec<bool>| {
-                let held = idf.iter().zip(holds).filter(|(_, holds)| **holds);
-                held.map(|(idf, _)| idf).sum::<f32>() / all
-            };
+            let share = |holds: &Vec<usize>| holds.iter().map(|&at| idf[at]).sum::<f32>() / all;
             let most = pieces.iter().map(share).fold(0.0, f32::max);
             self.passages.insert(row, most);
         }
@@ -473,9 +478,10 @@ impl Scoring<'_> {
     /// What holds a word, by its name, its tags, its importance and its last use.
     fn weighted(&self, candidates: &[u32], query: &Query<'_>) -> Vec<Scored> {
         let mut scored = self.by_words(candidates);
+        let asked = WeightedQuery::of(query.text);
         scored.retain_mut(|one| match (query.memory)(one.row) {
             Some(memory) => {
-                one.score = (query.standing)(one.row).weighted(query.text, &memory);
+                one.score = (query.standing)(one.row).weighted(&asked, &memory);
                 true
             }
             // Gone since the index was made.

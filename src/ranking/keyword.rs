@@ -4,6 +4,11 @@
 //! `2·Σ_topics count(k) + count(k, content) + count(k, user) + count(k, agent)
 //!  + matches(\bk\b over topics, content, user, agent)`,
 //! where `count` is the number of non-overlapping occurrences as a substring.
+//!
+//! All keywords count, however many there are ([`KeywordSet`]): time is linear in the bytes of the
+//! keywords and of the texts, and in the number of occurrences.
+
+use aho_corasick::AhoCorasick;
 
 /// A keyword, lower case and trimmed.
 #[derive(Debug, Clone)]
@@ -51,7 +56,7 @@ impl Keyword {
     pub fn count(&self, lower: &str) -> Count {
         let mut count = Count::default();
         let (mut after_anywhere, mut after_word) = (0, 0);
-        for at in overlapping(lower, &self.text) {
+        let occurs = |at: usize| {
             let end = at + self.text.len();
             if at >= after_anywhere {
                 count.anywhere += 1;
@@ -61,7 +66,8 @@ impl Keyword {
                 count.as_word += 1;
                 after_word = end;
             }
-        }
+        };
+        each_overlapping(lower.as_bytes(), self.text.as_bytes(), occurs);
         count
     }
 
@@ -73,15 +79,140 @@ impl Keyword {
     }
 }
 
-/// Every place where `needle` begins in `text`, overlapping ones too.
-fn overlapping<'a>(text: &'a str, needle: &'a str) -> impl Iterator<Item = usize> + 'a {
+/// Longer needles are looked for by their borders, because to compare each of many places where they
+/// overlap would cost the product of both lengths.
+const LONG_NEEDLE: usize = 64;
+
+/// Calls `occurs` with every place where `needle` begins in `text`, overlapping ones too, in order.
+fn each_overlapping(text: &[u8], needle: &[u8], mut occurs: impl FnMut(usize)) {
     let finder = memchr::memmem::Finder::new(needle);
-    let mut from = 0;
-    std::iter::from_fn(move || {
-        let at = from + finder.find(&text.as_bytes()[from..])?;
-        from = at + 1;
-        Some(at)
-    })
+    let Some(first) = finder.find(text) else {
+        return;
+    };
+    if needle.len() > LONG_NEEDLE {
+        return each_by_borders(&text[first..], needle, |at| occurs(first + at));
+    }
+    occurs(first);
+    let mut from = first + 1;
+    while let Some(at) = finder.find(&text[from..]) {
+        occurs(from + at);
+        from += at + 1;
+    }
+}
+
+/// As [`each_overlapping`], in time linear in both lengths (Knuth, Morris and Pratt 1977).
+fn each_by_borders(text: &[u8], needle: &[u8], mut occurs: impl FnMut(usize)) {
+    // Of each beginning of the needle, the longest shorter one that it also ends with.
+    let mut borders = vec![0_usize; needle.len()];
+    let mut length = 0;
+    for at in 1..needle.len() {
+        while length > 0 && needle[at] != needle[length] {
+            length = borders[length - 1];
+        }
+        length += usize::from(needle[at] == needle[length]);
+        borders[at] = length;
+    }
+    let mut matched = 0;
+    for (at, byte) in text.iter().enumerate() {
+        while matched > 0 && (matched == needle.len() || *byte != needle[matched]) {
+            matched = borders[matched - 1];
+        }
+        matched += usize::from(*byte == needle[matched]);
+        if matched == needle.len() {
+            occurs(at + 1 - needle.len());
+        }
+    }
+}
+
+/// Distinct keywords, by number, that are looked for together.
+pub struct KeywordSet {
+    keywords: Vec<Option<Keyword>>,
+    /// Each finds some of the keywords: the number of the first, and one pattern a keyword. Empty where
+    /// the keywords are few.
+    automata: Vec<(usize, AhoCorasick)>,
+}
+
+/// Fewer keywords are looked for one by one: to make an automaton costs more.
+const FEW: usize = 32;
+/// The bytes of the keywords of one automaton, about: it takes fifty times as much memory.
+const AUTOMATON_BYTES: usize = 1 << 20;
+/// The keywords of one automaton: the time to make one grows with the square of their number.
+const AUTOMATON_KEYWORDS: usize = 1_000;
+
+impl KeywordSet {
+    /// The keywords by number; `None` stands nowhere.
+    pub fn of(keywords: Vec<Option<Keyword>>) -> KeywordSet {
+        let mut automata = Vec::new();
+        let mut first = 0;
+        while keywords.len() > FEW && first < keywords.len() {
+            let mut bytes = 0;
+            let texts: Vec<&str> = keywords[first..]
+                .iter()
+                .take(AUTOMATON_KEYWORDS)
+                .map(|keyword| keyword.as_ref().map_or("", |keyword| keyword.as_str()))
+                .take_while(|text| {
+                    let is_room = bytes == 0 || bytes + text.len() <= AUTOMATON_BYTES;
+                    bytes += text.len();
+                    is_room
+                })
+                .collect();
+            let Ok(automaton) = AhoCorasick::new(&texts) else {
+                // One keyword by itself is too long for it.
+                automata.clear();
+                break;
+            };
+            let count = texts.len();
+            automata.push((first, automaton));
+            first += count;
+        }
+        KeywordSet { keywords, automata }
+    }
+
+    /// The keyword with a number.
+    pub fn get(&self, number: usize) -> Option<&Keyword> {
+        self.keywords.get(number)?.as_ref()
+    }
+
+    /// The keywords with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &Keyword)> {
+        let keywords = self.keywords.iter().enumerate();
+        keywords.filter_map(|(number, keyword)| Some((number, keyword.as_ref()?)))
+    }
+
+    /// Whether looking for all at once is quicker than for one after the other.
+    pub fn are_many(&self) -> bool {
+        !self.automata.is_empty()
+    }
+
+    /// Calls `each` with the number of every keyword that stands in `text`, and where; maybe with more
+    /// than one place of each.
+    pub fn each_in(&self, text: &[u8], mut each: impl FnMut(usize, usize)) {
+        for (first, automaton) in &self.automata {
+            for found in automaton.find_overlapping_iter(text) {
+                if found.end() > found.start() {
+                    each(first + found.pattern().as_usize(), found.start());
+                }
+            }
+        }
+        if self.automata.is_empty() {
+            for (number, keyword) in self.iter() {
+                each_overlapping(text, keyword.text.as_bytes(), |at| each(number, at));
+            }
+        }
+    }
+
+    /// The numbers of the keywords that may stand in one of `texts`, ascending: all, where they are few.
+    pub fn standing_in<'a>(&self, texts: impl Iterator<Item = &'a str>) -> Vec<usize> {
+        if self.automata.is_empty() {
+            return self.iter().map(|(number, _)| number).collect();
+        }
+        let mut is_there = vec![false; self.keywords.len()];
+        for text in texts {
+            self.each_in(text.as_bytes(), |number, _| is_there[number] = true);
+        }
+        let numbers = (0..is_there.len()).filter(|number| is_there[*number]);
+        numbers.collect()
+    }
 }
 
 /// What `\w` matches.
@@ -113,6 +244,8 @@ impl std::iter::Sum for Count {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -130,6 +263,40 @@ mod tests {
     fn check(keyword: &str, text: &str, anywhere: u32, as_word: u32) {
         let counted = Keyword::new(keyword).unwrap().count(text);
         assert_eq!(counted, Count { anywhere, as_word }, "{keyword} in {text}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_long_needle_is_found_wherever_a_short_one_would_be(
+            text in "[ab]{0,60}",
+            needle in "[ab]{1,8}",
+        ) {
+            let places = |find: &dyn Fn(&mut dyn FnMut(usize))| {
+                let mut places = Vec::new();
+                find(&mut |at| places.push(at));
+                places
+            };
+            let (text, needle) = (text.as_bytes(), needle.as_bytes());
+            let by_borders = places(&|occurs| each_by_borders(text, needle, occurs));
+            let one_by_one = places(&|occurs| each_overlapping(text, needle, occurs));
+            prop_assert_eq!(by_borders, one_by_one);
+        }
+
+        #[test]
+        fn many_keywords_are_found_where_each_of_them_is(
+            text in "[abc ]{0,40}",
+            words in prop::collection::vec("[abc ]{0,3}", FEW + 1..FEW + 20),
+        ) {
+            let keywords: Vec<Option<Keyword>> = words.iter().map(|word| Keyword::new(word)).collect();
+            let set = KeywordSet::of(keywords.clone());
+            prop_assert!(set.are_many());
+            let there = set.standing_in([text.as_str()].into_iter());
+            let expected = (0..keywords.len()).filter(|number| {
+                let keyword = keywords[*number].as_ref();
+                keyword.is_some_and(|keyword| keyword.count(&text).anywhere > 0)
+            });
+            prop_assert_eq!(there, expected.collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -25,6 +25,13 @@ pub trait Postings {
     /// Fails if the index cannot be read.
     fn text(&self, term: &str) -> Result<Vec<(u32, u32)>, Self::Error>;
 
+    /// How many rows' texts hold `term`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the index cannot be read.
+    fn frequency(&self, term: &str) -> Result<usize, Self::Error>;
+
     /// The rows whose title holds `term`.
     ///
     /// # Errors
@@ -39,6 +46,10 @@ pub trait Postings {
     /// Fails if the index cannot be read.
     fn date(&self, term: &str) -> Result<Vec<u32>, Self::Error>;
 }
+
+/// At most so many distinct terms of a query are ranked: those that the fewest memories hold. Each one
+/// costs a look at all memories that hold it; a question of a person has 30 at most, a pasted page 300.
+pub const MOST_TERMS: usize = 512;
 
 /// A term of the query.
 pub(super) struct Term {
@@ -61,6 +72,14 @@ pub fn bm25(weights: &Weights, frequency: f32, length: f32) -> f32 {
     frequency * (k1 + 1.0) / (frequency + k1 * (1.0 - b + b * length))
 }
 
+/// The terms of the query that are ranked.
+pub(super) struct QueryTerms {
+    /// Distinct, in the order of the query, at most [`MOST_TERMS`].
+    pub terms: Vec<Term>,
+    /// How many more distinct terms the query has.
+    pub unranked: usize,
+}
+
 /// The distinct terms of the query with their weights and postings.
 pub(super) fn query_terms<P: Postings>(
     query: &str,
@@ -68,18 +87,19 @@ pub(super) fn query_terms<P: Postings>(
     analyzer: &mut Analyzer,
     postings: &P,
     weights: &Weights,
-) -> Result<Vec<Term>, P::Error> {
-    let mut terms = read_terms(without_names, analyzer, postings)?;
+) -> Result<QueryTerms, P::Error> {
+    let mut read = read_terms(without_names, analyzer, postings)?;
     let says_something = |terms: &[Term]| terms.iter().any(|t| t.is_content && !t.rows.is_empty());
-    if !says_something(&terms) {
+    if !says_something(&read.terms) {
         // Only names or function words are left: then they are what is asked for.
-        terms = read_terms(query, analyzer, postings)?;
-        if !says_something(&terms) {
-            terms.iter_mut().for_each(|term| term.is_content = true);
+        read = read_terms(query, analyzer, postings)?;
+        if !says_something(&read.terms) {
+            let terms = read.terms.iter_mut();
+            terms.for_each(|term| term.is_content = true);
         }
     }
-    let parts = known_parts(query, analyzer, &terms);
-    for term in &mut terms {
+    let parts = known_parts(query, analyzer, &read.terms);
+    for term in &mut read.terms {
         term.weight = if term.is_content {
             1.0
         } else {
@@ -89,17 +109,19 @@ pub(super) fn query_terms<P: Postings>(
             term.weight *= weights.identifier_part;
         }
     }
-    Ok(terms)
+    Ok(read)
 }
 
 fn read_terms<P: Postings>(
     text: &str,
     analyzer: &mut Analyzer,
     postings: &P,
-) -> Result<Vec<Term>, P::Error> {
+) -> Result<QueryTerms, P::Error> {
     let mut terms: Vec<Term> = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
     analyzer.terms(text, |term, word, _| {
-        if !terms.iter().any(|known| known.text == term) {
+        if !known.contains(term) {
+            known.insert(term.to_owned());
             let is_content = !is_stop_word(word);
             terms.push(Term {
                 text: term.to_owned(),
@@ -109,14 +131,41 @@ fn read_terms<P: Postings>(
             });
         }
     });
+    let unranked = terms.len().saturating_sub(MOST_TERMS);
+    if unranked > 0 {
+        keep_rarest(&mut terms, postings)?;
+    }
     for term in &mut terms {
         term.rows = postings.text(&term.text)?;
     }
-    Ok(terms)
+    Ok(QueryTerms { terms, unranked })
+}
+
+/// Keeps the [`MOST_TERMS`] terms that the fewest rows hold, and of equal ones those that come first in
+/// the query. Terms that no row holds say nothing and are kept last.
+fn keep_rarest<P: Postings>(terms: &mut Vec<Term>, postings: &P) -> Result<(), P::Error> {
+    let mut places = Vec::with_capacity(terms.len());
+    for (place, term) in terms.iter().enumerate() {
+        let frequency = postings.frequency(&term.text)?;
+        places.push((frequency == 0, frequency, place));
+    }
+    places.select_nth_unstable(MOST_TERMS);
+    let kept: HashSet<usize> = places[..MOST_TERMS]
+        .iter()
+        .map(|(.., place)| *place)
+        .collect();
+    let mut place = 0;
+    terms.retain(|_| {
+        place += 1;
+        kept.contains(&(place - 1))
+    });
+    Ok(())
 }
 
 /// The parts of those identifiers in `query` that are known as a whole.
 fn known_parts(query: &str, analyzer: &mut Analyzer, terms: &[Term]) -> HashSet<String> {
+    let there = terms.iter().filter(|term| !term.rows.is_empty());
+    let there: HashSet<&str> = there.map(|term| term.text.as_str()).collect();
     let mut parts = HashSet::new();
     let mut since_whole: Vec<String> = Vec::new();
     for chunk in query.split_whitespace() {
@@ -124,7 +173,7 @@ fn known_parts(query: &str, analyzer: &mut Analyzer, terms: &[Term]) -> HashSet<
         analyzer.terms(chunk, |term, _, part| {
             if part == Part::Word {
                 since_whole.push(term.to_owned());
-            } else if terms.iter().any(|t| t.text == term && !t.rows.is_empty()) {
+            } else if there.contains(term) {
                 parts.extend(since_whole.drain(..));
             }
         });

@@ -24,6 +24,7 @@ mod weights;
 pub use best::first;
 pub use collection::Collection;
 pub use dates::date_terms;
+pub use lexical::MOST_TERMS;
 pub use lexical::Postings;
 pub use lexical::bm25;
 pub use lexical::idf;

@@ -26,6 +26,11 @@ impl RowSet {
         }
     }
 
+    /// Whether no row is in it.
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
     /// Whether this row of the store is in it.
     pub fn contains(&self, row: u32) -> bool {
         self.words[row as usize / 64] >> (row % 64) & 1 == 1

@@ -3,6 +3,7 @@
 //! For whoever is used to them. `docs/RETRIEVAL.md` has the formulas; what a memory is worth comes
 //! in from outside.
 
+use super::lexical::MOST_TERMS;
 use crate::model::Memory;
 use crate::model::Tier;
 
@@ -32,6 +33,27 @@ const LONG_WORDS: f32 = 800.0;
 const SHORT_SHARE: f32 = 0.5;
 const LONG_SHARE: f32 = 0.15;
 
+/// A query as [`Standing::weighted`] reads it, made once for all memories.
+pub(super) struct WeightedQuery {
+    lower: String,
+    words: Vec<String>,
+}
+
+impl WeightedQuery {
+    /// Reads a query; of its words the first [`MOST_TERMS`] count.
+    pub fn of(query: &str) -> WeightedQuery {
+        let lower = query.trim().to_lowercase();
+        let words = lower
+            .split(|character: char| !character.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .take(MOST_TERMS);
+        WeightedQuery {
+            words: words.map(str::to_owned).collect(),
+            lower,
+        }
+    }
+}
+
 impl Standing {
     /// What is added to the score of a memory's words: five factors, and with `by_tier` a sixth.
     pub(super) fn worth(&self, by_tier: bool) -> f32 {
@@ -48,24 +70,20 @@ impl Standing {
     }
 
     /// The weighted score of a memory that holds a word of `query`.
-    pub(super) fn weighted(&self, query: &str, memory: &Memory) -> f32 {
-        let query = query.trim().to_lowercase();
-        let words: Vec<&str> = query
-            .split(|character: char| !character.is_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .collect();
+    pub(super) fn weighted(&self, query: &WeightedQuery, memory: &Memory) -> f32 {
+        let WeightedQuery { lower, words } = query;
         let key = memory.title.as_deref().unwrap_or_default().trim();
         let key = key.to_lowercase();
         let is_part = |text: &str| !text.is_empty() && key.contains(text);
-        let text = if key == query {
+        let text = if key == *lower {
             1.0
-        } else if is_part(&query) || words.iter().any(|word| is_part(word)) {
+        } else if is_part(lower) || words.iter().any(|word| is_part(word)) {
             0.7
         } else {
             0.5
         };
         let tags: Vec<String> = memory.topics.iter().map(|tag| tag.to_lowercase()).collect();
-        let is_tag = |word: &&&str| tags.iter().any(|tag| tag.contains(**word));
+        let is_tag = |word: &&String| tags.iter().any(|tag| tag.contains(word.as_str()));
         let tagged = words.iter().filter(is_tag).count() as f32 / words.len().max(1) as f32;
         let unused = self.unused.unwrap_or(self.unchanged).max(0.0);
         0.4 * text + 0.2 * tagged + 0.25 * self.importance / 10.0 + 0.15 * (-unused / 30.0).exp()

@@ -75,10 +75,10 @@ pub fn asked_time<Tz: TimeZone>(text: &str, now: &DateTime<Tz>) -> Option<AskedT
     for found in WORDS.captures_iter(text) {
         let whole = found.get(0).expect("the whole is always there");
         // `the last week of March` is another one.
-        let is_part = text[whole.end()..]
-            .trim_start()
-            .to_lowercase()
-            .starts_with("of ");
+        let after = text[whole.end()..].trim_start().as_bytes();
+        let is_part = after
+            .get(..3)
+            .is_some_and(|of| of.eq_ignore_ascii_case(b"of "));
         let Some(span) = (!is_part).then(|| span(&found, now)).flatten() else {
             continue;
         };

@@ -126,7 +126,10 @@ impl TraitsBuilder {
                 }
             }
             TextPart::Title => {
-                if !is_stop_word(word) && !self.title.iter().any(|known| known == term) {
+                if !is_stop_word(word)
+                    && self.title.len() < MOST_TITLE_WORDS
+                    && !self.title.iter().any(|known| known == term)
+                {
                     self.title.push(term.to_owned());
                 }
             }
@@ -149,7 +152,7 @@ impl TraitsBuilder {
         };
         Traits {
             words: self.words,
-            title_words: self.title.len().clamp(1, 255) as u8,
+            title_words: self.title.len().clamp(1, MOST_TITLE_WORDS) as u8,
             asks: text.ends_with(['?', '？']),
             names: CAPITAL.is_match(judged),
             tells_time: TIME.is_match(judged),
@@ -157,6 +160,9 @@ impl TraitsBuilder {
         }
     }
 }
+
+/// More distinct words of a title are not counted.
+const MOST_TITLE_WORDS: usize = 255;
 
 /// Memories with more words are embedded in pieces: few models take more at once.
 pub const LONG_WORDS: u16 = 200;

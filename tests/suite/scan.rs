@@ -260,14 +260,20 @@ enum Asked {
     Text(String),
 }
 
+fn keywords(count: std::ops::Range<usize>) -> impl Strategy<Value = Asked> {
+    vec(phrase().prop_map(|text| text.to_lowercase()), count).prop_map(|mut words| {
+        words.sort();
+        words.dedup();
+        Asked::Keywords(words)
+    })
+}
+
 fn asked() -> impl Strategy<Value = Asked> {
     prop_oneof![
         1 => Just(Asked::Everything),
-        3 => vec(phrase().prop_map(|text| text.to_lowercase()), 1..4).prop_map(|mut words| {
-            words.sort();
-            words.dedup();
-            Asked::Keywords(words)
-        }),
+        3 => keywords(1..4),
+        // So many are looked for together.
+        1 => keywords(60..80),
         4 => (texts(), select(vec![
             "", "What did Caroline say about ", "Marco's ", "when on 14 January 2026 ",
             "in January: x.Caroline-y ", "a:Marco:b ", "claude ",
@@ -444,4 +450,60 @@ proptest! {
         prop_assert_eq!(found.total, rest.len());
         prop_assert_eq!(found.hits, rest);
     }
+}
+
+/// Words `w<from>` to `w<to - 1>`.
+fn numbered(from: usize, to: usize) -> String {
+    let words: Vec<String> = (from..to).map(|number| format!("w{number}")).collect();
+    words.join(" ")
+}
+
+#[test]
+fn of_a_long_text_both_rank_the_rarest_terms() {
+    // 400 words stand in all three, 400 in two, 400 in the last one alone.
+    let documents: Documents = (0..3)
+        .map(|number: usize| {
+            let name = NAMES[number].to_owned();
+            let content = numbered(0, 400 * (number + 1));
+            let stem = Stem::from_file_name(name.strip_suffix(".md").unwrap());
+            let memory = memdir::format::parse(&stem, content.as_bytes(), noon());
+            let indexed = Indexed {
+                stamp: Stamp::default(),
+                hash: number as u128,
+                racy: false,
+            };
+            let bytes = content.into_bytes();
+            let document = Document {
+                name: name.clone(),
+                indexed,
+                memory,
+                bytes,
+            };
+            (name, Arc::new(document))
+        })
+        .collect();
+    let (scan, index) = (scan(&documents), index(&Documents::new(), &documents));
+    let snapshot = index.snapshot(&Overlay::default()).unwrap();
+    let ask = |text: String| {
+        let question = Question {
+            asked: Asked::Text(text),
+            filter: Filter::default(),
+            limit: 10,
+            offset: 0,
+        };
+        let found = question.put_to(snapshot.as_ref(), &documents);
+        assert_eq!(question.put_to(&scan, &documents), found);
+        found
+    };
+    // 400 terms of one memory each, and the first 112 of two; 300 stand nowhere.
+    let long = ask(numbered(0, 1_500));
+    assert_eq!((long.unranked, long.total), (1_500 - 512, 2));
+    assert_eq!(long.hits[0].name, NAMES[2]);
+    // What is left is ranked as if it alone had been asked for.
+    let rarest = ask(numbered(400, 512) + " " + &numbered(800, 1_200));
+    let scores = |found: &Found| -> Vec<f64> { found.hits.iter().map(|hit| hit.score).collect() };
+    assert_eq!((rarest.unranked, scores(&rarest)), (0, scores(&long)));
+    // So many are no more than are ranked.
+    assert_eq!(ask(numbered(0, 512)).unranked, 0);
+    assert_eq!(ask(numbered(0, 512)).total, 3);
 }

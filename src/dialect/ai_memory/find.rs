@@ -19,6 +19,7 @@ use crate::dialect::Reply;
 use crate::dialect::Tool;
 use crate::dialect::ToolError;
 use crate::dialect::parameter::Literal;
+use crate::dialect::reply::add_note;
 use crate::engine::Hit;
 use crate::engine::Method;
 use crate::engine::Ranking;
@@ -155,7 +156,9 @@ pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObj
         limit: limit(arguments, 10, MOST_RECALLED)?,
         offset: 0,
     };
-    let hits = call.engine.think(&search)?.hits;
+    let thought = call.engine.think(&search)?;
+    let note = thought.note();
+    let hits = thought.hits;
     let used: Vec<Recalled> = hits
         .iter()
         .map(|hit| Recalled::Found {
@@ -172,6 +175,7 @@ pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObj
     let mode = if by_meaning { "hybrid" } else { "keyword" };
     let mut answer = with_standards(call, standards, &hits);
     answer.insert("mode".to_owned(), json!(mode));
+    add_note(&mut answer, note);
     Ok(answer)
 }
 
@@ -199,12 +203,13 @@ pub(super) fn found(
         limit: limit(arguments, 20, MOST_FOUND)?,
         offset: 0,
     };
-    let hits = call.engine.think(&search)?.hits;
-    let rows: Vec<Value> = hits.iter().map(|hit| scored(call, hit)).collect();
+    let thought = call.engine.think(&search)?;
+    let rows: Vec<Value> = thought.hits.iter().map(|hit| scored(call, hit)).collect();
     let mut answer = JsonObject::new();
     answer.insert("count".to_owned(), json!(rows.len()));
     answer.insert("results".to_owned(), json!(rows));
     answer.insert("query".to_owned(), json!(query));
+    add_note(&mut answer, thought.note());
     Ok(answer)
 }
 

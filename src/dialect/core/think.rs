@@ -13,6 +13,7 @@ use crate::dialect::PreviewWords;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
 use crate::dialect::preview;
+use crate::dialect::reply::add_note;
 use crate::dialect::reply::written;
 use crate::engine::Engine;
 use crate::engine::EngineError;
@@ -110,6 +111,7 @@ pub fn think_reply(engine: &Engine, search: &Search, thought: Thought, budget: B
     let mut tokens = 0;
     let mut hits = Vec::new();
     let mut list = "[".to_owned();
+    let note = thought.note();
     for hit in thought.hits.into_iter().take(budget.limit) {
         let mut shown = hit_object(engine, search, &hit, &words, PREVIEW);
         let mut text = written(&shown);
@@ -134,6 +136,8 @@ pub fn think_reply(engine: &Engine, search: &Search, thought: Thought, budget: B
     list_reply_as(list, hits, |structured| {
         structured.insert("total".to_owned(), json!(thought.total));
         structured.insert("tokens".to_owned(), json!(tokens));
+        // The text is the specification's array, which has no room for it.
+        add_note(structured, note);
     })
 }
 

@@ -15,6 +15,8 @@ use crate::dialect::Call;
 use crate::dialect::JsonObject;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
+use crate::dialect::reply::add_note;
+use crate::dialect::reply::object;
 use crate::dialect::reply::written;
 use crate::engine::Method;
 use crate::engine::Ranking;
@@ -107,6 +109,7 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
         limit: MOST_RESULTS,
         offset: 0,
     })?;
+    let note = found.note();
     let mut scored = Vec::new();
     for hit in found.hits {
         scored.push((hit.score, Entry::of_hit(call, hit)?));
@@ -121,12 +124,14 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
         told.insert("score".to_owned(), json!(score));
         results.push(Value::Object(told));
     }
-    Ok(Reply::json(json!({
+    let mut reply = object(json!({
         "query": query.chars().take(ECHOED).collect::<String>(),
         "results": results,
         "count": scored.len(),
         "total": found.total,
-    })))
+    }));
+    add_note(&mut reply, note);
+    Ok(Reply::object(reply))
 }
 
 /// How entries are ranked unless the user says otherwise.

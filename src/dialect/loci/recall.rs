@@ -11,6 +11,7 @@ use crate::dialect::JsonObject;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
 use crate::dialect::budget::fit;
+use crate::dialect::reply::add_note;
 use crate::dialect::reply::full;
 use crate::dialect::reply::object;
 use crate::dialect::reply::written;
@@ -173,7 +174,7 @@ fn by_query(
         limit: options.max_results,
         offset: 0,
     };
-    let (hits, total) = hits(engine, &search, time.is_some())?;
+    let (hits, total, note) = hits(engine, &search, time.is_some())?;
     let mut results: Vec<(Hit, Option<Stem>)> = hits.into_iter().map(|hit| (hit, None)).collect();
     if results.len() < options.max_results {
         let named = engine.named_in(query, &entities)?;
@@ -198,6 +199,7 @@ fn by_query(
         )?,
     };
     let mut answer = Answer::of(options.budget);
+    answer.note = note;
     for (hit, related_to) in results {
         let Hit {
             memory,
@@ -221,18 +223,19 @@ fn by_query(
     Ok(answer.reply(total, time.as_ref()))
 }
 
-/// The hits, best first, and how many there are in all. Where the query asks for a time, the rest
+/// The hits, best first, how many there are in all, and what is to be told beside them. Where the query asks for a time, the rest
 /// of that time follows, newest first.
 fn hits(
     engine: &Engine,
     search: &Search,
     is_of_time: bool,
-) -> Result<(Vec<Hit>, usize), EngineError> {
+) -> Result<(Vec<Hit>, usize, Option<String>), EngineError> {
     let is_blank = matches!(&search.wanted, Wanted::Text(text) if text.trim().is_empty());
     let ranked = match is_blank {
         true => Thought::default(),
         false => engine.think(search)?,
     };
+    let note = ranked.note();
     let (mut hits, mut total) = (ranked.hits, ranked.total);
     if is_of_time {
         let all = engine.search(&Search {
@@ -248,7 +251,7 @@ fn hits(
         hits.extend(others);
         hits.truncate(search.limit);
     }
-    Ok((hits, total))
+    Ok((hits, total, note))
 }
 
 /// The relations of those that are entities, as far as the group sees them.
@@ -325,6 +328,8 @@ struct Answer {
     left_out: Vec<String>,
     /// Those that count as used.
     used: Vec<Recalled>,
+    /// What is told beside them.
+    note: Option<String>,
 }
 
 impl Answer {
@@ -335,6 +340,7 @@ impl Answer {
             results: Vec::new(),
             left_out: Vec::new(),
             used: Vec::new(),
+            note: None,
         }
     }
 
@@ -379,6 +385,7 @@ impl Answer {
             let window = json!({"since": shown(time.since), "until": shown(time.until)});
             reply.insert("time_window".to_owned(), window);
         }
+        add_note(&mut reply, self.note);
         Reply::object(reply)
     }
 }

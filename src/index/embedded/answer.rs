@@ -37,6 +37,7 @@ use crate::ranking::fused;
 use crate::ranking::fused::Ranked;
 use crate::ranking::fused::Scored;
 use crate::ranking::keyword::Keyword;
+use crate::ranking::keyword::KeywordSet;
 use crate::vectors::Key;
 
 impl EmbeddedSnapshot {
@@ -64,6 +65,7 @@ impl EmbeddedSnapshot {
         let wanted = |total: usize| {
             request.offset.min(total)..request.offset.saturating_add(request.limit).min(total)
         };
+        let mut unranked = 0;
         let (total, hits) = match request.ask {
             Ask::Everything => {
                 let rows: Vec<u32> = passing.iter().collect();
@@ -73,9 +75,8 @@ impl EmbeddedSnapshot {
                 (rows.len(), page.into_iter().map(hit).collect())
             }
             Ask::Keywords(keywords) => {
-                let keywords: Vec<Option<Keyword>> =
-                    keywords.iter().map(|text| Keyword::new(text)).collect();
-                let keywords: Vec<Option<&Keyword>> = keywords.iter().map(Option::as_ref).collect();
+                let keywords = keywords.iter().map(|text| Keyword::new(text));
+                let keywords = KeywordSet::of(keywords.collect());
                 let counted = keywords::count(self, &keywords, &passing, texts)?;
                 let (total, range) = (counted.len(), wanted(counted.len()));
                 let page = page(&counted, range, |a, b| {
@@ -88,6 +89,7 @@ impl EmbeddedSnapshot {
             }
             Ask::Text(sought) => {
                 let ranked = self.search_text(sought, request.moment, &passing, texts)?;
+                unranked = ranked.unranked;
                 let (total, range) = (ranked.scored.len(), wanted(ranked.scored.len()));
                 let page = page(&ranked.scored, range, |a, b| {
                     b.score
@@ -101,7 +103,11 @@ impl EmbeddedSnapshot {
                 (total, page.into_iter().map(hit).collect())
             }
         };
-        Ok(Found { hits, total })
+        Ok(Found {
+            hits,
+            total,
+            unranked,
+        })
     }
 
     fn search_text(
@@ -212,6 +218,14 @@ impl Postings for EmbeddedSnapshot {
             },
         )?;
         Ok(rows)
+    }
+
+    fn frequency(&self, term: &str) -> Result<usize, IndexError> {
+        let mut count = 0;
+        let record = IndexRecordOption::Basic;
+        // The dictionary's own count has what was deleted or lies below an overlay, too.
+        self.each_posting(self.fields.words, term, record, |_, _| count += 1)?;
+        Ok(count)
     }
 
     fn title(&self, term: &str) -> Result<Vec<u32>, IndexError> {

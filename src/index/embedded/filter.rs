@@ -12,6 +12,7 @@ use crate::index::filter::Conditions;
 use crate::model::Filter;
 use crate::ranking::Postings as _;
 use crate::ranking::RowSet;
+use crate::ranking::keyword::KeywordSet;
 
 /// The rows that pass `filter` at a moment.
 pub(super) fn passing(
@@ -61,10 +62,13 @@ pub(super) fn passing(
         let words = snapshot
             .analyzers
             .lend(|analyzer| conditions.words(analyzer));
-        for terms in words {
+        for terms in words.terms() {
+            if rows.is_empty() {
+                break;
+            }
             let mut has_any = RowSet::none(table.len());
             for term in terms {
-                for (row, _) in snapshot.text(&term)? {
+                for (row, _) in snapshot.text(term)? {
                     has_any.put_in(row);
                 }
             }
@@ -75,7 +79,8 @@ pub(super) fn passing(
         snapshot.each_with_fact(fact, |row| rows.take_out(row))?;
     }
     for (phrase, wanted) in &conditions.phrases {
-        let counted = keywords::count(snapshot, &[phrase.as_ref()], &rows, texts)?;
+        let phrase = KeywordSet::of(vec![phrase.clone()]);
+        let counted = keywords::count(snapshot, &phrase, &rows, texts)?;
         let holding: HashSet<u32> = counted.iter().map(|found| found.row).collect();
         rows.keep(|row| holding.contains(&row) == *wanted);
     }

@@ -3,7 +3,8 @@
 //! A keyword without blanks stands inside a run of other characters, so its count in a text is
 //! the sum over the text's distinct runs of (how often the run occurs) × (how often the keyword
 //! stands in the run). Runs are index terms. Keywords with blanks, and the few texts whose runs
-//! are too long to be terms, are counted in the texts themselves.
+//! are too long to be terms, are counted in the texts themselves. Many keywords are looked for in one
+//! pass over the distinct runs.
 
 use std::collections::HashMap;
 
@@ -15,6 +16,7 @@ use crate::index::text::Lowered;
 use crate::ranking::RowSet;
 use crate::ranking::keyword;
 use crate::ranking::keyword::Keyword;
+use crate::ranking::keyword::KeywordSet;
 
 /// A row with its score and the keywords that it holds.
 pub(super) struct Counted {
@@ -23,45 +25,54 @@ pub(super) struct Counted {
     pub matched: Vec<usize>,
 }
 
-/// Counts `keywords` in the rows of `passing`; only rows that hold one are returned. `None` stands
-/// in no row.
+/// Counts `keywords` in the rows of `passing`; only rows that hold one are returned.
 pub(super) fn count(
     snapshot: &EmbeddedSnapshot,
-    keywords: &[Option<&Keyword>],
+    keywords: &KeywordSet,
     passing: &RowSet,
     texts: &Texts<'_>,
 ) -> Result<Vec<Counted>, IndexError> {
     let mut counted: HashMap<u32, (u32, Vec<usize>)> = HashMap::new();
     let mut read: HashMap<u32, Option<Lowered>> = HashMap::new();
-    let uncounted = snapshot.table.with_flag(flag::UNCOUNTED as u8);
-    for (number, keyword) in keywords.iter().enumerate() {
-        let Some(keyword) = keyword else { continue };
-        let mut add = |row: u32, score: u32| {
-            let (total, matched) = counted.entry(row).or_default();
-            *total += score;
-            if matched.last() != Some(&number) {
-                matched.push(number);
-            }
-        };
-        let by_reading = if keyword.has_blank() {
-            candidates(snapshot, keyword)?
-        } else {
-            let is_uncounted = |row: u32| snapshot.table.flags(row) & flag::UNCOUNTED as u8 != 0;
-            snapshot.each_run(keyword, |row, topics, elsewhere| {
+    let is_uncounted = |row: u32| snapshot.table.flags(row) & flag::UNCOUNTED as u8 != 0;
+    let runs = keywords
+        .are_many()
+        .then(|| snapshot.runs_with(keywords))
+        .transpose()?;
+    let mut add = |row: u32, number: usize, score: u32| {
+        let (total, matched) = counted.entry(row).or_default();
+        *total += score;
+        if matched.last() != Some(&number) {
+            matched.push(number);
+        }
+    };
+    let lowered = |row: u32| texts(snapshot.table.name(row)).map(|memory| Lowered::of(&memory));
+    for (number, keyword) in keywords.iter() {
+        if !keyword.has_blank() {
+            let runs = runs.as_ref().map(|runs| (runs, number));
+            snapshot.each_run(keyword, runs, |row, topics, elsewhere| {
                 if passing.contains(row) && !is_uncounted(row) {
-                    add(row, keyword::score(topics, elsewhere));
+                    add(row, number, keyword::score(topics, elsewhere));
                 }
             })?;
-            uncounted.clone()
-        };
-        for row in by_reading.into_iter().filter(|&row| passing.contains(row)) {
-            let text = read.entry(row).or_insert_with(|| {
-                texts(snapshot.table.name(row)).map(|memory| Lowered::of(&memory))
-            });
-            let score = text.as_ref().map_or(0, |text| text.score(keyword));
-            if score > 0 {
-                add(row, score);
+            continue;
+        }
+        for row in candidates(snapshot, keyword)? {
+            if !passing.contains(row) || is_uncounted(row) {
+                continue;
             }
+            let text = read.entry(row).or_insert_with(|| lowered(row)).as_ref();
+            let score = text.map_or(0, |text| text.score(keyword));
+            if score > 0 {
+                add(row, number, score);
+            }
+        }
+    }
+    for row in snapshot.table.with_flag(flag::UNCOUNTED as u8) {
+        let text = passing.contains(row).then(|| lowered(row)).flatten();
+        let scores = text.map(|text| text.scores(keywords));
+        for (number, score) in scores.into_iter().flatten() {
+            add(row, number, score);
         }
     }
     Ok(counted

@@ -5,6 +5,7 @@
 //! it costs about the same in a store of any size, and misses what shares only common words.
 
 use std::collections::HashMap;
+use std::collections::HashSet;
 
 use tantivy::DocSet;
 use tantivy::TERMINATED;
@@ -74,9 +75,11 @@ pub(super) fn rows(
 /// The distinct terms of a text that some memory holds.
 fn distinct(snapshot: &EmbeddedSnapshot, text: &str) -> Result<Vec<Word>, IndexError> {
     let mut terms: Vec<String> = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
     snapshot.analyzers.lend(|analyzer| {
         analyzer.terms(text, |term, _, _| {
-            if !terms.iter().any(|known| known == term) {
+            if !known.contains(term) {
+                known.insert(term.to_owned());
                 terms.push(term.to_owned());
             }
         });

@@ -18,6 +18,7 @@ use super::Analyzers;
 use super::EmbeddedIndex;
 use super::filter;
 use super::flat::Flat;
+use super::lexicon::TermPlace;
 use super::locked;
 use super::meaning::Keys;
 use super::meaning::Places;
@@ -39,6 +40,7 @@ use crate::ranking::Names;
 use crate::ranking::fused::Cosines;
 use crate::ranking::keyword::Count;
 use crate::ranking::keyword::Keyword;
+use crate::ranking::keyword::KeywordSet;
 
 pub(super) struct EmbeddedSnapshot {
     pub(super) fields: Fields,
@@ -175,22 +177,45 @@ impl EmbeddedSnapshot {
         Ok(())
     }
 
+    /// The runs of every segment and field that hold one of `keywords`.
+    pub(super) fn runs_with(&self, keywords: &KeywordSet) -> Result<RunsOfKeywords, IndexError> {
+        let mut lists = Vec::new();
+        for (field, in_topics) in self.run_fields() {
+            for (part, _) in self.documents() {
+                lists.push(part.lexicon(field, in_topics)?.containing_each(keywords));
+            }
+        }
+        Ok(RunsOfKeywords { lists })
+    }
+
+    /// The fields that hold runs, and whether these are of topics.
+    fn run_fields(&self) -> [(Field, bool); 2] {
+        [(self.fields.runs, false), (self.fields.topic_runs, true)]
+    }
+
     /// Calls `each` with the counts of a keyword without blanks, run by run: row, counts in
-    /// topics, counts elsewhere. A row may come several times.
+    /// topics, counts elsewhere. A row may come several times. `runs` are those that hold it, by its
+    /// number, if they are known.
     pub(super) fn each_run(
         &self,
         keyword: &Keyword,
+        runs: Option<(&RunsOfKeywords, usize)>,
         mut each: impl FnMut(u32, Count, Count),
     ) -> Result<(), IndexError> {
-        for (field, in_topics) in [(self.fields.runs, false), (self.fields.topic_runs, true)] {
+        let mut lists = runs.map(|(runs, number)| runs.of(number));
+        for (field, in_topics) in self.run_fields() {
             for (part, row_of) in self.documents() {
+                let known = lists.as_mut().and_then(Iterator::next);
+                if known.is_some_and(<[_]>::is_empty) {
+                    continue;
+                }
                 let lexicon = part.lexicon(field, in_topics)?;
                 let inverted = part
                     .reader
                     .inverted_index(field)
                     .map_err(|error| unusable(&error))?;
                 let mut result = Ok(());
-                lexicon.containing(keyword.as_str(), |run| {
+                let mut count_in = |run: &str| {
                     let count = keyword.count(run);
                     let term = Term::from_field_text(field, run);
                     match inverted.read_postings(&term, IndexRecordOption::WithFreqs) {
@@ -215,7 +240,14 @@ impl EmbeddedSnapshot {
                         Ok(None) => {}
                         Err(error) => result = Err(unusable(&error)),
                     }
-                });
+                };
+                match known {
+                    Some(places) => places
+                        .iter()
+                        .filter_map(|(_, place)| lexicon.term(*place))
+                        .for_each(count_in),
+                    None => lexicon.containing(keyword.as_str(), &mut count_in),
+                }
                 result?;
             }
         }
@@ -309,10 +341,15 @@ impl EmbeddedSnapshot {
                 },
             )?;
             rows.sort_unstable();
-            common = Some(match common {
+            let rows = match common {
                 None => rows,
                 Some(common) => intersection(&common, &rows),
-            });
+            };
+            let is_empty = rows.is_empty();
+            common = Some(rows);
+            if is_empty {
+                break;
+            }
         }
         Ok(common)
     }
@@ -353,6 +390,23 @@ impl EmbeddedSnapshot {
                 .set(Names::of(self.table.collection.user_names(), &agents));
         }
         Ok(self.names.get().expect("it was just set"))
+    }
+}
+
+/// The runs that hold each of many keywords.
+pub(super) struct RunsOfKeywords {
+    /// By field and segment, in the order in which they are gone through; each by the keywords' numbers.
+    lists: Vec<Vec<(usize, TermPlace)>>,
+}
+
+impl RunsOfKeywords {
+    /// The runs of one keyword, a list for each field and segment.
+    fn of(&self, number: usize) -> impl Iterator<Item = &[(usize, TermPlace)]> {
+        self.lists.iter().map(move |list| {
+            let start = list.partition_point(|(known, _)| *known < number);
+            let length = list[start..].partition_point(|(known, _)| *known == number);
+            &list[start..start + length]
+        })
     }
 }
 

@@ -31,7 +31,6 @@ use super::Unembedded;
 use super::facts;
 use super::filter::Conditions;
 use super::text::Lowered;
-use super::text::holds_words;
 use crate::lifecycle::Stated;
 use crate::model::Filter;
 use crate::model::Memory;
@@ -41,6 +40,7 @@ use crate::ranking::Method;
 use crate::ranking::Parts;
 use crate::ranking::Ranking;
 use crate::ranking::keyword::Keyword;
+use crate::ranking::keyword::KeywordSet;
 use crate::vectors::Key;
 use crate::words::Analyzer;
 use crate::words::Language;
@@ -155,8 +155,9 @@ impl Scan {
 
     /// The rows that pass the filter and hold one of `keywords`, if there are any.
     fn counted(&self, conditions: &Conditions<'_>, keywords: Option<&[String]>) -> Vec<Row> {
-        let keywords: Option<Vec<Option<Keyword>>> =
-            keywords.map(|keywords| keywords.iter().map(|text| Keyword::new(text)).collect());
+        let keywords = keywords.map(|keywords| {
+            KeywordSet::of(keywords.iter().map(|text| Keyword::new(text)).collect())
+        });
         let looked = self.each_file(
             || Analyzer::new(&self.languages),
             |analyzer, file, document| {
@@ -201,13 +202,11 @@ impl Scan {
         let looked = self.each_file(
             || (),
             |(), file, document| {
-                let mut values: Vec<String> = Vec::new();
+                let mut values: HashSet<String> = HashSet::new();
                 facts::each_fact(&document.memory, |key, value| {
                     let fact = facts::fact(key, value);
-                    if let Some(value) = fact.strip_prefix(&prefix)
-                        && !values.iter().any(|known| known == value)
-                    {
-                        values.push(value.to_owned());
+                    if let Some(value) = fact.strip_prefix(&prefix) {
+                        values.insert(value.to_owned());
                     }
                 });
                 Some(values.into_iter().map(move |value| (value, file)))
@@ -272,7 +271,7 @@ fn passes(
     }
     if conditions.asks_for_words() {
         let words = conditions.words(analyzer);
-        if !holds_words(analyzer, memory, &words) {
+        if !words.stand_in(analyzer, memory) {
             return false;
         }
     }
@@ -284,14 +283,11 @@ fn passes(
 }
 
 /// The row with its counts; `None` if it holds no keyword.
-fn count(mut row: Row, text: &Lowered, keywords: &[Option<Keyword>]) -> Option<Row> {
+fn count(mut row: Row, text: &Lowered, keywords: &KeywordSet) -> Option<Row> {
     let mut total = 0;
-    for (number, keyword) in keywords.iter().enumerate() {
-        let score = keyword.as_ref().map_or(0, |keyword| text.score(keyword));
-        if score > 0 {
-            total += score;
-            row.matched.push(number);
-        }
+    for (number, score) in text.scores(keywords) {
+        total += score;
+        row.matched.push(number);
     }
     row.score = f64::from(total);
     (total > 0).then_some(row)
@@ -300,9 +296,9 @@ fn count(mut row: Row, text: &Lowered, keywords: &[Option<Keyword>]) -> Option<R
 impl Snapshot for Scan {
     fn search(&self, request: &Request<'_>, _: &Texts<'_>) -> Result<Found, IndexError> {
         let conditions = Conditions::of(request.filter, request.moment);
-        let mut rows = match request.ask {
-            Ask::Everything => self.counted(&conditions, None),
-            Ask::Keywords(keywords) => self.counted(&conditions, Some(keywords)),
+        let (mut rows, unranked) = match request.ask {
+            Ask::Everything => (self.counted(&conditions, None), 0),
+            Ask::Keywords(keywords) => (self.counted(&conditions, Some(keywords)), 0),
             Ask::Text(sought) => self.ranked(&conditions, sought),
         };
         // Among equals the newest first, then by name, which is the order of the files.
@@ -323,7 +319,11 @@ impl Snapshot for Scan {
                 indexed: row.indexed,
             })
             .collect();
-        Ok(Found { hits, total })
+        Ok(Found {
+            hits,
+            total,
+            unranked,
+        })
     }
 
     fn cut(&self) -> Vec<String> {

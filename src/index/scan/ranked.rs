@@ -65,7 +65,12 @@ struct Postings {
 }
 
 impl Scan {
-    pub(super) fn ranked(&self, conditions: &Conditions<'_>, sought: Sought<'_>) -> Vec<Row> {
+    /// The rows that have to do with a text, and how many of its terms were not ranked.
+    pub(super) fn ranked(
+        &self,
+        conditions: &Conditions<'_>,
+        sought: Sought<'_>,
+    ) -> (Vec<Row>, usize) {
         let query = sought.text;
         let mut analyzer = Analyzer::new(&self.languages);
         let mut wanted = Wanted::default();
@@ -140,7 +145,7 @@ impl Scan {
                 parts: Some(ranked.parts(scored.row)),
             }
         };
-        ranked.scored.iter().map(row).collect()
+        (ranked.scored.iter().map(row).collect(), ranked.unranked)
     }
 
     fn lines(&self, conditions: &Conditions<'_>, wanted: &Wanted) -> Vec<Line> {
@@ -171,18 +176,15 @@ impl Wanted {
     }
 
     fn line(&self, analyzer: &mut Analyzer, file: u32, memory: &Memory, indexed: Indexed) -> Line {
-        let mut terms: Vec<(u32, u32)> = Vec::new();
-        let mut title: Vec<u32> = Vec::new();
+        let mut terms: HashMap<u32, u32> = HashMap::new();
+        let mut title: HashSet<u32> = HashSet::new();
         let looked = look(analyzer, memory, |part, term| {
             let Some(&number) = self.terms.get(term) else {
                 return;
             };
-            match terms.iter_mut().find(|(known, _)| *known == number) {
-                Some((_, times)) => *times += 1,
-                None => terms.push((number, 1)),
-            }
-            if part == TextPart::Title && !title.contains(&number) {
-                title.push(number);
+            *terms.entry(number).or_default() += 1;
+            if part == TextPart::Title {
+                title.insert(number);
             }
         });
         let dates = if self.dates.is_empty() {
@@ -207,8 +209,8 @@ impl Wanted {
             traits: looked.traits,
             passes: false,
             claims: None,
-            terms,
-            title,
+            terms: terms.into_iter().collect(),
+            title: title.into_iter().collect(),
             dates,
         }
     }
@@ -277,6 +279,12 @@ impl ranking::Postings for Postings {
     fn text(&self, term: &str) -> Result<Vec<(u32, u32)>, Infallible> {
         let number = self.number(term);
         Ok(number.map_or_else(Vec::new, |number| self.text[number].clone()))
+    }
+
+    fn frequency(&self, term: &str) -> Result<usize, Infallible> {
+        Ok(self
+            .number(term)
+            .map_or(0, |number| self.text[number].len()))
     }
 
     fn title(&self, term: &str) -> Result<Vec<u32>, Infallible> {

@@ -38,7 +38,7 @@ pub(super) const SEARCH: Endpoint = Endpoint {
                     ("count", schema::count()),
                     ("query", schema::text()),
                 ],
-                [],
+                [("note", schema::text())],
             )
         },
     )
@@ -80,7 +80,10 @@ fn recalled() -> serde_json::Value {
             ("count", schema::count()),
             ("mode", schema::word(&["hybrid", "keyword"])),
         ],
-        [("standards", json!({"type": "integer", "minimum": 1}))],
+        [
+            ("standards", json!({"type": "integer", "minimum": 1})),
+            ("note", schema::text()),
+        ],
     )
 }
 
