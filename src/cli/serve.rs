@@ -16,6 +16,7 @@ use super::args::TokenCommand;
 use super::fail::Failure;
 use super::mcp;
 use crate::engine::Engine;
+use crate::engine::EngineError;
 use crate::files::Lock;
 use crate::http::Address;
 use crate::http::HttpError;
@@ -26,6 +27,7 @@ use crate::http::tokens;
 use crate::http::tokens::Rights;
 use crate::http::tokens::Token;
 use crate::http::tokens::TokenError;
+use crate::model::is_possible_time;
 
 /// Where a server listens that was not told where.
 const PORT: u16 = 9077;
@@ -36,6 +38,11 @@ const WRITES_AT_ONCE: u32 = 40;
 
 /// Serves until the process is asked to end.
 pub(super) fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure> {
+    let now = context.now();
+    // The dates of HTTP know no other years.
+    if !is_possible_time(now) {
+        return Err(EngineError::ClockIsWrong(now).into());
+    }
     let addresses = addresses(command)?;
     // Before there are threads.
     crate::embed::share_memory();

@@ -1,15 +1,15 @@
 //! Reads moments as people type them.
 
 use chrono::DateTime;
-use chrono::Days;
 use chrono::Duration;
 use chrono::Local;
-use chrono::NaiveTime;
-use chrono::TimeZone;
 use chrono::Utc;
 
 use super::fail::Failure;
+use crate::model::POSSIBLE_TIMES;
 use crate::model::Timestamp;
+use crate::model::is_possible_time;
+use crate::model::start_of_day;
 
 /// Which way a bare amount of time points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,11 @@ pub(super) fn moment(
     direction: Direction,
 ) -> Result<DateTime<Utc>, Failure> {
     let word = text.trim().to_lowercase();
-    let day = |days: i64| midnight(now + Duration::days(days));
+    let today = now.with_timezone(&Local).date_naive();
+    let day = |days: i64| {
+        let day = today.checked_add_signed(Duration::days(days))?;
+        Some(start_of_day(&Local, day)?.to_utc())
+    };
     let found = match word.as_str() {
         "now" => Some(now),
         "today" => day(0),
@@ -38,29 +42,15 @@ pub(super) fn moment(
             Direction::Future => now.checked_add_signed(amount),
         }),
     };
-    found.or_else(|| Timestamp::parse(text).map(|at| at.utc())).ok_or_else(|| {
+    let found = found.or_else(|| Timestamp::parse(text).map(|at| at.utc())).ok_or_else(|| {
         Failure::new(format!("cannot read the time `{text}` of {option}"))
-            .hint("Write a date (2026-01-31), a time (2026-01-31T09:00:00Z), `yesterday`, or an amount such as 12h, 3d, 2w.")
-    })
-}
-
-fn midnight(at: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    let date = at.with_timezone(&Local).date_naive();
-    let midnight = date.and_time(NaiveTime::MIN);
-    // Where the clock skips midnight, the day begins with its first hour.
-    let local = Local
-        .from_local_datetime(&midnight)
-        .earliest()
-        .or_else(|| {
-            Local
-                .from_local_datetime(
-                    &date
-                        .checked_add_days(Days::new(1))?
-                        .and_time(NaiveTime::MIN),
-                )
-                .earliest()
-        })?;
-    Some(local.to_utc())
+            .hint(format!("Write a date (2026-01-31), a time (2026-01-31T09:00:00Z), `yesterday`, or an amount such as 12h, 3d, 2w; {POSSIBLE_TIMES}."))
+    })?;
+    if !is_possible_time(found) {
+        let what = format!("the time `{text}` of {option} is none {POSSIBLE_TIMES}");
+        return Err(Failure::new(what));
+    }
+    Ok(found)
 }
 
 fn amount(text: &str) -> Option<Duration> {
@@ -111,6 +101,9 @@ mod tests {
                 && read("").is_err()
                 && read("99999999999y").is_err()
                 && read("1000000y").is_err()
+                && read("60y").is_err()
+                && read("999999999999d").is_err()
+                && read("1969-12-31T00:00:00Z").is_err()
         );
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::JsonObject;
 use super::parameter::Form;
 use super::parameter::Parameter;
+use crate::model::POSSIBLE_TIMES;
 use crate::model::Timestamp;
 
 /// What is wrong with a call, for the model to correct itself by.
@@ -337,7 +338,7 @@ impl Arguments {
         };
         Timestamp::parse(&text).map(Some).ok_or_else(|| {
             BadArgument(format!(
-                "`{name}` must be a date or time such as 2026-01-31 or 2026-01-31T09:00:00Z"
+                "`{name}` must be a date or time {POSSIBLE_TIMES}, such as 2026-01-31 or 2026-01-31T09:00:00Z"
             ))
         })
     }

@@ -2,6 +2,10 @@
 
 use std::path::PathBuf;
 
+use chrono::DateTime;
+use chrono::SecondsFormat;
+use chrono::Utc;
+
 use super::screen::FoundSecret;
 use super::sync::Leak;
 use super::sync::PastError;
@@ -12,6 +16,7 @@ use crate::git::GitError;
 use crate::git::NetworkError;
 use crate::index::IndexError;
 use crate::journal::JournalError;
+use crate::model::POSSIBLE_TIMES;
 
 /// What could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +48,8 @@ pub enum EngineError {
     NoStore(PathBuf),
     #[error("the store {} can only be read", .0.display())]
     ReadOnly(PathBuf),
+    #[error("this machine's clock says {}, which is no time {POSSIBLE_TIMES}: nothing is written", .0.to_rfc3339_opts(SecondsFormat::Secs, true))]
+    ClockIsWrong(DateTime<Utc>),
     #[error("somebody else changed `{id}` meanwhile; their text stays and yours is kept as {copy}")]
     ChangedMeanwhile { id: String, copy: String },
     #[error(
@@ -76,6 +83,7 @@ impl EngineError {
                 Some("Free some space, or raise the quota or limit, and try again; nothing was lost.".into())
             }
             EngineError::Network(error) => error.hint(),
+            EngineError::ClockIsWrong(_) => Some("Set the clock right, and try again.".into()),
             EngineError::Files(error) if error.is_read_only() => {
                 Some("Check the permissions of the store's folder.".into())
             }

@@ -42,6 +42,7 @@ use crate::lifecycle::WritePolicy;
 use crate::model::Handle;
 use crate::model::Layout;
 use crate::model::Stem;
+use crate::model::is_possible_time;
 use crate::secrets::Policy;
 use crate::trust::Consent;
 use crate::trust::Naming;
@@ -299,6 +300,10 @@ impl Engine {
     pub(super) fn check_writable(&self) -> Result<(), EngineError> {
         if self.read_only {
             return Err(EngineError::ReadOnly(self.root().to_owned()));
+        }
+        let now = self.clock.now();
+        if !is_possible_time(now) {
+            return Err(EngineError::ClockIsWrong(now));
         }
         self.check_there()
     }

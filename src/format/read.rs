@@ -18,9 +18,11 @@ use super::markers::has_conflict_markers;
 use super::scalar;
 use super::value;
 use crate::model::Memory;
+use crate::model::POSSIBLE_TIMES;
 use crate::model::Problem;
 use crate::model::Stem;
 use crate::model::Timestamp;
+use crate::model::is_possible_time;
 use crate::model::normalized_namespace;
 
 /// Every key the format knows, in the order it is written.
@@ -319,20 +321,23 @@ impl<'a> Reader<'a> {
                 }
                 return timestamp;
             }
-            let what = format!("`{text}` is no date and time in ISO 8601");
+            let what = format!("`{text}` is no date and time in ISO 8601 {POSSIBLE_TIMES}");
             self.problems.push(Problem::Key {
                 key: "timestamp".to_owned(),
                 what,
             });
         }
-        Timestamp::from_utc(stem.time().unwrap_or(modified))
+        let named = stem.time().filter(|at| is_possible_time(*at));
+        Timestamp::from_utc(named.unwrap_or(modified))
     }
 
     fn expires(&mut self) -> Option<Timestamp> {
         let text = self.scalar("expires")?;
         let expires = Timestamp::parse(&text);
         if expires.is_none() {
-            let what = format!("`{text}` is no date and time in ISO 8601; it never expires");
+            let what = format!(
+                "`{text}` is no date and time in ISO 8601 {POSSIBLE_TIMES}; it never expires"
+            );
             self.problems.push(Problem::Key {
                 key: "expires".to_owned(),
                 what,

@@ -11,6 +11,7 @@ use crate::format::from_json;
 use crate::model::Link;
 use crate::model::MetaValue;
 use crate::model::Timestamp;
+use crate::model::is_possible_time;
 
 /// Keys with values, in the order of the source; those that were understood are taken out.
 pub(super) struct Fields(pub Vec<(String, MetaValue)>);
@@ -195,7 +196,7 @@ pub(super) fn moment(value: &MetaValue) -> Option<Timestamp> {
         }
         _ => return written_moment(value),
     };
-    Timestamp::parse(Timestamp::from_utc(at).as_str())
+    is_possible_time(at).then(|| Timestamp::from_utc(at))
 }
 
 /// Relations to other memories: targets, or targets with a type.

@@ -11,7 +11,7 @@ use chrono::Utc;
 
 use super::ImportError;
 use crate::format::MAX_CONTENT_BYTES;
-use crate::model::Timestamp;
+use crate::model::is_possible_time;
 
 /// Content and frontmatter of the largest memory fit twice; what is longer is not even read.
 const MAX_FILE_BYTES: u64 = 2 * MAX_CONTENT_BYTES as u64;
@@ -128,6 +128,6 @@ fn modified(metadata: &fs::Metadata) -> DateTime<Utc> {
             let seconds = i64::try_from(since.as_secs()).ok()?;
             DateTime::from_timestamp(seconds, since.subsec_nanos())
         })
-        .filter(|at| Timestamp::parse(Timestamp::from_utc(*at).as_str()).is_some())
+        .filter(|at| is_possible_time(*at))
         .unwrap_or_default()
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::Record;
 use crate::model::Usage;
+use crate::model::is_possible_time;
 
 /// What a line says.
 #[derive(Debug, PartialEq)]
@@ -56,8 +57,8 @@ fn written(at: DateTime<Utc>) -> String {
 }
 
 fn read(text: &str) -> Option<DateTime<Utc>> {
-    let at = DateTime::parse_from_rfc3339(text).ok()?;
-    Some(at.to_utc())
+    let at = DateTime::parse_from_rfc3339(text).ok()?.to_utc();
+    is_possible_time(at).then_some(at)
 }
 
 impl Line {

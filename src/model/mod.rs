@@ -49,5 +49,8 @@ pub use query::Visibility;
 pub use query::estimated_tokens;
 pub use stamp::MAX_INDEXED_BYTES;
 pub use stamp::Stamp;
+pub use timestamp::POSSIBLE_TIMES;
 pub use timestamp::Timestamp;
+pub use timestamp::is_possible_time;
+pub use timestamp::start_of_day;
 pub use usage::Usage;

@@ -18,6 +18,8 @@ use chrono::Weekday;
 use regex::Captures;
 use regex::Regex;
 
+use crate::model::start_of_day;
+
 /// A time that a text asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedTime {
@@ -207,12 +209,12 @@ fn number(word: &str) -> Option<u32> {
     }
 }
 
-/// The first moment of a day; where a clock change skips it, as if there were none.
+/// The first moment of a day.
 fn midnight<Tz: TimeZone>(zone: &Tz, day: NaiveDate) -> DateTime<Utc> {
-    let naive = day.and_time(chrono::NaiveTime::MIN);
-    match zone.from_local_datetime(&naive).earliest() {
+    match start_of_day(zone, day) {
         Some(moment) => moment.to_utc(),
-        None => naive.and_utc(),
+        // A year that no memory is of.
+        None => day.and_time(chrono::NaiveTime::MIN).and_utc(),
     }
 }
 

@@ -50,6 +50,7 @@ mod support;
 mod sync;
 mod sync_services;
 mod trust;
+mod times;
 mod verify;
 mod vocabulary;
 mod with;

@@ -11,7 +11,9 @@ use crate::dialect::ToolError;
 use crate::dialect::reply::written;
 use crate::dialect::shape;
 use crate::model::MetaValue;
+use crate::model::POSSIBLE_TIMES;
 use crate::model::Timestamp;
+use crate::model::is_possible_time;
 
 pub(super) const MAX_TITLE: usize = 512;
 const MAX_CONTENT: usize = 65_536;
@@ -167,7 +169,11 @@ pub(super) fn expires(
         return Ok(None);
     };
     let span = TimeDelta::seconds(seconds.min(MAX_TTL) as i64);
-    Ok(Some(Timestamp::from_utc(call.engine.now() + span)))
+    let end = call.engine.now().checked_add_signed(span);
+    match end.filter(|end| is_possible_time(*end)) {
+        Some(end) => Ok(Some(Timestamp::from_utc(end))),
+        None => Err(ToolError::refused("ttl_secs ends beyond the year 9999")),
+    }
 }
 
 pub(super) fn expires_at(
@@ -186,7 +192,9 @@ pub(super) fn expires_at(
     }
     match Timestamp::parse(&text) {
         Some(at) => Ok(Some(at)),
-        None => Err(ToolError::refused("expires_at is beyond the year 9999")),
+        None => Err(ToolError::refused(format!(
+            "expires_at must be a time {POSSIBLE_TIMES}"
+        ))),
     }
 }
 
