@@ -7,6 +7,7 @@ use chrono::DateTime;
 use chrono::Datelike;
 use chrono::FixedOffset;
 use chrono::Local;
+use chrono::MappedLocalTime;
 use chrono::NaiveDate;
 use chrono::NaiveDateTime;
 use chrono::SecondsFormat;
@@ -122,15 +123,20 @@ pub fn in_zone<Tz: TimeZone>(zone: &Tz, naive: NaiveDateTime) -> Option<DateTime
     if !(YEARS.start() - 1..=YEARS.end() + 1).contains(&naive.year()) {
         return None;
     }
-    let shown = |naive: &NaiveDateTime| zone.from_local_datetime(naive);
+    let first = |naive: NaiveDateTime| match zone.from_local_datetime(&naive) {
+        MappedLocalTime::Single(at) => Some(at),
+        // The library says which of them is the standard time's, not which is the earlier one.
+        MappedLocalTime::Ambiguous(one, other) => Some(one.min(other)),
+        MappedLocalTime::None => None,
+    };
     // Clocks skip whole half hours, and islands that change sides of the date line a day.
     let skipped = || {
         (1..=50).find_map(|half_hours| {
             let step = TimeDelta::minutes(30 * half_hours);
-            shown(&(naive - step)).latest()?.checked_add_signed(step)
+            first(naive - step)?.checked_add_signed(step)
         })
     };
-    shown(&naive).earliest().or_else(skipped)
+    first(naive).or_else(skipped)
 }
 
 /// The first moment of a day in a zone; where its clocks skip midnight, the moment at which they do.
@@ -244,24 +250,24 @@ mod tests {
             Berlin
         }
 
-        fn offset_from_local_date(&self, _: &NaiveDate) -> chrono::MappedLocalTime<FixedOffset> {
-            chrono::MappedLocalTime::None
+        fn offset_from_local_date(&self, _: &NaiveDate) -> MappedLocalTime<FixedOffset> {
+            MappedLocalTime::None
         }
 
         fn offset_from_local_datetime(
             &self,
             local: &NaiveDateTime,
-        ) -> chrono::MappedLocalTime<FixedOffset> {
+        ) -> MappedLocalTime<FixedOffset> {
             let at = |text: &str| text.parse::<NaiveDateTime>().unwrap();
             let hours = |hours: i32| FixedOffset::east_opt(hours * 3600).unwrap();
             if *local < at("2026-03-29T02:00:00") || *local >= at("2026-10-25T03:00:00") {
-                chrono::MappedLocalTime::Single(hours(1))
+                MappedLocalTime::Single(hours(1))
             } else if *local < at("2026-03-29T03:00:00") {
-                chrono::MappedLocalTime::None
+                MappedLocalTime::None
             } else if *local >= at("2026-10-25T02:00:00") {
-                chrono::MappedLocalTime::Ambiguous(hours(2), hours(1))
+                MappedLocalTime::Ambiguous(hours(1), hours(2))
             } else {
-                chrono::MappedLocalTime::Single(hours(2))
+                MappedLocalTime::Single(hours(2))
             }
         }
 

@@ -170,9 +170,12 @@ def by_http(store, tally, sizes):
                 given = {"query": " ".join(words(size))} if kind == "query" else {"keywords": words(size)}
                 call = {"name": "think", "arguments": given}
                 text = post("/mcp", {"jsonrpc": "2.0", "id": size, "method": "tools/call", "params": call})
-                events = [line[6:] for line in text.splitlines() if line.startswith("data: ")] or [text]
-                messages = [json.loads(event) for event in events if event.strip()]
-                reply = next(message for message in messages if message.get("id") == size)["result"]
+                # One JSON object, or a stream of events of which one is the answer.
+                events = [line.removeprefix("data: ") for line in text.splitlines()]
+                messages = [json.loads(event) for event in events if event.startswith("{")]
+                reply = next((message["result"] for message in messages if message.get("id") == size), None)
+                if reply is None:
+                    raise Failed(f"no answer: {text[:100]!r}")
                 check_found(tally, f"{size:,} words as {kind} by MCP over HTTP", json.loads(reply["content"][0]["text"]), kind)
 
             return ask
