@@ -32,6 +32,8 @@ pub(super) fn mcp(context: &mut Context, command: &Mcp) -> Result<Outcome, Failu
     if let Some(place) = &command.connect {
         return connect(context, place.as_ref(), command.connect_ca.clone());
     }
+    // Before there are threads.
+    crate::embed::limit_kept_memory();
     let (served, background) = begin(context, &command.tool_set)?;
     let ended = crate::mcp::serve_stdio(served);
     drop(background);

@@ -45,7 +45,7 @@ pub(super) fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, F
     }
     let addresses = addresses(command)?;
     // Before there are threads.
-    crate::embed::share_memory();
+    crate::embed::limit_kept_memory();
     let (served, background) = mcp::begin(context, &command.tool_set)?;
     let engine = std::sync::Arc::clone(&served.engine);
     let rate = |a_second: u32, burst: u32| Rate {

@@ -30,7 +30,7 @@ pub use local::Local;
 pub use local::LocalSettings;
 pub use local::Pooling;
 pub use memory::give_back_memory;
-pub use memory::share_memory;
+pub use memory::limit_kept_memory;
 
 /// Why a text could not be embedded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
