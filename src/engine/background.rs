@@ -279,7 +279,7 @@ impl Loop {
         };
     }
 
-    /// Archives what no longer lives, sums up the journal's past months, and has the rest done.
+    /// Archives what no longer lives, sums up old journals, and has the rest done.
     fn expire(&mut self) {
         self.next_expiry = Instant::now() + EXPIRY_PAUSE;
         if self.engine.is_read_only() {
@@ -288,7 +288,7 @@ impl Loop {
         if let Err(error) = self.engine.start_maintenance() {
             tracing::warn!("nothing is maintained: {error}");
         }
-        self.engine.compact_journal();
+        self.engine.sum_up_journals();
         match self.engine.expire_unasked() {
             Ok(expired) => {
                 if !expired.moved.is_empty() {

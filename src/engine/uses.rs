@@ -197,12 +197,13 @@ impl Engine {
         Ok(changes)
     }
 
-    /// Sums up the uses of past months in this machine's journal.
-    pub(super) fn compact_journal(&self) {
-        if self.check_there().is_ok()
-            && let Err(error) = self.journal.compact(self.clock.now())
-        {
-            self.warn_of_journal("past months are not summed up", &error);
+    /// Sums up the uses in the journals that this copy has left.
+    pub(super) fn sum_up_journals(&self) {
+        if self.is_read_only() || self.check_there().is_err() {
+            return;
+        }
+        if let Err(error) = self.journal.sum_up() {
+            self.warn_of_journal("uses in old journals are not summed up", &error);
         }
     }
 

@@ -230,6 +230,7 @@ pub fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Ok(old) = fs::metadata(path) {
         temp.as_file().set_permissions(old.permissions())?;
     }
+    step();
     temp.persist(path)?;
     sync_directory(folder)
 }
@@ -259,6 +260,7 @@ pub fn place_of(folder: &Path) -> io::Result<String> {
 ///
 /// Fails as the system says.
 pub fn remove_derived(path: &Path) -> io::Result<()> {
+    step();
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
@@ -274,6 +276,7 @@ pub fn write_derived(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut temp = NamedTempFile::new_in(folder)?;
     temp.write_all(bytes)?;
+    step();
     temp.persist(path)?;
     Ok(())
 }

@@ -21,8 +21,11 @@ use crate::model::is_possible_time;
 pub(super) enum Line {
     /// These memories were used.
     Used(DateTime<Utc>, Vec<String>),
-    /// These memories were used so often in one month.
-    Month(BTreeMap<String, Usage>),
+    /// These memories were used so often, the last time at the moment. What another line of the same
+    /// journal says of the same memory and day was counted at another time: the higher count holds.
+    Sums(DateTime<Utc>, BTreeMap<String, Usage>),
+    /// The uses that these journals, by id, count up to the moments are in the sums of this journal.
+    Summed(BTreeMap<String, DateTime<Utc>>),
     /// Something was changed.
     Record(Record),
 }
@@ -35,6 +38,8 @@ struct Wire {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     month: Option<BTreeMap<String, WireUsage>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    summed: Option<BTreeMap<String, String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     did: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of: Option<Vec<String>>,
@@ -44,7 +49,7 @@ struct Wire {
     why: Option<String>,
 }
 
-/// The uses of one memory in one month: when the last was, and how many on each day.
+/// The uses of one memory: when the last was, and how many on each day.
 #[derive(Serialize, Deserialize)]
 struct WireUsage {
     last: String,
@@ -68,6 +73,7 @@ impl Line {
             t: written(at),
             used: None,
             month: None,
+            summed: None,
             did: None,
             of: None,
             client: None,
@@ -78,16 +84,23 @@ impl Line {
                 used: Some(stems.clone()),
                 ..blank(*at)
             },
-            Line::Month(uses) => {
-                let last = uses.values().filter_map(Usage::last).max();
+            Line::Sums(last, uses) => {
                 let usage = |usage: &Usage| WireUsage {
                     last: written(usage.last().unwrap_or_default()),
                     days: usage.days().collect(),
                 };
-                let month = uses.iter().map(|(stem, uses)| (stem.clone(), usage(uses)));
+                let uses = uses.iter().map(|(stem, uses)| (stem.clone(), usage(uses)));
                 Wire {
-                    month: Some(month.collect()),
-                    ..blank(last.unwrap_or_default())
+                    month: Some(uses.collect()),
+                    ..blank(*last)
+                }
+            }
+            Line::Summed(until) => {
+                let last = until.values().max().copied().unwrap_or_default();
+                let until = until.iter().map(|(id, at)| (id.clone(), written(*at)));
+                Wire {
+                    summed: Some(until.collect()),
+                    ..blank(last)
                 }
             }
             Line::Record(record) => Wire {
@@ -107,7 +120,7 @@ impl Line {
     /// Whether anything of it counts for what a memory is.
     pub fn counts(&self) -> bool {
         match self {
-            Line::Used(..) | Line::Month(_) => true,
+            Line::Used(..) | Line::Sums(..) | Line::Summed(_) => true,
             Line::Record(record) => {
                 [super::RESTORE, super::DECAY, super::UNDO_DECAY].contains(&record.did.as_str())
             }
@@ -121,7 +134,7 @@ impl Line {
         if let Some(stems) = wire.used {
             return Some(Line::Used(at, stems));
         }
-        if let Some(month) = wire.month {
+        if let Some(sums) = wire.month {
             let usage = |wire: WireUsage| {
                 let mut usage = Usage::default();
                 wire.days
@@ -130,11 +143,14 @@ impl Line {
                 usage.at_last(read(&wire.last)?);
                 Some(usage)
             };
-            let uses = month.into_iter();
-            return Some(Line::Month(
-                uses.filter_map(|(stem, wire)| Some((stem, usage(wire)?)))
-                    .collect(),
-            ));
+            let uses = sums.into_iter();
+            let uses = uses.filter_map(|(stem, wire)| Some((stem, usage(wire)?)));
+            return Some(Line::Sums(at, uses.collect()));
+        }
+        if let Some(until) = wire.summed {
+            let until = until.into_iter();
+            let until = until.filter_map(|(id, at)| Some((id, read(&at)?)));
+            return Some(Line::Summed(until.collect()));
         }
         Some(Line::Record(Record {
             at,
@@ -169,7 +185,11 @@ mod tests {
         };
         for line in [
             Line::Used(now, vec!["a".to_owned(), "b".to_owned()]),
-            Line::Month([("a".to_owned(), usage)].into()),
+            Line::Sums(
+                usage.last().unwrap(),
+                [("a".to_owned(), usage.clone())].into(),
+            ),
+            Line::Summed([("0123456789abcdef".to_owned(), now)].into()),
             Line::Record(record),
         ] {
             let text = line.render();

@@ -4,10 +4,13 @@
 //! the copy keeps among its derived things; so two machines never change the same file, and git
 //! carries all of them. Promises: a line is added in one write under a lock; a torn or foreign line
 //! is passed over; what the lines come to does not depend on their order, on the files they stand
-//! in, or on whether they were summed up by month. Losing a journal loses counts, never a memory.
-//! What follows from uses is left to `lifecycle`.
+//! in, or on whether they were summed up. Losing a journal loses counts, never a memory. A journal
+//! that has become long is left for a new one, and the uses in those that were left become one sum
+//! (`sums`); records of changes stay as they are. What follows from uses is left to `lifecycle`.
 
 mod line;
+mod own;
+mod sums;
 mod uses;
 
 use std::collections::BTreeMap;
@@ -16,6 +19,7 @@ use std::fs::File;
 use std::io;
 use std::io::BufRead;
 use std::io::BufReader;
+use std::io::Read as _;
 use std::io::Seek;
 use std::io::SeekFrom;
 use std::path::Path;
@@ -25,8 +29,6 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use chrono::DateTime;
-use chrono::Datelike;
-use chrono::NaiveDate;
 use chrono::Utc;
 
 use self::line::Line;
@@ -81,6 +83,8 @@ pub struct Journal {
 #[derive(Default)]
 struct Read {
     files: BTreeMap<PathBuf, Looked>,
+    /// Up to when the uses of a journal, by its id, are in the sums of another one.
+    summed: BTreeMap<String, DateTime<Utc>>,
     uses: Arc<Uses>,
 }
 
@@ -90,13 +94,23 @@ struct Looked {
     size: u64,
     /// Where the last whole line ended.
     upto: u64,
+    /// The bytes before that.
+    tail: Vec<u8>,
 }
+
+/// The journals, each with its size and which file it is.
+type Files = BTreeMap<PathBuf, (u64, FileId)>;
 
 /// Tells a file from another one that was put in its place.
 type FileId = (u64, u64);
 
-/// In bytes; what is longer is not added to.
-const LONGEST: u64 = 4 << 20;
+/// In bytes; a journal that has so many is left for a new one. Each commit holds the current one
+/// whole, and a program that starts reads whatever is not summed up.
+const LONGEST: u64 = 256 << 10;
+/// So many bytes before its end tell a file that grew from another one.
+const TAIL_BYTES: usize = 64;
+/// How often journals are read again because they were replaced meanwhile.
+const MAX_TRIES: usize = 8;
 
 impl Journal {
     /// The journals in `root`, a store's folder, of which this copy keeps its derived things in
@@ -143,96 +157,37 @@ impl Journal {
         Ok(files::journal_lock(&self.state)?)
     }
 
-    /// The file that this copy of the store writes, made known if it is the first time. The
-    /// caller holds the lock.
-    fn own(&self) -> Result<PathBuf, JournalError> {
-        files::create_private_folder(&self.folder)
-            .map_err(|error| failed("make a folder for", &self.folder, error))?;
-        if !fs::symlink_metadata(&self.folder).is_ok_and(|data| data.is_dir()) {
-            let error = io::Error::new(io::ErrorKind::NotADirectory, "it is no folder");
-            return Err(failed("look for", &self.folder, error));
-        }
-        // A long one is left for a new one: what git carries has its limits.
-        if let Some(path) = self.known()
-            && fs::metadata(&path).map_or(0, |data| data.len()) < LONGEST
-        {
-            return Ok(path);
-        }
-        let id = uuid::Uuid::new_v4().simple().to_string()[..16].to_owned();
-        let note = self.note();
-        let here = self
-            .here()
-            .map_err(|error| failed("look at", &self.folder, error))?;
-        files::write_derived(&note, format!("{id} {here}").as_bytes())
-            .map_err(|error| failed("note the name of", &note, error))?;
-        Ok(self.folder.join(format!("{id}.jsonl")))
-    }
-
-    /// The file that this copy of the store writes at present.
-    fn known(&self) -> Option<PathBuf> {
-        let noted = fs::read_to_string(self.note()).ok()?;
-        let (id, place) = noted.split_once(' ')?;
-        // A copy of the whole store has another folder, and so an id of its own.
-        let is_own = is_id(id) && self.here().is_ok_and(|here| here == place);
-        is_own.then(|| self.folder.join(format!("{id}.jsonl")))
-    }
-
-    /// The name of the file that only this copy of the store writes, if it has one.
-    pub fn own_name(&self) -> Option<String> {
-        let path = self.known()?;
-        Some(path.file_name()?.to_str()?.to_owned())
-    }
-
-    fn note(&self) -> PathBuf {
-        self.state.join("journal-id")
-    }
-
-    /// Tells the folder from a copy of it.
-    fn here(&self) -> io::Result<String> {
-        files::place_of(&self.folder)
-    }
-
     /// The uses of all memories, as all journals say now; with it why some of them may be missing,
     /// if a journal cannot be read.
     pub fn uses(&self) -> (Arc<Uses>, Option<JournalError>) {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let files = match self.files() {
-            Ok(files) => files,
-            Err(error) => return (Arc::clone(&read.uses), Some(error)),
-        };
-        // Files only grow; where one shrank, or is another one, everything is read again.
-        let is_as_before = read.files.iter().all(|(path, known)| {
-            files
-                .get(path)
-                .is_some_and(|(size, id)| *id == known.id && *size >= known.size)
-        });
-        if !is_as_before {
-            *read = Read::default();
-        }
-        let mut trouble = None;
-        for (path, (size, id)) in files {
-            let known = read.files.get(&path);
-            if known.is_some_and(|known| known.size == size) {
-                continue;
+        let before = Arc::clone(&read.uses);
+        for _ in 0..MAX_TRIES {
+            let files = match self.files() {
+                Ok(files) => files,
+                Err(error) => return (Arc::clone(&read.uses), Some(error)),
+            };
+            // Files only grow; where one shrank, or is another one, everything is read again.
+            let is_as_before = read.files.iter().all(|(path, known)| {
+                files
+                    .get(path)
+                    .is_some_and(|(size, id)| *id == known.id && *size >= known.size)
+            });
+            if !is_as_before {
+                *read = Read::default();
             }
-            let mut lines = Vec::new();
-            let from = known.map_or(0, |known| known.upto);
-            match lines_from(&path, from, |line| lines.push(line)) {
-                Ok(upto) => {
-                    read.files.insert(path, Looked { id, size, upto });
-                }
-                Err(error) => {
-                    trouble = Some(failed("read", &path, error));
-                    continue;
-                }
-            }
-            lines.retain(Line::counts);
-            if !lines.is_empty() {
-                let uses = Arc::make_mut(&mut read.uses);
-                lines.into_iter().for_each(|line| uses.take(line));
+            let done = match read.files.is_empty() {
+                true => read.all(files),
+                false => read.what_was_added(files),
+            };
+            match done {
+                Ok(()) => return (Arc::clone(&read.uses), None),
+                Err(Unread::Failed(error)) => return (Arc::clone(&read.uses), Some(error)),
+                Err(Unread::Replaced) => *read = Read::default(),
             }
         }
-        (Arc::clone(&read.uses), trouble)
+        let restless = io::Error::other("journals are replaced again and again; ask once more");
+        (before, Some(failed("read", &self.folder, restless)))
     }
 
     /// The records of all journals that `wanted` lets pass, oldest first.
@@ -243,85 +198,22 @@ impl Journal {
     pub fn records(&self, wanted: impl Fn(&Record) -> bool) -> Result<Vec<Record>, JournalError> {
         let mut records = Vec::new();
         for path in self.files()?.into_keys() {
-            lines_from(&path, 0, |line| match line {
+            let each = |line| match line {
                 Line::Record(record) if wanted(&record) => records.push(record),
                 _ => {}
-            })
-            .map_err(|error| failed("read", &path, error))?;
+            };
+            match File::open(&path).and_then(|file| lines_from(file, (0, &[]), each)) {
+                // A journal without records was summed up since it was listed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                other => drop(other.map_err(|error| failed("read", &path, error))?),
+            }
         }
         records.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.of.cmp(&b.of)));
         Ok(records)
     }
 
-    /// Sums up this copy's uses of months before that of `now`, a line a month; how many lines
-    /// there are fewer. Records stay as they are.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the journal cannot be read or written; then it is as it was.
-    pub fn compact(&self, now: DateTime<Utc>) -> Result<usize, JournalError> {
-        if self.known().is_none() {
-            return Ok(0);
-        }
-        let _lock = self.lock()?;
-        let Some(path) = self.known() else {
-            return Ok(0);
-        };
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-            Err(error) => return Err(failed("read", &path, error)),
-        };
-        let this_month = month_of(now.date_naive());
-        let mut months: BTreeMap<NaiveDate, Uses> = BTreeMap::new();
-        // Whatever is not summed up stays as it is written, also what this version cannot read.
-        let (mut kept, mut before): (Vec<&[u8]>, usize) = (Vec::new(), 0);
-        for text in bytes
-            .split(|byte| *byte == b'\n')
-            .filter(|text| !text.is_empty())
-        {
-            before += 1;
-            match Line::parse(text) {
-                Some(line @ Line::Used(at, _)) if month_of(at.date_naive()) < this_month => {
-                    months
-                        .entry(month_of(at.date_naive()))
-                        .or_default()
-                        .take(line);
-                }
-                Some(Line::Month(uses)) => {
-                    for (stem, usage) in uses {
-                        let Some((first, _)) = usage.days().next() else {
-                            continue;
-                        };
-                        let month = months.entry(month_of(first)).or_default();
-                        month.0.entry(stem).or_default().add_all(&usage);
-                    }
-                }
-                _ => kept.push(text),
-            }
-        }
-        let after = months.len() + kept.len();
-        if after >= before {
-            return Ok(0);
-        }
-        let months = months.into_values();
-        let mut text: Vec<u8> = months
-            .flat_map(|Uses(uses)| {
-                Line::Month(uses.into_iter().collect())
-                    .render()
-                    .into_bytes()
-            })
-            .collect();
-        for line in kept {
-            text.extend(line);
-            text.push(b'\n');
-        }
-        files::write_synced(&path, &text).map_err(|error| failed("write", &path, error))?;
-        Ok(before - after)
-    }
-
     /// The journals, each with its size and which file it is.
-    fn files(&self) -> Result<BTreeMap<PathBuf, (u64, FileId)>, JournalError> {
+    fn files(&self) -> Result<Files, JournalError> {
         // A link may lead anywhere, also where somebody else's store is.
         match fs::symlink_metadata(&self.folder) {
             Ok(data) if !data.is_dir() => return Ok(BTreeMap::new()),
@@ -365,11 +257,6 @@ fn is_id(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The first day of the month.
-fn month_of(day: NaiveDate) -> NaiveDate {
-    day.with_day(1).unwrap_or(day)
-}
-
 #[cfg(unix)]
 fn id_in(data: &fs::Metadata) -> FileId {
     use std::os::unix::fs::MetadataExt;
@@ -383,24 +270,147 @@ fn id_in(data: &fs::Metadata) -> FileId {
     (0, since.map_or(0, |since| since.as_nanos() as u64))
 }
 
-/// Reads whole lines from the byte `from` on; up to where. A last line without a newline is left
-/// for the next time: somebody may be writing it.
-fn lines_from(path: &Path, from: u64, mut each: impl FnMut(Line)) -> io::Result<u64> {
-    let mut file = File::open(path)?;
-    file.seek(SeekFrom::Start(from))?;
+impl Read {
+    /// Reads all journals from their beginnings. Of one that cannot be read nothing counts, and it is
+    /// tried again the next time.
+    fn all(&mut self, files: Files) -> Result<(), Unread> {
+        let mut journals = Vec::new();
+        let mut trouble = None;
+        for (path, (size, id)) in files {
+            let mut lines = Vec::new();
+            match self.read(&path, id, size, |line| lines.push(line)) {
+                Ok(()) => journals.push((id_of(&path), lines)),
+                Err(Unread::Failed(error)) => trouble = Some(error),
+                Err(replaced) => return Err(replaced),
+            }
+        }
+        for line in journals.iter().flat_map(|(_, lines)| lines) {
+            if let Line::Summed(until) = line {
+                sums::raise(&mut self.summed, until);
+            }
+        }
+        let uses = Arc::make_mut(&mut self.uses);
+        for (id, lines) in journals {
+            uses.take_journal(lines, self.summed.get(&id).copied());
+        }
+        trouble.map_or(Ok(()), |error| Err(Unread::Failed(error)))
+    }
+
+    /// Reads what was added to journals since they were read.
+    fn what_was_added(&mut self, files: Files) -> Result<(), Unread> {
+        let mut trouble = None;
+        for (path, (size, id)) in files {
+            if self
+                .files
+                .get(&path)
+                .is_some_and(|known| known.size == size)
+            {
+                continue;
+            }
+            let mut lines = Vec::new();
+            match self.read(&path, id, size, |line| lines.push(line)) {
+                Ok(()) => {}
+                Err(Unread::Failed(error)) => {
+                    trouble = Some(error);
+                    continue;
+                }
+                Err(replaced) => return Err(replaced),
+            }
+            // What sums say hangs on other lines.
+            if lines
+                .iter()
+                .any(|line| matches!(line, Line::Sums(..) | Line::Summed(_)))
+            {
+                return Err(Unread::Replaced);
+            }
+            if !lines.is_empty() {
+                let until = self.summed.get(&id_of(&path)).copied();
+                let uses = Arc::make_mut(&mut self.uses);
+                lines.into_iter().for_each(|line| uses.take(line, until));
+            }
+        }
+        trouble.map_or(Ok(()), |error| Err(Unread::Failed(error)))
+    }
+
+    /// Hands on the lines that count, from where the journal was read before, and notes how far.
+    fn read(
+        &mut self,
+        path: &Path,
+        id: FileId,
+        size: u64,
+        mut each: impl FnMut(Line),
+    ) -> Result<(), Unread> {
+        let known = self.files.get(path);
+        let start = known.map_or((0, &[][..]), |known| (known.upto, &known.tail));
+        let counted = |line: Line| {
+            if line.counts() {
+                each(line);
+            }
+        };
+        let read = File::open(path).and_then(|file| match id_in(&file.metadata()?) == id {
+            true => lines_from(file, start, counted),
+            false => Ok(None),
+        });
+        let (upto, tail) = match read {
+            Ok(Some(read)) => read,
+            Ok(None) => return Err(Unread::Replaced),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Unread::Replaced),
+            Err(error) => return Err(Unread::Failed(failed("read", path, error))),
+        };
+        let looked = Looked {
+            id,
+            size,
+            upto,
+            tail,
+        };
+        self.files.insert(path.to_owned(), looked);
+        Ok(())
+    }
+}
+
+/// Why the journals were not read.
+enum Unread {
+    /// One of them is another file, or gone, since they were listed.
+    Replaced,
+    Failed(JournalError),
+}
+
+/// Reads whole lines from the byte `from` on, before which `tail` must stand; up to where, and the
+/// bytes before that. A last line without a newline is left for the next time: somebody may be
+/// writing it. `None` if something else stands there.
+fn lines_from(
+    mut file: File,
+    (from, tail): (u64, &[u8]),
+    mut each: impl FnMut(Line),
+) -> io::Result<Option<(u64, Vec<u8>)>> {
+    file.seek(SeekFrom::Start(from - tail.len() as u64))?;
     let mut reader = BufReader::new(file);
+    let mut last = vec![0; tail.len()];
+    match reader.read_exact(&mut last) {
+        Ok(()) if last == tail => {}
+        Ok(()) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    }
     let (mut upto, mut text) = (from, Vec::new());
     loop {
         text.clear();
         let length = reader.read_until(b'\n', &mut text)?;
-        if text.pop() != Some(b'\n') {
-            return Ok(upto);
+        if text.last() != Some(&b'\n') {
+            return Ok(Some((upto, last)));
         }
         upto += length as u64;
-        if let Some(line) = Line::parse(&text) {
+        if let Some(line) = Line::parse(&text[..length - 1]) {
             each(line);
         }
+        last = text[length.saturating_sub(TAIL_BYTES)..].to_owned();
     }
+}
+
+/// The id of the journal at `path`.
+fn id_of(path: &Path) -> String {
+    let name = path.file_stem().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -572,65 +582,6 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_of_a_year_becomes_twelve_lines_of_uses() {
-        let Scene { folder, journal } = scene();
-        let start = at("2026-01-01T00:30:00Z");
-        for day in 0..400 {
-            journal
-                .used(
-                    start + TimeDelta::days(day),
-                    &[stem(1), stem(day as u32 % 7)],
-                )
-                .unwrap();
-        }
-        let record = Record {
-            at: start,
-            did: "remember".to_owned(),
-            of: vec![stem(1).as_str().to_owned()],
-            client: "a client".to_owned(),
-            why: Some("why not".to_owned()),
-        };
-        journal.record(vec![record.clone()]).unwrap();
-        let before = counted(&journal);
-        let now = start + TimeDelta::days(400);
-        assert!(journal.compact(now).unwrap() > 350);
-        assert_eq!(journal.compact(now).unwrap(), 0);
-        assert_eq!(counted(&journal), before);
-        assert_eq!(counted(&opened(folder.path())), before);
-        assert_eq!(journal.records(|_| true).unwrap(), [record]);
-        let path = folder.path().join("journal").join(&names(folder.path())[0]);
-        let lines = fs::read_to_string(path).unwrap().lines().count();
-        assert!((13..60).contains(&lines), "{lines}");
-    }
-
-    #[test]
-    fn what_is_not_understood_survives_and_a_journal_that_cannot_be_read_is_told() {
-        let Scene { folder, journal } = scene();
-        let early = at("2026-01-01T00:00:00Z");
-        for day in 0..10 {
-            journal
-                .used(early + TimeDelta::days(day), &[stem(1)])
-                .unwrap();
-        }
-        let path = folder.path().join("journal").join(&names(folder.path())[0]);
-        let foreign = "{\"t\":\"2026-01-05T00:00:00Z\",\"later\":{\"a\":1}}";
-        let mut text = fs::read_to_string(&path).unwrap();
-        text.push_str(&format!("{foreign}\nno json\ntorn"));
-        fs::write(&path, text).unwrap();
-        let before = counted(&opened(folder.path()));
-        assert!(journal.compact(at("2026-03-01T00:00:00Z")).unwrap() > 0);
-        let text = fs::read_to_string(&path).unwrap();
-        assert!(
-            text.ends_with(&format!("{foreign}\nno json\ntorn\n")),
-            "{text}"
-        );
-        assert_eq!(counted(&opened(folder.path())), before);
-        // A copy that a sync service left does not count.
-        fs::copy(&path, path.with_file_name("0123456789abcdef (copy).jsonl")).unwrap();
-        assert_eq!(counted(&opened(folder.path())), before);
-    }
-
-    #[test]
     fn who_comes_back_from_the_archive_is_known() {
         let Scene {
             journal,
@@ -658,33 +609,18 @@ mod tests {
         );
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-
-        /// However uses fall on machines, and whenever months are summed up, they come to the same.
-        #[test]
-        fn uses_come_to_the_same_on_one_machine_and_on_two(
-            uses in prop::collection::vec((0..200 * 86_400_i64, 0..5_u32, any::<bool>(), 0..20_u8), 0..40),
-        ) {
-            let (one, two) = (scene(), scene());
-            let machines = [opened(two.folder.path()), opened(two.folder.path())];
-            let start = at("2026-01-01T00:00:00Z");
-            for (seconds, number, machine, compacts) in uses {
-                let moment = start + TimeDelta::seconds(seconds);
-                one.journal.used(moment, &[stem(number)]).unwrap();
-                // Another id is another copy's file.
-                let note = two.folder.path().join(".memdir/journal-id");
-                let aside = two.folder.path().join(format!("id-{machine}"));
-                let _ = fs::rename(&aside, &note);
-                machines[usize::from(machine)].used(moment, &[stem(number)]).unwrap();
-                if compacts == 0 {
-                    machines[usize::from(machine)].compact(start + TimeDelta::days(150)).unwrap();
-                }
-                fs::rename(&note, &aside).unwrap();
-            }
-            let wanted = counted(&one.journal);
-            prop_assert_eq!(&counted(&machines[0]), &wanted);
-            prop_assert_eq!(&counted(&opened(two.folder.path())), &wanted);
-        }
+    #[test]
+    fn a_file_put_in_the_place_of_a_journal_is_read_from_its_beginning() {
+        let Scene { folder, journal } = scene();
+        let now = at("2026-03-01T10:00:00Z");
+        journal.used(now, &[stem(1)]).unwrap();
+        let path = folder.path().join("journal").join(&names(folder.path())[0]);
+        assert_eq!(counted(&journal).of(stem(1).as_str()).unwrap().count(), 1);
+        // Written in place, longer than before: it is the same file, and has not grown.
+        let line = |number| Line::Used(now, vec![stem(number).as_str().to_owned()]).render();
+        fs::write(&path, line(2).repeat(3)).unwrap();
+        let uses = counted(&journal);
+        assert_eq!(uses.of(stem(1).as_str()), None);
+        assert_eq!(uses.of(stem(2).as_str()).unwrap().count(), 3);
     }
 }

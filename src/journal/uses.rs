@@ -1,5 +1,6 @@
 //! What the lines of all journals come to.
 
+use std::collections::BTreeMap;
 use std::collections::HashMap;
 
 use chrono::DateTime;
@@ -42,18 +43,46 @@ impl Uses {
         self.0.is_empty()
     }
 
-    pub(super) fn take(&mut self, line: Line) {
+    /// Adds those of `other`.
+    pub(super) fn add_all(&mut self, other: Uses) {
+        for (stem, usage) in other.0 {
+            self.0.entry(stem).or_default().add_all(&usage);
+        }
+    }
+
+    /// Takes over what `sums`, counted of the same uses at another time, have more of.
+    pub(super) fn raise_to(&mut self, sums: &BTreeMap<String, Usage>) {
+        for (stem, usage) in sums {
+            self.0.entry(stem.clone()).or_default().raise_to(usage);
+        }
+    }
+
+    /// Adds what the lines of one whole journal say, but for uses up to `until`: those are counted
+    /// elsewhere.
+    pub(super) fn take_journal(
+        &mut self,
+        lines: impl IntoIterator<Item = Line>,
+        until: Option<DateTime<Utc>>,
+    ) {
+        let mut sums = Uses::default();
+        for line in lines {
+            match line {
+                Line::Sums(at, uses) if !is_until(at, until) => sums.raise_to(&uses),
+                line => self.take(line, until),
+            }
+        }
+        self.add_all(sums);
+    }
+
+    /// Adds what a line says that was added to a journal: no sums.
+    pub(super) fn take(&mut self, line: Line, until: Option<DateTime<Utc>>) {
         match line {
-            Line::Used(at, stems) => {
+            Line::Used(at, stems) if !is_until(at, until) => {
                 for stem in stems {
                     self.0.entry(stem).or_default().add(at);
                 }
             }
-            Line::Month(month) => {
-                for (stem, usage) in month {
-                    self.0.entry(stem).or_default().add_all(&usage);
-                }
-            }
+            Line::Used(..) | Line::Sums(..) | Line::Summed(_) => {}
             Line::Record(record) => {
                 let note = match record.did.as_str() {
                     RESTORE => Usage::restored_at,
@@ -67,4 +96,8 @@ impl Uses {
             }
         }
     }
+}
+
+fn is_until(at: DateTime<Utc>, until: Option<DateTime<Utc>>) -> bool {
+    until.is_some_and(|until| at <= until)
 }

@@ -63,6 +63,18 @@ impl Usage {
         self.unsettled = self.unsettled.max(other.unsettled);
     }
 
+    /// Takes over what `other`, counted of the same uses at another time, has more of.
+    pub fn raise_to(&mut self, other: &Usage) {
+        for (&day, &count) in &other.days {
+            let known = self.days.entry(day).or_default();
+            *known = count.max(*known);
+        }
+        self.last = self.last.max(other.last);
+        self.restored = self.restored.max(other.restored);
+        self.settled = self.settled.max(other.settled);
+        self.unsettled = self.unsettled.max(other.unsettled);
+    }
+
     pub fn count(&self) -> u32 {
         self.days
             .values()

@@ -125,6 +125,9 @@ impl Engine {
             return Ok(Committed::Busy);
         }
         let done = self.commit()?;
+        if let Committed::Done { .. } = done {
+            self.sum_up_journals();
+        }
         if let Committed::Done { .. } = done
             && let Err(error) = self.tidy_if_neglected()
         {

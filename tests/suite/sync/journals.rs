@@ -3,6 +3,7 @@
 use std::fs;
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::path::Path;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -194,6 +195,81 @@ fn what_one_side_compacted_is_gone_and_what_the_other_added_stays() {
     for home in [one, two] {
         assert_eq!(ids(home, ONE), ["d"]);
     }
+}
+
+/// The journal that the program itself writes on a machine that has no other.
+fn own_journal(home: &Home) -> PathBuf {
+    let [name] = &crate::program::names(&home.store().join("journal"))[..] else {
+        panic!("more than one journal");
+    };
+    path(home, name)
+}
+
+fn uses_of(home: &Home, id: &str) -> Value {
+    home.run(&["inspect", id, "--json"]).json()["uses"].clone()
+}
+
+fn bytes_below(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries
+        .map(|entry| match entry.file_type().unwrap().is_dir() {
+            true => bytes_below(&entry.path()),
+            false => entry.metadata().unwrap().len(),
+        })
+        .sum()
+}
+
+/// As many uses as memdir 0.1 wrote into one journal.
+fn uses(id: &str, days: u32) -> String {
+    let line = |number: u32| {
+        let (day, hour) = (number % days + 1, number / 1200 % 24);
+        let (minute, second) = (number / 60 % 60, number % 60);
+        let moment = format!("2026-01-{day:02}T{hour:02}:{minute:02}:{second:02}.000000Z");
+        format!("{{\"t\":\"{moment}\",\"used\":[\"{id}\"]}}\n")
+    };
+    (0..12_000).map(line).collect()
+}
+
+#[test]
+fn a_long_journal_is_left_and_its_uses_are_summed_up_for_every_machine() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let id = one.remember(&["Used."]);
+    let stem = one.file_of(&id).file_stem().unwrap().to_owned();
+    let old = own_journal(one);
+    let lines = uses(stem.to_str().unwrap(), 20);
+    append(one, old.file_name().unwrap().to_str().unwrap(), &lines);
+    machines.settle();
+    let counted = uses_of(one, &id);
+    assert_eq!(counted["count"], 12_000);
+    assert_eq!(uses_of(two, &id), counted);
+    let before = bytes_below(&one.store().join(".git"));
+    for number in 0..10 {
+        one.remember(&[&format!("Number {number}.")]);
+    }
+    let added = bytes_below(&one.store().join(".git")) - before;
+    assert!(added < 100_000, "{added} bytes for ten memories");
+    let text = fs::read_to_string(&old).unwrap();
+    assert!(text.len() < 1000 && text.contains("remember"), "{text}");
+    assert_eq!(uses_of(one, &id), counted);
+    // Whose commits come half, whole, or from a machine that used it meanwhile.
+    two.run(&["recall", &id]).done();
+    machines.settle();
+    let counted = uses_of(one, &id);
+    assert_eq!(counted["count"], 12_001);
+    assert_eq!(uses_of(two, &id), counted);
+    for home in [one, two] {
+        let size = bytes_below(&home.store().join("journal"));
+        assert!(size < 10_000, "{size} bytes of journals");
+    }
+    // What it replaced comes back from an earlier commit, and counts no second time.
+    let name = old.file_name().unwrap().to_str().unwrap();
+    append(two, name, &lines);
+    assert_eq!(uses_of(two, &id), counted);
+    machines.settle();
+    assert_eq!(uses_of(one, &id), counted);
 }
 
 #[test]

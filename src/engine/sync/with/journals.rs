@@ -1,6 +1,6 @@
 //! Journals of two stores: united line by line.
 //!
-//! Only one copy of a store writes a journal, and sums up its months in place. So what its owner has is
+//! Only one copy of a store writes a journal, and takes the uses out of it that it summed up. So what its owner has is
 //! the whole of it: lines that the owner took out must not come back from others, or uses would count
 //! twice.
 
@@ -38,7 +38,7 @@ pub(super) fn plan(
     for (path, id) in &source.journals {
         let ours = target.journals.get(path);
         let known = base.get(path);
-        let is_own = target.own_journal.as_ref() == Some(path);
+        let is_own = target.own_journals.contains(path);
         if is_own || ours == Some(id) || known == Some(id) && ours.is_some() {
             continue;
         }
@@ -50,7 +50,7 @@ pub(super) fn plan(
             path: path.clone(),
             base: before.unwrap_or_default(),
             theirs,
-            is_theirs: source.own_journal.as_ref() == Some(path) || ours.is_some() && ours == known,
+            is_theirs: source.own_journals.contains(path) || ours.is_some() && ours == known,
         };
         let now = match ours {
             Some(_) => target.text(path)?,

@@ -265,7 +265,7 @@ impl Engine {
         }
         drop(together);
         self.journals_are_to_commit();
-        look.here.own_journal = Side::own_journal(self.root(), self.state());
+        look.here.own_journals = Side::own_journals(self.root(), self.state());
         look.here.look_at_journals()?;
         if let Some(task) = &mut look.for_there {
             let texts = Texts {

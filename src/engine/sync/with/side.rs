@@ -43,8 +43,8 @@ pub(super) struct Side {
     /// Where each text lay when it was looked at.
     paths: HashMap<Id, Vec<String>>,
     pub journals: BTreeMap<String, Id>,
-    /// The path of the journal that only this store writes.
-    pub own_journal: Option<String>,
+    /// The paths of the journals that only this store writes.
+    pub own_journals: Vec<String>,
     /// What no other store takes, with the reason.
     pub skipped: Vec<(String, String)>,
 }
@@ -86,7 +86,7 @@ impl Side {
             files: Files::new(),
             paths: HashMap::new(),
             journals: BTreeMap::new(),
-            own_journal: Side::own_journal(root, state),
+            own_journals: Side::own_journals(root, state),
             skipped: Vec::new(),
         };
         for place in [Place::Files, Place::Archive] {
@@ -108,10 +108,12 @@ impl Side {
         Ok(side)
     }
 
-    /// The path of the journal that only the store at `root` writes.
-    pub fn own_journal(root: &Path, state: &Path) -> Option<String> {
-        let name = Journal::new(root, state).own_name()?;
-        Some(format!("{}/{name}", crate::files::JOURNALS))
+    /// The paths of the journals that only the store at `root` writes.
+    pub fn own_journals(root: &Path, state: &Path) -> Vec<String> {
+        let names = Journal::new(root, state).own_names().into_iter();
+        names
+            .map(|name| format!("{}/{name}", crate::files::JOURNALS))
+            .collect()
     }
 
     /// Where a text lay when it was looked at.
