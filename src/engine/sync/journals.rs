@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use std::collections::HashSet;
 use std::time::Duration;
 
+use chrono::DateTime;
+use chrono::Utc;
+
 use super::commit::COMMITTED;
 use super::commit::Difference;
 use super::unite::Plan;
@@ -23,6 +26,7 @@ use crate::files::Replaced;
 use crate::files::Version;
 use crate::files::is_below_journals;
 use crate::files::is_journal;
+use crate::files::journal_lock;
 use crate::format::unite_journals;
 use crate::git::Id;
 use crate::git::PathChange;
@@ -32,6 +36,13 @@ use crate::git::Trees;
 /// Journals alone are committed so long after the last commit that was made here: else each use
 /// would be one.
 pub(super) const ALONE_AFTER: Duration = Duration::from_secs(60 * 60);
+/// What was added to a journal is committed with something else once it is such a share of the whole,
+/// of which each commit holds a copy. So all copies of a journal are together a few times as large as
+/// its lines, and compressed smaller than they are.
+const COMMITTED_SHARE: u64 = 8;
+/// In bytes; compressed it is as small as the other objects of a commit. A smaller journal is
+/// committed with whatever is.
+const SMALL: u64 = 16 << 10;
 /// How often a journal is united anew because lines are appended to it all the time.
 const MAX_TRIES: usize = 16;
 
@@ -42,7 +53,8 @@ impl Engine {
     }
 
     /// Compares the journals with what was committed. Unless it `is_thorough`, one of as many bytes
-    /// is taken for the same: they grow.
+    /// is taken for the same, as they grow, and one to which little was added since less than an hour
+    /// waits.
     pub(super) fn compare_journals(
         &self,
         repository: &Repository,
@@ -50,6 +62,9 @@ impl Engine {
         is_thorough: bool,
         differences: &mut Vec<Difference>,
     ) -> Result<(), EngineError> {
+        // What is summed up is written to two files, and goes into one commit. Where the lock is not to
+        // be had, they come together in the next one.
+        let _lock = journal_lock(self.state()).ok();
         let Some(journals) = self.store.journals()? else {
             return Ok(()); // No folder of ours; what was committed stays.
         };
@@ -66,6 +81,11 @@ impl Engine {
             let Some(read) = self.version_at(&path)? else {
                 continue; // Looked at another time.
             };
+            if let (Some(before), false) = (before, is_thorough)
+                && self.may_wait(&read.bytes, before, repository.size_of(before)?)
+            {
+                continue;
+            }
             let after = Some(Id::of_text(&read.bytes));
             if before != after {
                 differences.push(Difference {
@@ -84,6 +104,21 @@ impl Engine {
             read: None,
         }));
         Ok(())
+    }
+
+    /// Whether a later commit is soon enough for a journal of which `size` bytes were committed as
+    /// `before`.
+    fn may_wait(&self, bytes: &[u8], before: Id, size: u64) -> bool {
+        let all = bytes.len() as u64;
+        let added = all.saturating_sub(size);
+        let is_little = all > SMALL && added > 0 && added * COMMITTED_SHARE < all;
+        // Another text at the same place is no addition.
+        is_little
+            && Id::of_text(&bytes[..size as usize]) == before
+            && moment_of(&bytes[size as usize..]).is_some_and(|since| {
+                let now = self.clock.now();
+                since <= now && (now - since).num_seconds() < ALONE_AFTER.as_secs() as i64
+            })
     }
 
     /// Whether journals that nothing else is to be committed with are.
@@ -127,6 +162,14 @@ impl Engine {
         }
         Ok(false)
     }
+}
+
+/// The first moment that one of these lines of a journal names.
+fn moment_of(lines: &[u8]) -> Option<DateTime<Utc>> {
+    lines.split(|byte| *byte == b'\n').find_map(|line| {
+        let line: serde_json::Value = serde_json::from_slice(line).ok()?;
+        line["t"].as_str()?.parse().ok()
+    })
 }
 
 /// Whether journals alone are committed `now`, where this machine made its `last` commit at another
@@ -207,7 +250,7 @@ fn united(base: &[u8], one: Option<&[u8]>, other: Option<&[u8]>) -> Option<Vec<u
 mod tests {
     use std::path::Path;
 
-    use chrono::DateTime;
+    use chrono::TimeDelta;
 
     use super::*;
     use crate::clock::FixedClock;
@@ -272,6 +315,35 @@ mod tests {
         assert_eq!(looked(130), 0);
         let done = engine(root.path(), 130).commit_everything().unwrap();
         assert!(matches!(done, Committed::Done { files: 1, .. }), "{done:?}");
+    }
+
+    #[test]
+    fn a_long_journal_waits_for_a_share_of_it_or_for_an_hour() {
+        let root = tempfile::tempdir().unwrap();
+        let engine = engine(root.path(), 0);
+        let now = engine.clock.now();
+        let line = |minutes: i64| {
+            let at = now - TimeDelta::minutes(minutes);
+            format!("{{\"t\":\"{}\",\"used\":[\"a\"]}}\n", at.to_rfc3339())
+        };
+        let waits = |before: &str, added: &str| {
+            let all = format!("{before}{added}");
+            let id = Id::of_text(before.as_bytes());
+            engine.may_wait(all.as_bytes(), id, before.len() as u64)
+        };
+        let (short, long) = (line(90), line(90).repeat(1000));
+        assert!(!waits(&short, &line(1)));
+        assert!(waits(&long, &line(59)));
+        assert!(waits(&long, &line(59).repeat(140)));
+        assert!(!waits(&long, &line(59).repeat(150)), "it is an eighth");
+        assert!(!waits(&long, &line(60)), "it waited for an hour");
+        assert!(!waits(&long, &line(-1)), "the clock was set back");
+        assert!(!waits(&long, "no moment\n"));
+        // What was summed up is no longer what was committed, with something added.
+        let all = format!("{}{}", line(80), &long);
+        let id = Id::of_text(long.as_bytes());
+        assert!(!engine.may_wait(all.as_bytes(), id, long.len() as u64));
+        assert!(!waits(&long, ""), "nothing was added");
     }
 
     #[test]

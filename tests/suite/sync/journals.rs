@@ -273,6 +273,28 @@ fn a_long_journal_is_left_and_its_uses_are_summed_up_for_every_machine() {
 }
 
 #[test]
+fn a_long_journal_is_not_committed_whole_with_every_memory() {
+    let home = Home::new();
+    home.remember(&["First."]);
+    let old = own_journal(&home);
+    let name = old.file_name().unwrap().to_str().unwrap().to_owned();
+    let lines = uses("20260101_000000_aaaaaaaa", 20);
+    append(&home, &name, &lines[..lines.len() / 5]);
+    home.run(&["sync"]).done();
+    let git = Git::of(&home);
+    let committed = || git.says(&["rev-parse", &format!("HEAD:journal/{name}")]);
+    let before = committed();
+    for number in 0..5 {
+        home.remember(&[&format!("Number {number}.")]);
+    }
+    assert_eq!(committed(), before);
+    assert_eq!(git.subjects().len(), 7);
+    // Whoever asks has it whole.
+    home.run(&["sync"]).done();
+    assert_ne!(committed(), before);
+}
+
+#[test]
 fn a_journal_that_holds_a_credential_stays_here_until_it_is_taken_out() {
     let machines = Machines::new(2);
     let [one, two] = &machines.homes[..] else {
