@@ -28,6 +28,9 @@ const QUIET: Duration = Duration::from_secs(1);
 const MOST_WAITING: Duration = Duration::from_secs(5);
 /// After so long without a commit there is time for tidying.
 const IDLE: Duration = Duration::from_secs(10);
+/// Where there is none it is tidied after so long all the same: each commit of many memories adds a
+/// list of them, a third of a megabyte for ten thousand, until they are packed.
+const MOST_UNTIDY: Duration = Duration::from_secs(5 * 60);
 /// What cannot be committed is tried again after pauses that grow to this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
@@ -97,7 +100,8 @@ struct Work {
     leads: bool,
     /// When the first and the last change came that were not committed yet.
     changed: Option<(Instant, Instant)>,
-    tidy_at: Option<Instant>,
+    /// When the first and the last commit were made since it was tidied.
+    committed: Option<(Instant, Instant)>,
     /// When the journals are looked at, if nothing else is committed.
     journals_at: Instant,
     /// How often in a row nothing could be committed.
@@ -113,7 +117,7 @@ impl Work {
             exchanger,
             leads: false,
             changed: None,
-            tidy_at: None,
+            committed: None,
             journals_at: Instant::now() + ALONE_AFTER,
             failures: 0,
             sayer: Sayer::default(),
@@ -153,8 +157,9 @@ impl Work {
             }
             if self.commit_at().is_some_and(|at| at <= now) {
                 self.commit();
-            } else if self.tidy_at.is_some_and(|at| at <= now) {
-                self.tidy_at = None;
+            } else if self.tidy_at().is_some_and(|at| at <= now) {
+                self.committed = None;
+                self.engine.sum_up_journals();
                 if let Err(error) = self.engine.tidy_repository() {
                     tracing::info!("cannot tidy the repository: {error}");
                 }
@@ -176,11 +181,16 @@ impl Work {
         Some((last + QUIET).min(first + MOST_WAITING))
     }
 
+    fn tidy_at(&self) -> Option<Instant> {
+        let (first, last) = self.committed?;
+        Some((last + IDLE).min(first + MOST_UNTIDY))
+    }
+
     fn next_wake(&self) -> Option<Instant> {
         if !self.leads {
             return None;
         }
-        let at = [self.commit_at(), self.tidy_at, Some(self.journals_at)];
+        let at = [self.commit_at(), self.tidy_at(), Some(self.journals_at)];
         at.into_iter().flatten().min()
     }
 
@@ -192,7 +202,9 @@ impl Work {
                 tracing::debug!("committed {files} files as {id}");
                 self.failures = 0;
                 self.sayer.forget();
-                self.tidy_at = Some(Instant::now() + IDLE);
+                let now = Instant::now();
+                let first = self.committed.map_or(now, |(first, _)| first);
+                self.committed = Some((first, now));
                 self.exchanger.committed();
             }
             Ok(Committed::Busy) => self.try_again(),
