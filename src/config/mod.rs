@@ -5,7 +5,8 @@
 //! store may only say how its texts are read: a command, an endpoint or a path in its
 //! `memdir.toml` is ignored with a warning, because somebody else may have written it. The same
 //! holds for the whole tables `[embedding]`, `[llm]` and `[mcp]`, which are the user's: they decide who
-//! gets to read, and what agents may do.
+//! gets to read, and what agents may do. Promises: no settings of a store fail a command. Each is tried by
+//! itself and passed over, with a warning, where it has no sense or would guard less than its user wants.
 
 mod discover;
 mod duplicates;

@@ -16,6 +16,7 @@ use super::maintenance::MaintenanceSettings;
 use super::mcp::McpSettings;
 use super::sources::Layer;
 use super::sources::Sources;
+use super::sources::printable;
 use super::values::git_setting;
 use super::values::languages;
 use super::values::layout;
@@ -178,7 +179,7 @@ pub(super) const KEYS: [&str; 17] = [
     "duplicates",
     "mcp",
 ];
-/// Keys that a store may bring along.
+/// Keys that a store may bring along; of `git` and `secrets` see [`is_weaker`].
 const STORE_KEYS: [&str; 11] = [
     "agent",
     "user",
@@ -196,57 +197,27 @@ const STORE_KEYS: [&str; 11] = [
 impl Config {
     /// Puts the settings together.
     ///
+    /// A bad or unwelcome setting in the store's own file is passed over by itself, and `warnings` say
+    /// so: the file may come from another machine, and must not stop this one.
+    ///
     /// # Errors
     ///
-    /// Fails if a settings file cannot be read or a value has no sense; names file and key.
+    /// Fails if the user's settings cannot be read, or a value of theirs or of the environment has no
+    /// sense; names file and key.
     pub fn read(flags: &Flags, environment: &Environment) -> Result<Config, ConfigError> {
-        match Config::with_store_file(flags, environment, true) {
-            // What came with the store may be another program's, or a newer one's: it must not
-            // keep its user from the memories.
-            Err((error, true)) => {
-                let mut config = Config::with_store_file(flags, environment, false)
-                    .map_err(|(error, _)| error)?;
-                config
-                    .warnings
-                    .push(format!("{error}; the store's settings are ignored"));
-                Ok(config)
-            }
-            other => other.map_err(|(error, _)| error),
-        }
-    }
-
-    /// As [`Config::read`]; an error comes with whether the store's own file is at fault.
-    fn with_store_file(
-        flags: &Flags,
-        environment: &Environment,
-        use_store_file: bool,
-    ) -> Result<Config, (ConfigError, bool)> {
-        let of_others = |error| (error, false);
         let mut warnings = Vec::new();
         let user_file = environment
             .config_folder
             .as_ref()
             .map(|folder| folder.join("config.toml"));
-        let user_layer =
-            Layer::read(user_file.as_deref(), &KEYS, &mut warnings).map_err(of_others)?;
+        let user_layer = Layer::read(user_file.as_deref(), &KEYS, &mut warnings)?;
         let FoundStore {
             store,
             origin: store_origin,
             untrusted,
-        } = find_store(flags, environment, &user_layer).map_err(of_others)?;
+        } = find_store(flags, environment, &user_layer)?;
         let store_file = store.value.join(discover::MARK);
-        let store_layer = match use_store_file {
-            true => Layer::read(Some(&store_file), &STORE_KEYS, &mut warnings)
-                .map_err(|error| (error, true))?,
-            false => Layer::default(),
-        };
-        let blame = |error: ConfigError| {
-            let is_store_file = matches!(
-                &error,
-                ConfigError::BadValue { origin: Origin::File(path), .. } if *path == store_file
-            );
-            (error, is_store_file)
-        };
+        let store_layer = store_layer(&store.value, &store_file, &user_layer, &mut warnings)?;
         let sources = Sources {
             environment,
             layers: [&store_layer, &user_layer],
@@ -258,8 +229,7 @@ impl Config {
                 .filter(|user| !user.is_empty())
         });
         let user = sources
-            .text("user", &["MEMDIR_USER"])
-            .map_err(blame)?
+            .text("user", &["MEMDIR_USER"])?
             .unwrap_or_else(|| match system_user {
                 Some(user) => Setting {
                     value: user.clone(),
@@ -274,53 +244,32 @@ impl Config {
             value: value.to_owned(),
             origin: Origin::Default,
         };
-        let secrets = secrets_setting(&sources).map_err(blame)?;
-        let secrets = match secrets.value {
-            // It may have come from the remote that memories are held back from.
-            Policy::Off if secrets.origin == Origin::File(store_file.clone()) => {
-                let file = store_file.display();
-                warnings.push(format!(
-                    "{file}: `secrets` may not be switched off by a store; that is ignored"
-                ));
-                let layers = [&user_layer, &user_layer];
-                let sources = Sources { layers, ..sources };
-                secrets_setting(&sources).map_err(blame)?
-            }
-            _ => secrets,
-        };
-        let embedding =
-            Embedding::read(environment, &user_layer, &mut warnings).map_err(of_others)?;
+        let secrets = secrets_setting(&sources)?;
+        let embedding = Embedding::read(environment, &user_layer, &mut warnings)?;
         let layers = [&store_layer, &user_layer];
-        let life = LifeSettings::read(environment, layers, &mut warnings).map_err(blame)?;
-        let maintenance =
-            MaintenanceSettings::read(environment, layers, &mut warnings).map_err(blame)?;
-        let llm = LlmSetting::read(environment, &user_layer, &mut warnings).map_err(of_others)?;
-        let duplicates =
-            DuplicateSettings::read(environment, layers, &mut warnings).map_err(blame)?;
-        let mcp = McpSettings::read(environment, &user_layer, &mut warnings).map_err(of_others)?;
-        let editor = sources
-            .text("editor", &["MEMDIR_EDITOR", "VISUAL", "EDITOR"])
-            .map_err(blame)?;
+        let life = LifeSettings::read(environment, layers, &mut warnings)?;
+        let maintenance = MaintenanceSettings::read(environment, layers, &mut warnings)?;
+        let llm = LlmSetting::read(environment, &user_layer, &mut warnings)?;
+        let duplicates = DuplicateSettings::read(environment, layers, &mut warnings)?;
+        let mcp = McpSettings::read(environment, &user_layer, &mut warnings)?;
+        let editor = sources.text("editor", &["MEMDIR_EDITOR", "VISUAL", "EDITOR"])?;
         Ok(Config {
             index_dir: optional(
-                sources
-                    .text("index_dir", &["MEMDIR_INDEX_DIR"])
-                    .map_err(blame)?,
+                sources.text("index_dir", &["MEMDIR_INDEX_DIR"])?,
                 PathBuf::from,
             ),
             cache: environment.cache_folder.clone(),
             agent: sources
-                .text("agent", &["MEMDIR_AGENT"])
-                .map_err(blame)?
+                .text("agent", &["MEMDIR_AGENT"])?
                 .unwrap_or_else(|| default("cli")),
             user,
-            namespace: namespace(&sources, environment, &store.value).map_err(blame)?,
-            languages: languages(&sources).map_err(blame)?,
-            layout: layout(&sources).map_err(blame)?,
-            limit: limit(&sources).map_err(blame)?,
+            namespace: namespace(&sources, environment, &store.value)?,
+            languages: languages(&sources)?,
+            layout: layout(&sources)?,
+            limit: limit(&sources)?,
             editor: optional(editor, |editor| editor),
-            git: git_setting(&sources).map_err(blame)?,
-            sync_interval: sync_interval(&sources).map_err(blame)?,
+            git: git_setting(&sources)?,
+            sync_interval: sync_interval(&sources)?,
             remote: remote(&sources),
             secrets,
             embedding,
@@ -417,6 +366,132 @@ impl Config {
         settings.extend(self.duplicates.list());
         settings.extend(self.mcp.list());
         settings
+    }
+}
+
+/// No more is said of one settings file.
+const MOST_WARNINGS: usize = 8;
+
+/// How many characters of a key, and of what is wrong with it, are shown.
+pub(super) const LONGEST_KEY: usize = 80;
+const LONGEST_REASON: usize = 200;
+
+/// The settings that the store at `root` brings, without those that this machine does not follow.
+fn store_layer(
+    root: &Path,
+    path: &Path,
+    user: &Layer,
+    warnings: &mut Vec<String>,
+) -> Result<Layer, ConfigError> {
+    let mut found = Vec::new();
+    let mut layer = Layer::of_store(path, &STORE_KEYS, &mut found);
+    let mut dropped = Vec::new();
+    for (setting, alone) in layer.single_settings() {
+        let mut unknown = Vec::new();
+        let why = match check(&alone, &setting[0], &mut unknown) {
+            Err(ConfigError::BadValue { what, .. }) => Some(what),
+            Err(error) => Some(error.to_string()),
+            Ok(()) => is_weaker(&alone, user, root)?.map(str::to_owned),
+        };
+        if why.is_some() || !unknown.is_empty() {
+            let key = printable(&setting.join("."), LONGEST_KEY);
+            let why = why.map(|why| {
+                let why = printable(&why, LONGEST_REASON);
+                format!("{}: `{key}` {why}; it is passed over", path.display())
+            });
+            found.extend(why.into_iter().chain(unknown));
+            dropped.push(setting);
+        }
+    }
+    dropped.iter().for_each(|setting| layer.remove(setting));
+    if found.len() > MOST_WARNINGS {
+        let more = found.len() - MOST_WARNINGS;
+        found.truncate(MOST_WARNINGS);
+        found.push(format!(
+            "{}: {more} more settings are passed over",
+            path.display()
+        ));
+    }
+    warnings.append(&mut found);
+    Ok(layer)
+}
+
+/// Fails if the one setting of `layer`, under `key`, has a value of no sense; one in a table that
+/// nobody knows is `told`.
+fn check(layer: &Layer, key: &str, told: &mut Vec<String>) -> Result<(), ConfigError> {
+    let environment = Environment::default();
+    let nothing = Layer::default();
+    let layers = [layer, &nothing];
+    let sources = Sources {
+        environment: &environment,
+        layers,
+    };
+    match key {
+        "agent" => name(&sources, "agent"),
+        "user" => name(&sources, "user"),
+        "namespace" => name(&sources, "namespace"),
+        "languages" => languages(&sources).map(drop),
+        "layout" => layout(&sources).map(drop),
+        "limit" => limit(&sources).map(drop),
+        "git" => git_setting(&sources).map(drop),
+        "secrets" => secrets_setting(&sources).map(drop),
+        "life" => LifeSettings::read(&environment, layers, told).map(drop),
+        "maintenance" => MaintenanceSettings::read(&environment, layers, told).map(drop),
+        _ => DuplicateSettings::read(&environment, layers, told).map(drop),
+    }
+}
+
+/// Fails if the setting is no text that can stand in the frontmatter of every new memory.
+fn name(sources: &Sources<'_>, key: &'static str) -> Result<(), ConfigError> {
+    const LONGEST: usize = 256;
+    let Some(Setting { value, origin }) = sources.text(key, &[])? else {
+        return Ok(());
+    };
+    let what = if value.trim().is_empty() {
+        "is empty".to_owned()
+    } else if value.chars().any(char::is_control) {
+        "holds a control character".to_owned()
+    } else if value.len() > LONGEST {
+        format!("has more than {LONGEST} bytes")
+    } else {
+        return Ok(());
+    };
+    Err(ConfigError::BadValue { origin, key, what })
+}
+
+/// Why the one setting of a store's `layer` is not followed, if it would guard less than its user
+/// wants: whoever may write into a shared store must not end its history or have credentials sent.
+fn is_weaker(
+    layer: &Layer,
+    user: &Layer,
+    root: &Path,
+) -> Result<Option<&'static str>, ConfigError> {
+    let environment = Environment::default();
+    let of = |layer| Sources {
+        environment: &environment,
+        layers: [layer, layer],
+    };
+    if layer.has("secrets")
+        && secrets_setting(&of(layer))?.value < secrets_setting(&of(user))?.value
+    {
+        return Ok(Some("may be made stricter by a store, and not weaker"));
+    }
+    if layer.has("git") && !git_setting(&of(layer))?.value && is_shared(root) {
+        return Ok(Some(
+            "may not be switched off by a store that other machines write, too: say it in your own config.toml, or by MEMDIR_GIT=off",
+        ));
+    }
+    Ok(None)
+}
+
+/// Whether what lies in the store may come from elsewhere by git. One that cannot be read may.
+fn is_shared(root: &Path) -> bool {
+    match git::Repository::find(root) {
+        Ok(None) => false,
+        Ok(Some(repository)) => {
+            repository.owner() == git::Owner::Asked || repository.get("remote").is_some()
+        }
+        Err(_) => true,
     }
 }
 
@@ -668,6 +743,137 @@ mod tests {
         let variables = [("MEMDIR_SECRETS", "off")];
         let read = read_trusted(folder.path(), &environment(folder.path(), &variables));
         assert_eq!(read.secrets.value, Policy::Off);
+    }
+
+    #[test]
+    fn a_bad_setting_of_a_store_costs_that_setting_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |line: &str, table: &str| {
+            let text = format!("limit = 4\n{line}\n[life]\nshort = \"2h\"\n{table}\n");
+            fs::write(folder.path().join("memdir.toml"), text).unwrap();
+            let read = read_trusted(folder.path(), &environment(folder.path(), &[]));
+            assert_eq!(read.limit.value, 4, "{line} {table}");
+            assert_eq!(read.life.value.short_life.num_hours(), 2, "{line} {table}");
+            assert_eq!(read.agent.value, "cli", "{line} {table}");
+            assert_eq!(read.namespace.value, None, "{line} {table}");
+            assert_eq!(read.warnings.len(), 1, "{:?}", read.warnings);
+            let warning = read.warnings[0].clone();
+            assert!(
+                !warning.contains(char::is_control) && warning.len() < 600,
+                "{warning:?}"
+            );
+            warning
+        };
+        for line in [
+            "agent = \"\\u001b[31m\"",
+            "agent = \"\"",
+            "agent = [1]",
+            "namespace = \"a\\nb\"",
+            "languages = [\"klingon\"]",
+            "languages = 3",
+            "layout = \"../..\"",
+            "git = \"perhaps\"",
+            "secrets = \"never\"",
+            "maintenance = 5",
+            "\"\\u001b\" = 1",
+        ] {
+            read(line, "");
+        }
+        let long = format!("user = \"{}\"", "u".repeat(5000));
+        assert!(read(&long, "").contains("`user` has more than 256 bytes"));
+        for table in [
+            "mid = \"0d\"",
+            "decay_others = -1",
+            "mid = { a = 1 }",
+            "unknown = 1",
+            "[maintenance]\nsummary_length = 1000000000000",
+            "[maintenance]\nschedule = \"1h\"",
+            "[duplicates]\npolicy = \"never\"",
+        ] {
+            read("", table);
+        }
+    }
+
+    #[test]
+    fn of_many_bad_settings_some_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        for line in ["k$ = 1\n", "[life]\n", "[maintenance]\n"] {
+            let table = line.starts_with('[').then_some(line).unwrap_or_default();
+            let lines: String = (0..2000).map(|at| format!("k{at} = 1\n")).collect();
+            fs::write(folder.path().join("memdir.toml"), format!("{table}{lines}")).unwrap();
+            let read = read_trusted(folder.path(), &environment(folder.path(), &[]));
+            assert_eq!(read.warnings.len(), MOST_WARNINGS + 1, "{line}");
+            assert!(read.warnings[MOST_WARNINGS].contains("1992 more settings"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_small_file_says_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("memdir.toml");
+        let warned = |part: &str| {
+            let flags = Flags {
+                store: Some(folder.path().to_owned()),
+                ..Flags::default()
+            };
+            let read = Config::read(&flags, &environment(folder.path(), &[])).unwrap();
+            assert_eq!(read.limit.value, 25);
+            assert!(read.warnings[0].contains(part), "{:?}", read.warnings);
+        };
+        fs::write(&file, format!("limit = 4 # {}", "x".repeat(70_000))).unwrap();
+        warned("more than 65536 bytes");
+        fs::write(&file, b"limit = 4 # \xff").unwrap();
+        warned("not UTF-8");
+        fs::remove_file(&file).unwrap();
+        fs::create_dir(&file).unwrap();
+        warned("no regular file");
+        #[cfg(unix)]
+        {
+            fs::remove_dir(&file).unwrap();
+            fs::write(folder.path().join("other.toml"), "limit = 4").unwrap();
+            std::os::unix::fs::symlink("other.toml", &file).unwrap();
+            warned("no regular file");
+        }
+    }
+
+    #[test]
+    fn a_store_guards_no_less_than_its_user_wants() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, config) = (folder.path().join("store"), folder.path().join("config"));
+        fs::create_dir_all(&store).unwrap();
+        fs::create_dir_all(&config).unwrap();
+        let read = |user: &str, text: &str| {
+            fs::write(config.join("config.toml"), user).unwrap();
+            fs::write(store.join("memdir.toml"), text).unwrap();
+            let environment = environment(&store, &[]);
+            let environment = Environment {
+                config_folder: Some(config.clone()),
+                ..environment
+            };
+            Config::read(&Flags::default(), &environment).unwrap()
+        };
+        let redact = "secrets = \"redact\"";
+        assert_eq!(
+            read(redact, "secrets = \"warn\"").secrets.value,
+            Policy::Redact
+        );
+        assert_eq!(
+            read(redact, "secrets = \"refuse\"").secrets.value,
+            Policy::Refuse
+        );
+        assert_eq!(
+            read("secrets = \"off\"", redact).secrets.value,
+            Policy::Redact
+        );
+        // One that nobody else writes is its owner's.
+        assert!(!read("", "git = false").git.value);
+        let repository = git::Repository::create(&store, "main").unwrap();
+        assert!(!read("", "git = false").git.value);
+        repository.set("remote", "origin").unwrap();
+        let shared = read("", "git = false");
+        assert!(shared.git.value && shared.warnings[0].contains("MEMDIR_GIT=off"));
+        assert!(!read("git = false", "git = false").git.value);
+        assert!(!read("git = false", "").git.value);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a program does that meets a credential in a text it is to write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What a program does that meets a credential in a text it is to write, the least strict first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Policy {
     /// Nothing: it does not look.
     Off,
