@@ -21,6 +21,8 @@ use crate::git::NetworkError;
 
 /// Longer than anything takes that is not the network.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// So much of what was left out is named.
+const SHOWN: usize = 20;
 /// No event tells when another process is done.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -169,6 +171,9 @@ pub(super) fn show(
                 document["pushed"] = json!(moved.pushed);
                 document["conflicts"] = json!(moved.conflicts);
                 document["kept"] = json!(moved.kept);
+                let left_out = moved.left_out.iter();
+                let left_out = left_out.map(|one| json!({"path": one.path, "reason": one.reason}));
+                document["left_out"] = left_out.collect();
             }
             Exchanged::Paused(reason) => document["reason"] = json!(reason),
             _ => {}
@@ -188,6 +193,14 @@ pub(super) fn show(
                 output.line(format!(
                     "no memory, changed on two sides, and kept as it is here: {path}"
                 ))?;
+            }
+            for one in moved.left_out.iter().take(SHOWN) {
+                let (path, reason) = (&one.path, &one.reason);
+                output.line(format!("left out of what the remote has: {path}: {reason}"))?;
+            }
+            let more = moved.left_out.len().saturating_sub(SHOWN) + moved.unnamed;
+            if more > 0 {
+                output.line(format!("left out of what the remote has: {more} more"))?;
             }
         }
         output.flush()?;

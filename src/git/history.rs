@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use git2::Delta;
 use git2::DiffOptions;
-use git2::Oid;
+use git2::FileMode;
 use git2::Sort;
 
 use super::GitError;
@@ -183,7 +183,14 @@ impl Repository {
             .diff_tree_to_tree(before.as_ref(), Some(&after), Some(&mut options))
             .to(action)?;
         let mut changes: BTreeMap<String, PathChange> = BTreeMap::new();
-        let some = |id: Oid| (!id.is_zero()).then_some(Id(id));
+        // A link or a repository of its own is no text, whatever its id is.
+        let some = |file: &git2::DiffFile<'_>| {
+            let is_regular = matches!(
+                file.mode(),
+                FileMode::Blob | FileMode::BlobExecutable | FileMode::BlobGroupWritable
+            );
+            (is_regular && !file.id().is_zero()).then(|| Id(file.id()))
+        };
         for delta in diff.deltas() {
             for (file, is_after) in [(delta.old_file(), false), (delta.new_file(), true)] {
                 let is_there = match delta.status() {
@@ -206,12 +213,15 @@ impl Repository {
                         after: None,
                     });
                 if is_after {
-                    change.after = some(file.id());
+                    change.after = some(&file);
                 } else {
-                    change.before = some(file.id());
+                    change.before = some(&file);
                 }
             }
         }
-        Ok(changes.into_values().collect())
+        let changes = changes.into_values();
+        Ok(changes
+            .filter(|change| change.before != change.after)
+            .collect())
     }
 }

@@ -48,6 +48,7 @@ pub use credentials::askpass;
 pub use failure::NetworkError;
 pub use history::Moment;
 pub use history::PathChange;
+pub use inspect::LeftOut;
 pub use locks::Taken;
 pub use network::GitProgram;
 pub use network::Means;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use git2::DiffOptions;
 use git2::FileMode;
+use git2::ObjectType;
 use git2::Oid;
 use git2::Tree;
 
@@ -15,6 +16,7 @@ use super::Repository;
 use super::Staged;
 use super::To;
 use super::Trees;
+use super::trees;
 
 /// How one file that is not the store's differs between two commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +116,9 @@ impl Repository {
         let mut staged = BTreeMap::new();
         let there = |file: git2::DiffFile<'_>| (!file.id().is_zero()).then(|| Id(file.id()));
         self.each_elsewhere(before, after, |path, delta| {
-            if let Ok(path) = std::str::from_utf8(path) {
+            if let Ok(path) = std::str::from_utf8(path)
+                && !self.stands_for_part(path)
+            {
                 let one = Staged {
                     before: there(delta.old_file()),
                     after: there(delta.new_file()),
@@ -149,7 +153,9 @@ impl Repository {
         Ok((Trees::of(self, root)?, kept))
     }
 
-    /// The folder at `path` with what either side changed; `None` if nothing is left of it.
+    /// The folder at `path` with what either side changed; `None` if nothing is left of it. Of what is
+    /// the store's, only what no machine takes is put together: the rest is as `ours`, and the
+    /// business of others.
     fn united(
         &self,
         base: Option<&Tree<'_>>,
@@ -157,16 +163,22 @@ impl Repository {
         path: &str,
         kept: &mut Vec<String>,
     ) -> Result<Option<Oid>, git2::Error> {
-        let mut builder = self.inner.treebuilder(None)?;
+        let mut entries = BTreeMap::new();
         for name in names([ours, theirs]) {
             let at = |tree: Option<&Tree<'_>>| pointed(tree, &name);
             let (before, here, there) = (at(base), at(ours), at(theirs));
             let full = format!("{path}{}", String::from_utf8_lossy(&name));
-            let new = if self.is_store_part(&full) || here == there || there == before {
+            let is_ours = self.is_store_part(&full) || self.below_store(&full).is_some();
+            let are_folders = is_folder_or_nothing(here) && is_folder_or_nothing(there);
+            let new = if here == there || there == before {
                 here
-            } else if here == before {
+            } else if is_ours && !are_folders {
+                let is_theirs =
+                    here == before && !self.is_followed(&name, &full, there.or(before))?;
+                if is_theirs { there } else { here }
+            } else if here == before && !is_ours {
                 there
-            } else if is_folder_or_nothing(here) && is_folder_or_nothing(there) {
+            } else if are_folders {
                 let folder = |pointed: Option<Pointed>| {
                     let pointed = pointed.filter(|pointed| is_folder_or_nothing(Some(*pointed)));
                     pointed.map(|(id, _)| self.inner.find_tree(id)).transpose()
@@ -182,13 +194,48 @@ impl Repository {
                 here.or(there) // A change wins over a deletion.
             };
             if let Some((id, mode)) = new {
-                builder.insert(&name[..], id, mode)?;
+                let is_folder = mode == i32::from(FileMode::Tree);
+                let entry = (format!("{mode:o}"), id);
+                entries.insert(trees::order(&name, is_folder), (name, entry));
             }
         }
-        if builder.is_empty() {
+        if entries.is_empty() {
             return Ok(None);
         }
-        builder.write().map(Some)
+        // Not by a builder of the library, which refuses the names that we only pass on.
+        let mut bytes = Vec::new();
+        for (name, (mode, id)) in entries.into_values() {
+            bytes.extend(trees::entry_bytes(&mode, &name, id));
+        }
+        self.inner.odb()?.write(ObjectType::Tree, &bytes).map(Some)
+    }
+
+    /// Whether a store takes what lies at `path` below the work folder as a file of its own.
+    fn is_followed(
+        &self,
+        name: &[u8],
+        path: &str,
+        pointed: Option<Pointed>,
+    ) -> Result<bool, git2::Error> {
+        let is_text = |mode: i32| {
+            [
+                FileMode::Blob,
+                FileMode::BlobExecutable,
+                FileMode::BlobGroupWritable,
+            ]
+            .iter()
+            .any(|regular| mode == i32::from(*regular))
+        };
+        let (Some((id, mode)), Some(below), Ok(_)) =
+            (pointed, self.below_store(path), std::str::from_utf8(name))
+        else {
+            return Ok(false);
+        };
+        let left_out = || {
+            let why = self.left_out(below, Id(id));
+            why.map_err(|error| git2::Error::from_str(&error.to_string()))
+        };
+        Ok(is_text(mode) && left_out()?.is_none())
     }
 }
 

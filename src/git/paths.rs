@@ -1,5 +1,8 @@
 //! Which paths of a repository are the store's, and which no machine takes from another one.
 
+use super::GitError;
+use super::Id;
+use super::PathChange;
 use super::Repository;
 
 /// What of a store is in its history, by name below the store's folder. Whatever else lies in the
@@ -16,6 +19,10 @@ const SETTINGS: &str = "memdir.toml";
 const LOCAL: &str = ".memdir";
 
 pub(super) const MOST_DEPTH: usize = 12;
+/// Every file system in use holds names of so many bytes, and hardly one longer ones.
+const LONGEST_PART: usize = 255;
+/// With the store's folder before it, a longer path is refused by some systems (1,024 bytes).
+const LONGEST_PATH: usize = 800;
 pub(super) const LARGEST_TEXT: u64 = 10 << 20;
 /// What several copies of a store wrote into one journal, each no more than a text may have, is
 /// still taken when it is united.
@@ -26,9 +33,26 @@ const LARGEST_JOURNAL: u64 = 64 << 20;
 pub enum Untaken {
     /// A part of its path means something to git on some system.
     Name,
+    /// Some system, or this one, has no such file names.
+    System,
+    /// A folder on its path has the name of a memory.
+    Folder,
     /// It lies in too many folders.
     Depth,
     Size,
+}
+
+impl Untaken {
+    /// What is wrong with the file, as the rest of a sentence about it.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Untaken::Name => "git would act on its name",
+            Untaken::System => "its name is one that not every system has files of",
+            Untaken::Folder => "it lies in a folder that is called as a memory is",
+            Untaken::Depth => "it lies in too many folders",
+            Untaken::Size => "it is too large",
+        }
+    }
 }
 
 impl Repository {
@@ -36,6 +60,62 @@ impl Repository {
     /// a reason.
     pub fn untaken(&self, path: &str, bytes: u64) -> Option<Untaken> {
         untaken_below(self.prefix.matches('/').count(), path, bytes)
+    }
+
+    /// Why this machine leaves the text `id` at `path` below the store where it is in the history, and
+    /// has no such file, if there is a reason.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is missing from the repository.
+    pub fn left_out(&self, path: &str, id: Id) -> Result<Option<Untaken>, GitError> {
+        Ok(self.left_out_of_size(path, self.size_of(id)?))
+    }
+
+    /// As [`Repository::left_out`], of a text with so many bytes.
+    pub(super) fn left_out_of_size(&self, path: &str, bytes: u64) -> Option<Untaken> {
+        // A journal may be larger than other texts.
+        let most = match path.split_once('/') {
+            Some((JOURNALS, _)) => LARGEST_JOURNAL,
+            _ => LARGEST_TEXT,
+        };
+        let bytes = if bytes <= most { 0 } else { bytes };
+        self.untaken(path, bytes)
+    }
+
+    /// Those of `changes` that this machine follows. A text that it leaves out is no file here, so
+    /// that one which replaces it is new; one that is left out replaces nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a text is missing from the repository.
+    pub fn followed(&self, changes: Vec<PathChange>) -> Result<Vec<PathChange>, GitError> {
+        let mut followed = Vec::with_capacity(changes.len());
+        for mut change in changes {
+            if let Some(after) = change.after
+                && self.left_out(&change.path, after)?.is_some()
+            {
+                continue;
+            }
+            if let Some(before) = change.before
+                && self.left_out(&change.path, before)?.is_some()
+            {
+                change.before = None;
+            }
+            if change.before != change.after {
+                followed.push(change);
+            }
+        }
+        Ok(followed)
+    }
+
+    /// Whether a file that is not the store's, at `path` below the work folder, may come with a sync:
+    /// not where it would stand in the place of something of the store, or mean something to git.
+    pub fn may_lie_beside(&self, path: &str) -> bool {
+        let first = path.split('/').next().unwrap_or_default();
+        let is_ours = |part: &&str| part.eq_ignore_ascii_case(first);
+        let is_free = !STORE_PARTS.iter().chain(&[LOCAL]).any(is_ours);
+        is_free && untaken_below(0, path, 0).is_none()
     }
 
     /// The path below the store of what lies at `path` below the work folder, if it is the
@@ -56,13 +136,12 @@ impl Repository {
             .is_some_and(|below| STORE_PARTS.contains(&below))
     }
 
-    /// How many bytes the store's file at `path` below the work folder may have to be taken.
-    pub(super) fn most_bytes(&self, path: &str) -> u64 {
-        let below = path.strip_prefix(&self.prefix).unwrap_or(path);
-        match below.split_once('/') {
-            Some((JOURNALS, _)) => LARGEST_JOURNAL,
-            _ => LARGEST_TEXT,
-        }
+    /// Whether what lies at `path` below the work folder has, or lies below, the name of one of
+    /// [`STORE_PARTS`], and is none of the store's all the same: that is no file here.
+    pub(super) fn stands_for_part(&self, path: &str) -> bool {
+        let below = path.strip_prefix(&self.prefix).unwrap_or_default();
+        let first = below.split('/').next().unwrap_or_default();
+        STORE_PARTS.contains(&first) && self.below_store(path).is_none()
     }
 
     /// What is wrong with an entry at `path` below the work folder, if it stands where the store has
@@ -107,13 +186,47 @@ pub fn untaken(path: &str, bytes: u64) -> Option<Untaken> {
 /// As [`Repository::untaken`], of a store that lies in so many folders.
 fn untaken_below(folders: usize, path: &str, bytes: u64) -> Option<Untaken> {
     let folders = folders + path.matches('/').count();
+    let above = path.rsplit_once('/').map_or("", |(above, _)| above);
     if path.split('/').any(|part| is_gits_own(part.as_bytes())) {
         Some(Untaken::Name)
+    } else if path.len() > LONGEST_PATH || path.split('/').any(|part| !can_be_held(part)) {
+        Some(Untaken::System)
+    } else if above.split('/').any(is_called_as_memory) {
+        Some(Untaken::Folder)
     } else if folders > MOST_DEPTH {
         Some(Untaken::Depth)
     } else {
         (bytes > LARGEST_TEXT).then_some(Untaken::Size)
     }
+}
+
+/// Whether this system has files of that name.
+fn can_be_held(part: &str) -> bool {
+    part.len() <= LONGEST_PART && (!cfg!(windows) || is_windows_name(part))
+}
+
+/// Whether Windows has files of that name: devices have their names in every folder, and blanks and
+/// dots at the end are dropped.
+fn is_windows_name(part: &str) -> bool {
+    let stem = part.split('.').next().unwrap_or_default().trim_end();
+    let is_device = ["con", "prn", "aux", "nul", "conin$", "conout$"]
+        .iter()
+        .any(|name| stem.eq_ignore_ascii_case(name));
+    let numbered = stem
+        .get(..3)
+        .zip(stem.get(3..))
+        .is_some_and(|(name, number)| {
+            let is_port = name.eq_ignore_ascii_case("com") || name.eq_ignore_ascii_case("lpt");
+            is_port && number.chars().count() == 1 && number.chars().all(|c| c.is_numeric())
+        });
+    let is_bad = |c: char| c.is_control() || "<>:\"|?*\\".contains(c);
+    !is_device && !numbered && !part.ends_with(['.', ' ']) && !part.contains(is_bad)
+}
+
+/// Folders of such names are not looked into, and no file could have the name beside one.
+fn is_called_as_memory(folder: &str) -> bool {
+    let ending = folder.rsplit_once('.').map(|(_, ending)| ending);
+    ending.is_some_and(|ending| ending.eq_ignore_ascii_case("md"))
 }
 
 /// Names that mean something to git on some system: `.git` in every spelling, and `.gitmodules`.
@@ -137,6 +250,52 @@ pub(super) fn is_gits_own(name: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_some_machine_cannot_hold_is_known_by_its_path() {
+        let long = "n".repeat(256);
+        for (path, expected) in [
+            ("files/20260101_000000_aaaaaaaa.md", None),
+            ("files/2026/what: a title.md", None),
+            (&format!("files/{long}"), Some(Untaken::System)),
+            (&format!("files/{long}/a.md"), Some(Untaken::System)),
+            (
+                &format!("files/{}a.md", "deep-folder/".repeat(70)),
+                Some(Untaken::System),
+            ),
+            (
+                &format!("files/{}a.md", "d/".repeat(12)),
+                Some(Untaken::Depth),
+            ),
+            ("files/a.md/b.md", Some(Untaken::Folder)),
+            ("files/a.MD/b.md", Some(Untaken::Folder)),
+            ("files/.git/config", Some(Untaken::Name)),
+        ] {
+            assert_eq!(untaken(path, 0), expected, "{path}");
+        }
+        assert_eq!(untaken("files/a.md", 11 << 20), Some(Untaken::Size));
+        assert_eq!(untaken("journal/a.jsonl", 11 << 20), None);
+    }
+
+    #[test]
+    fn names_that_windows_has_no_files_of() {
+        for name in [
+            "CON", "con.md", "nul .md", "COM1", "lpt9.md", "a.", "a ", "a:b.md", "a?", "a\tb",
+        ] {
+            assert!(!is_windows_name(name), "{name}");
+        }
+        for name in [
+            "console.md",
+            "com.md",
+            "com10.md",
+            "a.b.md",
+            ".hidden",
+            "lptx",
+            "日本.md",
+        ] {
+            assert!(is_windows_name(name), "{name}");
+        }
+    }
 
     #[test]
     fn what_git_acts_on_is_known_in_every_spelling() {

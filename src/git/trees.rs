@@ -117,12 +117,16 @@ impl Folder {
 }
 
 /// What git orders the entries of a folder by: a folder's name as if a slash followed.
-fn key(name: &[u8], kind: Kind) -> Vec<u8> {
+pub(super) fn order(name: &[u8], is_folder: bool) -> Vec<u8> {
     let mut key = name.to_vec();
-    if kind == Kind::Folder {
+    if is_folder {
         key.push(b'/');
     }
     key
+}
+
+fn key(name: &[u8], kind: Kind) -> Vec<u8> {
+    order(name, kind == Kind::Folder)
 }
 
 impl<'a> Trees<'a> {
@@ -221,7 +225,7 @@ impl<'a> Trees<'a> {
             } else {
                 let known = self.folder(path)?.and_then(|folder| folder.mode(name));
                 let mode = known.unwrap_or_else(|| "100644".to_owned());
-                let new = id.map(|id| entry_bytes(&mode, name, id));
+                let new = id.map(|id| entry_bytes(&mode, name.as_bytes(), id));
                 here.insert(key(name.as_bytes(), Kind::File), new);
             }
         }
@@ -231,7 +235,7 @@ impl<'a> Trees<'a> {
                 _ => format!("{path}/{name}"),
             };
             let new = self.write(odb, &folder, &changes, depth + 1, written)?;
-            let new = new.map(|id| entry_bytes("40000", name, id));
+            let new = new.map(|id| entry_bytes("40000", name.as_bytes(), id));
             here.insert(key(name.as_bytes(), Kind::Folder), new);
         }
         let bytes = match self.folder(path)? {
@@ -248,17 +252,23 @@ impl<'a> Trees<'a> {
 }
 
 impl Folder {
-    /// The bytes of this folder with other entries under the keys of `changes`.
+    /// The bytes of this folder with other entries under the keys of `changes`. A new file takes the
+    /// place of a folder of its name, and the other way round.
     fn with(&self, changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.bytes.len() + changes.len() * 64);
+        let is_new = |key: &[u8]| changes.get(key).is_some_and(Option::is_some);
+        let is_replaced =
+            |entry: &Entry<'_>| is_new(&order(entry.name, entry.kind != Kind::Folder));
+        let replaced: Vec<bool> = self.entries().map(|entry| is_replaced(&entry)).collect();
         let mut changes = changes.into_iter().peekable();
-        for entry in self.entries() {
+        for (entry, is_replaced) in self.entries().zip(replaced) {
             let known = key(entry.name, entry.kind);
             while let Some((_, new)) = changes.next_if(|(key, _)| *key < known) {
                 bytes.extend(new.into_iter().flatten());
             }
             match changes.next_if(|(key, _)| *key == known) {
                 Some((_, new)) => bytes.extend(new.into_iter().flatten()),
+                None if is_replaced => {}
                 None => bytes.extend_from_slice(entry.bytes),
             }
         }
@@ -267,8 +277,10 @@ impl Folder {
     }
 }
 
-fn entry_bytes(mode: &str, name: &str, id: Oid) -> Vec<u8> {
-    let mut bytes = format!("{mode} {name}\0").into_bytes();
+pub(super) fn entry_bytes(mode: &str, name: &[u8], id: Oid) -> Vec<u8> {
+    let mut bytes = format!("{mode} ").into_bytes();
+    bytes.extend_from_slice(name);
+    bytes.push(0);
     bytes.extend_from_slice(id.as_bytes());
     bytes
 }

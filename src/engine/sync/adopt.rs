@@ -21,7 +21,17 @@ impl Engine {
         let Some(git) = &self.git else {
             return Ok(None);
         };
-        let here = repository.changes(Some(tip), head)?;
+        let mut here = repository.changes(Some(tip), head)?;
+        // What no machine takes is no file here, and was not deleted.
+        let mut kept = Vec::new();
+        for change in &here {
+            kept.push(match (change.before, change.after) {
+                (Some(before), None) => repository.left_out(&change.path, before)?.is_none(),
+                _ => true,
+            });
+        }
+        let mut kept = kept.into_iter();
+        here.retain(|_| kept.next().unwrap_or(true));
         let mut wanted: BTreeMap<String, Option<Id>> = here
             .into_iter()
             .map(|change| (change.path, change.after))

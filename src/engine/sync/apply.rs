@@ -40,6 +40,14 @@ impl Engine {
                 }
                 _ => self.apply_to(&file, step.before, text.as_deref())?,
             };
+            if !is_done && step.before.is_none() && self.is_case_twin(&step.path) {
+                // Another memory has its name here; the history has both.
+                tracing::warn!(
+                    "{} is left out: its name differs from another one's only in its case, which this file system does not tell apart",
+                    step.path
+                );
+                continue;
+            }
             if !is_done {
                 return Ok(Some(step.path.clone()));
             }

@@ -21,6 +21,7 @@ use crate::files::AtWork;
 use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::JOURNALS;
+use crate::files::Listing;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::files::Version;
@@ -258,6 +259,7 @@ impl Engine {
         self.compare_settings(repository, &mut trees, &mut differences)?;
         let is_thorough = names.is_none();
         self.compare_journals(repository, &mut trees, is_thorough, &mut differences)?;
+        self.pass_over_left_out(repository, &mut differences)?;
         if !self.hold_back(repository, names, &mut differences)? {
             return Ok(Committed::Busy); // A file changed meanwhile.
         }
@@ -436,6 +438,40 @@ impl Engine {
             }));
         }
         Ok(differences)
+    }
+
+    /// Takes out of `differences` what is only missing because this machine has no such file: it is
+    /// not deleted, and other machines have it.
+    pub(super) fn pass_over_left_out(
+        &self,
+        repository: &Repository,
+        differences: &mut Vec<Difference>,
+    ) -> Result<(), EngineError> {
+        let mut failed = None;
+        differences.retain(|difference| match (difference.before, difference.after) {
+            (Some(before), None) => match repository.left_out(&difference.path, before) {
+                Ok(why) => why.is_none() && !self.is_case_twin(&difference.path),
+                Err(error) => {
+                    failed = Some(error);
+                    true
+                }
+            },
+            _ => true,
+        });
+        failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Whether the system finds a file of another spelling at `path`, one that no listing has.
+    pub(super) fn is_case_twin(&self, path: &str) -> bool {
+        place_of(path).is_some_and(|(place, name)| {
+            let is_found = matches!(self.store.look_at(place, &name), Some(Ok(_)));
+            let is_listed = |listing: Listing| listing.entries.iter().any(|one| one.name == name);
+            is_found
+                && self
+                    .store
+                    .list(place)
+                    .is_ok_and(|listing| !is_listed(listing))
+        })
     }
 
     /// Compares what lies beside the memories.

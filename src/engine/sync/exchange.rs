@@ -18,6 +18,7 @@ use crate::files::Lock;
 use crate::files::is_journal;
 use crate::git::Address;
 use crate::git::Id;
+use crate::git::LeftOut;
 use crate::git::Network;
 use crate::git::Owner;
 use crate::git::Pushed;
@@ -52,6 +53,10 @@ pub struct Moved {
     pub conflicts: Vec<String>,
     /// Other files of the repository that both sides changed: they stay as they were here.
     pub kept: Vec<String>,
+    /// What came and is no file here, as this machine cannot or must not have it.
+    pub left_out: Vec<LeftOut>,
+    /// How much more of that there is.
+    pub unnamed: usize,
 }
 
 /// What somebody has looked at and wants all the same.
@@ -268,7 +273,8 @@ impl Engine {
             return Ok(Pulled::Done);
         }
         let known = seen.filter(|seen| repository.rests_on(tip, *seen).unwrap_or(false));
-        if let Some(reason) = repository.refusal(tip, known)? {
+        let inspected = repository.inspect(tip, known)?;
+        if let Some(reason) = inspected.refused {
             return Ok(Pulled::Paused(format!(
                 "what the remote sends is not taken: {reason}"
             )));
@@ -284,7 +290,7 @@ impl Engine {
                 "the remote has another history than this store; `memdir sync --accept-history` puts both together",
             );
         }
-        let theirs = repository.changes(base, tip)?;
+        let theirs = repository.followed(repository.changes(base, tip)?)?;
         let ours = match head {
             None => Vec::new(),
             Some(head) => repository.changes(base, head)?,
@@ -318,7 +324,17 @@ impl Engine {
         let Some(commit) = commit else {
             return Ok(Pulled::Again);
         };
-        self.carry_out(&sources, plan, commit, kept, moved)
+        let done = self.carry_out(&sources, plan, commit, kept, moved)?;
+        if let Pulled::Done = done {
+            if self.has_background() {
+                for LeftOut { path, reason } in &inspected.left_out {
+                    tracing::warn!("{path} of the remote is left out: {reason}");
+                }
+            }
+            moved.left_out.extend(inspected.left_out);
+            moved.unnamed += inspected.unnamed;
+        }
+        Ok(done)
     }
 
     /// Changes the files as planned, and then has the branch stand for `commit`.
@@ -353,8 +369,10 @@ impl Engine {
         };
         for change in repository.changes(head, commit)? {
             let version = match change.after {
-                Some(_) => self.version_at(&change.path)?,
-                None => None,
+                Some(after) if repository.left_out(&change.path, after)?.is_none() => {
+                    self.version_at(&change.path)?
+                }
+                _ => None,
             };
             // Only of a file that holds just this the index may say that it needs no look.
             let version =

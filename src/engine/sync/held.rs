@@ -49,6 +49,8 @@ const MARKERS: &str = "git's conflict markers";
 const NAMED: &str = "has a name that holds a credential";
 const NAME: &str = "has a name that git acts on, so that no other machine takes it";
 const DEPTH: &str = "lies in more folders than another machine takes";
+const SYSTEM: &str = "has a name or path that not every system holds";
+const FOLDER: &str = "lies in a folder that is called as a memory is";
 const BROKEN: &str = "cannot be read, so that none of its settings counts";
 const SIZE: &str = "has more bytes than another machine takes (10 MiB)";
 
@@ -76,7 +78,8 @@ impl HeldBack {
         match self.kind {
             _ if self.is_beside() && self.line > 0 => "take it out of the file".to_owned(),
             MARKERS => format!("`memdir resolve {id}`"),
-            NAME | NAMED => "rename the file".to_owned(),
+            NAME | NAMED | SYSTEM => "rename the file".to_owned(),
+            FOLDER => "rename the folder".to_owned(),
             BROKEN => "correct it; `memdir git diff` shows what was changed".to_owned(),
             DEPTH => "move the file up".to_owned(),
             SIZE if is_journal(&self.file) => "shorten it".to_owned(),
@@ -135,6 +138,7 @@ impl Engine {
         let mut differences = self.compare_all(&repository, &mut trees)?;
         self.compare_settings(&repository, &mut trees, &mut differences)?;
         self.compare_journals(&repository, &mut trees, true, &mut differences)?;
+        self.pass_over_left_out(&repository, &mut differences)?;
         let mut held = Vec::new();
         for difference in &differences {
             let found = self.held_in(&repository, difference, secrets)?;
@@ -330,6 +334,8 @@ impl Engine {
 fn untaken(repository: &Repository, path: &str, bytes: usize) -> Option<HeldBack> {
     let kind = match repository.untaken(path, bytes as u64)? {
         Untaken::Name => NAME,
+        Untaken::System => SYSTEM,
+        Untaken::Folder => FOLDER,
         Untaken::Depth => DEPTH,
         Untaken::Size => SIZE,
     };

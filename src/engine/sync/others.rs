@@ -44,7 +44,8 @@ impl Engine {
         let path = change.path.as_str();
         let is_new = change.before.is_none();
         // Nothing that can be run comes into the folder by itself.
-        if self.lies_behind_link(path) || is_new && change.is_executable {
+        let is_wanted = repository.may_lie_beside(path) && !(is_new && change.is_executable);
+        if !is_wanted || self.lies_behind_link(path) {
             return Ok(());
         }
         let seen = match self.store.beside().read(path, LARGEST) {
@@ -65,9 +66,11 @@ impl Engine {
             Some(id) => Some(repository.text(id)?),
             None => None,
         };
-        // One that changed in this moment is left as it is.
-        self.store
-            .put_beside(path, seen.as_ref(), text.as_deref())?;
+        // One that changed in this moment is left as it is; and no such file is worth stopping for.
+        let put = self.store.put_beside(path, seen.as_ref(), text.as_deref());
+        if let Err(error) = put {
+            tracing::warn!("{path} is no memory and stays as it is here: {error}");
+        }
         Ok(())
     }
 

@@ -442,69 +442,32 @@ fn what_a_remote_sends_is_data() {
     let one = &machines.homes[0];
     one.remember(&["mine"]);
     machines.sync(0);
-    let before = texts(one);
-    let copy = machines.copy();
-    let good = copy.says(&["rev-parse", "HEAD"]);
-    let blob = {
-        let path = one.write("evil", "/etc/passwd");
-        let path = path.to_str().unwrap();
-        machines
-            .shared()
-            .says(&["hash-object", "-w", path])
-            .trim()
-            .to_owned()
-    };
-    let commit = good.trim();
-    let cases = [
-        (
-            "a symbolic link",
-            format!("120000 blob {blob}\tx.md\n"),
-            true,
-        ),
-        (
-            "a repository of its own",
-            format!("160000 commit {commit}\tsub\n"),
-            true,
-        ),
-        (
-            "git would act on",
-            format!("100644 blob {blob}\t.gitmodules\n"),
-            false,
-        ),
-    ];
-    for (reason, entry, is_below) in cases {
-        let mut folder = mktree(&machines, &entry);
-        if is_below {
-            folder = mktree(&machines, &format!("040000 tree {folder}\tfiles\n"));
-        }
-        let made = ["commit-tree", "-p", commit, "-m", "Evil", &folder];
-        let evil = machines.shared().says(&made);
-        machines
-            .shared()
-            .says(&["update-ref", "refs/heads/main", evil.trim()]);
-        let said = machines.pauses(0);
-        assert!(
-            said.contains("is not taken") && said.contains(reason),
-            "{reason}: {said}"
-        );
-        assert_eq!(texts(one), before, "{reason}");
+    let shared = machines.shared();
+    let blob = shared.says_with(&["hash-object", "-w", "--stdin"], b"/etc/passwd");
+    let link = format!("120000 blob {}", blob.trim());
+    let commit = shared.says(&["rev-parse", "main"]);
+    let repository = format!("160000 commit {}", commit.trim());
+    let file = format!("100644 blob {}", blob.trim());
+    for (path, entry, reason) in [
+        ("files/x.md", &link, "a symbolic link"),
+        ("files/sub", &repository, "a repository of its own"),
+        (".gitmodules", &file, "git would act on"),
+        ("memories/.git/hooks/pre-commit", &file, "git would act on"),
+    ] {
+        machines.push_entry(path, entry);
+        let before = texts(one);
+        let said = machines.sync(0);
+        let left_out = said["left_out"].to_string();
+        assert!(left_out.contains(reason), "{path}: {said}");
+        assert_eq!(texts(one), before, "{path}");
+        assert!(!one.store().join(path).exists(), "{path}");
+        // Nor does it go from the remote with what is written next.
+        one.remember(&["more"]);
+        machines.sync(0);
+        let listed = shared.says(&["ls-tree", "-r", "main"]);
+        let kept = format!("{entry}\t{path}");
+        assert!(listed.contains(&kept), "{listed}");
     }
-    machines
-        .shared()
-        .says(&["update-ref", "refs/heads/main", commit]);
-    machines.sync(0);
-}
-
-/// Makes a tree in the shared repository.
-fn mktree(machines: &Machines, entries: &str) -> String {
-    let mut command = std::process::Command::new("git");
-    machines.homes[0].surround(&mut command);
-    command
-        .current_dir(machines.remote())
-        .args(["mktree", "--missing"]);
-    let ran = crate::program::run_with(&mut command, entries.as_bytes());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    ran.text().trim().to_owned()
 }
 
 #[test]

@@ -58,6 +58,35 @@ impl Machines {
         Git::at(&self.homes[0], folder)
     }
 
+    /// Pushes a commit that adds a text at `path`, whatever it is called.
+    #[track_caller]
+    pub fn push_text(&self, path: &str, text: &[u8]) {
+        let shared = self.shared();
+        let blob = shared.says_with(&["hash-object", "-w", "--stdin"], text);
+        self.push_entry(path, &format!("100644 blob {}", blob.trim()));
+    }
+
+    /// The same of an entry of any kind: its mode, type and id.
+    #[track_caller]
+    pub fn push_entry(&self, path: &str, entry: &str) {
+        let shared = self.shared();
+        let mut entry = entry.to_owned();
+        let parts: Vec<&str> = path.split('/').collect();
+        for at in (0..parts.len()).rev() {
+            let above = format!("main:{}", parts[..at].join("/"));
+            let known = shared.tries(&["ls-tree", &above]).unwrap_or_default();
+            let ending = format!("\t{}", parts[at]);
+            let others = known.lines().filter(|line| !line.ends_with(&ending));
+            let lines = others.map(str::to_owned).chain([entry + &ending]);
+            let lines: String = lines.map(|line| line + "\n").collect();
+            let tree = shared.says_with(&["mktree"], lines.as_bytes());
+            entry = format!("040000 tree {}", tree.trim());
+        }
+        let tree = entry.rsplit(' ').next().unwrap();
+        let commit = shared.says(&["commit-tree", tree, "-p", "main", "-m", "Odd"]);
+        shared.says(&["update-ref", "refs/heads/main", commit.trim()]);
+    }
+
     #[track_caller]
     pub fn join(&self, home: &Home) -> String {
         let remote = self.remote();

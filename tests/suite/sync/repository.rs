@@ -42,6 +42,12 @@ impl<'a> Git<'a> {
         ran.text()
     }
 
+    /// What git prints, if it does not fail.
+    pub fn tries(&self, arguments: &[&str]) -> Option<String> {
+        let ran = self.run(arguments);
+        (ran.code == 0).then(|| ran.text())
+    }
+
     /// As [`Git::says`], with `input` to read.
     #[track_caller]
     pub fn says_with(&self, arguments: &[&str], input: &[u8]) -> String {

@@ -20,7 +20,6 @@ use crate::files::tombstone_of;
 use crate::format::first_conflict_marker;
 use crate::format::is_memory_name;
 use crate::git::Id;
-use crate::git::Untaken;
 use crate::git::untaken;
 use crate::journal::Journal;
 
@@ -216,12 +215,7 @@ impl Side {
 }
 
 fn refusal(path: &str, bytes: u64) -> Option<String> {
-    let reason = match untaken(path, bytes)? {
-        Untaken::Name => "git would act on its name",
-        Untaken::Depth => "it lies in too many folders",
-        Untaken::Size => "it is too large",
-    };
-    Some(reason.to_owned())
+    Some(untaken(path, bytes)?.reason().to_owned())
 }
 
 /// The file's name without its folders and its ending.
