@@ -422,6 +422,54 @@ fn deletions_in_several_gulps_are_counted_together() {
 }
 
 #[test]
+fn texts_that_are_emptied_count_as_deleted() {
+    let machines = with_memories(12);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let before = texts(two);
+    let files = crate::support::regular_files(&one.files());
+    for (path, rest) in files.iter().zip(["", "\n", " \t\n", "ok", "\u{200b}", "."]) {
+        fs::write(path, rest).unwrap();
+    }
+    let said = machines.pauses(0);
+    assert!(
+        said.contains("6 of 12 memories were deleted or emptied (6 "),
+        "{said}"
+    );
+    machines.sync(1);
+    one.run(&["sync", "--accept-deletions"]).done();
+    let said = machines.pauses(1);
+    assert!(said.starts_with("on the remote 6 of 12"), "{said}");
+    assert_eq!(texts(two), before);
+    two.run(&["sync", "--accept-deletions"]).done();
+    // Five are few, and an edit is an edit.
+    for path in files.iter().skip(6) {
+        let text = fs::read_to_string(path).unwrap();
+        fs::write(path, text.replace("A memory.", "Something else.")).unwrap();
+    }
+    for path in files.iter().skip(6).take(5) {
+        fs::write(path, "").unwrap();
+    }
+    machines.sync(0);
+    machines.sync(1);
+    assert_eq!(texts(one), texts(two));
+}
+
+#[test]
+fn memories_that_were_moved_where_nobody_looks_are_deleted() {
+    let machines = with_memories(12);
+    let copy = machines.copy();
+    copy.says(&["mv", "files", ".hidden"]);
+    fs::create_dir(machines.remote().with_file_name("copy").join("files")).unwrap();
+    copy.says(&["mv", ".hidden", "files/.hidden"]);
+    copy.says(&["commit", "-q", "-m", "Move"]);
+    copy.says(&["push", "-q", "origin", "HEAD:main"]);
+    assert!(machines.pauses(1).starts_with("on the remote 12 of 12"));
+    assert_eq!(texts(&machines.homes[1]).len(), 12);
+}
+
+#[test]
 fn what_is_purged_goes_on_its_way_and_stops_where_nobody_said_it() {
     let machines = with_memories(12);
     let one = &machines.homes[0];

@@ -38,8 +38,10 @@ use self::sources::Texts;
 use self::sources::find_text;
 use self::sources::repositories;
 use super::apply::File;
+use super::deletions::Memories;
 use super::deletions::are_too_many;
 use super::deletions::is_memory;
+use super::deletions::lost;
 use super::others::lies_behind_link;
 use super::unite::Plan;
 use super::unite::Sources;
@@ -185,7 +187,7 @@ impl Engine {
                     for_here,
                     for_there,
                 } = found;
-                check_deletions(with, [&here.files, &there.files], [&for_here, &for_there])?;
+                check_deletions(with, [&here, &there], [&for_here, &for_there])?;
                 return Ok(Look {
                     here,
                     there,
@@ -557,44 +559,57 @@ fn pending(plan: &Plan, source: &Files, there: bool) -> Vec<Pending> {
 /// Fails if too many memories go from one of the stores. What was purged here is meant.
 fn check_deletions(
     with: &With<'_>,
-    [here, there]: [&Files; 2],
+    sides: [&Side; 2],
     [for_here, for_there]: [&Option<Task>; 2],
 ) -> Result<(), EngineError> {
     if with.accept_deletions {
         return Ok(());
     }
+    let [here, there] = sides;
     if let Some(task) = for_here {
-        check_deletions_from("this store", here, task, None)?;
+        check_deletions_from("this store", &here.files, task, None, sides)?;
     }
     if let Some(task) = for_there {
         let place = with.folder.display().to_string();
-        check_deletions_from(&place, there, task, Some(here))?;
+        check_deletions_from(&place, &there.files, task, Some(&here.files), sides)?;
     }
     Ok(())
 }
 
+/// Fails if `task` takes too much from the store with these `files`. What `ours` says was purged is
+/// meant.
 fn check_deletions_from(
     place: &str,
     files: &Files,
     task: &Task,
     ours: Option<&Files>,
+    sides: [&Side; 2],
 ) -> Result<(), EngineError> {
-    let stems = |files: &Files| -> BTreeSet<String> {
-        let memories = files.keys().filter(|path| is_memory(path));
-        memories.map(|path| stem_of_path(path).to_owned()).collect()
+    let memories = |files: &Files| {
+        let mut memories = Memories::new();
+        for (path, found) in files.iter().filter(|(path, _)| is_memory(path)) {
+            let stem = stem_of_path(path).to_owned();
+            memories.entry(stem).or_default().insert(found.id);
+        }
+        memories
     };
-    let (before, after) = (stems(files), stems(&carried_out(files, &task.plan)));
-    let is_meant = |stem: &&String| ours.is_some_and(|ours| ours.contains_key(&tombstone_of(stem)));
-    let gone = before
-        .iter()
-        .filter(|stem| !after.contains(*stem) || task.deleted.contains(*stem))
-        .filter(|stem| !is_meant(stem))
-        .count();
-    if !are_too_many(before.len(), gone) {
+    let before = memories(files);
+    let mut after = memories(&carried_out(files, &task.plan));
+    after.retain(|stem, _| !task.deleted.contains(stem));
+    let new = new_texts(&task.plan);
+    let mut lost = lost(&before, &after, &|id| find_text(id, sides, &new))?;
+    let is_meant = |stem: &String| ours.is_some_and(|ours| ours.contains_key(&tombstone_of(stem)));
+    lost.deleted.retain(|stem| !is_meant(stem));
+    if !are_too_many(before.len(), lost.count()) {
         return Ok(());
     }
+    let what = match lost.emptied {
+        0 => "would go from",
+        _ => "would go from, or be emptied in,",
+    };
     Err(EngineError::Invalid(format!(
-        "nothing was done: {gone} of {} memories would go from {place}; if that is meant, say --accept-deletions",
+        "nothing was done: {} of {} memories {what} {place}; if that is meant, say --accept-deletions",
+        lost.count(),
         before.len()
     )))
 }
