@@ -55,6 +55,18 @@ fn connect(
         let value = context.environment.variables.get(name)?;
         Some(value.trim().to_owned()).filter(|value| !value.is_empty())
     };
+    let named: Option<Place> = match &context.config.mcp.connect {
+        Some(named) => {
+            let named = named.parse();
+            Some(named.map_err(|error| {
+                Failure::new("cannot use the address in mcp.connect").because(error)
+            })?)
+        }
+        None => None,
+    };
+    // Whoever writes a client's configuration or listens here could have chosen any other address.
+    let is_trusted = named.is_some() && (place.is_none() || place == named.as_ref());
+    let place = place.or(named.as_ref());
     let whereabouts = match place {
         Some(place) => Whereabouts::At(place.clone()),
         None => Whereabouts::Noted(state(context)?.join(crate::http::NOTE)),
@@ -73,6 +85,7 @@ fn connect(
     };
     let settings = bridge::Settings {
         whereabouts,
+        is_trusted,
         token,
         authorities: authorities.or_else(|| variable("SSL_CERT_FILE").map(PathBuf::from)),
     };

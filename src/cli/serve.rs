@@ -57,7 +57,8 @@ pub(super) fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, F
         addresses,
         hosts: command.allow_host.clone(),
         origins: command.allow_origin.clone(),
-        tokens: (!command.no_token).then(|| tokens::path(engine.state())),
+        tokens: tokens::path(engine.state()),
+        needs_token: !command.no_token,
         tls: command.tls_cert.clone().zip(command.tls_key.clone()),
         reads: rate(command.reads_per_second, READS_AT_ONCE),
         writes: rate(command.writes_per_second, WRITES_AT_ONCE),
@@ -136,7 +137,9 @@ fn tell(context: &mut Context, command: &Serve, engine: &Engine, serving: &Servi
     output.note(format!("serving {store} at {names}"));
     output.note(match command.no_token {
         true => "no token is asked for: any program on this machine may read and write",
-        false => "MCP at /mcp, REST at /api/v1; the token: memdir token show",
+        false => {
+            "MCP at /mcp, REST at /api/v1; the header that shows the token: memdir token header"
+        }
     });
 }
 
@@ -161,16 +164,16 @@ pub(super) fn token(context: &mut Context, command: &Command) -> Result<Outcome,
     let path = tokens::path(engine.state());
     match command.what.as_ref().unwrap_or(&TokenCommand::List) {
         TokenCommand::List => list(context, &path),
-        TokenCommand::Show { name } => {
-            let known = tokens::read(&path).map_err(failed)?;
-            let is_first = name == tokens::FIRST && known.is_empty();
-            let token = match known.into_iter().find(|token| token.name == *name) {
-                Some(token) => token,
-                // As the first start of a server would.
-                None if is_first => tokens::add(&path, name, Rights::ReadWrite).map_err(failed)?,
-                None => return Err(failed(TokenError::Missing(name.clone()))),
-            };
-            show(context, &token)
+        TokenCommand::Show { name } => show(context, &named(&path, name)?),
+        TokenCommand::Header { name } => {
+            let token = named(&path, name)?;
+            let value = format!("Bearer {}", token.secret);
+            let output = &mut context.output;
+            match output.json {
+                true => output.json(&json!({"Authorization": value}))?,
+                false => output.line(format!("Authorization: {value}"))?,
+            }
+            Ok(Outcome::Done)
         }
         TokenCommand::New { name, read_only } => {
             let rights = match read_only {
@@ -188,6 +191,17 @@ pub(super) fn token(context: &mut Context, command: &Command) -> Result<Outcome,
             tokens::remove(&path, name).map_err(failed)?;
             Ok(Outcome::Done)
         }
+    }
+}
+
+/// The token called `name`; the first one is made if there is none, as by the first start of a server.
+fn named(path: &Path, name: &str) -> Result<Token, Failure> {
+    let known = tokens::read(path).map_err(failed)?;
+    let is_first = name == tokens::FIRST && known.is_empty();
+    match known.into_iter().find(|token| token.name == *name) {
+        Some(token) => Ok(token),
+        None if is_first => tokens::add(path, name, Rights::ReadWrite).map_err(failed),
+        None => Err(failed(TokenError::Missing(name.to_owned()))),
     }
 }
 

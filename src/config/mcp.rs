@@ -18,6 +18,8 @@ pub struct McpSettings {
     pub dialect: Option<String>,
     /// Further tools.
     pub tools: Vec<String>,
+    /// Where the server is that `memdir mcp --connect` uses.
+    pub connect: Option<String>,
     /// The project or group that a session belongs to.
     pub group: Option<String>,
     /// How texts are ranked; `None` for as the tool set specifies it.
@@ -32,9 +34,10 @@ pub struct McpSettings {
 
 /// The keys, in the order of the documentation, with what they are called in messages and the
 /// variable that goes before.
-const KEYS: [(&str, &str, &[&str]); 7] = [
+const KEYS: [(&str, &str, &[&str]); 8] = [
     ("dialect", "mcp.dialect", &["MEMDIR_DIALECT"]),
     ("tools", "mcp.tools", &[]),
+    ("connect", "mcp.connect", &["MEMDIR_CONNECT"]),
     ("group", "mcp.group", &["MEMDIR_GROUP", "LOCI_GROUP"]),
     ("ranking", "mcp.ranking", &[]),
     ("max_results", "mcp.max_results", &[]),
@@ -51,6 +54,7 @@ impl Default for McpSettings {
         McpSettings {
             dialect: None,
             tools: Vec::new(),
+            connect: None,
             group: None,
             ranking: None,
             max_results: 5,
@@ -106,6 +110,7 @@ impl McpSettings {
                 let names = names.filter(|name| !name.is_empty());
                 self.tools = names.map(str::to_owned).collect();
             }
+            "connect" => self.connect = Some(text.to_owned()),
             "group" => self.group = Some(text.to_owned()),
             "ranking" => self.ranking = Some(text.to_owned()),
             "max_results" => self.max_results = whole(text, 1, MOST_RESULTS)?,
@@ -120,6 +125,7 @@ impl McpSettings {
         match key {
             "dialect" => text(&self.dialect),
             "tools" => self.tools.join(","),
+            "connect" => text(&self.connect),
             "group" => text(&self.group),
             "ranking" => text(&self.ranking),
             "max_results" => self.max_results.to_string(),

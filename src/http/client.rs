@@ -13,6 +13,15 @@ pub enum Peer {
     Socket,
 }
 
+/// Whether the other end of a socket is a process of this user, or of the machine's administrator.
+#[cfg(unix)]
+pub fn is_own(stream: &tokio::net::UnixStream) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    stream
+        .peer_cred()
+        .is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
+}
+
 /// Whoever sent a request. Its rate and its sessions are its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {

@@ -33,6 +33,7 @@ use super::listen::Listener;
 use super::metrics::Metrics;
 use super::patient::PATIENCE;
 use super::patient::Patient;
+use super::proof::Link;
 
 /// So many connections are open at once. A silent one costs some kilobytes; what costs more is
 /// bounded by itself.
@@ -140,12 +141,13 @@ pub async fn take(listener: Listener, hall: Hall) {
             Ok(Accepted::Network(stream, peer)) => {
                 let _ = stream.set_nodelay(true); // Slower without.
                 let hall = hall.clone();
+                let link = Link::new(stream.local_addr().ok(), hall.tls.is_some());
                 match hall.tls.clone() {
-                    None => drop(tokio::spawn(seat(stream, peer, hall))),
+                    None => drop(tokio::spawn(seat(stream, peer, link, hall))),
                     Some(tls) => drop(tokio::spawn(async move {
                         let greeted = tokio::time::timeout(PATIENCE, tls.accept(stream)).await;
                         match greeted {
-                            Ok(Ok(stream)) => seat(stream, peer, hall).await,
+                            Ok(Ok(stream)) => seat(stream, peer, link, hall).await,
                             Ok(Err(error)) => tracing::debug!("no TLS with {peer:?}: {error}"),
                             Err(_) => tracing::debug!("no TLS with {peer:?}: too slow"),
                         }
@@ -154,7 +156,13 @@ pub async fn take(listener: Listener, hall: Hall) {
             }
             #[cfg(unix)]
             Ok(Accepted::Socket(stream)) => {
-                drop(tokio::spawn(seat(stream, Peer::Socket, hall.clone())));
+                // Its mode says the same, but for the moment before that is set.
+                if !super::client::is_own(&stream) {
+                    tracing::warn!("another user connected to the socket, and was refused");
+                    continue;
+                }
+                let link = Link::new(None, false);
+                drop(tokio::spawn(seat(stream, Peer::Socket, link, hall.clone())));
             }
             Err(error) => {
                 tracing::warn!("cannot take a connection: {error}");
@@ -186,7 +194,7 @@ async fn accept(listener: &Listener) -> io::Result<Accepted> {
     }
 }
 
-async fn seat<S>(mut stream: S, peer: Peer, hall: Hall)
+async fn seat<S>(mut stream: S, peer: Peer, link: Link, hall: Hall)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -199,19 +207,21 @@ where
         return;
     };
     hall.metrics.connections.inc();
-    speak(stream, peer, &hall, &seat).await;
+    speak(stream, peer, link, &hall, &seat).await;
     hall.metrics.connections.dec();
     hall.seats.leave(&seat);
 }
 
-async fn speak<S>(stream: S, peer: Peer, hall: &Hall, seat: &Arc<Seat>)
+async fn speak<S>(stream: S, peer: Peer, link: Link, hall: &Hall, seat: &Arc<Seat>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let link = Arc::new(link);
     let service = service_fn(|request: hyper::Request<Incoming>| {
         seat.is_silent(None);
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer);
+        request.extensions_mut().insert(Arc::clone(&link));
         let answered = hall.router.clone().oneshot(request);
         async move {
             let answer = answered.await;

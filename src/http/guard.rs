@@ -27,10 +27,15 @@ use super::answer;
 use super::answer::Trouble;
 use super::client::Client;
 use super::client::Peer;
+use super::proof;
+use super::proof::Handshake;
+use super::proof::Link;
 use super::reading::MOST_BYTES;
 use super::reading::MOST_LARGE_BYTES;
 use super::reading::too_long;
 use super::serve::BASE;
+use super::tokens::Rights;
+use super::tokens::Tokens;
 
 /// The one address that asks for no token, and says nothing but that we are there.
 pub const OPEN: &str = "/healthz";
@@ -53,6 +58,10 @@ pub async fn guard(
     let name = checked.as_ref().ok().map(|client| Arc::clone(&client.name));
     let mut response = match checked {
         Ok(_) if route == OPEN => answer::small(StatusCode::OK, &json!({"status": "ok"})),
+        Ok(_) if route == proof::PATH => match prove(&site, &request) {
+            Ok(proof) => answer::small(StatusCode::OK, &proof),
+            Err(trouble) => trouble.into(),
+        },
         Ok(client) => {
             request.extensions_mut().insert(client);
             next.run(request).await
@@ -104,7 +113,7 @@ fn check(
     check_origin(site, headers).map_err(|trouble| ("origin", trouble))?;
     check_site(headers).map_err(|trouble| ("site", trouble))?;
     let client = match request.uri().path() {
-        OPEN => Ok(Client::unnamed(peer(request))),
+        OPEN | proof::PATH => Ok(Client::unnamed(peer(request))),
         _ => check_token(site, request),
     };
     let client = client.map_err(|trouble| ("token", trouble))?;
@@ -173,23 +182,64 @@ fn peer(request: &Request<Body>) -> Peer {
 
 fn check_token(site: &Site, request: &Request<Body>) -> Result<Client, Trouble> {
     let peer = peer(request);
-    let Some(tokens) = site.tokens.as_ref().filter(|_| peer != Peer::Socket) else {
+    let is_asked = site.needs_token && peer != Peer::Socket;
+    let Some(tokens) = site.tokens.as_ref().filter(|_| is_asked) else {
         return Ok(Client::unnamed(peer));
     };
-    let missing = |message: &str| Trouble::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message);
     let mut shown = request.headers().get_all(header::AUTHORIZATION).iter();
     let (Some(shown), None) = (shown.next(), shown.next()) else {
-        let message = "a token is needed: Authorization: Bearer TOKEN, from `memdir token show`";
+        let message = "a token is needed: `memdir token header` prints the header that shows it";
         return Err(missing(message));
     };
-    let secret = shown.to_str().ok().and_then(|shown| {
-        let (scheme, secret) = shown.split_once(' ')?;
-        let is_bearer = scheme.eq_ignore_ascii_case("bearer");
-        is_bearer.then(|| secret.trim())
+    let shown = shown.to_str().ok().and_then(|shown| shown.split_once(' '));
+    let known = shown.and_then(|(scheme, shown)| match scheme {
+        _ if scheme.eq_ignore_ascii_case("bearer") => tokens.who(shown.trim()),
+        _ if scheme.eq_ignore_ascii_case(proof::SCHEME) => proved(tokens, request, shown.trim()),
+        _ => None,
     });
-    let known = secret.and_then(|secret| tokens.who(secret));
     let (name, rights) = known.ok_or_else(|| missing("this token is none, or no longer one"))?;
     Ok(Client { name, rights })
+}
+
+fn missing(message: &str) -> Trouble {
+    Trouble::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message)
+}
+
+/// Proves to the client at the other end of this connection that this server knows the token that it
+/// means; see [`proof`].
+fn prove(site: &Site, request: &Request<Body>) -> Result<serde_json::Value, Trouble> {
+    let header = |name: &str| request.headers().get(name)?.to_str().ok();
+    let unknown = || {
+        let message = "this server has no such token, or cannot prove that it has it";
+        Trouble::new(StatusCode::UNAUTHORIZED, proof::UNKNOWN, message)
+    };
+    let link = request.extensions().get::<Arc<Link>>();
+    let link = link.ok_or_else(Trouble::internal)?;
+    let host = header(header::HOST.as_str()).unwrap_or_default();
+    let place = link.place(host).ok_or_else(unknown)?;
+    let nonce = header(proof::NONCE).filter(|nonce| proof::is_nonce(nonce));
+    let token = header(proof::TOKEN).unwrap_or_default();
+    let key = site.tokens.as_ref().and_then(|tokens| tokens.key(token));
+    let (Some(nonce), Some(key)) = (nonce, key) else {
+        return Err(unknown());
+    };
+    let handshake = Handshake {
+        place,
+        client_nonce: nonce.to_owned(),
+        server_nonce: proof::nonce().map_err(|_| Trouble::internal())?,
+    };
+    let shown = key.of_server(&handshake).to_hex();
+    let answer = json!({"nonce": handshake.server_nonce, "proof": shown.as_str()});
+    link.begin(token.to_owned(), handshake);
+    Ok(answer)
+}
+
+/// Whose token it is that the client has proved to know on this connection, and what it allows.
+fn proved(tokens: &Tokens, request: &Request<Body>, shown: &str) -> Option<(Arc<str>, Rights)> {
+    let (token, handshake) = request.extensions().get::<Arc<Link>>()?.take()?;
+    let shown = blake3::Hash::from_hex(shown).ok()?;
+    // Compared in constant time.
+    (tokens.key(&token)?.of_client(&handshake) == shown).then(|| tokens.proved(&token))?
 }
 
 /// A page can send forms and plain texts to anybody without asking first, JSON it cannot.

@@ -20,6 +20,7 @@ mod names;
 mod openapi;
 mod patient;
 mod portions;
+mod proof;
 mod rate;
 mod reading;
 mod serve;
@@ -55,8 +56,11 @@ struct Site {
     served: Served,
     mcp: Streamable,
     names: Names,
-    /// `None` where no token is asked for.
+    /// What a request may show, and what this server proves itself by; `None` if it cannot be read
+    /// where no token is asked for.
     tokens: Option<Tokens>,
+    /// Whether a request has to show one.
+    needs_token: bool,
     door: Arc<Door>,
     metrics: Arc<Metrics>,
     /// Of bodies as large as a store, so many are read at once.

@@ -44,6 +44,7 @@ use super::metrics;
 use super::metrics::Metrics;
 use super::names::Names;
 use super::openapi;
+use super::proof;
 use super::rate::Rate;
 use super::rate::Rates;
 use super::reading;
@@ -75,8 +76,10 @@ pub struct Settings {
     pub hosts: Vec<String>,
     /// Pages that may ask.
     pub origins: Vec<String>,
-    /// The file with the tokens; `None` asks for none.
-    pub tokens: Option<PathBuf>,
+    /// The file with the tokens.
+    pub tokens: PathBuf,
+    /// Whether requests have to show one.
+    pub needs_token: bool,
     /// The files with certificates and key.
     pub tls: Option<(PathBuf, PathBuf)>,
     pub reads: Rate,
@@ -142,8 +145,8 @@ pub fn serve(
         .addresses
         .iter()
         .find(|address| !address.is_local());
-    match (far, &settings.tokens) {
-        (Some(far), None) => return Err(HttpError::NoToken(far.to_string())),
+    match (far, settings.needs_token) {
+        (Some(far), false) => return Err(HttpError::NoToken(far.to_string())),
         _ if settings.addresses.is_empty() => return Err(HttpError::Nowhere),
         _ => {}
     }
@@ -165,7 +168,13 @@ async fn run(
     begun: impl FnOnce(&Serving),
 ) -> Result<(), HttpError> {
     let (stop, stopping) = watch::channel(false);
-    let tokens = settings.tokens.clone().map(Tokens::open).transpose()?;
+    let tokens = match Tokens::open(settings.tokens.clone()) {
+        Err(error) if !settings.needs_token => {
+            tracing::warn!("clients cannot tell this server from others: {error}");
+            None
+        }
+        tokens => Some(tokens?),
+    };
     let tls = match &settings.tls {
         Some((certificates, key)) => Some(listen::tls(certificates, key)?),
         None => None,
@@ -194,6 +203,7 @@ async fn run(
         served,
         names: Names::new(&hosts, &settings.origins, tls.is_some()),
         tokens,
+        needs_token: settings.needs_token,
         door,
         metrics: Arc::clone(&metrics),
         large: Semaphore::new(LARGE_BODIES),
@@ -251,6 +261,7 @@ fn end() -> io::Result<impl Future<Output = ()>> {
 fn router(site: &Arc<Site>) -> Router {
     let mut router = Router::new()
         .route(guard::OPEN, get(|| async {}))
+        .route(proof::PATH, get(|| async {}))
         .route("/metrics", get(tell_metrics))
         .route("/mcp", any(mcp))
         .route(&format!("{BASE}/events"), get(tell_events))

@@ -12,8 +12,11 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::time::SystemTime;
+
+use super::proof::Key;
 
 /// What tokens begin with, so that people and scanners see what they are.
 pub const PREFIX: &str = "memdir_";
@@ -217,8 +220,18 @@ pub struct Tokens {
 #[derive(Default)]
 struct Known {
     stamp: Option<Stamp>,
-    /// With a digest of the secret: what is compared says nothing of it.
-    tokens: Vec<(blake3::Hash, Arc<str>, Rights)>,
+    tokens: Vec<KnownToken>,
+}
+
+/// A token as a server knows it.
+struct KnownToken {
+    /// Of the secret: what is compared says nothing of it.
+    digest: blake3::Hash,
+    /// What proofs are made with, and what clients call the token then.
+    key: Key,
+    id: String,
+    name: Arc<str>,
+    rights: Rights,
 }
 
 /// What tells one version of the file from another.
@@ -271,26 +284,52 @@ impl Tokens {
         let tokens = read(&self.path)?.into_iter();
         known.tokens = tokens
             .map(|token| {
-                let digest = blake3::hash(token.secret.as_bytes());
-                (digest, token.name.into(), token.rights)
+                let key = Key::of(&token.secret);
+                KnownToken {
+                    digest: blake3::hash(token.secret.as_bytes()),
+                    id: key.id(),
+                    key,
+                    name: token.name.into(),
+                    rights: token.rights,
+                }
             })
             .collect();
         known.stamp = stamp;
         Ok(())
     }
 
-    /// Whose the secret is, and what it allows.
-    pub fn who(&self, secret: &str) -> Option<(Arc<str>, Rights)> {
+    /// The tokens as the file has them now.
+    fn known(&self) -> MutexGuard<'_, Known> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = self.refresh(&mut known) {
             tracing::error!("no token is valid: {error}");
         }
+        known
+    }
+
+    /// What proofs of the token `id` are made with.
+    pub fn key(&self, id: &str) -> Option<Key> {
+        let known = self.known();
+        let token = known.tokens.iter().find(|token| token.id == id)?;
+        Some(token.key.clone())
+    }
+
+    /// Whose the token `id` is, and what it allows: for who has proved to know it.
+    pub fn proved(&self, id: &str) -> Option<(Arc<str>, Rights)> {
+        let known = self.known();
+        let token = known.tokens.iter().find(|token| token.id == id)?;
+        Some((Arc::clone(&token.name), token.rights))
+    }
+
+    /// Whose the secret is, and what it allows.
+    pub fn who(&self, secret: &str) -> Option<(Arc<str>, Rights)> {
+        let known = self.known();
         let shown = blake3::hash(secret.as_bytes());
         // All are compared, each in constant time, which the digests' `==` is.
         let mut found = None;
-        for (digest, name, rights) in &known.tokens {
-            if *digest == shown {
-                found = Some((Arc::clone(name), *rights));
+        for token in &known.tokens {
+            if token.digest == shown {
+                found = Some((Arc::clone(&token.name), token.rights));
             }
         }
         found

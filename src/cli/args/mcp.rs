@@ -10,8 +10,10 @@ use crate::http::bridge::Place;
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Mcp {
     /// Use a server that runs already instead of opening the store: the store's own, or the one at
-    /// http://HOST:PORT, https://HOST:PORT or unix:/PATH. Its tool set is served. The token comes
-    /// from MEMDIR_TOKEN, else from the store, and goes to no other machine then
+    /// http://HOST:PORT, https://HOST:PORT or unix:/PATH, else at MEMDIR_CONNECT or `connect` in [mcp]
+    /// of your config.toml. Its tool set is served. The token is MEMDIR_TOKEN, which is sent only to
+    /// an address that these two name, else the store's own, which is never sent: anybody else has
+    /// to prove that he knows it
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, conflicts_with_all = ["dialect", "tools", "tier", "group"])]
     pub connect: Option<Option<Place>>,
     /// The certificates that vouch for the server, in a PEM file: its own if it signed itself.

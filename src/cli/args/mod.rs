@@ -420,7 +420,8 @@ read. At the end it says what could not be carried over; docs/IMPORT.md has it f
   claude mcp add --scope user memdir -- memdir mcp
   memdir mcp --connect                          use the store's `memdir serve` that runs already
   memdir mcp --connect unix:/run/memdir.sock    the same, over its socket
-  MEMDIR_TOKEN=… memdir mcp --connect https://notes.lan:9077 --connect-ca notes.pem
+  memdir mcp --connect https://notes.lan:9077 --connect-ca notes.pem
+                                                of another machine, with its token in MEMDIR_TOKEN
 
 With --connect many agents share one process that holds the store. A server that was started anew is
 connected to again.")]

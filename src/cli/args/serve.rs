@@ -10,7 +10,7 @@ use crate::http::Address;
 
 pub(super) const SERVE_EXAMPLES: &str = "Examples:
   memdir serve                                  at http://127.0.0.1:9077, with a token
-  curl -H \"Authorization: Bearer $(memdir token show)\" http://127.0.0.1:9077/api/v1/stats
+  curl -H @<(memdir token header) http://127.0.0.1:9077/api/v1/stats
   memdir serve --no-token                       any program on this machine may read and write
   memdir serve --socket ~/.memdir.sock --listen 127.0.0.1:0
   memdir serve --listen 0.0.0.0:9077 --allow-host notes.lan --tls-cert cert.pem --tls-key key.pem
@@ -18,7 +18,11 @@ pub(super) const SERVE_EXAMPLES: &str = "Examples:
 It ends in order on Ctrl-C or SIGTERM. docs/HTTP.md says what is answered at which address.";
 
 pub(super) const TOKEN_EXAMPLES: &str = "Examples:
-  memdir token show                             the secret of the first one, made if need be
+  curl -H @<(memdir token header) http://127.0.0.1:9077/api/v1/stats
+                                                in no list of processes; bash and zsh read it so
+  memdir token header | curl -H @- http://127.0.0.1:9077/api/v1/stats
+                                                the same for every shell
+  memdir token show > token.txt                 the secret of the first one, made if need be
   memdir token new dashboard --read-only
   memdir token rotate                           the former secret opens nothing from now on";
 
@@ -72,7 +76,14 @@ pub(in crate::cli) struct Token {
 pub(in crate::cli) enum TokenCommand {
     /// Names and rights, without the secrets; so does `memdir token` alone
     List,
-    /// The secret of one, alone on standard output: TOKEN=$(memdir token show)
+    /// The header that shows one, for `curl -H @-` or a file: `Authorization: Bearer …`. An argument
+    /// that holds it could be read by every user of the machine
+    Header {
+        /// Its name
+        #[arg(default_value = crate::http::tokens::FIRST)]
+        name: String,
+    },
+    /// The secret of one, alone on standard output, for a file or a variable
     Show {
         /// Its name
         #[arg(default_value = crate::http::tokens::FIRST)]

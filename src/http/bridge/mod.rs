@@ -71,6 +71,8 @@ const FLUSH: Duration = Duration::from_millis(400);
 /// How a server is used.
 pub struct Settings {
     pub whereabouts: Whereabouts,
+    /// Whether the user's own settings name the address: then the token itself may go there.
+    pub is_trusted: bool,
     pub token: Token,
     /// The file with the certificates that are trusted, instead of the system's.
     pub authorities: Option<PathBuf>,
@@ -111,7 +113,12 @@ pub fn bridge(settings: Settings) -> Result<(), BridgeError> {
         Whereabouts::At(Place::Socket(_)) => true,
         Whereabouts::Noted(_) => false,
     };
-    let wire = Wire::new(settings.whereabouts, settings.token, settings.authorities);
+    let wire = Wire::new(
+        settings.whereabouts,
+        settings.is_trusted,
+        settings.token,
+        settings.authorities,
+    );
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

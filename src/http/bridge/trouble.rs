@@ -18,6 +18,8 @@ pub enum Trouble {
     Nowhere,
     /// Nothing was sent, for want of a token that can be read.
     Token(String),
+    /// Nothing was asked: who listens at this place did not prove that he knows the token.
+    Unproven(String),
     /// The connection broke off: whatever was asked for may be done.
     Gone(String),
     /// The server lives, perhaps, but says nothing.
@@ -97,6 +99,9 @@ impl Trouble {
                     .to_owned()
             }
             Trouble::Token(why) => format!("nothing was asked, for want of a token: {why}"),
+            Trouble::Unproven(place) => format!(
+                "what listens at {place} does not prove that it knows the token, so it was sent neither that nor the request: if it is an older memdir, start it anew; if it is the right one behind a proxy, or the server of another store, name it in your own settings, by MEMDIR_CONNECT={place} and its MEMDIR_TOKEN"
+            ),
             Trouble::Gone(why) => format!(
                 "the memdir server went away before it answered ({why}): what was asked for may be done or not, so look before you ask again"
             ),

@@ -2,14 +2,16 @@
 //!
 //! A connection that is kept for the next request may be closed by the server at just that moment,
 //! and nobody could tell whether the request was done. A new one costs little: on one machine a
-//! request goes there and back in less than a millisecond. Promises: the token of the store's own
-//! file goes to this machine only.
+//! request goes there and back in less than a millisecond. Promises: a token is sent only to an
+//! address that the user's own settings name. Anybody else has to prove that he knows it, and gets a
+//! proof in return; who does not is sent nothing at all. A socket has to be this user's.
 
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use ::http::HeaderMap;
 use ::http::HeaderValue;
@@ -18,6 +20,7 @@ use ::http::Request;
 use ::http::Response;
 use ::http::StatusCode;
 use ::http::header;
+use blake3::Hash;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use http_body_util::Full;
@@ -26,6 +29,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
+use serde_json::Value;
 use tokio::io::AsyncRead;
 use tokio::io::AsyncWrite;
 use tokio::net::TcpStream;
@@ -39,7 +43,16 @@ use super::place::Whereabouts;
 use super::tls;
 use super::trouble::Refused;
 use super::trouble::Trouble;
+use crate::http::proof;
+use crate::http::proof::Handshake;
+use crate::http::proof::Key;
 use crate::http::tokens;
+
+/// So long a server may take to prove itself: it only computes, and a session waits for it.
+const PROVING: Duration = Duration::from_secs(10);
+
+/// So much is read of a proof.
+const MOST_PROOF: usize = 4 * 1024;
 
 /// So much is read of an answer that is no success.
 const MOST_REFUSAL: usize = 256 * 1024;
@@ -57,9 +70,23 @@ pub enum Token {
     File(PathBuf),
 }
 
+/// What a request carries of the token.
+enum Shown {
+    Nothing,
+    Secret(String),
+    /// A proof, once the server has given one.
+    Proof {
+        secret: String,
+        /// Whether the request goes without, where the server gives none.
+        is_optional: bool,
+    },
+}
+
 /// What finds the server and speaks to it.
 pub struct Wire {
     whereabouts: Whereabouts,
+    /// Whether the user's own settings name the address.
+    is_trusted: bool,
     token: Token,
     /// The file with the certificates that are trusted.
     authorities: Option<PathBuf>,
@@ -83,10 +110,25 @@ pub struct Answer {
 
 type Sender = SendRequest<Full<Bytes>>;
 
+/// A connection on which nothing was sent yet.
+struct Connected {
+    place: Place,
+    /// What a proof calls the place; `None` of a socket.
+    proof_place: Option<String>,
+    sender: Sender,
+    open: Open,
+}
+
 impl Wire {
-    pub fn new(whereabouts: Whereabouts, token: Token, authorities: Option<PathBuf>) -> Wire {
+    pub fn new(
+        whereabouts: Whereabouts,
+        is_trusted: bool,
+        token: Token,
+        authorities: Option<PathBuf>,
+    ) -> Wire {
         Wire {
             whereabouts,
+            is_trusted,
             token,
             authorities,
             tls: Mutex::default(),
@@ -95,7 +137,7 @@ impl Wire {
 
     /// Whether somebody takes a connection.
     pub async fn reach(&self) -> Result<Place, Trouble> {
-        self.connect().await.map(|(place, ..)| place)
+        self.connect().await.map(|connected| connected.place)
     }
 
     /// Sends a request and waits for the beginning of its answer.
@@ -109,10 +151,22 @@ impl Wire {
         headers: HeaderMap,
         body: Bytes,
     ) -> Result<Answer, Trouble> {
-        let (place, mut sender, open) = self.connect().await?;
-        let token = self.token(&place)?;
+        let mut connected = self.connect().await?;
+        let token = self.authorization(&mut connected).await?;
         let showed_token = token.is_some();
-        let request = request(&place, method, headers, token, body)?;
+        let Connected {
+            place,
+            mut sender,
+            open,
+            ..
+        } = connected;
+        let mut request = request(&place, method, place.path(), headers, body)?;
+        request
+            .headers_mut()
+            .insert(header::CONNECTION, HeaderValue::from_static("close"));
+        if let Some(token) = token {
+            request.headers_mut().insert(header::AUTHORIZATION, token);
+        }
         let response = tokio::time::timeout(SILENCE, sender.send_request(request)).await;
         let response = response.map_err(|_| Trouble::Silent)?;
         let response = response.map_err(|error| Trouble::gone(&error))?;
@@ -127,34 +181,63 @@ impl Wire {
         })
     }
 
-    fn token(&self, place: &Place) -> Result<Option<HeaderValue>, Trouble> {
-        let secret = match (&self.token, place) {
-            (Token::None, _) | (_, Place::Socket(_)) => None,
-            (Token::Given(secret), _) => Some(secret.clone()),
-            (Token::File(_), place) if !place.is_local() => None,
+    /// What is to be shown to who listens at `place`.
+    fn shown(&self, place: &Place) -> Result<Shown, Trouble> {
+        Ok(match (&self.token, place) {
+            (Token::None, _) | (_, Place::Socket(_)) => Shown::Nothing,
+            (Token::Given(secret), _) if self.is_trusted => Shown::Secret(secret.clone()),
+            (Token::Given(secret), _) => Shown::Proof {
+                secret: secret.clone(),
+                is_optional: false,
+            },
+            (Token::File(_), place) if !place.is_local() => Shown::Nothing,
             (Token::File(path), _) => {
                 let known = tokens::read(path).map_err(|error| Trouble::token(&error))?;
                 let first = known.iter().find(|token| token.name == tokens::FIRST);
-                let token = first.or(known.first());
-                token.map(|token| token.secret.clone())
+                match first.or(known.first()) {
+                    Some(token) => Shown::Proof {
+                        secret: token.secret.clone(),
+                        is_optional: self.is_trusted,
+                    },
+                    None => Shown::Nothing,
+                }
             }
+        })
+    }
+
+    /// The value of `Authorization`; a server that has to prove itself does so first.
+    async fn authorization(
+        &self,
+        connected: &mut Connected,
+    ) -> Result<Option<HeaderValue>, Trouble> {
+        let value = match self.shown(&connected.place)? {
+            Shown::Nothing => return Ok(None),
+            Shown::Secret(secret) => format!("Bearer {secret}"),
+            Shown::Proof {
+                secret,
+                is_optional,
+            } => match prove(connected, &Key::of(&secret)).await {
+                Ok(proof) => format!("{} {proof}", proof::SCHEME),
+                Err(_) if is_optional => {
+                    // Whatever was said on this connection is said.
+                    *connected = self.connect().await?;
+                    return Ok(None);
+                }
+                Err(trouble) => return Err(trouble),
+            },
         };
-        let Some(secret) = secret else {
-            return Ok(None);
-        };
-        let value = HeaderValue::from_str(&format!("Bearer {secret}"));
-        let mut value = value.map_err(|_| {
+        let mut value = HeaderValue::from_str(&value).map_err(|_| {
             Trouble::Token("MEMDIR_TOKEN holds what a token cannot hold".to_owned())
         })?;
         value.set_sensitive(true);
         Ok(Some(value))
     }
 
-    async fn connect(&self) -> Result<(Place, Sender, Open), Trouble> {
+    async fn connect(&self) -> Result<Connected, Trouble> {
         let mut trouble = Trouble::Nowhere;
         for place in self.whereabouts.places() {
             match tokio::time::timeout(CONNECTING, self.connect_to(&place)).await {
-                Ok(Ok((sender, open))) => return Ok((place, sender, open)),
+                Ok(Ok(connected)) => return Ok(connected),
                 Ok(Err(why)) => trouble = unreachable(&place, &why),
                 Err(_) => trouble = unreachable(&place, &"it takes no connection"),
             }
@@ -162,8 +245,8 @@ impl Wire {
         Err(trouble)
     }
 
-    async fn connect_to(&self, place: &Place) -> io::Result<(Sender, Open)> {
-        match place {
+    async fn connect_to(&self, place: &Place) -> io::Result<Connected> {
+        let (proof_place, (sender, open)) = match place {
             Place::Network {
                 host,
                 port,
@@ -173,18 +256,37 @@ impl Wire {
                 let bare = host.trim_start_matches('[').trim_end_matches(']');
                 let stream = TcpStream::connect((bare, *port)).await?;
                 let _ = stream.set_nodelay(true); // Slower without.
-                if !is_encrypted {
-                    return shake_hands(stream).await;
+                if *is_encrypted {
+                    let connector = self.connector()?;
+                    let name = tls::name(bare)?;
+                    let stream = connector.connect(name, stream).await?;
+                    let proof_place = proof::tls_place(&place.host());
+                    (Some(proof_place), shake_hands(stream).await?)
+                } else {
+                    let proof_place = proof::network_place(stream.peer_addr()?);
+                    (Some(proof_place), shake_hands(stream).await?)
                 }
-                let connector = self.connector()?;
-                let name = tls::name(bare)?;
-                shake_hands(connector.connect(name, stream).await?).await
             }
             #[cfg(unix)]
-            Place::Socket(path) => shake_hands(tokio::net::UnixStream::connect(path).await?).await,
+            Place::Socket(path) => {
+                let stream = tokio::net::UnixStream::connect(path).await?;
+                // Others may make sockets in a folder that they can write.
+                if !self.is_trusted && !crate::http::client::is_own(&stream) {
+                    return Err(io::Error::other(
+                        "it is another user's, and was sent nothing; if it is the right one, name it in your own settings: MEMDIR_CONNECT",
+                    ));
+                }
+                (None, shake_hands(stream).await?)
+            }
             #[cfg(not(unix))]
-            Place::Socket(_) => Err(io::ErrorKind::Unsupported.into()),
-        }
+            Place::Socket(_) => return Err(io::ErrorKind::Unsupported.into()),
+        };
+        Ok(Connected {
+            place: place.clone(),
+            proof_place,
+            sender,
+            open,
+        })
     }
 
     /// Made once: it remembers what spares a part of the next greeting.
@@ -221,17 +323,72 @@ fn unreachable(place: &Place, why: &dyn std::fmt::Display) -> Trouble {
     }
 }
 
+/// Has the server at the other end prove that it knows the token of `key`; the client's proof.
+async fn prove(connected: &mut Connected, key: &Key) -> Result<String, Trouble> {
+    let place = &connected.place;
+    let unproven = || Trouble::Unproven(place.to_string());
+    let proof_place = connected.proof_place.clone().ok_or_else(unproven)?;
+    let no_nonce = |error| Trouble::Token(format!("this system gives no random bytes: {error}"));
+    let client_nonce = proof::nonce().map_err(no_nonce)?;
+    let mut headers = HeaderMap::new();
+    for (name, value) in [(proof::NONCE, &client_nonce), (proof::TOKEN, &key.id())] {
+        let value = HeaderValue::from_str(value);
+        headers.insert(
+            name,
+            value.map_err(|error| Trouble::Odd(error.to_string()))?,
+        );
+    }
+    let request = request(place, Method::GET, proof::PATH, headers, Bytes::new())?;
+    let sent = tokio::time::timeout(PROVING, connected.sender.send_request(request)).await;
+    let response = sent.ok().and_then(Result::ok).ok_or_else(unproven)?;
+    let status = response.status();
+    let body = Limited::new(response.into_body(), MOST_PROOF).collect();
+    let body = tokio::time::timeout(PROVING, body).await.ok();
+    let body = body.and_then(Result::ok).ok_or_else(unproven)?;
+    let said: Value = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
+    if status == StatusCode::UNAUTHORIZED && said["code"] == proof::UNKNOWN {
+        return Err(Trouble::Refused(Box::new(Refused {
+            place: place.to_string(),
+            status,
+            retry_after: None,
+            showed_token: true,
+            said: None,
+            text: String::new(),
+        })));
+    }
+    let server_nonce = said["nonce"]
+        .as_str()
+        .filter(|nonce| proof::is_nonce(nonce));
+    let shown = said["proof"]
+        .as_str()
+        .and_then(|hex| Hash::from_hex(hex).ok());
+    let (Some(server_nonce), Some(shown)) = (server_nonce, shown) else {
+        return Err(unproven());
+    };
+    let handshake = Handshake {
+        place: proof_place,
+        client_nonce,
+        server_nonce: server_nonce.to_owned(),
+    };
+    if key.of_server(&handshake) != shown {
+        return Err(unproven());
+    }
+    let ready = connected.sender.ready().await;
+    ready.map_err(|error| Trouble::gone(&error))?;
+    Ok(key.of_client(&handshake).to_hex().to_string())
+}
+
 fn request(
     place: &Place,
     method: Method,
+    path: &str,
     headers: HeaderMap,
-    token: Option<HeaderValue>,
     body: Bytes,
 ) -> Result<Request<Full<Bytes>>, Trouble> {
     let odd = |error: &dyn Error| Trouble::Odd(error.to_string());
     let mut request = Request::builder()
         .method(method)
-        .uri(place.path())
+        .uri(path)
         .body(Full::new(body))
         .map_err(|error| odd(&error))?;
     let all = request.headers_mut();
@@ -240,10 +397,6 @@ fn request(
     all.insert(header::HOST, host);
     let agent = concat!("memdir/", env!("CARGO_PKG_VERSION"));
     all.insert(header::USER_AGENT, HeaderValue::from_static(agent));
-    all.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    if let Some(token) = token {
-        all.insert(header::AUTHORIZATION, token);
-    }
     Ok(request)
 }
 

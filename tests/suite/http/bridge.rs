@@ -435,6 +435,11 @@ fn the_store_s_token_may_be_changed_meanwhile() {
     let mut session = open(&server);
     server.token(&["rotate"]);
     session.tool("think", json!({"query": "heron"}));
+    let header = server.token(&["header"]);
+    assert_eq!(
+        header,
+        format!("Authorization: Bearer {}", server.token(&["show"]))
+    );
     // No token goes to another machine by itself; `localhost.` is none, but only a resolver knows.
     let other = format!(
         "http://localhost.:{}",
@@ -451,4 +456,154 @@ fn a_server_without_tokens_needs_none() {
     let mut session = open(&server);
     let id = remember(&mut session, "The heron stands.");
     assert_eq!(recalled(&mut session, &id), "The heron stands.");
+}
+
+/// A stranger who listens and says nothing; what he got once `ask` is done.
+fn got_by_a_stranger(ask: impl FnOnce(&str)) -> String {
+    use std::io::Read;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let stranger = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut got = [0; 65536];
+        let count = stream.read(&mut got).unwrap();
+        String::from_utf8_lossy(&got[..count]).into_owned()
+    });
+    ask(&address);
+    stranger.join().unwrap()
+}
+
+#[test]
+fn who_cannot_prove_to_know_the_token_gets_neither_that_nor_the_question() {
+    let server = Server::start(&[]);
+    let token = server.token(&["show"]);
+    let ask = |with_variable: bool| {
+        got_by_a_stranger(|address| {
+            let mut command = bridge(&server, &[&format!("http://{address}")]);
+            if with_variable {
+                command.env("MEMDIR_TOKEN", &token);
+            }
+            let mut session = Session::of(&mut command);
+            session.request(1, "tools/list", meta());
+            let said = sentence(&mut session, 1);
+            assert!(
+                said.contains("does not prove") && said.contains("MEMDIR_CONNECT"),
+                "{said}"
+            );
+            assert!(!session.log().contains(&token));
+        })
+    };
+    for got in [ask(false), ask(true)] {
+        assert!(got.starts_with("GET /proof HTTP/1.1\r\n"), "{got}");
+        assert!(!got.to_lowercase().contains("authorization") && !got.contains("tools/list"));
+        assert!(!got.contains(&token[10..30]));
+    }
+}
+
+#[test]
+fn an_address_of_the_user_s_own_settings_gets_the_token() {
+    let server = Server::start(&[]);
+    let token = server.token(&["show"]);
+    let got = got_by_a_stranger(|address| {
+        let mut command = bridge(&server, &[]);
+        command.env("MEMDIR_CONNECT", format!("http://{address}"));
+        command.env("MEMDIR_TOKEN", &token);
+        let mut session = Session::of(&mut command);
+        session.request(1, "tools/list", meta());
+        sentence(&mut session, 1);
+    });
+    assert!(got.contains(&format!("Bearer {token}")), "{got}");
+}
+
+#[test]
+fn a_relay_to_the_real_server_is_noticed() {
+    let server = Server::start(&[]);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let relay = listener.local_addr().unwrap();
+    let target = server.address.clone();
+    std::thread::spawn(move || {
+        for near in listener.incoming() {
+            let (mut near, mut far) = (
+                near.unwrap(),
+                std::net::TcpStream::connect(&target).unwrap(),
+            );
+            let (mut from, mut to) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+            std::thread::spawn(move || std::io::copy(&mut far, &mut near));
+        }
+    });
+    let mut session = Session::of(&mut bridge(&server, &[&format!("http://{relay}")]));
+    session.request(1, "tools/list", meta());
+    assert!(sentence(&mut session, 1).contains("does not prove"));
+    // By its own address, also by name, it is used.
+    let port = server.address.rsplit(':').next().unwrap();
+    for address in [
+        format!("http://{}", server.address),
+        format!("http://localhost:{port}"),
+    ] {
+        let mut session = Session::of(&mut bridge(&server, &[&address]));
+        session.request(1, "tools/list", meta());
+        assert!(session.answer(1)["result"]["tools"].is_array());
+    }
+}
+
+#[test]
+fn a_proof_serves_one_request_on_its_connection() {
+    use std::io::BufRead;
+    use std::io::Read;
+    use std::io::Write;
+    let server = Server::start(&[]);
+    let mut stream = std::io::BufReader::new(server.connect());
+    let host = server.address.clone();
+    let mut ask = |path: &str, headers: &str| -> (u16, Value) {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n");
+        stream.get_mut().write_all(request.as_bytes()).unwrap();
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(stream.read_line(&mut head).unwrap(), 0);
+        }
+        let status = head[9..12].parse().unwrap();
+        let length = head.lines().find_map(|line| {
+            line.to_lowercase()
+                .strip_prefix("content-length: ")?
+                .parse()
+                .ok()
+        });
+        let mut body = vec![0; length.unwrap_or(0)];
+        stream.read_exact(&mut body).unwrap();
+        (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
+    };
+    let nonce = "0".repeat(64);
+    // Without the token's name nothing is proved, and nothing is learned.
+    let (status, said) = ask(
+        "/proof",
+        &format!("memdir-nonce: {nonce}\r\nmemdir-token: x\r\n"),
+    );
+    assert_eq!((status, &said["code"]), (401, &json!("UNKNOWN_TOKEN")));
+    let wrong = format!("Authorization: Memdir {nonce}\r\n");
+    assert_eq!(ask("/api/v1/stats", &wrong).0, 401);
+    let key = blake3::derive_key(
+        "memdir 2026-11-23 proof of a token of `memdir serve`",
+        server.token(&["show"]).as_bytes(),
+    );
+    let id = &blake3::keyed_hash(&key, b"id").to_hex()[..32];
+    let begin = format!("memdir-nonce: {nonce}\r\nmemdir-token: {id}\r\n");
+    let (status, said) = ask("/proof", &begin);
+    assert_eq!(status, 200, "{said}");
+    let mut hasher = blake3::Hasher::new_keyed(&key);
+    for part in [
+        "client",
+        &server.address,
+        &nonce,
+        said["nonce"].as_str().unwrap(),
+    ] {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    let proof = format!("Authorization: Memdir {}\r\n", hasher.finalize().to_hex());
+    assert_eq!(ask("/api/v1/stats", &proof).0, 200);
+    assert_eq!(ask("/api/v1/stats", &proof).0, 401, "a proof is good once");
+    // A wrong one ends what was begun.
+    ask("/proof", &begin);
+    assert_eq!(ask("/api/v1/stats", &wrong).0, 401);
 }

@@ -318,3 +318,37 @@ fn a_token_stands_in_no_log_answer_or_list_of_processes() {
         }
     }
 }
+
+#[test]
+fn no_page_of_the_documentation_shows_a_token_in_an_argument() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages: Vec<(String, String)> = Vec::new();
+    for folder in [
+        ".",
+        "docs",
+        "examples",
+        "examples/clients",
+        "src/cli/args",
+        "src/http",
+    ] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.display().to_string();
+            let is_page = [".md", ".json", ".toml", ".rs", ".yml"].iter();
+            if is_page.clone().any(|end| name.ends_with(end)) {
+                pages.push((name, std::fs::read_to_string(path).unwrap()));
+            }
+        }
+    }
+    assert!(pages.len() > 20);
+    for (name, text) in pages {
+        // Every user of a machine reads the arguments of its programs.
+        assert!(!text.contains("$(memdir token"), "{name}");
+        for line in text
+            .lines()
+            .filter(|line| line.contains("memdir token header)"))
+        {
+            assert!(line.contains("<(memdir token header)"), "{name}: {line}");
+        }
+    }
+}

@@ -14,7 +14,7 @@ fn it_ends_in_order_and_says_where_it_listens_only_while_it_does() {
     let token = server.token(&["show"]);
     // Told right after the line on standard error; a request is answered after it.
     server.get("/api/v1/health", &token);
-    server.wait_for_log("memdir token show");
+    server.wait_for_log("memdir token header");
     let named = std::fs::read_to_string(&note).unwrap();
     assert_eq!(named, format!("http://{}\n", server.address));
     let body = json!({"title": "t", "content": "c"});
