@@ -322,6 +322,10 @@ impl Postings for Ranked {
         Ok(self.text.get(term).cloned().unwrap_or_default())
     }
 
+    fn frequency(&self, term: &str) -> Result<usize, Infallible> {
+        Ok(self.text.get(term).map_or(0, Vec::len))
+    }
+
     fn title(&self, term: &str) -> Result<Vec<u32>, Infallible> {
         Ok(self.title.get(term).cloned().unwrap_or_default())
     }

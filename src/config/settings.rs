@@ -486,7 +486,7 @@ fn is_weaker(
 
 /// Whether what lies in the store may come from elsewhere by git. One that cannot be read may.
 fn is_shared(root: &Path) -> bool {
-    match git::Repository::find(root) {
+    match git::Repository::find(root, &git::Honoured::default()) {
         Ok(None) => false,
         Ok(Some(repository)) => {
             repository.owner() == git::Owner::Asked || repository.get("remote").is_some()
@@ -850,7 +850,7 @@ mod tests {
                 config_folder: Some(config.clone()),
                 ..environment
             };
-            Config::read(&Flags::default(), &environment).unwrap()
+            read_trusted(&store, &environment)
         };
         let redact = "secrets = \"redact\"";
         assert_eq!(
