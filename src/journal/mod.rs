@@ -417,9 +417,6 @@ fn id_of(path: &Path) -> String {
 mod tests {
     use std::fs;
 
-    use chrono::TimeDelta;
-    use proptest::prelude::*;
-
     use super::*;
 
     struct Scene {
