@@ -58,6 +58,7 @@ fn main() -> ExitCode {
 fn over_http(store: &str) -> Result<(), String> {
     let engine = Engine::open(Options::new(store), Box::new(SystemClock));
     let engine = engine.map_err(|error| error.to_string())?;
+    let state = engine.state().to_owned();
     let served = Served {
         engine: Arc::new(engine),
         dialect: memdir::dialect::named("core").expect("there is a usual tool set"),
@@ -69,7 +70,8 @@ fn over_http(store: &str) -> Result<(), String> {
         addresses: vec!["127.0.0.1:0".parse().expect("this is an address")],
         hosts: Vec::new(),
         origins: Vec::new(),
-        tokens: None,
+        tokens: memdir::http::tokens::path(&state),
+        needs_token: false,
         tls: None,
         reads: rate(50, 200),
         writes: rate(10, 40),
