@@ -39,6 +39,8 @@ pub use markers::first_conflict_marker;
 pub use markers::has_conflict_markers;
 pub use merge::Merged;
 pub use merge::Side;
+pub use merge::aside_as;
+pub use merge::is_aside_of;
 pub use merge::merge;
 pub use merge::unite_journals;
 pub use read::parse;

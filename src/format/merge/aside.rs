@@ -31,7 +31,7 @@ use crate::model::Stem;
 use crate::model::Timestamp;
 
 /// The type of the links between the two.
-const RELATION: &str = "conflicts-with";
+pub(super) const RELATION: &str = "conflicts-with";
 
 /// Keeps `winner` under `stem` and puts `loser` aside.
 pub(super) fn two(stem: &Stem, winner: &[u8], loser: &[u8]) -> Merged {
@@ -46,6 +46,12 @@ pub(super) fn two(stem: &Stem, winner: &[u8], loser: &[u8]) -> Merged {
         aside,
         aside_stem,
     }
+}
+
+/// `text`, a later version of what the memory `aside` was made of, as a version of that memory, which
+/// conflicts with `stem`; `None` if that would lose more than its id.
+pub fn aside_as(stem: &Stem, text: &[u8], aside: &Stem) -> Option<Vec<u8>> {
+    renamed(stem, text, aside)
 }
 
 /// The new memory's stem: it follows from both texts, and from which of them keeps the name, so that

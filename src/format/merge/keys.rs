@@ -258,6 +258,11 @@ fn of_scalar(
     if matches!(name, "importance" | "confidence") {
         return lines(winner);
     }
+    if is_count(name)
+        && let (Some(ours), Some(theirs)) = (count(&ours), count(&theirs))
+    {
+        return lines(if theirs > ours { loser } else { winner });
+    }
     if is_time(name) {
         let (ours, theirs) = (moment(&ours?)?, moment(&theirs?)?);
         return lines(if theirs > ours { loser } else { winner });
@@ -289,6 +294,22 @@ fn is_time(name: &str) -> bool {
         name,
         "expires" | "updated" | "updated_at" | "modified" | "modified_at"
     ) || last.is_some_and(|rest| rest.starts_with(['_', '-']))
+}
+
+/// Whether a key says how often something was done, so that the larger of two numbers is right.
+fn is_count(name: &str) -> bool {
+    let is_read = ["access", "use", "usage", "recall", "view", "hit", "read"];
+    let noun = name.strip_suffix("_count").or(name.strip_suffix("-count"));
+    noun.is_some_and(|noun| is_read.contains(&noun))
+}
+
+fn count(text: &Option<String>) -> Option<u64> {
+    text.as_ref()?.trim().parse().ok()
+}
+
+/// Whether programs write a key by themselves: two texts that differ in it alone say the same.
+pub(super) fn is_kept_by_programs(name: &str) -> bool {
+    is_count(name) || name != "expires" && is_time(name)
 }
 
 /// The moment that a text states, the same on every machine: without an offset it is UTC.
@@ -424,7 +445,30 @@ mod tests {
             "last_seen: 2026-03-01\n",
             Some("last_seen: 2026-03-01\n"),
         );
-        check("", "last_seen: once\n", "last_seen: 2026-03-01\n", None);
+        // What nobody can compare is kept by programs all the same: no second memory for it.
+        check(
+            "",
+            "last_seen: once\n",
+            "last_seen: 2026-03-01\n",
+            Some("last_seen: once\n"),
+        );
+    }
+
+    #[test]
+    fn the_larger_of_two_counts_counts() {
+        check(
+            "access_count: 1\ntitle: a\n",
+            "access_count: 5\ntitle: b\n",
+            "access_count: 7\ntitle: a\n",
+            Some("access_count: 7\ntitle: b\n"),
+        );
+        check(
+            "",
+            "use-count: 12\n",
+            "use-count: 9\n",
+            Some("use-count: 12\n"),
+        );
+        check("count: 1\n", "count: 5\n", "count: 7\n", None);
     }
 
     #[test]

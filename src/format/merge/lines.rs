@@ -37,7 +37,12 @@ pub(super) fn merge(base: &[u8], winner: &[u8], loser: &[u8], newline: &str) -> 
     {
         return None;
     }
-    let merged = diff3(&base_lines, &winner_lines, &loser_lines)?;
+    let merged = diff3(&base_lines, &winner_lines, &loser_lines).or_else(|| {
+        // An editor may have taken the blanks from the ends of all lines: that contradicts nothing.
+        let [base, winner, loser] =
+            [&base_lines, &winner_lines, &loser_lines].map(|lines| without_blanks(lines));
+        diff3(&base, &winner, &loser)
+    })?;
     let ends = |text: &[u8]| (!text.is_empty()).then(|| text.ends_with(b"\n"));
     let [base_ends, winner_ends, loser_ends] = texts.map(ends);
     let is_ended = if winner_ends == base_ends {
@@ -58,12 +63,23 @@ pub(super) fn merge(base: &[u8], winner: &[u8], loser: &[u8], newline: &str) -> 
 struct Line<'a> {
     text: &'a [u8],
     end: &'a [u8],
+    /// What it is compared by.
+    compared: &'a [u8],
 }
 
 impl PartialEq for Line<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
+        self.compared == other.compared
     }
+}
+
+/// The same lines, compared without the blanks at their ends.
+fn without_blanks<'a>(lines: &[Line<'a>]) -> Vec<Line<'a>> {
+    let lines = lines.iter().map(|line| Line {
+        compared: line.text.trim_ascii_end(),
+        ..*line
+    });
+    lines.collect()
 }
 
 fn lines(text: &[u8]) -> Vec<Line<'_>> {
@@ -77,6 +93,7 @@ fn lines(text: &[u8]) -> Vec<Line<'_>> {
             Line {
                 text,
                 end: &line[text.len()..],
+                compared: text,
             }
         })
         .collect()
@@ -110,8 +127,8 @@ struct Changes {
 impl Changes {
     fn between(base: &[Line<'_>], side: &[Line<'_>]) -> Changes {
         let mut input = InternedInput::default();
-        input.update_before(base.iter().map(|line| line.text));
-        input.update_after(side.iter().map(|line| line.text));
+        input.update_before(base.iter().map(|line| line.compared));
+        input.update_after(side.iter().map(|line| line.compared));
         let mut diff = Diff::compute(Algorithm::Histogram, &input);
         // Of the places where repeated lines may have been inserted it takes the last, so that
         // both sides name the same one.
@@ -306,6 +323,18 @@ mod tests {
         let merged = merge(base.as_bytes(), winner.as_bytes(), loser.as_bytes(), "\n");
         let merged = merged.map(|text| String::from_utf8(text).unwrap());
         assert_eq!(merged.as_deref(), expected);
+    }
+
+    #[test]
+    fn blanks_at_the_ends_of_lines_contradict_nothing() {
+        check_ends(
+            "a  \nb \nm\nc\n",
+            "a\nB\nm\nc\n",
+            "a  \nb\nm \nC\n",
+            Some("a\nB\nm\nC\n"),
+        );
+        // Where they stand in nobody's way they are kept as they are.
+        check_ends("a\nb\nc\n", "A\nb\nc\n", "a\nb\nc  \n", Some("A\nb\nc  \n"));
     }
 
     #[test]

@@ -13,20 +13,19 @@ mod keys;
 mod lines;
 mod lists;
 mod problems;
+mod same;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use chrono::DateTime;
-
 use self::front::Front;
 use super::layout::Frontmatter;
 use super::layout::Layout;
-use super::read::parse;
-use crate::model::Problem;
 use crate::model::Stem;
 
+pub use self::aside::aside_as;
 pub use self::journal::unite_journals;
+pub use self::same::is_aside_of;
 
 /// One side of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +82,10 @@ pub fn merge(stem: &Stem, base: Option<&[u8]>, one: Side<'_>, other: Side<'_>) -
     let base = base.map(|base| Text::of(Cow::Borrowed(base)).with_line_ends_of(&ours));
     let merged = match base {
         Some(base) if base.is_like(&ours) => three_way(stem, &base, &ours, &theirs),
-        _ => is_same_memory(stem, &ours, &theirs).then(|| winner.to_vec()),
+        _ => None,
     };
+    let is_same = || same::is_same_memory(stem, &ours, &theirs);
+    let merged = merged.or_else(|| is_same().then(|| winner.to_vec()));
     merged.map_or_else(|| aside::two(stem, winner, loser), Merged::One)
 }
 
@@ -133,32 +134,6 @@ impl<'a> Text<'a> {
         }
         Text::of(Cow::Owned(styled))
     }
-}
-
-/// Whether two texts that share no history say the same, so that one of them is enough.
-fn is_same_memory(stem: &Stem, winner: &Text<'_>, loser: &Text<'_>) -> bool {
-    if winner.bytes == loser.bytes {
-        return true;
-    }
-    let read = |text: &Text<'_>| parse(stem, &text.bytes, DateTime::UNIX_EPOCH);
-    let (ours, theirs) = (read(winner), read(loser));
-    // What was not read of a damaged text cannot be compared.
-    let is_readable = |problem: &Problem| {
-        matches!(
-            problem,
-            Problem::ForeignName
-                | Problem::ConflictCopyOf(_)
-                | Problem::IdDiffersFromName { .. }
-                | Problem::MissingKey(_)
-        )
-    };
-    let comments = |text: &Text<'_>| Some(Front::read(&text.bytes, &text.layout)?.comments());
-    ours == theirs
-        && ours.problems.iter().all(is_readable)
-        && match (comments(winner), comments(loser)) {
-            (Some(ours), Some(theirs)) => ours.is_superset(&theirs),
-            _ => false,
-        }
 }
 
 /// Merges what both sides made of `base`; `None` if that would lose or damage anything.
@@ -218,8 +193,8 @@ fn has_added_lines(base: &Text<'_>, sides: [&Text<'_>; 2], merged: &[u8]) -> boo
     fn lines(content: &[u8]) -> HashSet<&[u8]> {
         content
             .split(|&byte| byte == b'\n')
-            .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-            .filter(|line| !line.iter().all(u8::is_ascii_whitespace))
+            .map(<[u8]>::trim_ascii_end)
+            .filter(|line| !line.is_empty())
             .collect()
     }
     let new = lines(merged);
@@ -234,7 +209,10 @@ fn has_added_lines(base: &Text<'_>, sides: [&Text<'_>; 2], merged: &[u8]) -> boo
 
 #[cfg(test)]
 mod tests {
+    use chrono::DateTime;
+
     use super::super::markers::has_conflict_markers;
+    use super::super::read::parse;
     use super::*;
 
     const STEM: &str = "20260114_091500_1f3a9c02";
