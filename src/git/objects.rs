@@ -48,8 +48,18 @@ pub struct Author {
     pub at: i64,
 }
 
-/// Gives the text of a file that is to be committed; `None` if it is gone meanwhile.
-pub type TextOf<'a> = dyn FnMut(&str, Id) -> Result<Option<Vec<u8>>, GitError> + 'a;
+/// The text of a file that is to be committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NewText {
+    Bytes(Vec<u8>),
+    /// Some commit holds it already.
+    Known,
+    /// The file is gone meanwhile.
+    Gone,
+}
+
+/// Gives the text of a file that is to be committed.
+pub type TextOf<'a> = dyn FnMut(&str, Id) -> Result<NewText, GitError> + 'a;
 
 /// From so many new objects on they are written as one pack instead of a file each.
 const PACK_FROM: usize = 64;
@@ -252,8 +262,10 @@ impl Repository {
         let mut writer = Writer::new(self, new)?;
         for (path, id) in changes {
             let Some(id) = id else { continue };
-            let Some(text) = text_of(path, *id)? else {
-                return Ok(None);
+            let text = match text_of(path, *id)? {
+                NewText::Bytes(text) => text,
+                NewText::Known => continue,
+                NewText::Gone => return Ok(None),
             };
             if writer.text(&text)? != id.0 {
                 return Ok(None); // It changed meanwhile.

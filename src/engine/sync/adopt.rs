@@ -48,13 +48,7 @@ impl Engine {
         if changes.is_empty() {
             return Ok(Some(tip));
         }
-        let mut text_of = |path: &str, id: Id| {
-            let step = plan.steps.iter().find(|step| step.path == path);
-            match step.and_then(|step| step.text.clone()) {
-                Some(text) => Ok(Some(text)),
-                None => repository.text(id).map(Some),
-            }
-        };
+        let mut text_of = plan.text_of();
         let message = "Go on from the remote's history\n\nTool: sync\n";
         let author = repository.author(&git.user, self.clock.now().timestamp());
         Ok(repository.commit(&mut trees, &[tip], &changes, &mut text_of, message, &author)?)

@@ -29,6 +29,7 @@ use crate::files::is_journal;
 use crate::files::tombstone_of;
 use crate::format::is_memory_name;
 use crate::git::Id;
+use crate::git::NewText;
 use crate::git::Owner;
 use crate::git::RESUME;
 use crate::git::Repository;
@@ -298,9 +299,9 @@ impl Engine {
                     None
                 }),
             };
-            Ok(version.map(|version| {
+            Ok(version.map_or(NewText::Gone, |version| {
                 stamps.insert(path.to_owned(), stamped(path, &version.entry));
-                version.bytes
+                NewText::Bytes(version.bytes)
             }))
         };
         let parents: Vec<Id> = head.into_iter().collect();

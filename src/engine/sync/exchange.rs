@@ -20,6 +20,7 @@ use crate::git::Address;
 use crate::git::Id;
 use crate::git::LeftOut;
 use crate::git::Network;
+use crate::git::NewText;
 use crate::git::Owner;
 use crate::git::Pushed;
 use crate::git::Repository;
@@ -425,7 +426,7 @@ impl Engine {
             &mut repository.trees(Some(tip))?,
             &[tip],
             &changes,
-            &mut |_, _| Ok(None),
+            &mut |_, _| Ok(NewText::Gone),
             message,
             &author,
         )?)
@@ -446,13 +447,7 @@ impl Engine {
             .iter()
             .map(|step| (step.path.clone(), step.after))
             .collect();
-        let mut text_of = |path: &str, id: Id| {
-            let step = plan.steps.iter().find(|step| step.path == path);
-            match step.and_then(|step| step.text.clone()) {
-                Some(text) => Ok(Some(text)),
-                None => repository.text(id).map(Some),
-            }
-        };
+        let mut text_of = plan.text_of();
         let conflicts = match plan.conflicts.len() {
             0 => String::new(),
             1 => "; one is two now".to_owned(),

@@ -1,15 +1,25 @@
 //! What a merge is planned with, out of two histories.
+//!
+//! Promises: what costs a walk through commits is walked through once for all memories, and only
+//! when a memory needs it.
 
+use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::collections::HashSet;
 
-use super::tombstones::texts_since_added;
+use super::held::name_of;
+use super::tombstones::all_texts_since_added;
+use super::unite::Lying;
 use super::unite::Sources;
+use super::unite::stem_of_path;
 use crate::engine::EngineError;
 use crate::files::tombstone_of;
 use crate::format::Tombstone;
 use crate::git::Id;
-use crate::git::PathChange;
+use crate::git::LastChanges;
 use crate::git::Repository;
 
 /// A merge's texts and times.
@@ -20,6 +30,18 @@ pub(super) struct Commits<'a> {
     pub tip: Id,
     /// The words of both sides that memories were purged, by path.
     purged: BTreeMap<String, BTreeSet<Id>>,
+    local: Walks<'a>,
+    remote: Walks<'a>,
+}
+
+/// What was found in the commits of one side, so far as it was asked for.
+#[derive(Default)]
+struct Walks<'a> {
+    last_changes: RefCell<Option<LastChanges<'a>>>,
+    /// Of files that share their name with one that was purged, by their names.
+    texts: OnceCell<HashMap<String, BTreeSet<Id>>>,
+    /// Where the newest commit holds each stem, live or forgotten, and what.
+    memories: OnceCell<HashMap<String, Lying>>,
 }
 
 impl<'a> Commits<'a> {
@@ -45,7 +67,37 @@ impl<'a> Commits<'a> {
             head,
             tip,
             purged,
+            local: Walks::default(),
+            remote: Walks::default(),
         })
+    }
+
+    /// The newest commit of a side, and what was found in its commits.
+    fn side(&self, is_local: bool) -> (Id, &Walks<'a>) {
+        match self.head.filter(|_| is_local) {
+            Some(head) => (head, &self.local),
+            None => (self.tip, &self.remote),
+        }
+    }
+
+    fn memories(&self, is_local: bool) -> Result<&HashMap<String, Lying>, EngineError> {
+        let walks = match is_local {
+            true => &self.local,
+            false => &self.remote,
+        };
+        if let Some(memories) = walks.memories.get() {
+            return Ok(memories);
+        }
+        let side = if is_local { self.head } else { Some(self.tip) };
+        let mut trees = self.repository.trees(side)?;
+        let mut memories = HashMap::new();
+        // Of two that are called so, the live one counts.
+        for folder in ["archive", "files"] {
+            let all = trees.files_below(folder)?.into_iter();
+            let all = all.filter(|(path, _)| path.ends_with(".md"));
+            memories.extend(all.map(|(path, id)| (stem_of_path(&path).to_owned(), (path, id))));
+        }
+        Ok(walks.memories.get_or_init(|| memories))
     }
 }
 
@@ -67,49 +119,42 @@ impl Sources for Commits<'_> {
     }
 
     fn texts(&self, path: &str, is_local: bool) -> Result<BTreeSet<Id>, EngineError> {
-        match self.head.filter(|_| is_local) {
-            Some(head) => texts_since_added(self.repository, head, path),
-            None => texts_since_added(self.repository, self.tip, path),
+        let (newest, walks) = self.side(is_local);
+        if walks.texts.get().is_none() {
+            let stems = self.purged.keys().map(|path| stem_of_path(path).as_bytes());
+            let stems: HashSet<&[u8]> = stems.collect();
+            let is_wanted = |file: &[u8]| stems.contains(file.strip_suffix(b".md").unwrap_or(file));
+            let texts = all_texts_since_added(self.repository, newest, is_wanted)?;
+            walks.texts.get_or_init(|| texts);
         }
+        let texts = walks.texts.get().and_then(|texts| texts.get(name_of(path)));
+        Ok(texts.cloned().unwrap_or_default())
     }
 
     fn is_here(&self, stem: &str) -> Result<bool, EngineError> {
-        let mut trees = self.repository.trees(self.head)?;
-        for folder in ["files", "archive"] {
-            let all = trees.files_below(folder)?;
-            let is_it = |path: &str| {
-                let file = path.rsplit('/').next().unwrap_or_default();
-                file.strip_suffix(".md") == Some(stem)
-            };
-            if all.iter().any(|(path, _)| is_it(path)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        Ok(self.memories(true)?.contains_key(stem))
+    }
+
+    fn memory(&self, stem: &str) -> Result<Option<Lying>, EngineError> {
+        let found = match self.memories(true)?.get(stem) {
+            Some(found) => Some(found),
+            None => self.memories(false)?.get(stem),
+        };
+        Ok(found
+            .filter(|(path, _)| path.starts_with("files/"))
+            .cloned())
     }
 
     fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError> {
-        let side = match is_local {
-            true => self.head.unwrap_or(self.tip),
-            false => self.tip,
-        };
-        let mut newest = self.repository.moment(side)?.at;
-        for moment in self.repository.moments(side, self.base)? {
-            let moment = moment?;
-            if moment.parents.len() > 1 {
-                continue; // A merge says what others wrote.
-            }
-            let before = moment.parents.first().copied();
-            let changes = self.repository.changes(before, moment.id)?;
-            let is_it = |change: &PathChange| {
-                let file = change.path.rsplit('/').next().unwrap_or_default();
-                file.strip_suffix(".md").unwrap_or(file) == stem
-            };
-            if changes.iter().any(is_it) {
-                newest = moment.at;
-                break;
-            }
+        let (newest, walks) = self.side(is_local);
+        let mut last_changes = walks.last_changes.borrow_mut();
+        if last_changes.is_none() {
+            let changes = self
+                .repository
+                .last_changes(newest, self.base, stem_of_path)?;
+            *last_changes = Some(changes);
         }
-        Ok(newest)
+        let last_changes = last_changes.as_mut().expect("it was made above");
+        Ok(last_changes.of(stem)?)
     }
 }

@@ -4,6 +4,8 @@
 //! again: there it is about the texts that were purged, and what became of them.
 
 use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::collections::HashSet;
 
 use super::held::name_of;
 use super::past::FOLDERS;
@@ -83,19 +85,50 @@ pub(super) fn texts_since_added(
 ) -> Result<BTreeSet<Id>, EngineError> {
     let name = name_of(path);
     let file = name.rsplit('/').next().unwrap_or(name).as_bytes();
-    let mut places = repository.places(&FOLDERS, |found| found == file)?;
-    let mut texts = BTreeSet::new();
-    let (mut pending, mut seen) = (vec![from], BTreeSet::from([from]));
-    while let Some(commit) = pending.pop() {
-        let there = places.at(commit)?;
-        let is_it = |(path, _): &(&String, &Id)| name_of(path) == name;
-        let found: Vec<Id> = there.iter().filter(is_it).map(|(_, id)| *id).collect();
-        if found.is_empty() {
-            continue; // It was added later.
+    let mut texts = all_texts_since_added(repository, from, |found| found == file)?;
+    Ok(texts.remove(name).unwrap_or_default())
+}
+
+/// As [`texts_since_added`], of all files whose names without folders are wanted, by their names
+/// below `files/` or `archive/`: each commit is looked at once.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub(super) fn all_texts_since_added(
+    repository: &Repository,
+    from: Id,
+    is_wanted: impl Fn(&[u8]) -> bool,
+) -> Result<HashMap<String, BTreeSet<Id>>, EngineError> {
+    let mut places = repository.places(&FOLDERS, is_wanted)?;
+    let mut texts: HashMap<String, BTreeSet<Id>> = HashMap::new();
+    // The files that were there in each commit that was made since they were added.
+    let mut since: HashMap<Id, HashSet<String>> = HashMap::new();
+    for moment in repository.moments(from, None)? {
+        let moment = moment?;
+        let known = since.remove(&moment.id);
+        if known.is_none() && moment.id != from {
+            if since.is_empty() {
+                break;
+            }
+            continue; // All were added later.
         }
-        texts.extend(found);
-        let parents = repository.parents(commit)?;
-        pending.extend(parents.into_iter().filter(|parent| seen.insert(*parent)));
+        let mut there = HashSet::new();
+        for (path, text) in places.at(moment.id)? {
+            let name = name_of(&path);
+            if known.as_ref().is_none_or(|known| known.contains(name)) {
+                texts.entry(name.to_owned()).or_default().insert(text);
+                there.insert(name.to_owned());
+            }
+        }
+        if !there.is_empty() {
+            for parent in moment.parents {
+                since
+                    .entry(parent)
+                    .or_default()
+                    .extend(there.iter().cloned());
+            }
+        }
     }
     Ok(texts)
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::HashMap;
 
 use chrono::DateTime;
 
@@ -18,10 +19,14 @@ use crate::format::Merged;
 use crate::format::Side;
 use crate::format::Tombstone;
 use crate::format::are_settings;
+use crate::format::aside_as;
+use crate::format::is_aside_of;
 use crate::format::merge;
 use crate::format::merge_settings;
 use crate::format::parse;
+use crate::git::GitError;
 use crate::git::Id;
+use crate::git::NewText;
 use crate::git::PathChange;
 use crate::model::Stem;
 
@@ -36,6 +41,21 @@ pub(super) struct Plan {
     pub buried: Vec<String>,
     /// Files that go because their memory was purged.
     pub purged: BTreeSet<String>,
+    /// Later versions of memories that were put aside: instead of what else is planned for them.
+    moved_on: Vec<Step>,
+}
+
+impl Plan {
+    /// The texts to commit for the steps: all but those of this plan stand in some commit.
+    pub fn text_of(&self) -> impl FnMut(&str, Id) -> Result<NewText, GitError> + '_ {
+        let steps = self.steps.iter();
+        let texts = steps.filter_map(|step| Some((step.path.as_str(), step.text.as_ref()?)));
+        let texts: HashMap<&str, &Vec<u8>> = texts.collect();
+        move |path, _| {
+            let text = texts.get(path);
+            Ok(text.map_or(NewText::Known, |text| NewText::Bytes((*text).clone())))
+        }
+    }
 }
 
 /// One file of the local side.
@@ -61,6 +81,9 @@ pub(super) trait Sources {
     }
     /// Whether the local side holds a memory `stem`, live or forgotten.
     fn is_here(&self, stem: &str) -> Result<bool, EngineError>;
+    /// Where the live memory `stem` lies on the local side, and what it holds; on the other one where
+    /// the local one has none.
+    fn memory(&self, stem: &str) -> Result<Option<Lying>, EngineError>;
     /// When the local side, or the other one, last changed a file of the memory `stem`; in seconds
     /// since 1970.
     fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError>;
@@ -72,7 +95,7 @@ pub(super) trait Sources {
 }
 
 /// Where a file lies, and what it holds.
-type Lying = (String, Id);
+pub(super) type Lying = (String, Id);
 
 /// Plans how the local side takes in what the other one changed. Both lists of changes begin at
 /// what they come from together.
@@ -105,6 +128,10 @@ pub(super) fn plan(
             // Several files are called so: each is looked at for itself.
             None => by_path(stem, &ours, &theirs, sources, &mut plan)?,
         }
+    }
+    for step in std::mem::take(&mut plan.moved_on) {
+        plan.steps.retain(|other| other.path != step.path);
+        plan.steps.push(step);
     }
     keep_settings(sources, &mut plan)?;
     plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
@@ -256,11 +283,16 @@ fn by_stem(changes: &[PathChange]) -> BTreeMap<&str, Vec<&PathChange>> {
     let mut stems: BTreeMap<&str, Vec<&PathChange>> = BTreeMap::new();
     let is_other = |change: &&PathChange| !is_below_journals(&change.path);
     for change in changes.iter().filter(is_other) {
-        let file = change.path.rsplit('/').next().unwrap_or(&change.path);
-        let stem = file.strip_suffix(".md").unwrap_or(file);
+        let stem = stem_of_path(&change.path);
         stems.entry(stem).or_default().push(change);
     }
     stems
+}
+
+/// The file's name without its folders and its ending.
+pub(super) fn stem_of_path(path: &str) -> &str {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    file.strip_suffix(".md").unwrap_or(file)
 }
 
 fn by_path(
@@ -365,7 +397,7 @@ impl Memory {
             } else {
                 let mut aside = None;
                 let both = (local.1, remote.1);
-                match self.merged(stem, base, both, sources)? {
+                match self.merged(stem, base, both, sources, plan)? {
                     Merged::One(bytes) => text = Some(bytes),
                     Merged::Two {
                         kept,
@@ -477,6 +509,7 @@ impl Memory {
         base: Option<Id>,
         (local, remote): (Id, Id),
         sources: &dyn Sources,
+        plan: &mut Plan,
     ) -> Result<Merged, EngineError> {
         let base = match base {
             Some(id) => sources.base_text(id)?,
@@ -500,8 +533,65 @@ impl Memory {
             return Ok(Merged::One(merged));
         }
         let stem = Stem::from_file_name(stem);
-        Ok(merge(&stem, base.as_deref(), ours, theirs))
+        let merged = merge(&stem, base.as_deref(), ours, theirs);
+        if let Merged::One(_) = merged {
+            return Ok(merged);
+        }
+        let is_ours_later = (ours.at, ours.bytes) > (theirs.at, theirs.bytes);
+        let [later, earlier] = match is_ours_later {
+            true => [ours.bytes, theirs.bytes],
+            false => [theirs.bytes, ours.bytes],
+        };
+        for (one, other) in [(later, earlier), (earlier, later)] {
+            if known_conflict(&stem, one, other, base.as_deref(), sources, plan)? {
+                return Ok(Merged::One(one.to_vec()));
+            }
+        }
+        Ok(merged)
     }
+}
+
+/// Whether `one`, a text of the memory `stem`, names a memory that an earlier merge put aside, and
+/// that holds what `other` says: then the two are a pair already.
+///
+/// If that memory holds what both come from, `other` is a later version of it: it came to be where
+/// nobody knew yet that the text had been put aside. Then `plan` takes it there.
+fn known_conflict(
+    stem: &Stem,
+    one: &[u8],
+    other: &[u8],
+    base: Option<&[u8]>,
+    sources: &dyn Sources,
+    plan: &mut Plan,
+) -> Result<bool, EngineError> {
+    let links = parse(stem, one, DateTime::UNIX_EPOCH).links;
+    for link in links.iter().filter(|link| is_conflict(link)) {
+        let Some(aside) = Stem::parse(&link.to).filter(|aside| aside != stem) else {
+            continue;
+        };
+        let Some((path, before)) = sources.memory(aside.as_str())? else {
+            continue;
+        };
+        let known = sources.text(before)?;
+        if is_aside_of(&known, other) {
+            return Ok(true);
+        }
+        let later = match base.filter(|base| is_aside_of(&known, base)) {
+            Some(_) => aside_as(stem, other, &aside),
+            None => None,
+        };
+        if let Some(text) = later {
+            let is_here = sources.is_here(aside.as_str())?;
+            plan.moved_on.push(Step {
+                path,
+                before: is_here.then_some(before),
+                after: Some(Id::of_text(&text)),
+                text: Some(text),
+            });
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What is live is never hidden by what is forgotten; else any order will do that all machines
@@ -526,8 +616,6 @@ fn is_decided(stem: &Stem, before: &[u8], after: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use super::*;
 
     /// Texts by their ids, and what the local side holds besides.
@@ -535,6 +623,7 @@ mod tests {
     struct Texts {
         all: HashMap<Id, Vec<u8>>,
         here: Option<String>,
+        memories: HashMap<String, Id>,
     }
 
     impl Texts {
@@ -555,6 +644,11 @@ mod tests {
 
         fn is_here(&self, stem: &str) -> Result<bool, EngineError> {
             Ok(self.here.as_deref() == Some(stem))
+        }
+
+        fn memory(&self, stem: &str) -> Result<Option<Lying>, EngineError> {
+            let id = self.memories.get(stem);
+            Ok(id.map(|id| (format!("files/{stem}.md"), *id)))
         }
 
         fn changed_at(&self, _: &str, _: bool) -> Result<i64, EngineError> {
@@ -595,5 +689,99 @@ mod tests {
         let second = plan(&[ours], &[theirs], &texts).unwrap();
         assert!(second.steps.iter().all(|step| step.path != aside));
         assert_eq!(second.conflicts, first.conflicts);
+    }
+
+    const PATH: &str = "files/20260101_000000_aaaaaaaa.md";
+
+    fn change(path: &str, before: Option<Id>, after: Id) -> PathChange {
+        PathChange {
+            path: path.to_owned(),
+            before,
+            after: Some(after),
+        }
+    }
+
+    /// Two texts of one memory that contradict, as a merge leaves them: what stays under the name,
+    /// and what is put aside, with its path.
+    fn pair(texts: &mut Texts, base: Id, ours: Id, theirs: Id) -> (Id, String, Id) {
+        let one = plan(
+            &[change(PATH, Some(base), ours)],
+            &[change(PATH, Some(base), theirs)],
+            texts,
+        )
+        .unwrap();
+        for step in &one.steps {
+            let text = step.text.clone().unwrap();
+            texts.all.insert(step.after.unwrap(), text);
+        }
+        let at = |is_aside: bool| {
+            let step = one
+                .steps
+                .iter()
+                .find(|step| (step.path != PATH) == is_aside);
+            step.expect("both texts stay")
+        };
+        let aside = at(true);
+        let stem = stem_of_path(&aside.path).to_owned();
+        texts.memories.insert(stem, aside.after.unwrap());
+        (
+            at(false).after.unwrap(),
+            aside.path.clone(),
+            aside.after.unwrap(),
+        )
+    }
+
+    #[test]
+    fn a_conflict_that_was_half_merged_is_no_second_one() {
+        let mut texts = Texts::default();
+        let [base, monday, friday] =
+            ["No day.", "On Monday.", "On Friday."].map(|body| texts.add(body));
+        let (kept, aside, aside_text) = pair(&mut texts, base, monday, friday);
+        texts.here = Some(stem_of_path(&aside).to_owned());
+        // Somebody committed what the merge had written before it was killed.
+        for theirs in [monday, friday] {
+            let again = plan(
+                &[
+                    change(PATH, Some(base), kept),
+                    change(&aside, None, aside_text),
+                ],
+                &[change(PATH, Some(base), theirs)],
+                &texts,
+            )
+            .unwrap();
+            assert_eq!(
+                (again.steps.len(), again.conflicts.len()),
+                (0, 0),
+                "{again:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_edit_of_what_was_put_aside_elsewhere_goes_there() {
+        let mut texts = Texts::default();
+        let [base, monday, friday] =
+            ["No day.", "On Monday.", "On Friday."].map(|body| texts.add(body));
+        let (kept, aside, aside_text) = pair(&mut texts, base, monday, friday);
+        let kept_text = String::from_utf8(texts.all[&kept].clone()).unwrap();
+        let (put_aside, now) = match kept_text.contains("Monday") {
+            true => (friday, texts.add("On Friday, at noon.")),
+            false => (monday, texts.add("On Monday, at noon.")),
+        };
+        let merged = vec![
+            change(PATH, Some(put_aside), kept),
+            change(&aside, None, aside_text),
+        ];
+        let edited = vec![change(PATH, Some(put_aside), now)];
+        let check = |plan: Plan, before: Option<Id>| {
+            assert!(plan.conflicts.is_empty(), "{plan:?}");
+            let step = plan.steps.iter().find(|step| step.path == aside).unwrap();
+            assert_eq!(step.before, before);
+            let text = String::from_utf8(step.text.clone().unwrap()).unwrap();
+            assert!(text.contains("at noon") && text.contains("conflicts-with"));
+        };
+        check(plan(&edited, &merged, &texts).unwrap(), None);
+        texts.here = Some(stem_of_path(&aside).to_owned());
+        check(plan(&merged, &edited, &texts).unwrap(), Some(aside_text));
     }
 }

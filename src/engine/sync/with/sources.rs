@@ -13,6 +13,7 @@ use crate::engine::EngineError;
 use crate::engine::sync::deletions::is_memory;
 use crate::engine::sync::tombstones::texts_since_added;
 use crate::engine::sync::unite;
+use crate::engine::sync::unite::Lying;
 use crate::engine::sync::unite::Plan;
 use crate::engine::sync::unite::Sources;
 use crate::files::tombstone_of;
@@ -130,6 +131,13 @@ impl Sources for Both<'_> {
 
     fn is_here(&self, stem: &str) -> Result<bool, EngineError> {
         Ok(self.stems[0].get(stem).is_some_and(|one| one.is_memory))
+    }
+
+    fn memory(&self, stem: &str) -> Result<Option<Lying>, EngineError> {
+        let path = format!("files/{stem}.md");
+        let sides = [self.local, self.remote].into_iter();
+        let found = sides.filter_map(|files| files.get(&path)).next();
+        Ok(found.map(|found| (path, found.id)))
     }
 
     fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError> {
