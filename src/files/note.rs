@@ -75,6 +75,35 @@ pub fn leave_line(path: &Path, line: &str) -> std::io::Result<()> {
     file.write_all(format!("{line}\n").as_bytes())
 }
 
+/// Begins the notes at `path` anew, with `lines`.
+///
+/// # Errors
+///
+/// Fails as the system says.
+pub fn begin_lines(path: &Path, lines: &str) -> std::io::Result<()> {
+    remove_lines(path)?;
+    leave_line(path, lines)
+}
+
+/// The lines that were left at `path`, oldest first; they stay. None of one that was cut off.
+pub fn lines_at(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    whole.lines().map(str::to_owned).collect()
+}
+
+/// Removes the notes at `path`.
+///
+/// # Errors
+///
+/// Fails as the system says.
+pub fn remove_lines(path: &Path) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
 /// Takes the lines that were left at `path`, oldest first.
 pub fn take_lines(path: &Path) -> Vec<String> {
     let taken = path.with_extension("taken");

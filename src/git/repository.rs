@@ -335,6 +335,11 @@ impl Repository {
         }
     }
 
+    /// Where the store lies below the work folder, with a slash at its end; empty if it is that folder.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// The branch that the store's commits go to.
     pub fn branch(&self) -> String {
         self.get("branch")

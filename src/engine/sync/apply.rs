@@ -1,6 +1,7 @@
 //! Brings files into the state that a plan wants, as careful as any edit: a file that is another
 //! one than the plan was made for is left alone, and the plan is made anew.
 
+use super::unfinished::Unfinished;
 use super::unite::Step;
 use crate::engine::Engine;
 use crate::engine::EngineError;
@@ -13,18 +14,26 @@ use crate::git::Repository;
 
 impl Engine {
     /// Does the steps. The path of a file that is another one than was planned for, if there is
-    /// one: the steps before it are done.
+    /// one: the steps of other files are done all the same.
     ///
-    /// New files come first, so that a memory that moves is there at every moment.
+    /// New files come first, so that a memory that moves is there at every moment. What the merge
+    /// that is being carried out has written already stays as it became since.
     pub(super) fn apply(
         &self,
         repository: &Repository,
         steps: &[Step],
+        unfinished: Option<&Unfinished>,
     ) -> Result<Option<String>, EngineError> {
-        let (added, others): (Vec<&Step>, Vec<&Step>) = steps
-            .iter()
+        let mut blocked: Option<&Step> = None;
+        // What lies beside the memories first: where that is in the way, nothing is begun.
+        let is_beside = |step: &&Step| {
+            matches!(File::at(&step.path), File::Other(_)) && !is_below_journals(&step.path)
+        };
+        let (beside, memories): (Vec<&Step>, Vec<&Step>) = steps.iter().partition(is_beside);
+        let (added, others): (Vec<&Step>, Vec<&Step>) = memories
+            .into_iter()
             .partition(|step| step.before.is_none() && step.after.is_some());
-        for step in added.into_iter().chain(others) {
+        for step in beside.into_iter().chain(added).chain(others) {
             let file = File::at(&step.path);
             let text = match (&step.text, step.after) {
                 (Some(text), _) => Some(text.clone()),
@@ -38,7 +47,14 @@ impl Engine {
                 File::Other(path) if is_below_journals(path) => {
                     self.apply_to_journal(repository, step, text.as_deref())?
                 }
-                _ => self.apply_to(&file, step.before, text.as_deref())?,
+                _ => {
+                    let mut is_done = self.apply_to(&file, step.before, text.as_deref())?;
+                    let former = unfinished.and_then(|merge| merge.former(&step.path));
+                    if !is_done && former.is_some() {
+                        is_done = self.apply_to(&file, former, text.as_deref())?;
+                    }
+                    is_done
+                }
             };
             if !is_done && step.before.is_none() && self.is_case_twin(&step.path) {
                 // Another memory has its name here; the history has both.
@@ -48,14 +64,23 @@ impl Engine {
                 );
                 continue;
             }
-            if !is_done {
-                return Ok(Some(step.path.clone()));
+            let was_done = || unfinished.is_some_and(|merge| merge.has_written(&step.path));
+            if !is_done && !was_done() {
+                // A memory that moves must not be gone from where it was, either.
+                if step.before.is_none() || is_beside(&step) {
+                    return Ok(Some(step.path.clone()));
+                }
+                blocked = blocked.or(Some(step));
+                continue;
+            }
+            if unfinished.is_some() && !was_done() {
+                self.note_written(&step.path);
             }
             if let File::Memory(_, name) = file {
                 self.changed_by_us(name);
             }
         }
-        Ok(None)
+        Ok(blocked.map(|step| step.path.clone()))
     }
 
     pub(super) fn apply_to(

@@ -261,6 +261,7 @@ impl Engine {
         let is_thorough = names.is_none();
         self.compare_journals(repository, &mut trees, is_thorough, &mut differences)?;
         self.pass_over_left_out(repository, &mut differences)?;
+        let unfinished = self.leave_to_merge(repository, head, &mut differences)?;
         if !self.hold_back(repository, names, &mut differences)? {
             return Ok(Committed::Busy); // A file changed meanwhile.
         }
@@ -333,6 +334,9 @@ impl Engine {
             .collect();
         if !repository.move_branch(head, commit, COMMITTED, &staged)? {
             return Ok(Committed::Busy);
+        }
+        if let Some(unfinished) = unfinished {
+            self.merge_goes_on(&unfinished, commit);
         }
         if self.has_background() {
             *self.committed_to() = Some(commit);

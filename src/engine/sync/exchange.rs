@@ -1,13 +1,14 @@
 //! Brings this repository and its remote into step: gets, merges, sends.
 //!
-//! Whatever happens in between, the next attempt goes on from there: files are changed before the
-//! branch is moved, so that what a killed process did looks like somebody's edits of the same kind.
+//! Whatever happens in between, the next attempt goes on from there: what files are to become is
+//! written down before the first one is changed (`unfinished`), and the branch is moved last.
 
 use std::collections::BTreeMap;
 
 use super::commit::Committed;
 use super::commit::stamped;
 use super::sources::Commits;
+use super::unfinished::Unfinished;
 use super::unite;
 use super::unite::Plan;
 use crate::engine::Engine;
@@ -159,6 +160,15 @@ impl Engine {
             let Some(repository) = self.repository()? else {
                 return Ok(Exchanged::Off);
             };
+            match self.finish_merge(&repository, &mut moved)? {
+                Pulled::Done => {}
+                Pulled::Again => continue,
+                Pulled::Blocked(path) => {
+                    blocked = Some(path);
+                    continue;
+                }
+                Pulled::Paused(reason) => return Ok(Exchanged::Paused(reason)),
+            }
             let Some(remote) = Remote::of(&repository)? else {
                 return Ok(Exchanged::NoRemote);
             };
@@ -241,17 +251,9 @@ impl Engine {
             }
             return Ok(Pulled::Done);
         };
-        let Some(_lock) = Lock::try_take(&self.state().join("sync.lock"))? else {
-            return Ok(Pulled::Again);
-        };
-        if let Some(obstacle) = repository.obstacle() {
-            return Ok(Pulled::Paused(obstacle.to_string()));
-        }
-        if repository.owner() == Owner::Asked && repository.is_git_committing() {
-            return Ok(Pulled::Again);
-        }
-        let Some(_at_work) = self.begin_git_work(repository)? else {
-            return Ok(Pulled::Again);
+        let _turn = match self.begin_pull(repository)? {
+            Ok(turn) => turn,
+            Err(pulled) => return Ok(pulled),
         };
         let head = repository.head()?;
         let rewritten = match seen {
@@ -291,6 +293,121 @@ impl Engine {
                 "the remote has another history than this store; `memdir sync --accept-history` puts both together",
             );
         }
+        let done = self.merge_in(
+            repository,
+            [base, head],
+            tip,
+            (adopted, accept),
+            None,
+            moved,
+        )?;
+        if let Pulled::Done = done {
+            if self.has_background() {
+                for LeftOut { path, reason } in &inspected.left_out {
+                    tracing::warn!("{path} of the remote is left out: {reason}");
+                }
+            }
+            moved.left_out.extend(inspected.left_out);
+            moved.unnamed += inspected.unnamed;
+        }
+        Ok(done)
+    }
+
+    /// The right to move the branch, or why it is not to be had.
+    fn begin_pull(
+        &self,
+        repository: &Repository,
+    ) -> Result<Result<(Lock, AtWork), Pulled>, EngineError> {
+        let Some(lock) = Lock::try_take(&self.state().join("sync.lock"))? else {
+            return Ok(Err(Pulled::Again));
+        };
+        if let Some(obstacle) = repository.obstacle() {
+            return Ok(Err(Pulled::Paused(obstacle.to_string())));
+        }
+        if repository.owner() == Owner::Asked && repository.is_git_committing() {
+            return Ok(Err(Pulled::Again));
+        }
+        let at_work = self.begin_git_work(repository)?;
+        Ok(at_work.map_or(Err(Pulled::Again), |at_work| Ok((lock, at_work))))
+    }
+
+    /// Ends a merge that was decided, and whose process was killed or found a file in its way.
+    fn finish_merge(
+        &self,
+        repository: &Repository,
+        moved: &mut Moved,
+    ) -> Result<Pulled, EngineError> {
+        if !self.is_merge_unfinished(repository)? {
+            return Ok(Pulled::Done);
+        }
+        match self.begin_pull(repository)? {
+            Ok(_turn) => self.finish_merge_locked(repository, moved),
+            Err(pulled) => Ok(pulled),
+        }
+    }
+
+    /// As [`Engine::finish_merge`], for a caller who may move the branch.
+    fn finish_merge_locked(
+        &self,
+        repository: &Repository,
+        moved: &mut Moved,
+    ) -> Result<Pulled, EngineError> {
+        let Some(head) = repository.head()? else {
+            return Ok(Pulled::Done);
+        };
+        let Some(unfinished) = self.unfinished_merge(repository, head)? else {
+            return Ok(Pulled::Done);
+        };
+        // What was to be looked at by somebody was, when it was decided.
+        let accept = Accept {
+            deletions: true,
+            ..Accept::default()
+        };
+        self.merge_in(
+            repository,
+            [Some(unfinished.base), Some(head)],
+            unfinished.commit,
+            (None, accept),
+            Some(unfinished),
+            moved,
+        )
+    }
+
+    fn is_merge_unfinished(&self, repository: &Repository) -> Result<bool, EngineError> {
+        Ok(match repository.head()? {
+            Some(head) => self.unfinished_merge(repository, head)?.is_some(),
+            None => false,
+        })
+    }
+
+    /// Ends a merge that was not ended, for a caller who holds the lock and has committed all else;
+    /// whether there was one, so that there may be more to commit.
+    pub(super) fn finish_merge_first(&self) -> Result<bool, EngineError> {
+        let Some(repository) = self.repository()? else {
+            return Ok(false);
+        };
+        if !self.is_merge_unfinished(&repository)? {
+            return Ok(false);
+        }
+        if let Some(_at_work) = self.begin_git_work(&repository)? {
+            self.finish_merge_locked(&repository, &mut Moved::default())?;
+        }
+        Ok(true)
+    }
+
+    /// Puts what `tip` changed since `base` together with what `head` did, and carries it out. Where
+    /// the remote's history was rewritten and is to be followed, its former end is `adopted`; where a
+    /// merge is gone on with, that is `unfinished`.
+    fn merge_in(
+        &self,
+        repository: &Repository,
+        [base, head]: [Option<Id>; 2],
+        tip: Id,
+        (adopted, accept): (Option<Id>, Accept),
+        unfinished: Option<Unfinished>,
+        moved: &mut Moved,
+    ) -> Result<Pulled, EngineError> {
+        let paused = |reason: &str| Ok(Pulled::Paused(reason.to_owned()));
         let theirs = repository.followed(repository.changes(base, tip)?)?;
         let ours = match head {
             None => Vec::new(),
@@ -325,17 +442,7 @@ impl Engine {
         let Some(commit) = commit else {
             return Ok(Pulled::Again);
         };
-        let done = self.carry_out(&sources, plan, commit, kept, moved)?;
-        if let Pulled::Done = done {
-            if self.has_background() {
-                for LeftOut { path, reason } in &inspected.left_out {
-                    tracing::warn!("{path} of the remote is left out: {reason}");
-                }
-            }
-            moved.left_out.extend(inspected.left_out);
-            moved.unnamed += inspected.unnamed;
-        }
-        Ok(done)
+        self.carry_out(&sources, plan, commit, (kept, unfinished), moved)
     }
 
     /// Changes the files as planned, and then has the branch stand for `commit`.
@@ -349,7 +456,7 @@ impl Engine {
         }: &Commits<'_>,
         plan: Plan,
         commit: Id,
-        kept: Vec<String>,
+        (kept, unfinished): (Vec<String>, Option<Unfinished>),
         moved: &mut Moved,
     ) -> Result<Pulled, EngineError> {
         if let Some(head) = head
@@ -359,8 +466,13 @@ impl Engine {
             repository.set_reference(&format!("refs/memdir/backup/{at}"), head)?;
             repository.keep_newest("refs/memdir/backup/", BACKUPS)?;
         }
-        // What was done may be committed as somebody's edit, if the rest cannot be done now.
-        if let Some(path) = self.apply(repository, &plan.steps)? {
+        let unfinished = match head {
+            Some(head) if repository.rests_on(commit, head)? => {
+                Some(self.begin_merge(repository, head, commit, unfinished)?)
+            }
+            _ => None,
+        };
+        if let Some(path) = self.apply(repository, &plan.steps, unfinished.as_ref())? {
             return Ok(Pulled::Blocked(path));
         }
         self.take_over_others(repository, head, commit)?;
@@ -387,6 +499,9 @@ impl Engine {
         }
         if !repository.move_branch(head, commit, "memdir: sync", &staged)? {
             return Ok(Pulled::Again);
+        }
+        if unfinished.is_some() {
+            self.end_merge(repository)?;
         }
         if self.has_background() {
             *self.committed_to() = Some(commit);

@@ -32,6 +32,7 @@ mod state;
 mod tidy;
 mod tombstones;
 mod undo;
+mod unfinished;
 mod unite;
 mod with;
 

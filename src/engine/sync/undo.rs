@@ -224,7 +224,9 @@ impl Engine {
         for _ in 0..MAX_TRIES {
             match self.commit_locked(&Pending::Everything, &git.user, Why::Asked)? {
                 Committed::Nothing | Committed::Done { .. } | Committed::Off => {
-                    return Ok((lock, &git.user));
+                    if !self.finish_merge_first()? {
+                        return Ok((lock, &git.user));
+                    }
                 }
                 Committed::Paused(reason) => return Err(PastError::Paused(reason).into()),
                 Committed::Busy => {}

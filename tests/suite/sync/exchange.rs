@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::path::PathBuf;
 
 use super::Git;
 use super::machines::Machines;
@@ -613,4 +614,191 @@ fn servers_come_into_step_by_themselves() {
     drop(sessions);
     assert_eq!(machines.settle().len(), 1);
     assert!(!Path::new(&one.store()).join("files/.git").exists());
+}
+
+/// Two machines, the first of which was killed in the midst of a merge: the files were written but
+/// for `unwritten`, and the branch was not moved. `change` is what both did before.
+fn killed_while_merging(
+    change: impl Fn(&Home, &Home) -> Vec<String>,
+    unwritten: impl Fn(&[String]) -> Vec<String>,
+) -> (Machines, Vec<String>) {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let ids = change(one, two);
+    machines.sync(1);
+    let theirs = machines.shared().says(&["rev-parse", "main"]);
+    // Commits what waits.
+    one.run(&["log"]).done();
+    let git = Git::of(one);
+    let ours = git.says(&["rev-parse", "main"]);
+    let unwritten: Vec<(PathBuf, Vec<u8>)> = unwritten(&ids)
+        .iter()
+        .map(|id| (one.file_of(id), fs::read(one.file_of(id)).unwrap()))
+        .collect();
+    machines.sync(0);
+    let merge = git.says(&["rev-parse", "main"]);
+    let (ours, theirs, merge) = (ours.trim(), theirs.trim(), merge.trim());
+    let main = "refs/heads/main";
+    machines.shared().says(&["update-ref", main, theirs]);
+    for name in ["refs/memdir/seen/main", "refs/memdir/remote/main"] {
+        git.says(&["update-ref", name, theirs]);
+    }
+    git.says(&["update-ref", "refs/memdir/merging/main", merge]);
+    git.says(&["reset", "-q", ours]);
+    let changed = git.says(&["diff", "--name-only", ours, merge]);
+    let is_left = |path: &str| unwritten.iter().any(|(left, _)| left.ends_with(path));
+    let written: String = changed
+        .lines()
+        .filter(|path| !is_left(path))
+        .map(|path| format!("{path}\n"))
+        .collect();
+    for (path, text) in &unwritten {
+        fs::write(path, text).unwrap();
+    }
+    let note = format!("memdir merging 1 {merge} {ours}\n{written}");
+    fs::write(one.store().join(".memdir/merging"), note).unwrap();
+    (machines, ids)
+}
+
+/// One memory that two people changed together, one that contradicts, one that only the other did.
+fn three_changed(one: &Home, two: &Home) -> Vec<String> {
+    let ids: Vec<String> = [
+        "Top.\n\nMiddle.\n\nEnd.",
+        "We meet on Monday.",
+        "Left alone.",
+    ]
+    .iter()
+    .map(|text| one.remember(&[text]))
+    .collect();
+    for home in [one, two, one] {
+        home.run(&["sync"]).done();
+    }
+    edit(two, &ids[0], "End.", "End, by two.");
+    edit(two, &ids[1], "Monday", "Friday");
+    edit(two, &ids[2], "Left alone.", "By two alone.");
+    edit(one, &ids[0], "Top.", "Top, by one.");
+    edit(one, &ids[1], "Monday", "Tuesday");
+    ids
+}
+
+#[test]
+fn what_a_killed_merge_wrote_is_nobodys_edit() {
+    let (machines, _) = killed_while_merging(three_changed, |ids| vec![ids[2].clone()]);
+    let one = &machines.homes[0];
+    let id = one.remember(&["Meanwhile."]);
+    let told = Git::of(one).says(&["show", "--format=", "--name-only", "main", "--", "files"]);
+    let told: Vec<&str> = told.lines().filter(|line| !line.is_empty()).collect();
+    assert!(told.len() == 1 && told[0].contains(&id), "{told:?}");
+    // What came from the other machine stays: it was not done here.
+    one.run(&["undo"]).done();
+    let all = machines.settle();
+    let both: String = all.iter().map(|(_, text)| text.as_str()).collect();
+    for part in [
+        "Top, by one.",
+        "End, by two.",
+        "By two alone.",
+        "Tuesday",
+        "Friday",
+    ] {
+        assert!(both.contains(part), "{part}: {both}");
+    }
+    assert_eq!(both.matches("conflicts-with").count(), 2, "{both}");
+    assert!(
+        all.iter()
+            .any(|(name, text)| name.starts_with("archive/") && text.contains("Meanwhile."))
+    );
+    let merging = Git::of(one).says(&["for-each-ref", "refs/memdir/merging/"]);
+    assert_eq!(merging, "");
+}
+
+#[test]
+fn an_edit_after_a_killed_merge_makes_no_second_pair() {
+    for is_noted in [true, false] {
+        let (machines, ids) = killed_while_merging(three_changed, |_| Vec::new());
+        let one = &machines.homes[0];
+        edit(one, &ids[0], "Top, by one.", "Top, by one again.");
+        let path = one.file_of(&ids[1]);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("We meet", "We two meet")).unwrap();
+        if !is_noted {
+            fs::remove_file(one.store().join(".memdir/merging")).unwrap();
+        }
+        let all = machines.settle();
+        let both: String = all.iter().map(|(_, text)| text.as_str()).collect();
+        for part in [
+            "Top, by one again.",
+            "End, by two.",
+            "By two alone.",
+            "We two meet",
+        ] {
+            assert!(both.contains(part), "{part}: {both}");
+        }
+        assert_eq!(all.len(), 4, "{all:?}");
+        assert_eq!(both.matches("conflicts-with").count(), 2, "{both}");
+    }
+}
+
+#[test]
+fn what_somebody_commits_of_a_killed_merge_makes_no_second_pair() {
+    let (machines, _) = killed_while_merging(three_changed, |ids| vec![ids[2].clone()]);
+    let git = Git::of(&machines.homes[0]);
+    git.says(&["add", "--all", "files"]);
+    git.says(&["commit", "-q", "-m", "By hand"]);
+    let all = machines.settle();
+    assert_eq!(all.len(), 4, "{all:?}");
+    let both: String = all.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(both.matches("conflicts-with").count(), 2, "{both}");
+    assert!(both.contains("By two alone."));
+}
+
+#[test]
+fn an_edit_made_before_a_conflict_was_known_is_one_of_the_text_that_was_put_aside() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let id = one.remember(&["We meet on Monday."]);
+    machines.settle();
+    edit(two, &id, "Monday", "Friday");
+    machines.sync(1);
+    // The later one of the two; in the same second, the greater text.
+    edit(one, &id, "Monday", "Tuesday");
+    machines.sync(0);
+    edit(two, &id, "Friday", "Friday at noon");
+    let all = machines.settle();
+    assert_eq!(all.len(), 2, "{all:?}");
+    let both: String = all.iter().map(|(_, text)| text.as_str()).collect();
+    assert!(
+        both.contains("on Tuesday.") && both.contains("on Friday at noon."),
+        "{both}"
+    );
+}
+
+#[test]
+fn texts_that_a_person_would_not_call_different_stay_one_memory() {
+    let machines = Machines::new(2);
+    let [one, two] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let id = one.remember(&["First line.\nLast line."]);
+    machines.settle();
+    edit(
+        one,
+        &id,
+        "First line.\nLast line.",
+        "First line, changed.  \nLast line.",
+    );
+    edit(
+        two,
+        &id,
+        "First line.\nLast line.",
+        "First line, changed.\nLast line.\t\n\n",
+    );
+    edit(one, &id, "agent: ", "access_count: 4\nagent: ");
+    edit(two, &id, "agent: ", "access_count: 9\nagent: ");
+    let all = machines.settle();
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert!(all[0].1.contains("access_count: 9"), "{}", all[0].1);
 }
