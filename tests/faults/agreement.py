@@ -39,7 +39,7 @@ def wrong(apart):
         differing = sorted(path for path in tree.keys() | first[1].keys() if tree.get(path) != first[1].get(path))
         if differing:
             found.append(f"{first[0]} and {name} differ in {len(differing)} files: {differing[:5]}")
-    return found + wrong_remote(apart)
+    return found + apart.edits.wrong(apart.machines[0]) + wrong_remote(apart)
 
 
 def wrong_machine(apart, machine):

@@ -6,12 +6,14 @@ usage: tests/faults/convergence.py PROGRAM [--steps 1000] [--seed N] [--machines
 
 The machines are stores in homes of their own, which meet at a bare repository. Beside memories that
 are written, changed, forgotten, restored, moved and deleted, by commands, servers and hand, syncs
-and servers are killed at random moments (with the gits that they started, or without), users run
-git themselves, and the remote is away for a while. Over ssh and http a cable lies between, which is
+and servers are killed at random moments (with the gits that they started, or without), users pull and commit with git
+themselves and undo what they did, and the remote is away for a while. Over ssh and http a cable lies between, which is
 slow, falls silent, or breaks off in the middle, too. After every hundred steps, and at the end, all
 machines sync; then
   - their files are equal, byte for byte, and committed;
   - every line that was acknowledged, and that nobody took out who had seen it, is in some file;
+  - memories are linked as conflicting only where two people changed one of them without knowing of each other, and no
+    more of them than that (`pairs.py`); `undo` takes nothing back that was done on another machine;
   - `memdir verify` and `git fsck` find nothing, on the remote neither; no file holds a conflict
     marker, no lock is left;
   - every commit that ever was the remote's newest is still in its history.
@@ -42,7 +44,8 @@ FIRST_MEMORIES = 12
 
 ACTIONS = {
     Apart.remember: 14, Apart.change: 12, Apart.update: 6, Apart.forget: 3, Apart.restore: 2, Apart.delete: 1,
-    Apart.rename: 1, Apart.user_commit: 3, Apart.user_gc: 1, Apart.meet: 22, Apart.add_twice: 3, Apart.sync: 16,
+    Apart.rename: 1, Apart.user_commit: 3, Apart.user_gc: 1, Apart.user_pull: 5, Apart.undo: 3, Apart.tidy: 2,
+    Apart.meet: 22, Apart.add_twice: 3, Apart.sync: 16,
     Apart.kill_sync: 8, Apart.start_server: 3, Apart.end_server: 1, Apart.kill_server: 2, Apart.go_offline: 1,
 }
 # What else befalls a way that has a cable.
@@ -60,6 +63,8 @@ def walk(apart, steps, dice):
         if apart.mended_at == apart.step:
             apart.come_back()
         [action] = dice.choices(list(actions), actions.values())
+        for machine in apart.machines:
+            apart.edits.look(machine)
         action(apart, dice.choice(apart.machines))
         apart.done[action.__name__] += 1
         apart.note_tip()
@@ -78,7 +83,10 @@ def walk(apart, steps, dice):
 def check(apart):
     rounds = agreement.settle(apart)
     apart.done[f"in step after {rounds} rounds"] += 1
+    for machine in apart.machines:
+        apart.edits.look(machine)
     found = agreement.wrong(apart)
+    apart.edits.settled()
     if not found:
         return
     lost = [fault.split("LOST ")[1].split(",")[0] for fault in found if "LOST " in fault]

@@ -9,6 +9,7 @@ import os
 import time
 
 import editing
+import pairs
 import repositories
 from editing import tokens_of
 from expected import VOCABULARY, Loss, stem_of
@@ -21,7 +22,8 @@ MEETINGS = [
     ("append", "append"), ("append", "append"), ("change", "change"), ("change", "append"), ("insert", "insert"),
     ("remove", "append"), ("remove", "change"), ("replace", "append"), ("replace", "replace"), ("title", "title"),
     ("title", "append"), ("topics", "topics"), ("forget", "append"), ("forget", "replace"), ("forget", "title"),
-    ("forget", "forget"), ("delete", "append"), ("delete", "forget"), ("rename", "append"), ("rename", "forget"),
+    ("tidy", "tidy"), ("tidy", "append"), ("tidy", "replace"), ("forget", "forget"), ("delete", "append"),
+    ("delete", "forget"), ("rename", "append"), ("rename", "forget"),
     ("rename", "rename"), ("forget and restore", "append"),
 ]
 # So long after it was killed nobody is in the way of a sync any more.
@@ -37,6 +39,8 @@ class Apart:
         self.number = self.step = 0
         # Token → who was told that it is kept; token → who took it out.
         self.acknowledged, self.taken_out = {}, {}
+        self.edits = pairs.Edits()
+        self.authors = collections.defaultdict(set)  # Token → the machines on which it was written.
         self.tips = []
         # What the way to the remote suffers from, and the step at which that is over.
         self.trouble, self.mended_at = None, 0
@@ -56,6 +60,11 @@ class Apart:
         told, out = sorted(told), sorted(out)
         self.acknowledged.update(dict.fromkeys(told, entry))
         self.taken_out.update(dict.fromkeys(out, entry))
+        for token in told:
+            self.authors[token].add(machine.name)
+        self.edits.note(machine, path, told, out, entry)
+        if deed.startswith(("remember", "copy in")):
+            self.edits.created.update(pairs.HANDLE.findall(path))
         print(entry, *[f"+{token}" for token in told], *[f"-{token}" for token in out], file=self.log, flush=True)
         if self.setting.verbose:
             print(entry, flush=True)
@@ -160,6 +169,42 @@ class Apart:
         done = machine.git("commit", "--quiet", "--message", f"by hand, step {self.step}")
         self.note(machine, f"git commit by hand ({done.code})")
 
+    def user_pull(self, machine):
+        """Somebody pulls with git himself; what git cannot merge he leaves to memdir."""
+        how = self.dice.choice(["--no-rebase", "--no-rebase", "--rebase", "--ff-only"])
+        done = machine.git("pull", "--quiet", "--no-edit", how, self.way.address(), "main")
+        if done.code != 0:
+            machine.git("rebase" if how == "--rebase" else "merge", "--abort")
+        self.note(machine, f"git pull {how} by hand ({done.code})")
+
+    def undo(self, machine):
+        """Takes the last thing back that was done on this machine, and nothing that others did."""
+        before = pairs.tokens_by_handle(machine)
+        done = machine.run("undo")
+        self.ended(machine, "undo", "", done)
+        after = pairs.tokens_by_handle(machine)
+        left = set().union(*after.values())
+        for handle, tokens in before.items():
+            out, told = tokens - after.get(handle, set()), after.get(handle, set()) - tokens
+            # What a server brought meanwhile may have gone by somebody else's hand.
+            foreign = [token for token in out - left - self.taken_out.keys()
+                       if machine.name not in self.authors.get(token, {machine.name})]
+            if foreign and not machine.server:
+                raise Loss(f"undo on {machine.name} takes back what others wrote: {foreign}")
+            if out or told:
+                self.note(machine, "undone", handle, out=out - left)
+
+    def tidy(self, machine, path=None):
+        """An editor takes blanks from the ends of lines, or puts some there, or writes other line ends."""
+        path = path or self.any(machine)
+        text = path and machine.read(path)
+        if not text:
+            return
+        front, content = editing.parts(text)
+        lines = [line.rstrip() + self.dice.choice(["", "", " ", "  "]) for line in content.splitlines()]
+        machine.put(path, front + "\n".join(lines) + self.dice.choice(["", "\n", "\n\n"]))
+        self.note(machine, "tidy by hand", path)
+
     def user_gc(self, machine):
         done = machine.git("gc", "--quiet")
         self.note(machine, f"git gc by hand ({done.code})")
@@ -179,7 +224,7 @@ class Apart:
             self.done["meeting: " + deed] += 1
             if deed in ("title", "topics"):
                 self.update(who, path, deed)
-            elif deed in ("forget", "delete", "rename"):
+            elif deed in ("forget", "delete", "rename", "tidy"):
                 getattr(self, deed)(who, path)
             elif deed == "forget and restore":
                 self.forget(who, path)
