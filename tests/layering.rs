@@ -110,6 +110,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("tempfile::", &["files", "git"]),
     ("tantivy::", &["index"]),
     ("git2::", &["git"]),
+    ("libgit2_sys", &["git"]),
+    ("libz_sys", &["git"]),
     ("ureq::", &["git", "fetch"]),
     ("sha2::", &["fetch"]),
     ("toml_edit::", &["config"]),
@@ -134,7 +136,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("Utc::now", &["clock"]),
     ("Local::now", &["clock"]),
     ("SystemTime::now", &["clock"]),
-    // One call of git2, which registers a transport; mapping files of columns and of vectors into
+    // One call of git2, which registers a transport, and a source of objects for libgit2; mapping files of columns and of vectors into
     // memory, and comparing vectors with wider instructions; what the C library does with freed
     // memory.
     ("unsafe", &["git", "columns", "vectors", "embed"]),

@@ -34,6 +34,7 @@ use super::connection::Connection;
 use super::failure::Failure;
 use super::failure::Kind;
 use super::failure::classify;
+use super::loose_objects;
 use super::network::Job;
 use super::network::Pushed;
 use super::network::RemoteBranches;
@@ -49,7 +50,7 @@ pub(super) fn fetch(job: &Job<'_>, branch: &str, to_ref: &str) -> Result<bool, F
     let folder = folder_of(job);
     let (branch, spec) = (branch.to_owned(), format!("+{branch}:{to_ref}"));
     let found = run(job, move |connection, url| {
-        let repository = Repository::open(&folder)?;
+        let repository = loose_objects::open(&folder)?;
         if repository.is_shallow() && connection.address().is_local() {
             // libgit2 1.9 would forget where the history ends, and leave a broken repository.
             let reason = "libgit2 cannot fetch from a folder into a shallow repository";
@@ -88,7 +89,7 @@ pub(super) fn push(job: &Job<'_>, from: &str, branch: &str) -> Result<Pushed, Fa
     let folder = folder_of(job);
     let spec = format!("{from}:{branch}");
     let pushed = run(job, move |connection, url| {
-        let repository = Repository::open(&folder)?;
+        let repository = loose_objects::open(&folder)?;
         let mut remote = remote_at(&repository, url)?;
         let refused = Mutex::new(None);
         let mut callbacks = callbacks(connection);
@@ -149,6 +150,13 @@ fn run<T: Send + 'static>(
 ) -> Result<T, Failure> {
     if job.address.is_local() && Repository::open(job.address.path()).is_err() {
         return Err(Failure::new(Kind::NotFound, "it is no git repository"));
+    }
+    // libgit2 opens the other side's objects itself, and would not return from one that is cut off.
+    if job.address.is_local()
+        && let Some(file) = loose_objects::damaged_object(Path::new(job.address.path()))
+    {
+        let reason = format!("the remote's object {} is damaged", file.display());
+        return Err(Failure::other(reason));
     }
     let url = match job.address.is_local() {
         true => job.address.for_git().to_owned(),
@@ -227,7 +235,7 @@ fn callbacks(connection: &Connection) -> RemoteCallbacks<'_> {
 }
 
 fn set_ref(folder: &Path, name: &str, id: Oid) -> Result<(), Error> {
-    let repository = Repository::open(folder)?;
+    let repository = loose_objects::open(folder)?;
     repository.find_commit(id)?;
     repository.reference(name, id, true, "memdir: fetched")?;
     Ok(())

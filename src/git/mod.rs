@@ -16,6 +16,7 @@ mod inspect;
 mod last_changes;
 mod libgit2;
 mod locks;
+mod loose_objects;
 mod made;
 mod moving;
 mod network;

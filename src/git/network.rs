@@ -29,6 +29,7 @@ use super::failure::Kind;
 use super::failure::NetworkError;
 use super::failure::one_line;
 use super::libgit2;
+use super::loose_objects;
 use super::program::Program;
 use super::quarantine::Quarantine;
 use super::redact::Secrets;
@@ -314,7 +315,7 @@ fn no_answer(silence: Duration) -> String {
 }
 
 fn open(repository: &Path) -> Result<Repository, Failure> {
-    Repository::open(repository).map_err(|error| {
+    loose_objects::open(repository).map_err(|error| {
         let reason = format!(
             "{} is no git repository: {}",
             repository.display(),

@@ -9,6 +9,7 @@ use super::GitError;
 use super::Repository;
 use super::To;
 use super::Trees;
+use super::loose_objects;
 use super::trees::Step;
 
 /// What an object is called: the hash of its content.
@@ -321,7 +322,7 @@ impl Writer<'_> {
     fn new(repository: &Repository, texts: usize) -> Result<Writer<'_>, GitError> {
         let action = "commit";
         let packed = if texts >= PACK_FROM {
-            let again = git2::Repository::open(repository.inner.path()).to(action)?;
+            let again = loose_objects::open(repository.inner.path()).to(action)?;
             let odb = again.odb().to(action)?;
             odb.add_new_mempack_backend(999).to(action)?;
             drop(odb);

@@ -12,6 +12,7 @@ use super::Author;
 use super::GitError;
 use super::Honoured;
 use super::To;
+use super::loose_objects::check_loose_objects;
 use super::settings;
 use super::umask::Shared;
 
@@ -102,6 +103,7 @@ impl Repository {
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
             other => other.to(action)?,
         };
+        check_loose_objects(&inner).to(action)?;
         let Some(work) = inner.workdir() else {
             return Ok(None); // A bare one holds no files.
         };
@@ -153,6 +155,7 @@ impl Repository {
             .external_template(false)
             .no_reinit(true);
         let inner = git2::Repository::init_opts(root, &options).to(action)?;
+        check_loose_objects(&inner).to(action)?;
         apply_settings(&inner)?;
         let repository = Repository {
             inner,
