@@ -84,6 +84,15 @@ pub(super) fn empty() -> Vec<u8> {
     bytes
 }
 
+/// Whether `bytes` end with the sum of what stands before it, or with zeros, which git writes
+/// where it is told to save the time (`index.skipHash`).
+pub(super) fn has_own_sum(bytes: &[u8]) -> bool {
+    let Some((content, sum)) = bytes.split_last_chunk::<SUM>() else {
+        return false;
+    };
+    *sum == [0; SUM] || *sum == *Sha1::digest(content)
+}
+
 /// One entry, as it lies in an index.
 struct Found<'a> {
     path: &'a [u8],
@@ -117,6 +126,9 @@ pub(super) fn edited(
     let version = number(4)?;
     if !(2..=3).contains(&version) {
         return Err(Unsupported::Version);
+    }
+    if !has_own_sum(bytes) {
+        return Err(Unsupported::Damaged);
     }
     let mut out = Vec::with_capacity(bytes.len() + 128 * edits.len());
     out.extend_from_slice(&bytes[..HEADER]);

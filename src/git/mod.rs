@@ -30,6 +30,8 @@ mod project;
 mod quarantine;
 mod redact;
 mod repair;
+mod repair_packs;
+mod repair_references;
 mod repository;
 mod rewrite;
 mod settings;

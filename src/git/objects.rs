@@ -83,7 +83,13 @@ impl Repository {
                     git2::ErrorCode::UnbornBranch | git2::ErrorCode::NotFound
                 ) =>
             {
-                Ok(None)
+                match self.lost_branch() {
+                    None => Ok(None),
+                    Some(branch) => Err(GitError::new(
+                        "read the newest commit",
+                        format!("the branch `{branch}` is gone, and its log names commits"),
+                    )),
+                }
             }
             Err(error) => Err(error).to("read the newest commit"),
         }

@@ -199,7 +199,7 @@ impl Repository {
         self.inner.commondir().join("objects/pack")
     }
 
-    fn packs(&self) -> Vec<Pack> {
+    pub(super) fn packs(&self) -> Vec<Pack> {
         let mut packs = Vec::new();
         let Ok(files) = std::fs::read_dir(self.pack_folder()) else {
             return packs;
@@ -219,8 +219,8 @@ impl Repository {
 }
 
 /// A pack that has a list of what it holds beside it.
-struct Pack {
-    path: PathBuf,
+pub(super) struct Pack {
+    pub path: PathBuf,
     size: u64,
 }
 
@@ -242,7 +242,7 @@ impl Pack {
     }
 
     /// The ids of its objects.
-    fn ids(&self) -> std::io::Result<Vec<[u8; 20]>> {
+    pub fn ids(&self) -> std::io::Result<Vec<[u8; 20]>> {
         let list = std::fs::read(self.path.with_extension("idx"))?;
         let unknown = || std::io::Error::other("the list of a pack is of an unknown kind");
         let rest = list.strip_prefix(&LIST_HEADER).ok_or_else(unknown)?;

@@ -43,12 +43,22 @@ impl Repository {
     ///
     /// Fails if something could not be read or written, other than damaged: nothing is known then.
     pub fn repair(&self) -> Result<Repaired, GitError> {
-        let action = "look at the repository";
         if self.inner.is_shallow() {
             return Ok(Repaired::NothingWrong); // What is missing was left away.
         }
         self.check_readable()?;
-        let mut is_changed = self.set_aside_unreadable()?;
+        let is_changed = self.repair_packs()? | self.repair_packed_references()?;
+        match is_changed {
+            true => self.reopened()?.repair_branch(true),
+            false => self.repair_branch(false),
+        }
+    }
+
+    /// As [`Repository::repair`], of loose objects, references and git's index; `is_changed` says
+    /// that something was repaired before.
+    fn repair_branch(&self, mut is_changed: bool) -> Result<Repaired, GitError> {
+        let action = "look at the repository";
+        is_changed |= self.set_aside_unreadable()?;
         let branch = self.branch();
         let name = format!("refs/heads/{branch}");
         let target = self.inner.refname_to_id(&name).ok();
@@ -56,9 +66,10 @@ impl Repository {
             return Ok(Repaired::NothingWrong); // Somebody renamed it, or merged and deleted it.
         }
         let head = self.inner.path().join("HEAD");
-        if self.inner.find_reference("HEAD").is_err() {
+        if !self.is_head_sound() {
             self.keep_aside(&head)?;
-            replace(&head, &format!("ref: {name}\n")).map_err(|error| failed(action, &error))?;
+            replace(&head, format!("ref: {name}\n").as_bytes())
+                .map_err(|error| failed(action, &error))?;
             is_changed = true;
         }
         let logs = self.inner.commondir().join("logs");
@@ -71,6 +82,9 @@ impl Repository {
                 abandoned.push(objects.join(start).join(rest));
                 continue;
             }
+            if (is_changed || !abandoned.is_empty()) && self.is_sent_history_broken(id)? {
+                return Ok(Repaired::Lost);
+            }
             if !abandoned.is_empty() {
                 // Nothing names any more what is not all there.
                 abandoned.extend([logs.join(&name), logs.join("HEAD")]);
@@ -78,7 +92,11 @@ impl Repository {
             for path in &abandoned {
                 self.keep_aside(path)?;
             }
-            is_changed |= self.set_aside_references()?;
+            is_changed |= self.set_aside_references()? | self.repair_logs()?;
+            if self.is_index_damaged() {
+                self.make_index_anew(Id(id))?;
+                is_changed = true;
+            }
             if target == Some(id) {
                 return Ok(match is_changed {
                     true => Repaired::GoesOnFrom(Id(id)),
@@ -87,6 +105,7 @@ impl Repository {
             }
             // Else its log would name what it was before.
             self.keep_aside(&self.inner.commondir().join(&name))?;
+            self.drop_packed_references(std::slice::from_ref(&name))?;
             self.inner
                 .reference(&name, id, true, "memdir: repair")
                 .to("repair the branch")?;
@@ -168,13 +187,17 @@ impl Repository {
     }
 
     /// What a reference says, whether that is there or not.
-    fn raw_target(&self, name: &str) -> Option<Oid> {
+    pub(super) fn raw_target(&self, name: &str) -> Option<Oid> {
         let reference = self.inner.find_reference(name).ok()?;
         reference.target()
     }
 
     /// Whether a commit, those before it and all its files can be read. A text that is missing,
     /// and that the work folder has, is written anew.
+    ///
+    /// Where there is a remote, a history that is begun anew goes on from the remote's: there every
+    /// commit has to be there, and the files of each that the remote may not have. Without one,
+    /// what happened after a commit that is missing is worth more than an end without a gap.
     fn is_whole(&self, id: Oid) -> Result<bool, GitError> {
         let Ok(commit) = self.inner.find_commit(id) else {
             return Ok(false);
@@ -182,9 +205,88 @@ impl Repository {
         if commit.parents().count() != commit.parent_count() {
             return Ok(false);
         }
-        let odb = self.inner.odb().to("look at the repository")?;
-        let mut folders = vec![(PathBuf::new(), commit.tree_id())];
         let mut known = HashSet::new();
+        if !self.has_files(&commit, &mut known)? {
+            return Ok(false);
+        }
+        if self.get("remote").is_none() {
+            return Ok(true);
+        }
+        let seen = self.raw_target(&format!("refs/memdir/seen/{}", self.branch()));
+        let Ok(all) = self.commits_before(id, None) else {
+            return Ok(false);
+        };
+        let unsent = match seen {
+            Some(seen) if all.contains(&seen) => self.commits_before(id, Some(seen)),
+            _ => Ok(all),
+        };
+        for id in unsent.to("look at the repository")? {
+            let Ok(commit) = self.inner.find_commit(id) else {
+                return Ok(false);
+            };
+            if !self.has_files(&commit, &mut known)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether something is missing of what the remote has too, so that it is better had from there,
+    /// or whether `id`, which the branch would go on from, is older than that: what was forgotten
+    /// since then would come back.
+    fn is_sent_history_broken(&self, id: Oid) -> Result<bool, GitError> {
+        if self.get("remote").is_none() {
+            return Ok(false);
+        }
+        let branch = self.branch();
+        let seen = self.raw_target(&format!("refs/memdir/seen/{branch}"));
+        let fetched = self.raw_target(&format!("refs/memdir/remote/{branch}"));
+        let is_there = |id: &Oid| self.inner.find_commit(*id).is_ok();
+        let Some(sent) = seen.filter(is_there).or(fetched) else {
+            return Ok(false); // Nothing was sent yet.
+        };
+        if !is_there(&sent) {
+            return Ok(true);
+        }
+        // An error is a gap between them.
+        if seen == Some(sent) && !self.rests_on(Id(id), Id(sent)).unwrap_or(false) {
+            return Ok(true);
+        }
+        let Ok(all) = self.commits_before(sent, None) else {
+            return Ok(true);
+        };
+        let mut known = HashSet::new();
+        for id in all {
+            let commit = self.inner.find_commit(id);
+            if !commit.map_or(Ok(false), |commit| self.has_files(&commit, &mut known))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// `id` and every commit that it rests on, but for those that `without` rests on.
+    fn commits_before(&self, id: Oid, without: Option<Oid>) -> Result<Vec<Oid>, git2::Error> {
+        let mut walk = self.inner.revwalk()?;
+        walk.push(id)?;
+        if let Some(without) = without {
+            walk.hide(without)?;
+        }
+        walk.collect()
+    }
+
+    /// Whether all files of a commit are there; what is in `known` is. A text that is missing, and
+    /// that the work folder has, is written anew.
+    fn has_files(
+        &self,
+        commit: &git2::Commit<'_>,
+        known: &mut HashSet<Oid>,
+    ) -> Result<bool, GitError> {
+        let odb = self.inner.odb().to("look at the repository")?;
+        let mut folders = match known.insert(commit.tree_id()) {
+            true => vec![(PathBuf::new(), commit.tree_id())],
+            false => Vec::new(),
+        };
         while let Some((path, id)) = folders.pop() {
             let Ok(tree) = self.inner.find_tree(id) else {
                 return Ok(false);
@@ -195,7 +297,9 @@ impl Repository {
                     Some(ObjectType::Tree) if known.insert(entry.id()) => {
                         folders.push((path.join(name), entry.id()));
                     }
-                    Some(ObjectType::Blob) if !odb.exists(entry.id()) => {
+                    Some(ObjectType::Blob)
+                        if known.insert(entry.id()) && !odb.exists(entry.id()) =>
+                    {
                         let file = self.work_folder().join(path.join(name));
                         let text = std::fs::read(file).unwrap_or_default();
                         if Id::of_text(&text).0 != entry.id() {
@@ -216,14 +320,21 @@ impl Repository {
     ///
     /// Fails if something could not be read, other than damaged.
     pub fn faults(&self) -> Result<Vec<String>, GitError> {
-        let unreadable = self.unreadable()?;
-        let mut faults: Vec<String> = unreadable
+        let mut damaged = self.unreadable()?;
+        damaged.extend(self.packs_with_wrong_sum()?);
+        damaged.extend(self.damaged_references()?);
+        if self.is_index_damaged() {
+            damaged.push(self.inner.path().join("index"));
+        }
+        let mut faults: Vec<String> = damaged
             .iter()
             .map(|path| format!("{} is damaged", path.display()))
             .collect();
+        faults.extend(self.references_to_nothing()?);
         match self.head() {
             Err(error) => faults.push(error.to_string()),
-            Ok(None) => {}
+            // Nothing was committed to what is checked out, which may not be what was meant.
+            Ok(None) => faults.extend(self.obstacle().map(|obstacle| obstacle.to_string())),
             Ok(Some(head)) => {
                 if let Some(Err(error)) = self.moments(head, None)?.find(Result::is_err) {
                     faults.push(error.to_string());
@@ -269,6 +380,14 @@ impl Repository {
                 is_changed = true;
             }
         }
+        let mut gone = Vec::new();
+        for (name, id) in self.packed_own_references()? {
+            if !self.is_whole(id.0)? {
+                gone.push(name);
+            }
+        }
+        is_changed |= !gone.is_empty();
+        self.drop_packed_references(&gone)?;
         Ok(is_changed)
     }
 
@@ -295,7 +414,7 @@ impl Repository {
     }
 
     /// The program's own references, each with what it stands for.
-    fn own_references(&self) -> Result<Vec<(PathBuf, Option<Id>)>, GitError> {
+    pub(super) fn own_references(&self) -> Result<Vec<(PathBuf, Option<Id>)>, GitError> {
         let mut found = Vec::new();
         let mut folders = vec![self.inner.commondir().join("refs/memdir")];
         while let Some(folder) = folders.pop() {
@@ -344,7 +463,7 @@ impl Repository {
         Ok(())
     }
 
-    fn keep_aside(&self, path: &Path) -> Result<(), GitError> {
+    pub(super) fn keep_aside(&self, path: &Path) -> Result<(), GitError> {
         let done = match self.set_aside(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             other => other,

@@ -12,6 +12,7 @@ use super::Author;
 use super::GitError;
 use super::Honoured;
 use super::To;
+use super::loose_objects;
 use super::loose_objects::check_loose_objects;
 use super::settings;
 use super::umask::Shared;
@@ -139,6 +140,17 @@ impl Repository {
             apply_settings(&repository.inner)?;
         }
         Ok(Some(repository))
+    }
+
+    /// The repository once more: the library keeps open what was there when it was opened first.
+    pub(super) fn reopened(&self) -> Result<Repository, GitError> {
+        let inner = loose_objects::open(self.inner.path()).to("open the repository")?;
+        apply_settings(&inner)?;
+        Ok(Repository {
+            inner,
+            prefix: self.prefix.clone(),
+            _shared: None,
+        })
     }
 
     /// Makes a repository for the store at `root`, and for nothing else.
@@ -409,7 +421,7 @@ fn apply_settings(repository: &git2::Repository) -> Result<(), GitError> {
     let action = "set up the repository";
     let path = repository.path().join("memdir.config");
     let is_there = std::fs::read(&path).is_ok_and(|bytes| bytes == SETTINGS.as_bytes());
-    if !is_there && replace(&path, SETTINGS).is_err() {
+    if !is_there && replace(&path, SETTINGS.as_bytes()).is_err() {
         return Ok(()); // One that cannot be written to is only read.
     }
     let mut config = repository.config().to(action)?;
@@ -419,9 +431,9 @@ fn apply_settings(repository: &git2::Repository) -> Result<(), GitError> {
 }
 
 /// Another process reads either the old text or the new one.
-pub(super) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+pub(super) fn replace(path: &Path, text: &[u8]) -> std::io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(path))?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(text)?;
     file.persist(path)?;
     Ok(())
 }

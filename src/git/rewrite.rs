@@ -171,7 +171,7 @@ impl Repository {
             };
             let new: String = text.lines().filter_map(line).collect();
             if new != text {
-                replace(&path, &new).map_err(failed)?;
+                replace(&path, new.as_bytes()).map_err(failed)?;
             }
         }
         Ok(())

@@ -17,6 +17,7 @@ use super::index_file;
 use super::index_file::Edit;
 use super::index_file::Entry;
 use super::index_file::Unsupported;
+use super::repository::replace;
 
 /// What the system says of a file, and what it held then.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -160,6 +161,21 @@ impl Repository {
         };
         index_file::edited(&again, &written, edits)
             .map_err(|_| GitError::new(TELL, "it is not understood"))
+    }
+
+    /// Whether git's index is there and is not what was written.
+    pub(super) fn is_index_damaged(&self) -> bool {
+        let bytes = std::fs::read(self.inner.path().join("index"));
+        bytes.is_ok_and(|bytes| !index_file::has_own_sum(&bytes))
+    }
+
+    /// Keeps a damaged index aside, and makes it anew of the commit `head`.
+    pub(super) fn make_index_anew(&self, head: Id) -> Result<(), GitError> {
+        let failed = |error: std::io::Error| GitError::new(TELL, error.to_string());
+        let path = self.inner.path().join("index");
+        let bytes = self.index_by_library(None, Some(head))?;
+        self.set_aside(&path).map_err(failed)?;
+        replace(&path, &bytes).map_err(failed)
     }
 
     /// An index of the simplest version: as `bytes` say, or with the files of `head`.
