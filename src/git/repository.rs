@@ -83,6 +83,24 @@ const OWN_EXCLUDES: &str = "\
 .memdir-*.tmp
 ";
 
+/// What the library opens, as soon as it is there; a FIFO would have it wait for somebody who
+/// writes.
+const OPENED: [&str; 3] = ["config", "packed-refs", "index"];
+/// A repository is looked for in all folders above.
+const NO_CEILING: [&str; 0] = [];
+
+/// Refuses a repository in which one of these is a FIFO or a device.
+fn check_plain_files(git: &Path, names: &[&str]) -> Result<(), GitError> {
+    for name in names {
+        let path = git.join(name);
+        if std::fs::metadata(&path).is_ok_and(|data| !data.is_file() && !data.is_dir()) {
+            let reason = format!("{} is no file: move it away", path.display());
+            return Err(GitError::new("open the repository", reason));
+        }
+    }
+    Ok(())
+}
+
 impl Repository {
     /// The repository that the folder `root` belongs to; `None` if it lies in none, or in one
     /// that ignores it.
@@ -96,9 +114,11 @@ impl Repository {
         // What is read was proved when it was written, and has a checksum of its own; proving a
         // folder of ten thousand files again costs more than all else of a commit.
         git2::opts::strict_hash_verification(false);
-        let Some(git_folder) = settings::git_folder_of(root) else {
-            return Ok(None);
+        let git_folder = match git2::Repository::discover_path(root, NO_CEILING) {
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+            other => other.to(action)?,
         };
+        check_plain_files(&git_folder, &OPENED)?;
         settings::check_opening(&git_folder, honoured)?;
         let inner = match git2::Repository::open(&git_folder) {
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
@@ -129,6 +149,8 @@ impl Repository {
             prefix,
             _shared: None,
         };
+        let branch = format!("refs/heads/{}", repository.branch());
+        check_plain_files(repository.inner.commondir(), &[&branch])?;
         let owner = repository.owner();
         if owner != Owner::Store {
             let config = repository.local_config()?;
@@ -240,6 +262,16 @@ impl Repository {
             Some("asked") => Owner::Asked,
             _ => Owner::Other,
         }
+    }
+
+    /// Whether this program set it up, and its configuration says nothing of that any more: part of
+    /// the file is gone.
+    pub fn is_forgotten(&self) -> bool {
+        let says_nothing = self.local_config().is_ok_and(|config| {
+            let said = config.entries(Some("^memdir\\."));
+            said.is_ok_and(|mut said| said.next().is_none())
+        });
+        says_nothing && self.inner.path().join(OWN_SETTINGS).exists()
     }
 
     /// Where it keeps its own things: `.git`.
@@ -415,11 +447,12 @@ impl Repository {
 /// Has what is written synced, and a large folder packed by comparing it with its last few
 /// versions only, each of which is megabytes and almost the same. The library knows words for it
 /// that git warns of, so they stand in a file that git does not read.
+const OWN_SETTINGS: &str = "memdir.config";
 const SETTINGS: &str = "[core]\n\tfsyncObjectFiles = true\n[pack]\n\twindowMemory = 33554432\n";
 
 fn apply_settings(repository: &git2::Repository) -> Result<(), GitError> {
     let action = "set up the repository";
-    let path = repository.path().join("memdir.config");
+    let path = repository.path().join(OWN_SETTINGS);
     let is_there = std::fs::read(&path).is_ok_and(|bytes| bytes == SETTINGS.as_bytes());
     if !is_there && replace(&path, SETTINGS.as_bytes()).is_err() {
         return Ok(()); // One that cannot be written to is only read.

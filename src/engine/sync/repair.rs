@@ -58,6 +58,10 @@ impl Engine {
     pub(in crate::engine) fn git_faults(&self) -> Result<Vec<String>, EngineError> {
         match self.repository() {
             Ok(Some(repository)) if repository.owner() == Owner::Store => Ok(repository.faults()?),
+            Ok(Some(repository)) if repository.is_forgotten() => Ok(vec![format!(
+                "{} was cut: it no longer says that memdir commits here, which `memdir sync --setup` says again",
+                repository.path().join("config").display()
+            )]),
             Ok(None) if self.git.is_some() && self.root().join(".git").is_dir() => {
                 Ok(vec![".git is no repository any more".to_owned()])
             }

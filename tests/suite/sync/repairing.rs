@@ -299,6 +299,40 @@ fn commands_name_a_cut_object_and_end() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_fifo_in_the_repository_is_named_and_not_waited_for() {
+    for path in ["config", "packed-refs", "index", "refs/heads/main"] {
+        let home = Home::new();
+        home.remember(&["A memory."]);
+        let fifo = git_path(&home, path);
+        let _ = fs::remove_file(&fifo);
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        let synced = home.run(&["sync"]);
+        assert!(
+            synced.stderr.contains("is no file"),
+            "{path}: {}",
+            synced.stderr
+        );
+        let kept = home.run(&["remember", "One more."]);
+        assert_eq!(kept.code, 0, "{path}: {}", kept.stderr);
+        assert_eq!(home.run(&["verify"]).code, 1, "{path}");
+    }
+}
+
+#[test]
+fn a_configuration_that_was_cut_is_named() {
+    let home = Home::new();
+    home.remember(&["A memory."]);
+    let config = git_path(&home, "config");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, &text[..text.find("[memdir").unwrap()]).unwrap();
+    let verified = home.run(&["verify"]);
+    assert_eq!(verified.code, 1, "{}", verified.text());
+    assert!(verified.text().contains("was cut"), "{}", verified.text());
+}
+
 #[test]
 fn what_is_damaged_of_a_history_that_the_remote_has_comes_back_from_there() {
     for part in ["", "^{tree}", ":files"] {
