@@ -6,6 +6,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod beneath;
 pub mod cli;
 pub mod clock;
 pub mod columns;

@@ -14,19 +14,20 @@ use std::path::PathBuf;
 /// A module may name only modules listed before it.
 const LAYERS: &[(&str, &[&str])] = &[
     ("model", &[]),
+    ("beneath", &[]),
     ("clock", &[]),
     ("words", &[]),
-    ("columns", &[]),
+    ("columns", &["beneath"]),
     ("secrets", &[]),
     ("injection", &[]),
     ("fetch", &[]),
     ("embed", &["fetch"]),
     ("llm", &["fetch"]),
-    ("vectors", &[]),
+    ("vectors", &["beneath", "columns"]),
     ("format", &["model"]),
     ("lifecycle", &["model", "words"]),
     ("ranking", &["model", "words", "columns"]),
-    ("files", &["model", "format"]),
+    ("files", &["model", "beneath", "format"]),
     ("journal", &["model", "files"]),
     ("git", &[]),
     ("trust", &["files", "git"]),
@@ -36,6 +37,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "index",
         &[
             "model",
+            "beneath",
             "words",
             "columns",
             "vectors",
@@ -126,6 +128,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rustls::", &["http"]),
     ("prometheus_client::", &["http"]),
     ("clap::", &["cli"]),
+    ("libc::", &["columns", "embed"]),
     // Programs: git and ssh, and the user's editor.
     ("Command::new", &["git", "cli"]),
     ("println!", &["cli", "main"]),
@@ -136,33 +139,28 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("Utc::now", &["clock"]),
     ("Local::now", &["clock"]),
     ("SystemTime::now", &["clock"]),
-    // One call of git2, which registers a transport, and a source of objects for libgit2; mapping files of columns and of vectors into
-    // memory, and comparing vectors with wider instructions; what the C library does with freed
-    // memory.
+    // One call of git2, which registers a transport, and a source of objects for libgit2; mapping
+    // files into memory, and the handler for maps whose file was cut; comparing vectors with wider
+    // instructions; what the C library does with freed memory.
     ("unsafe", &["git", "columns", "vectors", "embed"]),
     ("super::super::", &[]),
-    // Whatever changes a disk. `index` does so only inside its own folder below `.memdir/`, which
-    // it sets aside and removes when it is of no use, and `git` inside `.git`; `fetch` has the file
-    // that it downloads, and its `.part`; memory files are the business of `files`.
+    // Whatever changes a disk by a path. `git` does so inside `.git`; `fetch` has the file that it
+    // downloads, and its `.part`. What lies below a store goes through `beneath`: memory files are
+    // the business of `files`, and `index`, `columns` and `vectors` have their own folders below
+    // `.memdir/`.
     ("fs::write", &["files", "git"]),
     ("fs::copy", &["files"]),
     ("fs::hard_link", &["files", "git"]),
-    ("fs::create_dir", &["files"]),
+    ("fs::create_dir", &["beneath"]),
     ("fs::create_dir_all", &["files", "git"]),
-    (
-        "fs::rename",
-        &["files", "git", "index", "fetch", "columns", "vectors"],
-    ),
-    (
-        "fs::remove_file",
-        &["files", "git", "fetch", "columns", "vectors"],
-    ),
-    ("fs::remove_dir", &["files"]),
-    ("fs::remove_dir_all", &["files", "git", "index"]),
-    ("DirBuilder", &["files", "index"]),
+    ("fs::rename", &["beneath", "files", "git", "fetch"]),
+    ("fs::remove_file", &["beneath", "git", "fetch"]),
+    ("fs::remove_dir", &["beneath"]),
+    ("fs::remove_dir_all", &["git"]),
+    ("DirBuilder", &[]),
     // `git` only reads by it, without following a link or waiting for a pipe.
-    ("OpenOptions", &["files", "fetch", "columns", "git"]),
-    ("File::create", &["files", "git", "vectors"]),
+    ("OpenOptions", &["fetch", "git"]),
+    ("File::create", &["git"]),
     ("File::create_new", &["files", "git"]),
 ];
 

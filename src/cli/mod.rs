@@ -58,6 +58,7 @@ use crate::engine::EngineError;
 use crate::engine::GitOptions;
 use crate::engine::Models;
 use crate::engine::Options;
+use crate::files::LinkPolicy;
 use crate::trust::Consent;
 use crate::trust::Naming;
 
@@ -326,6 +327,11 @@ impl Context {
     /// How the store at `root` is opened.
     fn options(&self, root: &std::path::Path) -> Options {
         let config = &self.config;
+        let consent = Consent::new(self.environment.records(), root, self.naming_of(root));
+        let links = match consent.record() {
+            Some(record) if record.allow_links => LinkPolicy::Follow,
+            _ => LinkPolicy::Refuse,
+        };
         Options {
             root: root.to_owned(),
             state: config.index_dir.value.clone(),
@@ -345,7 +351,8 @@ impl Context {
             maintenance: config.maintenance.value.clone(),
             writes: config.duplicates.value.clone(),
             models: self.models(),
-            consent: Consent::new(self.environment.records(), root, self.naming_of(root)),
+            consent,
+            links,
         }
     }
 

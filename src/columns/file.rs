@@ -1,6 +1,5 @@
 //! The file: a head, then each column at a multiple of 16 bytes, then the checksum.
 
-use std::fs;
 use std::fs::File;
 use std::io;
 use std::io::BufWriter;
@@ -8,16 +7,17 @@ use std::io::Seek as _;
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
 
-use memmap2::Mmap;
 use zerocopy::FromBytes as _;
 use zerocopy::IntoBytes as _;
 
+use super::Bytes;
 use super::Column;
 use super::Place;
 use super::Plain;
+use crate::beneath::Access;
+use crate::beneath::Folder;
+use crate::beneath::Target;
 
 /// Says what the file is, and in which order its numbers have their bytes.
 const MAGIC: u64 = u64::from_ne_bytes(*b"mdcolum1");
@@ -36,7 +36,7 @@ const FOOTER_MAGIC: u32 = 1337;
 
 /// A file of columns, mapped.
 pub struct Columns {
-    map: Arc<Mmap>,
+    map: Bytes,
     ranges: Vec<Range<usize>>,
 }
 
@@ -47,14 +47,10 @@ impl Columns {
     ///
     /// Fails if there is none, or it cannot be mapped.
     pub fn open(path: &Path) -> io::Result<Option<Columns>> {
-        let file = File::open(path)?;
-        if file.metadata()?.len() < HEAD_BYTES as u64 {
+        let map = Bytes::open_at(path)?;
+        if map.len() < HEAD_BYTES {
             return Ok(None);
         }
-        // SAFETY: the file was put in place whole and nobody ever writes to it again: a new one is
-        // another file, put in its place, which leaves the map as it is.
-        #[allow(unsafe_code, reason = "mapping a file cannot be said safely")]
-        let map = unsafe { Mmap::map(&file)? };
         let numbers = <[u64]>::ref_from_bytes(&map[..HEAD_BYTES]).unwrap_or_default();
         let [magic, count, places @ ..] = numbers else {
             return Ok(None);
@@ -71,17 +67,14 @@ impl Columns {
         let Some(ranges) = places.map(range).collect::<Option<Vec<_>>>() else {
             return Ok(None);
         };
-        Ok(Some(Columns {
-            map: Arc::new(map),
-            ranges,
-        }))
+        Ok(Some(Columns { map, ranges }))
     }
 
     /// The column of this number; `None` if there is none, or it does not hold such values.
     pub fn column<T: Plain>(&self, number: usize) -> Option<Column<T>> {
         let range = self.ranges.get(number)?.clone();
         <[T]>::ref_from_bytes(&self.map[range.clone()]).ok()?;
-        Some(Column(Place::File(Arc::clone(&self.map), range)))
+        Some(Column(Place::File(self.map.clone(), range)))
     }
 
     /// The bytes of the column of this number.
@@ -102,8 +95,9 @@ impl Columns {
 
 /// Writes a file of columns, one after the other, beside the place where it is put in the end.
 pub struct Writer {
-    path: PathBuf,
-    temporary: PathBuf,
+    folder: Folder,
+    name: String,
+    temporary: String,
     file: BufWriter<File>,
     sum: crc32fast::Hasher,
     at: usize,
@@ -117,21 +111,19 @@ impl Writer {
     ///
     /// Fails if nothing can be written there.
     pub fn begin(path: &Path) -> io::Result<Writer> {
-        remove_abandoned(path);
-        let name = uuid::Uuid::new_v4().simple().to_string();
-        let temporary = path.with_extension(format!("{PART}{name}"));
-        let mut options = File::options();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&temporary)?;
+        let (folder, name) = Folder::parent_of(path)?;
+        remove_abandoned(&folder, name);
+        let random = uuid::Uuid::new_v4().simple().to_string();
+        let temporary = format!("{name}.{PART}{random}");
+        let file = folder.open_file(&temporary, Access::CreateNew)?;
         // Says that somebody is at work; it ends with the process.
         file.try_lock()?;
         let mut file = BufWriter::with_capacity(1 << 20, file);
         // The head is written last, when it is known.
         file.write_all(&[0; HEAD_BYTES])?;
         Ok(Writer {
-            path: path.to_owned(),
+            name: name.to_owned(),
+            folder,
             temporary,
             file,
             sum: crc32fast::Hasher::new(),
@@ -203,7 +195,7 @@ impl Writer {
     pub fn finish(mut self) -> io::Result<()> {
         let done = self.put_in_place();
         if done.is_err() {
-            let _ = fs::remove_file(&self.temporary);
+            let _ = self.folder.remove(&self.temporary);
         }
         done
     }
@@ -228,7 +220,9 @@ impl Writer {
         file.rewind()?;
         file.write_all(head.as_bytes())?;
         file.sync_data()?;
-        fs::rename(&self.temporary, &self.path)
+        self.folder.make_way(&self.name)?;
+        self.folder
+            .rename(&self.temporary, &self.folder, &self.name, Target::Replace)
     }
 }
 
@@ -238,27 +232,30 @@ impl Writer {
 ///
 /// Fails if there is none, or it cannot be removed.
 pub fn remove(path: &Path) -> io::Result<()> {
-    fs::remove_file(path)
+    let (folder, name) = Folder::parent_of(path)?;
+    folder.remove(name)
 }
 
-/// Removes what processes left that were killed while they wrote the file at `path`.
-fn remove_abandoned(path: &Path) {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return;
-    };
-    let part = format!("{}.{PART}", name.display());
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let is_part = entry.file_name().to_string_lossy().starts_with(&part);
+/// Removes what processes left that were killed while they wrote the file `name`.
+fn remove_abandoned(folder: &Folder, name: &str) {
+    let part = format!("{name}.{PART}");
+    for (name, _) in folder.names().unwrap_or_default() {
         let is_abandoned = |file: File| file.try_lock().is_ok();
-        if is_part && File::open(entry.path()).is_ok_and(is_abandoned) {
+        if name.starts_with(&part)
+            && folder
+                .open_file(&name, Access::Read)
+                .is_ok_and(is_abandoned)
+        {
             // Whoever was about to lock it finds it gone, and gives up.
-            let _ = fs::remove_file(entry.path());
+            let _ = folder.remove(&name);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -3,17 +3,17 @@
 //! What is read whole each time a program starts, is large, and changes seldom, is kept as it lies
 //! in memory: a file of columns that is mapped costs a start nothing, and all processes share its
 //! pages. Promises: a file is put in place whole, and never changed afterwards; one that was cut
-//! short, or made on another kind of machine, is not taken. Whether each byte is as it was written
+//! short, or made on another kind of machine, is not taken; one that is cut while it is mapped ends no
+//! process ([`changed_in`]). Whether each byte is as it was written
 //! is left to the caller: the file ends with a checksum, in the form of Tantivy's footers.
 
 mod file;
+mod mapped;
 
 use std::fmt;
 use std::ops::Deref;
 use std::ops::Range;
-use std::sync::Arc;
 
-use memmap2::Mmap;
 use zerocopy::FromBytes;
 use zerocopy::Immutable;
 use zerocopy::IntoBytes;
@@ -21,6 +21,9 @@ use zerocopy::IntoBytes;
 pub use file::Columns;
 pub use file::Writer;
 pub use file::remove;
+pub use mapped::Bytes;
+pub use mapped::changed_in;
+pub use mapped::forget_in;
 
 /// What a column may hold: values of which every pattern of bits is one.
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy {}
@@ -32,7 +35,7 @@ pub struct Column<T>(Place<T>);
 
 enum Place<T> {
     Memory(Vec<T>),
-    File(Arc<Mmap>, Range<usize>),
+    File(Bytes, Range<usize>),
 }
 
 impl<T: Plain> Deref for Column<T> {

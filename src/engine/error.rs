@@ -88,6 +88,9 @@ impl EngineError {
                 Some("Check the permissions of the store's folder.".into())
             }
             EngineError::Files(FilesError::Busy { .. }) => Some("Try again in a moment.".into()),
+            EngineError::Files(FilesError::Link { .. }) => Some(
+                "If you made the link, `memdir init --allow-links` has memdir follow it; else remove it.".into(),
+            ),
             EngineError::NotFound(_) => {
                 Some("`memdir think WORDS` finds ids; forgotten memories come back with `memdir restore ID`.".into())
             }

@@ -12,6 +12,7 @@ use super::EngineError;
 use super::leader::Leader;
 use super::reading::parse;
 use super::reading::stem_of;
+use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Version;
 use crate::format::FileNameKind;
@@ -92,6 +93,7 @@ impl Engine {
             findings.extend(problems.map(|problem| finding(&name, problem)));
         }
         findings.extend(self.skipped_findings());
+        findings.extend(self.linked_folders());
         let names: Vec<&str> = listing
             .entries
             .iter()
@@ -115,7 +117,11 @@ impl Engine {
             indexed: counts.indexed,
             waiting: counts.waiting,
             unreadable,
-            archived: self.store.list(Place::Archive)?.entries.len(),
+            archived: match self.store.list(Place::Archive) {
+                // It is a finding.
+                Err(FilesError::Link { .. }) => 0,
+                other => other?.entries.len(),
+            },
             bytes: listing.entries.iter().map(|entry| entry.stamp.size).sum(),
             index_bytes: folder_bytes(self.state()),
             writer: self.writer(),
@@ -163,6 +169,17 @@ impl Engine {
         self.names_of(snapshot, &filter)
     }
 
+    /// The store's folders that are links, and are not followed.
+    pub(super) fn linked_folders(&self) -> Vec<Finding> {
+        let links = self.store.refused_links().into_iter();
+        links
+            .map(|folder| Finding {
+                file: folder.to_owned(),
+                problem: Problem::LinkedFolder,
+            })
+            .collect()
+    }
+
     fn skipped_findings(&self) -> Vec<Finding> {
         self.freshness()
             .skipped
@@ -173,7 +190,8 @@ impl Engine {
 
     fn writer(&self) -> Option<String> {
         let path = self.writer_lock_path();
-        crate::files::is_held(&path).then(|| std::fs::read_to_string(&path).unwrap_or_default())
+        let said = || crate::files::said(&path).map(|(text, _)| text);
+        crate::files::is_held(&path).then(|| said().unwrap_or_default())
     }
 }
 
@@ -208,6 +226,9 @@ pub(super) fn twins<'a>(names: &[&'a str]) -> Vec<(&'a str, Problem)> {
 }
 
 fn folder_bytes(folder: &std::path::Path) -> u64 {
+    if folder.is_symlink() {
+        return 0;
+    }
     let Ok(entries) = std::fs::read_dir(folder) else {
         return 0;
     };

@@ -1,22 +1,68 @@
 //! Throws a damaged index away, and does without one that cannot be read, so that no question
 //! fails because of it.
 
+use std::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+use std::panic::resume_unwind;
+
 use super::Engine;
 use super::EngineError;
 use super::freshness::Freshness;
 use crate::index::IndexError;
 
+/// So often is the index opened again for one question; then the files are searched without it.
+const MOST_CHANGES: usize = 3;
+
 impl Engine {
-    /// Does `work`; if the index fails it and is damaged, once more over a new one.
+    /// Does `work`; if the index fails it and is damaged, once more over a new one. What was read
+    /// of index files that somebody else changed meanwhile is thrown away, and done again.
     ///
     /// The caller must not hold the lock of [`Freshness`].
     pub(super) fn mending<T>(
         &self,
         work: impl Fn() -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        match work() {
-            Err(EngineError::Index(error)) if self.is_mended(&error) => work(),
-            other => other,
+        for _ in 0..MOST_CHANGES {
+            let mark = self.index.mark();
+            // Nonsense can make it panic; without a change below it, the panic is a fault of ours.
+            let done = catch_unwind(AssertUnwindSafe(&work));
+            if let Some(error) = self.index.changed_since(mark) {
+                self.reopen_index(&error);
+                continue;
+            }
+            return match done {
+                Ok(Err(EngineError::Index(error))) if self.is_mended(&error) => work(),
+                Ok(done) => done,
+                Err(panic) => resume_unwind(panic),
+            };
+        }
+        self.freshness().avoid_index();
+        work()
+    }
+
+    /// Opens the index again, whose files were changed below it; makes it anew if they are damaged.
+    fn reopen_index(&self, error: &IndexError) {
+        // In the order of every other place: what is known first, then the right to write.
+        let mut freshness = self.freshness();
+        let Ok(_lock) = self.lock_index() else {
+            freshness.avoid_index();
+            return;
+        };
+        let is_sound = self.index.is_sound_when_reopened();
+        *freshness = Freshness::default();
+        match is_sound {
+            // Somebody else has made it anew by now, or put the files back.
+            Ok(true) => tracing::debug!("{error}; it is opened again"),
+            Ok(false) => {
+                tracing::warn!("{error}; it is made anew");
+                if self.index.reset().is_err() {
+                    freshness.avoid_index();
+                }
+            }
+            Err(error) => {
+                tracing::warn!("{error}; the files are searched without it");
+                freshness.avoid_index();
+            }
         }
     }
 

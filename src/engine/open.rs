@@ -28,6 +28,7 @@ use super::sync::Pending;
 use super::uses::Waiting;
 use super::watching::Watching;
 use crate::clock::Clock;
+use crate::files::LinkPolicy;
 use crate::files::Lock;
 use crate::files::Medium;
 use crate::files::Store;
@@ -82,6 +83,9 @@ pub struct Options {
     pub models: Option<Arc<dyn Models>>,
     /// What the user has agreed to for this store, beyond its folder.
     pub consent: Consent,
+    /// What becomes of a folder of the store that is a symbolic link. Only the user's own record may
+    /// say that it is followed, never the store.
+    pub links: LinkPolicy,
 }
 
 /// A store with everything that can be done to it. Shared between threads.
@@ -153,6 +157,7 @@ impl Options {
             maintenance: Maintenance::default(),
             writes: WritePolicy::default(),
             models: None,
+            links: LinkPolicy::Refuse,
         }
     }
 }
@@ -167,7 +172,7 @@ impl Engine {
         if !options.root.is_dir() {
             return Err(EngineError::NoStore(options.root));
         }
-        let own_state = options.root.join(crate::files::STATE_FOLDER);
+        let own_state = resolved(&options.root, crate::files::STATE_FOLDER, options.links);
         let plain = Store::new(&options.root, &own_state);
         let read_only = options.read_only || !plain.is_writable();
         let is_local = crate::files::medium(&options.root) == Medium::Local;
@@ -183,14 +188,18 @@ impl Engine {
         let index: Box<dyn Index> = match prepare(&state, &options.root) {
             Ok(()) => Box::new(EmbeddedIndex::new(&state, &options.languages)),
             Err(error) => {
+                let why = match crate::files::is_link(&error) {
+                    true => "it is a symbolic link, which is not followed".to_owned(),
+                    false => error.to_string(),
+                };
                 let state = state.display();
-                tracing::warn!("cannot write {state} ({error}); the index is kept in memory");
+                tracing::warn!("cannot write {state} ({why}); the index is kept in memory");
                 indexes_alone = true;
                 Box::new(EmbeddedIndex::in_memory(&options.languages))
             }
         };
         Ok(Engine {
-            store: Store::new(&options.root, &state),
+            store: Store::new(&options.root, &state).with_links(options.links),
             index,
             clock,
             namespace: options.namespace,
@@ -211,7 +220,11 @@ impl Engine {
             committed_to: Mutex::default(),
             held: Mutex::default(),
             client: Mutex::default(),
-            journal: Journal::new(&options.root, &state),
+            journal: Journal::new(&options.root, &state).in_folder(resolved(
+                &options.root,
+                crate::files::JOURNALS,
+                options.links,
+            )),
             records: Mutex::default(),
             warned_of_journal: AtomicBool::new(false),
             life: options.life,
@@ -444,12 +457,22 @@ fn prepare(state: &Path, root: &Path) -> std::io::Result<()> {
     if !is_writable(state) {
         return Err(std::io::ErrorKind::PermissionDenied.into());
     }
+    crate::files::set_strangers_aside(state)?;
     let gitignore = state.join(".gitignore");
     // A process that outlived the folder makes it again without this file.
     if state.starts_with(root) && !gitignore.exists() {
         crate::files::write_derived(&gitignore, b"# Derived from files/; safe to delete.\n*\n")?;
     }
     Ok(())
+}
+
+/// The path of one of the store's folders; where links are followed, that which it leads to.
+fn resolved(root: &Path, folder: &str, links: LinkPolicy) -> PathBuf {
+    let path = root.join(folder);
+    match links {
+        LinkPolicy::Refuse => path,
+        LinkPolicy::Follow => path.canonicalize().unwrap_or(path),
+    }
 }
 
 fn is_writable(folder: &Path) -> bool {

@@ -84,16 +84,19 @@ impl Engine {
     ///
     /// [`EngineError::NotFound`], or [`EngineError::Ambiguous`] with the stems it could mean.
     pub fn resolve(&self, id: &str) -> Result<(Stem, String), EngineError> {
-        let snapshot = self.mending(|| self.snapshot())?;
-        let mut matches = Matches::new(id);
-        for name in matches.looked_up(snapshot.as_ref()) {
-            matches.take(&name);
-        }
-        if !matches.is_certain() {
-            // It may be a beginning.
-            matches = Matches::new(id);
-            snapshot.files().for_each(|(name, _)| matches.take(name));
-        }
+        let matches = self.mending(|| {
+            let snapshot = self.snapshot()?;
+            let mut matches = Matches::new(id);
+            for name in matches.looked_up(snapshot.as_ref()) {
+                matches.take(&name);
+            }
+            if !matches.is_certain() {
+                // It may be a beginning.
+                matches = Matches::new(id);
+                snapshot.files().for_each(|(name, _)| matches.take(name));
+            }
+            Ok(matches)
+        })?;
         matches.only()
     }
 

@@ -76,7 +76,11 @@ impl Engine {
         let mut findings = self.unseen_texts()?;
         findings.extend(live.both(&archived));
         findings.extend(dangling(&live, &archived));
-        let purged = self.store.purged()?;
+        findings.extend(self.linked_folders());
+        let purged = match self.store.purged() {
+            Err(FilesError::Link { .. }) => BTreeSet::new(),
+            other => other?,
+        };
         for seen in [&live, &archived] {
             findings.extend(self.back_again(seen, &purged)?);
         }
@@ -118,9 +122,14 @@ impl Engine {
 
     /// Reads every file of `place`.
     fn read_through(&self, place: Place) -> Result<Seen, EngineError> {
+        let listing = match self.store.list(place) {
+            // It is a finding of its own.
+            Err(FilesError::Link { .. }) if place == Place::Archive => Listing::default(),
+            other => other?,
+        };
         let Listing {
             entries, skipped, ..
-        } = self.store.list(place)?;
+        } = listing;
         let mut seen = Seen::of(place);
         for skipped in skipped {
             seen.add(&skipped.name, Problem::NotReadable(skipped.reason));

@@ -1,6 +1,6 @@
 //! Files that only grow, a line at a time.
 
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io;
 use std::io::Read;
 use std::io::Seek;
@@ -9,6 +9,8 @@ use std::io::Write;
 use std::path::Path;
 
 use super::disk;
+use crate::beneath::Access;
+use crate::beneath::Folder;
 
 /// Adds `lines`, each ended by a newline, to the file at `path`, which need not exist, in one
 /// write. A last line that was torn is ended first, so that nothing is glued to it. The caller
@@ -21,19 +23,7 @@ use super::disk;
 /// Fails as the system says; lines may then be missing, or the last one torn.
 pub fn append_lines(path: &Path, lines: &[u8]) -> io::Result<()> {
     disk::step();
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-        // Nobody is led elsewhere by a link that came with a store.
-        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
-    }
-    let mut file = options.open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
-    }
+    let mut file = open(path, Access::CreateAppend)?;
     let mut last = [b'\n'];
     if file.seek(SeekFrom::End(0))? > 0 {
         file.seek(SeekFrom::End(-1))?;
@@ -45,6 +35,47 @@ pub fn append_lines(path: &Path, lines: &[u8]) -> io::Result<()> {
     };
     disk::step();
     file.write_all(&text)
+}
+
+/// Opens the file at `path` for reading.
+///
+/// # Errors
+///
+/// Fails as the system says, and if it is no regular file, or lies in a folder that is a link.
+pub fn open_lines(path: &Path) -> io::Result<File> {
+    open(path, Access::Read)
+}
+
+/// Nobody is led elsewhere by a link that came with a store, and no pipe is waited for.
+fn open(path: &Path, access: Access) -> io::Result<File> {
+    let (folder, name) = folder_of(path)?;
+    let file = folder.open_file(name, access)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
+    }
+}
+
+/// The folder of the file at `path`, which is no link itself, and the file's name.
+fn folder_of(path: &Path) -> io::Result<(Folder, &str)> {
+    let text = |name: Option<&'_ std::ffi::OsStr>| -> io::Result<String> {
+        let name = name.and_then(|name| name.to_str());
+        name.map(str::to_owned)
+            .ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    };
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or(io::ErrorKind::InvalidInput)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    match folder.parent() {
+        Some(above) if !above.as_os_str().is_empty() => {
+            let folder = Folder::open(above)?.below(&text(folder.file_name())?)?;
+            Ok((folder, name))
+        }
+        _ => Ok((
+            Folder::open(Path::new("."))?.below(&folder.to_string_lossy())?,
+            name,
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -61,6 +92,16 @@ mod tests {
         std::fs::write(&path, "one\ntw").unwrap();
         append_lines(&path, b"three\n").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"one\ntw\nthree\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_is_a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink("elsewhere", folder.path().join("journal")).unwrap();
+        assert!(append_lines(&folder.path().join("journal/lines"), b"ours\n").is_err());
+        assert!(!folder.path().join("elsewhere/lines").exists());
     }
 
     #[cfg(unix)]

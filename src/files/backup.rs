@@ -4,15 +4,17 @@
 //! another name, and holds nothing but copies. Nothing of it is read by listings, index or git.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
-use std::path::Path;
 use std::path::PathBuf;
 
 use super::At;
 use super::FilesError;
 use super::disk;
 use super::store::Store;
+use crate::beneath::Folder;
+use crate::beneath::Kind;
+use crate::beneath::Target;
+use crate::beneath::is_link;
 
 /// The folder of backups, below the store's own.
 pub const BACKUPS: &str = "backup";
@@ -21,11 +23,14 @@ const UNFINISHED: &str = ".unfinished";
 
 /// A backup that is being made; nothing of it counts before [`Backup::complete`].
 pub struct Backup {
-    target: PathBuf,
-    /// Where it lies until it is complete.
-    folder: PathBuf,
-    /// Folders with new names in them.
-    folders: BTreeSet<PathBuf>,
+    /// The folder of all backups.
+    all: Folder,
+    /// What it is called when it is complete.
+    name: String,
+    /// Where it lies until then.
+    folder: Folder,
+    /// Folders with new names in them, below its own.
+    folders: BTreeSet<String>,
 }
 
 impl Store {
@@ -36,28 +41,29 @@ impl Store {
     ///
     /// Fails if the folder cannot be made, or if something else has its name.
     pub fn begin_backup(&self, stamp: &str) -> Result<Backup, FilesError> {
-        let all = self.root().join(BACKUPS);
-        if is_link_or_file(&all) {
-            return Err(FilesError::NotRegular { path: all });
-        }
-        disk::create_directory_below(self.root(), &all).at("create", &all)?;
-        for name in self.backup_names(&all)? {
+        let path = self.root().join(BACKUPS);
+        let all = match self.open_or_create(BACKUPS, "") {
+            Err(FilesError::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
+                return Err(FilesError::NotRegular { path });
+            }
+            other => other?,
+        };
+        for name in folders_in(&all)? {
             if name.ends_with(UNFINISHED) {
-                let folder = all.join(name);
-                fs::remove_dir_all(&folder).at("remove", &folder)?;
+                all.remove_all(&name).at("remove", &path.join(&name))?;
             }
         }
-        let mut target = all.join(stamp);
+        let mut name = stamp.to_owned();
         let mut number = 1;
-        while fs::symlink_metadata(&target).is_ok() {
+        while all.facts(&name).is_ok() {
             number += 1;
-            target = all.join(format!("{stamp}-{number}"));
+            name = format!("{stamp}-{number}");
         }
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let folder = all.join(format!("{name}{UNFINISHED}"));
-        disk::create_directory(&folder).at("create", &folder)?;
+        let folder = all.create_below(&format!("{name}{UNFINISHED}"));
+        let folder = folder.at("create", &path.join(&name))?;
         let mut backup = Backup {
-            target,
+            all,
+            name,
             folder,
             folders: BTreeSet::new(),
         };
@@ -72,32 +78,29 @@ impl Store {
     ///
     /// Fails if there are some that cannot be listed.
     pub fn backups(&self) -> Result<Vec<String>, FilesError> {
-        let all = self.root().join(BACKUPS);
-        if is_link_or_file(&all) {
-            return Ok(Vec::new());
-        }
-        let mut names = self.backup_names(&all)?;
+        let all = match self.top(BACKUPS) {
+            Err(error)
+                if is_link(&error)
+                    || matches!(
+                        error.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                    ) =>
+            {
+                return Ok(Vec::new());
+            }
+            other => other.at("list", &self.root().join(BACKUPS))?,
+        };
+        let mut names = folders_in(&all)?;
         names.retain(|name| !name.ends_with(UNFINISHED) && !name.starts_with('.'));
         names.sort_unstable();
         Ok(names)
     }
+}
 
-    fn backup_names(&self, all: &Path) -> Result<Vec<String>, FilesError> {
-        let entries = match fs::read_dir(all) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            other => other.at("list", all)?,
-        };
-        let mut names = Vec::new();
-        for entry in entries {
-            let entry = entry.at("list", all)?;
-            if entry.file_type().at("list", all)?.is_dir()
-                && let Ok(name) = entry.file_name().into_string()
-            {
-                names.push(name);
-            }
-        }
-        Ok(names)
-    }
+fn folders_in(all: &Folder) -> Result<Vec<String>, FilesError> {
+    let names = all.names().at("list", all.path())?;
+    let folders = names.into_iter().filter(|(_, kind)| *kind == Kind::Folder);
+    Ok(folders.map(|(name, _)| name).collect())
 }
 
 impl Backup {
@@ -107,14 +110,13 @@ impl Backup {
     ///
     /// Fails if it cannot be written and synced.
     pub fn keep(&mut self, path: &str, bytes: &[u8]) -> Result<(), FilesError> {
-        let target = self.folder.join(path);
-        let folder = target.parent().expect("it lies in the backup");
-        disk::create_directory_below(&self.folder, folder).at("create", folder)?;
-        let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes)).at("write", &target)?;
-        temp.persist_noclobber(&target)
-            .map_err(|error| error.error)
-            .at("write", &target)?;
-        self.folders.insert(folder.to_owned());
+        let target = self.folder.path().join(path);
+        let (below, file) = path.rsplit_once('/').unwrap_or(("", path));
+        let folder = self.folder.create_below(below).at("create", &target)?;
+        let temp = disk::uninterrupted(|| disk::write_temp(&folder, bytes));
+        let mut temp = temp.at("write", &target)?;
+        temp.rename(file, Target::Keep).at("write", &target)?;
+        self.folders.insert(below.to_owned());
         Ok(())
     }
 
@@ -124,24 +126,26 @@ impl Backup {
     ///
     /// Fails if the system cannot promise that it is on the disk.
     pub fn complete(self) -> Result<PathBuf, FilesError> {
-        for folder in self.folders.iter().chain([&self.folder]) {
-            disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
+        let target = self.all.path().join(&self.name);
+        for folder in self.folders.iter().map(String::as_str).chain([""]) {
+            let synced = || self.folder.below(folder)?.sync();
+            disk::uninterrupted(synced).at("sync", self.folder.path())?;
         }
-        disk::uninterrupted(|| disk::rename_no_replace(&self.folder, &self.target))
-            .at("write", &self.target)?;
-        let all = self.target.parent().expect("it lies among the backups");
-        disk::uninterrupted(|| disk::sync_directory(all)).at("sync", all)?;
-        Ok(self.target)
+        let unfinished = format!("{}{UNFINISHED}", self.name);
+        let named = disk::uninterrupted(|| {
+            disk::rename_no_replace(&self.all, &unfinished, &self.all, &self.name)
+        });
+        named.at("write", &target)?;
+        disk::uninterrupted(|| self.all.sync()).at("sync", self.all.path())?;
+        Ok(target)
     }
-}
-
-/// Whether something has this name that is no folder: then nothing is written below it.
-fn is_link_or_file(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|data| !data.is_dir())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     fn store(root: &Path) -> Store {
@@ -174,7 +178,7 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), root.path().join(BACKUPS)).unwrap();
         let begun = store(root.path()).begin_backup("20260101T000000Z");
-        assert!(matches!(begun, Err(FilesError::NotRegular { .. })));
+        assert!(matches!(begun, Err(FilesError::Link { .. })));
         assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
     }
 }

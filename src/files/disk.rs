@@ -1,16 +1,17 @@
 //! The few disk operations that safety rests on, for each kind of system.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::fs::File;
 use std::io;
+use std::io::Read;
 use std::io::Write;
 use std::path::Path;
 
-use tempfile::NamedTempFile;
-
-/// The folder of a store that holds what is derived from its files, and what is this machine's.
-pub const STATE_FOLDER: &str = ".memdir";
+use crate::beneath::Access;
+use crate::beneath::Folder;
+pub use crate::beneath::STATE_FOLDER;
+use crate::beneath::Target;
+use crate::beneath::Temporary;
 
 /// What the names of temporary files begin with; a leading dot hides them from every reader.
 pub(super) const TEMP_PREFIX: &str = ".memdir-";
@@ -21,42 +22,31 @@ pub(super) fn is_temp_name(name: &str) -> bool {
     name.starts_with(TEMP_PREFIX) && name.ends_with(TEMP_SUFFIX)
 }
 
-/// What keeps a temporary file's name apart from others.
-pub(super) fn random_part(temp: &Path) -> &str {
-    let name = temp.file_name().and_then(|name| name.to_str());
-    let random = name.and_then(|name| name.strip_prefix(TEMP_PREFIX)?.strip_suffix(TEMP_SUFFIX));
-    random.expect("temporary files are named here")
-}
-
-/// Writes `bytes` to a temporary file in `directory` and syncs it.
+/// Writes `bytes` to a temporary file in `folder` and syncs it.
 ///
 /// Rename is atomic only within one file system, so the file lies next to its target and not in
 /// the system's temporary directory. It is locked as long as it is held: a temporary file that
 /// nobody locks has lost its writer.
-pub(super) fn write_temp(directory: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+pub(super) fn write_temp<'a>(folder: &'a Folder, bytes: &[u8]) -> io::Result<Temporary<'a>> {
     step();
-    let mut temp = locked_temp(directory)?;
+    let mut temp = locked_temp(folder)?;
     step();
-    temp.write_all(bytes)?;
+    temp.file.write_all(bytes)?;
     step();
     // After a failed sync the kernel may have dropped the pages: the error must reach the caller,
     // who starts anew with another file.
-    temp.as_file().sync_all()?;
+    temp.file.sync_all()?;
     Ok(temp)
 }
 
 /// A temporary file that no clean-up takes for an abandoned one.
-fn locked_temp(directory: &Path) -> io::Result<NamedTempFile> {
+fn locked_temp(folder: &Folder) -> io::Result<Temporary<'_>> {
     loop {
-        let temp = tempfile::Builder::new()
-            .prefix(TEMP_PREFIX)
-            .suffix(TEMP_SUFFIX)
-            .rand_bytes(12)
-            .tempfile_in(directory)?;
+        let temp = folder.temporary(TEMP_PREFIX, TEMP_SUFFIX)?;
         // A file system without locks costs only the early clean-up after a crash.
-        let _ = temp.as_file().lock();
+        let _ = temp.file.lock();
         // Another process may have found the file before it was locked, and removed it.
-        if !is_removed(temp.as_file())? {
+        if !is_removed(&temp.file)? {
             return Ok(temp);
         }
     }
@@ -73,111 +63,39 @@ fn is_removed(_: &File) -> io::Result<bool> {
     Ok(false) // An open file cannot be removed there.
 }
 
-/// Makes the names in `directory` durable.
-pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
-    if cfg!(windows) {
-        return Ok(()); // Windows syncs names with the file and cannot open directories for it.
-    }
-    File::open(directory)?.sync_all()
-}
-
-/// Creates `directory` and its missing parents for the user alone, and syncs each new name. The
-/// folder of derived things is made only in a store that is there: one that was moved away this
-/// moment is not begun anew in its place.
-pub(super) fn create_directory(directory: &Path) -> io::Result<()> {
-    create_directories(directory, |folder| {
-        folder
-            .parent()
-            .filter(|_| folder.file_name() != Some(OsStr::new(STATE_FOLDER)))
-    })
-}
-
-/// As [`create_directory`], for a directory in the store at `root`, which must be there.
-pub(super) fn create_directory_below(root: &Path, directory: &Path) -> io::Result<()> {
-    create_directories(directory, |folder| {
-        folder.parent().filter(|parent| *parent != root)
-    })
-}
-
-/// Creates `directory`, after the one that `above` names if it is missing, and so on.
-fn create_directories(
-    directory: &Path,
-    above: impl Copy + Fn(&Path) -> Option<&Path>,
-) -> io::Result<()> {
-    if directory.is_dir() {
-        return Ok(());
-    }
-    let is_named = |folder: &&Path| !folder.as_os_str().is_empty();
-    if let Some(folder) = above(directory).filter(is_named) {
-        create_directories(folder, above)?;
-    }
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(directory) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => {}
-        other => other?,
-    }
-    let parent = directory.parent().filter(is_named);
-    sync_directory(parent.unwrap_or(Path::new("."))).inspect_err(|_| {
-        // Who tries again must sync it again, and does so only for what is not there.
-        let _ = fs::remove_dir(directory);
-    })
-}
-
 /// Moves `from` to `to`, which must not exist.
-pub(super) fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn rename_no_replace(
+    folder: &Folder,
+    from: &str,
+    other: &Folder,
+    to: &str,
+) -> io::Result<()> {
     step();
-    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-    {
-        use rustix::fs::CWD;
-        use rustix::fs::RenameFlags;
-        use rustix::io::Errno;
-        match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            Ok(()) => return Ok(()),
-            // A file system without the flag: fall through to links.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    if cfg!(windows) {
-        if to.try_exists()? {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        return fs::rename(from, to);
-    }
-    fs::hard_link(from, to)?;
-    fs::remove_file(from)
+    folder.rename(from, other, to, Target::Keep)
 }
 
 /// Swaps two names in one step; `Ok(false)` where the system cannot.
-pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
+pub(super) fn exchange(folder: &Folder, one: &str, other: &str) -> io::Result<bool> {
     step();
-    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-    {
-        use rustix::fs::CWD;
-        use rustix::fs::RenameFlags;
-        use rustix::io::Errno;
-        match rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
-            Ok(()) => return Ok(true),
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-            Err(error) => return Err(error.into()),
-        }
+    match folder.rename(one, folder, other, Target::Exchange) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(false),
+        other => other.map(|()| true),
     }
-    let _ = (one, other);
-    Ok(false)
 }
 
 /// Reads a whole file.
-pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn read(folder: &Folder, name: &str) -> io::Result<Vec<u8>> {
     step();
-    fs::read(path)
+    let mut file = folder.open_file(name, Access::Read)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Removes a file.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
+pub(super) fn remove(folder: &Folder, name: &str) -> io::Result<()> {
     step();
-    fs::remove_file(path)
+    folder.remove(name)
 }
 
 /// A moment at which another process may act, or this one end. Tests try many orders of them.
@@ -200,13 +118,24 @@ pub(super) fn uninterrupted<T>(mut operation: impl FnMut() -> io::Result<T>) -> 
     }
 }
 
-/// Makes a folder for the user alone, with its missing parents.
+/// Makes a folder for the user alone, with its missing parents. The folder of derived things is made
+/// only in a store that is there: one that was moved away this moment is not begun anew in its
+/// place.
 ///
 /// # Errors
 ///
-/// Fails as the system says.
+/// Fails as the system says, and if the folder of derived things, or one in it, is a link.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
-    create_directory(folder)
+    let is_state = |folder: &Path| {
+        folder
+            .components()
+            .any(|part| part.as_os_str() == STATE_FOLDER)
+    };
+    match is_state(folder) {
+        true => Folder::create_of_state(folder).map(drop),
+        // In a place that the user chose, through links or not.
+        false => Folder::create(folder).map(drop),
+    }
 }
 
 /// An empty folder among the system's temporary ones, the user's alone; gone when it is dropped.
@@ -225,14 +154,15 @@ pub fn scratch_folder() -> io::Result<tempfile::TempDir> {
 ///
 /// Fails as the system says; then what was there is there.
 pub fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let temp = write_temp(folder, bytes)?;
+    let (folder, name) = Folder::parent_of(path)?;
+    let mut temp = write_temp(&folder, bytes)?;
     if let Ok(old) = fs::metadata(path) {
-        temp.as_file().set_permissions(old.permissions())?;
+        temp.file.set_permissions(old.permissions())?;
     }
+    folder.make_way(name)?;
     step();
-    temp.persist(path)?;
-    sync_directory(folder)
+    temp.rename(name, Target::Replace)?;
+    folder.sync()
 }
 
 /// What tells a folder from every other one, also from a copy of it: its place, and which one it is
@@ -261,7 +191,8 @@ pub fn place_of(folder: &Path) -> io::Result<String> {
 /// Fails as the system says.
 pub fn remove_derived(path: &Path) -> io::Result<()> {
     step();
-    match fs::remove_file(path) {
+    let removed = Folder::parent_of(path).and_then(|(folder, name)| folder.remove(name));
+    match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
     }
@@ -273,10 +204,28 @@ pub fn remove_derived(path: &Path) -> io::Result<()> {
 ///
 /// Fails as the system says.
 pub fn write_derived(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut temp = NamedTempFile::new_in(folder)?;
-    temp.write_all(bytes)?;
+    let (folder, name) = Folder::parent_of(path)?;
     step();
-    temp.persist(path)?;
-    Ok(())
+    folder.write_derived(name, bytes, false)
+}
+
+/// Reads a small file of the derived things. A link, a named pipe or a folder that has its name is
+/// set aside, and not waited for.
+///
+/// # Errors
+///
+/// Fails as the system says, and if there is none.
+pub fn read_derived(path: &Path) -> io::Result<Vec<u8>> {
+    let (folder, name) = Folder::parent_of(path)?;
+    folder.read_derived(name)
+}
+
+/// The names in a folder of derived things, or in another that holds no folders of the user's.
+///
+/// # Errors
+///
+/// Fails as the system says, and if there is none.
+pub fn names_in(folder: &Path) -> io::Result<Vec<String>> {
+    let names = Folder::of_state(folder)?.names()?;
+    Ok(names.into_iter().map(|(name, _)| name).collect())
 }

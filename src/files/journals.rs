@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::fs;
 use std::fs::File;
 use std::io;
 use std::io::Read;
@@ -18,6 +17,8 @@ use super::lock::Lock;
 use super::reader::Version;
 use super::store::Replaced;
 use super::store::Store;
+use crate::beneath::Kind;
+use crate::beneath::is_link;
 
 /// The folder that they lie in.
 pub const JOURNALS: &str = "journal";
@@ -65,24 +66,24 @@ impl Store {
     ///
     /// Fails if the folder exists and cannot be read.
     pub fn journals(&self) -> Result<Option<Journals>, FilesError> {
-        let folder = self.root().join(JOURNALS);
         let mut journals = Journals::default();
-        match fs::symlink_metadata(&folder) {
+        let folder = match self.top(JOURNALS) {
+            Ok(folder) => folder,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(journals)),
-            Ok(data) if !data.is_dir() => return Ok(None),
-            other => other.at("list", &folder)?,
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory || is_link(&error) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error).at("list", &self.root().join(JOURNALS)),
         };
-        for entry in fs::read_dir(&folder).at("list", &folder)? {
-            let entry = entry.at("list", &folder)?;
-            let Ok(name) = entry.file_name().into_string() else {
-                continue;
-            };
+        for (name, _) in folder.names().at("list", folder.path())? {
             let path = format!("{JOURNALS}/{name}");
             if !is_journal(&path) {
                 continue;
             }
-            match fs::symlink_metadata(entry.path()) {
-                Ok(data) if data.is_file() => drop(journals.sizes.insert(path, data.len())),
+            match folder.facts(&name) {
+                Ok(facts) if facts.kind == Kind::File => {
+                    journals.sizes.insert(path, facts.size);
+                }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {} // Gone meanwhile.
                 Ok(_) | Err(_) => drop(journals.others.insert(path)),
             }
@@ -132,6 +133,8 @@ fn read_from(file: &mut File, at: u64) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

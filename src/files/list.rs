@@ -1,10 +1,10 @@
 //! What lies in the memory directory: names and the facts that tell whether a file changed.
 
 use std::io;
-use std::path::Path;
 
 use rayon::prelude::*;
 
+use crate::beneath::Folder;
 use crate::model::Stamp;
 
 /// One file that is a memory by its name, with what `stat` says of it.
@@ -58,7 +58,7 @@ impl Listing {
     ///
     /// Fails if `directory` itself cannot be read; a folder inside it becomes a [`Skipped`].
     pub(super) fn read(
-        directory: &Path,
+        directory: &Folder,
         is_memory: impl Fn(&str) -> bool,
         before: &dyn Fn(&str),
     ) -> io::Result<Listing> {
@@ -144,7 +144,7 @@ fn sorted(entries: Vec<Entry>) -> Vec<Entry> {
 }
 
 /// Looks at the one file `name` below `directory`; `None` if there is none.
-pub(super) fn look_at(directory: &Path, name: &str) -> Option<Result<Entry, Skipped>> {
+pub(super) fn look_at(directory: &Folder, name: &str) -> Option<Result<Entry, Skipped>> {
     let name = || name.to_owned();
     Some(match system::look_at(directory, &name())? {
         Seen::File {
@@ -165,14 +165,11 @@ pub(super) fn look_at(directory: &Path, name: &str) -> Option<Result<Entry, Skip
 }
 
 /// Whether one of the first `most` names in `directory` fits; no if it cannot be read.
-pub(super) fn any_name(directory: &Path, most: usize, fits: impl Fn(&[u8]) -> bool) -> bool {
+pub(super) fn any_name(directory: &Folder, most: usize, fits: impl Fn(&[u8]) -> bool) -> bool {
     // The standard library's directory stream panics if closing it fails.
     #[cfg(unix)]
     {
-        let Ok(folder) = unix::open_folder(directory, "") else {
-            return false;
-        };
-        let Ok(names) = rustix::fs::Dir::new(folder) else {
+        let Ok(names) = rustix::fs::Dir::read_from(directory) else {
             return false;
         };
         names
@@ -182,7 +179,7 @@ pub(super) fn any_name(directory: &Path, most: usize, fits: impl Fn(&[u8]) -> bo
     }
     #[cfg(not(unix))]
     {
-        let Ok(names) = std::fs::read_dir(directory) else {
+        let Ok(names) = std::fs::read_dir(directory.path()) else {
             return false;
         };
         names
@@ -245,16 +242,12 @@ pub(super) mod unix {
     use std::ffi::CString;
     use std::fs::File;
     use std::io;
-    use std::os::fd::OwnedFd;
-    use std::path::Path;
     use std::sync::Mutex;
     use std::sync::PoisonError;
 
     use rustix::fs::AtFlags;
     use rustix::fs::Dir;
     use rustix::fs::FileType;
-    use rustix::fs::Mode;
-    use rustix::fs::OFlags;
     use rustix::fs::Stat;
 
     use super::AT_ONCE;
@@ -265,38 +258,18 @@ pub(super) mod unix {
     use super::Stamp;
     use super::is_visible;
     use super::join;
+    use crate::beneath::Folder;
     use crate::files::disk::is_temp_name;
     use crate::files::disk::uninterrupted;
 
-    /// Opens `folder` below `directory`, following no link on the way.
-    pub(in crate::files) fn open_folder(directory: &Path, folder: &str) -> io::Result<OwnedFd> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = rustix::fs::open(directory, flags, Mode::empty())?;
-        match folder {
-            "" => Ok(fd),
-            below => open_below(&fd, below),
-        }
-    }
-
-    /// As [`open_folder`], below an open folder.
-    pub(in crate::files) fn open_below(directory: &OwnedFd, folder: &str) -> io::Result<OwnedFd> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let (first, rest) = folder.split_once('/').unwrap_or((folder, ""));
-        let mut fd = rustix::fs::openat(directory, first, flags, Mode::empty())?;
-        for part in rest.split('/').filter(|part| !part.is_empty()) {
-            fd = rustix::fs::openat(&fd, part, flags, Mode::empty())?;
-        }
-        Ok(fd)
-    }
-
     /// Reads one folder into `listing` and returns the folders in it.
     pub(super) fn read_folder(
-        directory: &Path,
+        directory: &Folder,
         folder: &str,
         is_memory: &impl Fn(&str) -> bool,
         listing: &mut Listing,
     ) -> io::Result<Vec<String>> {
-        let fd = uninterrupted(|| open_folder(directory, folder))?;
+        let fd = directory.below(folder)?;
         // Before the names are read: a change while reading then shows as a newer time.
         listing
             .folders
@@ -312,7 +285,7 @@ pub(super) mod unix {
             listing.add(look_through(&fd, folder, first));
             return Ok(names.folders);
         }
-        let look = |files: Vec<Named>| match open_folder(directory, folder) {
+        let look = |files: Vec<Named>| match directory.below(folder) {
             // Through one descriptor they would wait for each other in the kernel.
             Ok(own) if is_same(&fd, &own) => look_through(&own, folder, files),
             _ => look_through(&fd, folder, files),
@@ -354,7 +327,7 @@ pub(super) mod unix {
     /// The names in a folder that is being read.
     struct Names<'a> {
         folder: &'a str,
-        fd: &'a OwnedFd,
+        fd: &'a Folder,
         names: Dir,
         /// The folders that were met.
         folders: Vec<String>,
@@ -398,14 +371,28 @@ pub(super) mod unix {
                     files.push((raw.to_owned(), kind));
                 } else if kind == FileType::Directory && is_visible(name) {
                     self.folders.push(join(self.folder, name));
+                } else if kind == FileType::Symlink
+                    && is_visible(name)
+                    && leads_to_folder(self.fd, raw)
+                {
+                    // Somebody may take it for a folder of memories.
+                    let name = join(self.folder, name);
+                    let reason = "it is a symbolic link".to_owned();
+                    listing.skipped.push(Skipped { name, reason });
                 }
             }
             Ok(files)
         }
     }
 
+    /// Whether a link leads to a folder; nothing of it is read.
+    fn leads_to_folder(fd: &Folder, name: &CStr) -> bool {
+        let stat = rustix::fs::statat(fd, name, AtFlags::empty());
+        stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
+    }
+
     /// What there is behind the names `files` in a folder.
-    fn look_through(fd: &OwnedFd, folder: &str, files: Vec<Named>) -> Listing {
+    fn look_through(fd: &Folder, folder: &str, files: Vec<Named>) -> Listing {
         let mut listing = Listing::default();
         listing.entries.reserve(files.len());
         for (name, kind) in files {
@@ -420,13 +407,13 @@ pub(super) mod unix {
     }
 
     /// Whether both are the same folder, and not one that was put in its place meanwhile.
-    fn is_same(one: &OwnedFd, other: &OwnedFd) -> bool {
-        let place = |fd: &OwnedFd| rustix::fs::fstat(fd).map(|stat| (stat.st_dev, stat.st_ino));
+    fn is_same(one: &Folder, other: &Folder) -> bool {
+        let place = |fd: &Folder| rustix::fs::fstat(fd).map(|stat| (stat.st_dev, stat.st_ino));
         matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
     }
 
     /// `None` if the file went away in between.
-    fn look(fd: &OwnedFd, name: &CStr, kind: FileType) -> Option<Seen> {
+    fn look(fd: &Folder, name: &CStr, kind: FileType) -> Option<Seen> {
         if kind != FileType::RegularFile {
             return Some(other(kind));
         }
@@ -438,22 +425,13 @@ pub(super) mod unix {
     }
 
     /// Looks at one name below `directory`, following no link on the way.
-    pub(in crate::files) fn look_at(directory: &Path, name: &str) -> Option<Seen> {
-        let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
-        found(uninterrupted(|| {
-            let fd = open_folder(directory, folder)?;
-            Ok(rustix::fs::statat(&fd, file, AtFlags::SYMLINK_NOFOLLOW)?)
-        }))
-    }
-
-    /// As [`look_at`], below an open folder.
-    pub(in crate::files) fn look_below(directory: &OwnedFd, name: &str) -> Option<Seen> {
+    pub(in crate::files) fn look_at(directory: &Folder, name: &str) -> Option<Seen> {
         found(uninterrupted(|| {
             let Some((folder, file)) = name.rsplit_once('/') else {
                 let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
                 return Ok(stat?);
             };
-            let fd = open_below(directory, folder)?;
+            let fd = directory.below(folder)?;
             Ok(rustix::fs::statat(&fd, file, AtFlags::SYMLINK_NOFOLLOW)?)
         }))
     }
@@ -462,10 +440,11 @@ pub(super) mod unix {
         match stat {
             Ok(stat) => Some(seen(&stat)),
             Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
+                if crate::beneath::is_link(&error)
+                    || matches!(
+                        error.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                    ) =>
             {
                 None
             }
@@ -504,7 +483,7 @@ pub(super) mod unix {
         Seen::Other(what.to_owned())
     }
 
-    fn stat(fd: &OwnedFd, name: &CStr) -> io::Result<Stat> {
+    fn stat(fd: &Folder, name: &CStr) -> io::Result<Stat> {
         Ok(rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
@@ -534,7 +513,6 @@ pub(super) mod portable {
     use std::fs;
     use std::fs::File;
     use std::io;
-    use std::path::Path;
     use std::time::UNIX_EPOCH;
 
     use super::Listing;
@@ -543,20 +521,21 @@ pub(super) mod portable {
     use super::Stamp;
     use super::is_visible;
     use super::join;
+    use crate::beneath::Folder;
     use crate::files::disk::is_temp_name;
 
     pub(super) fn read_folder(
-        directory: &Path,
+        directory: &Folder,
         folder: &str,
         is_memory: &impl Fn(&str) -> bool,
         listing: &mut Listing,
     ) -> io::Result<Vec<String>> {
-        let path = directory.join(folder);
+        let path = directory.below(folder)?;
         listing
             .folders
-            .push((folder.to_owned(), modified(&fs::metadata(&path)?)));
+            .push((folder.to_owned(), modified(&fs::metadata(path.path())?)));
         let mut folders = Vec::new();
-        for entry in fs::read_dir(&path)? {
+        for entry in fs::read_dir(path.path())? {
             let entry = entry?;
             let raw = entry.file_name();
             let Some(name) = raw.to_str() else {
@@ -583,8 +562,8 @@ pub(super) mod portable {
         Ok(folders)
     }
 
-    pub(in crate::files) fn look_at(directory: &Path, name: &str) -> Option<Seen> {
-        Some(match fs::symlink_metadata(directory.join(name)) {
+    pub(in crate::files) fn look_at(directory: &Folder, name: &str) -> Option<Seen> {
+        Some(match fs::symlink_metadata(directory.path().join(name)) {
             Ok(data) => seen(&data),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => Seen::Other(error.to_string()),

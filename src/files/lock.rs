@@ -1,7 +1,6 @@
 //! Locks between processes: a file that is locked as long as its [`Lock`] lives.
 
 use std::fs::File;
-use std::fs::OpenOptions;
 use std::fs::TryLockError;
 use std::io::Read;
 use std::io::Write;
@@ -12,6 +11,8 @@ use std::time::Instant;
 use super::At;
 use super::FilesError;
 use super::disk;
+use crate::beneath::Access;
+use crate::beneath::Folder;
 
 /// Held until dropped, or until its process ends in whatever way.
 #[derive(Debug)]
@@ -70,7 +71,7 @@ impl Lock {
         {
             use std::os::unix::fs::MetadataExt;
             let here = |data: std::fs::Metadata| (data.dev(), data.ino());
-            match (self.file.metadata(), std::fs::metadata(path)) {
+            match (self.file.metadata(), std::fs::symlink_metadata(path)) {
                 (Ok(ours), Ok(theirs)) => here(ours) == here(theirs),
                 _ => false,
             }
@@ -87,7 +88,8 @@ impl Lock {
     ///
     /// Fails as the system says; the lock is held all the same.
     pub fn say(path: &Path, text: &str) -> std::io::Result<()> {
-        let mut file = OpenOptions::new().write(true).open(path)?;
+        let (folder, name) = Folder::parent_of(path)?;
+        let mut file = folder.open_derived(name, Access::Write)?;
         file.write_all(text.as_bytes())?;
         file.set_len(text.len() as u64)
     }
@@ -135,7 +137,7 @@ pub fn said(path: &Path) -> Option<(String, Duration)> {
 /// The process that last took the lock at `path`, as far as its file tells.
 fn holder(path: &Path) -> String {
     let mut text = String::new();
-    let read = File::open(path).and_then(|mut file| file.read_to_string(&mut text));
+    let read = open_to_read(path).and_then(|mut file| file.read_to_string(&mut text));
     match read {
         Ok(_) if !text.is_empty() => text,
         _ => "unknown".to_owned(),
@@ -149,25 +151,19 @@ fn open(path: &Path) -> Result<File, FilesError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         other => return other.at("open", path),
     }
-    if let Some(parent) = path.parent() {
-        disk::create_directory(parent).at("create", parent)?;
-    }
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    disk::uninterrupted(|| options.open(path)).at("open", path)?;
-    disk::uninterrupted(|| open_to_read(path)).at("open", path)
+    let create = || {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        disk::create_private_folder(folder)?;
+        let (folder, name) = Folder::parent_of(path)?;
+        folder.open_derived(name, Access::Create)?;
+        folder.open_derived(name, Access::Read)
+    };
+    disk::uninterrupted(create).at("open", path)
 }
 
-/// Opens what should be a lock file; a pipe in its place is not waited for.
+/// Opens what should be a lock file; what else has its name is set aside, and a pipe in its place
+/// not waited for.
 fn open_to_read(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        let flags = rustix::fs::OFlags::NONBLOCK.bits();
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags as i32);
-    }
-    options.open(path)
+    let (folder, name) = Folder::parent_of(path)?;
+    folder.open_derived(name, Access::Read)
 }

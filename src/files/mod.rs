@@ -1,8 +1,9 @@
 //! The memory directory on disk: list, read, put in place whole, exchange, archive, lock.
 //!
 //! Promises: a file appears under its name complete and synced, or not at all; nothing is
-//! overwritten unseen; symbolic links, devices and the like are never followed or opened. Journals
-//! are the one thing that lines are appended to in place.
+//! overwritten unseen; symbolic links, devices and the like are never followed or opened, neither as
+//! files nor as folders of the store ([`LinkPolicy`]): everything is reached by handle below the
+//! store's own folder (`beneath`). Journals are the one thing that lines are appended to in place.
 //! Everything that writes memory files is in this module. It knows names and bytes; what the
 //! bytes mean is the business of `format`.
 
@@ -24,11 +25,14 @@ mod store;
 mod swap;
 
 pub use append::append_lines;
+pub use append::open_lines;
 pub use backup::BACKUPS;
 pub use backup::Backup;
 pub use disk::STATE_FOLDER;
 pub use disk::create_private_folder;
+pub use disk::names_in;
 pub use disk::place_of;
+pub use disk::read_derived;
 pub use disk::remove_derived;
 pub use disk::scratch_folder;
 pub use disk::write_derived;
@@ -58,11 +62,15 @@ pub use note::take_lines;
 pub use reader::Reader;
 pub use reader::Version;
 pub use store::Leftover;
+pub use store::LinkPolicy;
 pub use store::Place;
 pub use store::Replaced;
 pub use store::Store;
 pub use store::digest;
 pub use store::tombstone_of;
+
+pub use crate::beneath::is_link;
+pub use crate::beneath::set_strangers_aside;
 
 use std::io;
 use std::path::PathBuf;
@@ -76,6 +84,11 @@ pub enum FilesError {
         path: PathBuf,
         source: io::Error,
     },
+    #[error(
+        "{} is a symbolic link; no folder of a store is followed if it is one",
+        path.display()
+    )]
+    Link { path: PathBuf },
     #[error("{} is not a regular file", path.display())]
     NotRegular { path: PathBuf },
     #[error("{} exists already", path.display())]
@@ -104,6 +117,12 @@ impl FilesError {
     }
 }
 
+/// Which part of a path is the link that was met there: the last one.
+fn link_on(path: &std::path::Path) -> &std::path::Path {
+    let is_link = |path: &&std::path::Path| path.is_symlink();
+    path.ancestors().find(is_link).unwrap_or(path)
+}
+
 /// Attaches what was being done, and to what, to a bare I/O error.
 trait At<T> {
     fn at(self, action: &'static str, path: &std::path::Path) -> Result<T, FilesError>;
@@ -111,10 +130,15 @@ trait At<T> {
 
 impl<T> At<T> for io::Result<T> {
     fn at(self, action: &'static str, path: &std::path::Path) -> Result<T, FilesError> {
-        self.map_err(|source| FilesError::Io {
-            action,
-            path: path.to_owned(),
-            source,
+        self.map_err(|source| match crate::beneath::is_link(&source) {
+            true => FilesError::Link {
+                path: link_on(path).to_owned(),
+            },
+            false => FilesError::Io {
+                action,
+                path: path.to_owned(),
+                source,
+            },
         })
     }
 }

@@ -1,14 +1,16 @@
 //! Small things that processes leave for each other in the folder of derived things. Losing one
 //! costs a detail, never a memory.
 
-use std::fs;
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 
 use super::At;
 use super::FilesError;
+use super::disk;
+use crate::beneath::Access;
+use crate::beneath::Folder;
+use crate::beneath::Target;
 
 /// Nobody reads more than this of what was left.
 const MOST_LINES_BYTES: u64 = 4 << 20;
@@ -30,12 +32,14 @@ impl AtWork {
     ///
     /// Fails if it cannot be written.
     pub fn begin(path: &Path) -> Result<AtWork, FilesError> {
-        let was_interrupted = path.exists();
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(path).at("write", path)?;
+        let begin = || {
+            let (folder, name) = Folder::parent_of(path)?;
+            folder.set_aside(name)?;
+            let was_interrupted = folder.facts(name).is_ok();
+            folder.open_derived(name, Access::Create)?.set_len(0)?;
+            Ok(was_interrupted)
+        };
+        let was_interrupted = begin().at("write", path)?;
         Ok(AtWork {
             path: path.to_owned(),
             was_interrupted,
@@ -54,7 +58,7 @@ impl Drop for AtWork {
         if self.is_unfinished {
             return;
         }
-        let _ = fs::remove_file(&self.path); // Then the next one is careful for nothing.
+        let _ = disk::remove_derived(&self.path); // Then the next one is careful for nothing.
     }
 }
 
@@ -64,11 +68,8 @@ impl Drop for AtWork {
 ///
 /// Fails as the system says.
 pub fn leave_line(path: &Path, line: &str) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let (folder, name) = Folder::parent_of(path)?;
+    let mut file = folder.open_derived(name, Access::CreateAppend)?;
     if file.metadata()?.len() > MOST_LINES_BYTES {
         return Ok(()); // Nobody takes them.
     }
@@ -87,7 +88,8 @@ pub fn begin_lines(path: &Path, lines: &str) -> std::io::Result<()> {
 
 /// The lines that were left at `path`, oldest first; they stay. None of one that was cut off.
 pub fn lines_at(path: &Path) -> Vec<String> {
-    let text = fs::read_to_string(path).unwrap_or_default();
+    let bytes = disk::read_derived(path).unwrap_or_default();
+    let text = String::from_utf8(bytes).unwrap_or_default();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     whole.lines().map(str::to_owned).collect()
 }
@@ -98,19 +100,23 @@ pub fn lines_at(path: &Path) -> Vec<String> {
 ///
 /// Fails as the system says.
 pub fn remove_lines(path: &Path) -> std::io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
+    disk::remove_derived(path)
 }
 
 /// Takes the lines that were left at `path`, oldest first.
 pub fn take_lines(path: &Path) -> Vec<String> {
-    let taken = path.with_extension("taken");
-    if fs::rename(path, &taken).is_err() {
-        return Vec::new();
-    }
-    let text = fs::read_to_string(&taken).unwrap_or_default();
-    let _ = fs::remove_file(&taken);
+    let take = || {
+        let (folder, name) = Folder::parent_of(path)?;
+        folder.set_aside(name)?;
+        let taken = Path::new(name).with_extension("taken");
+        let taken = taken.to_string_lossy();
+        folder.make_way(&taken)?;
+        folder.rename(name, &folder, &taken, Target::Replace)?;
+        let bytes = folder.read_derived(&taken);
+        let _ = folder.remove(&taken);
+        bytes
+    };
+    let bytes: std::io::Result<Vec<u8>> = take();
+    let text = String::from_utf8(bytes.unwrap_or_default()).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }

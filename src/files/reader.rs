@@ -3,25 +3,23 @@
 //! Promises: no link is followed, nothing but a regular file is opened, and nothing is waited for;
 //! the hash is that of the bytes that were read. What the names mean is left to others.
 
-#[cfg(not(unix))]
-use std::fs;
 use std::fs::File;
 use std::io;
 use std::io::Read;
-#[cfg(unix)]
-use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::path::PathBuf;
-#[cfg(unix)]
 use std::sync::Arc;
 
 use super::FilesError;
 use super::disk;
 use super::list::Entry;
 use super::list::system;
-#[cfg(unix)]
-use super::list::unix;
+use super::store::LinkPolicy;
 use super::store::content_hash;
 use super::store::short_hash;
+use crate::beneath::Access;
+use crate::beneath::Folder;
+use crate::beneath::is_link;
 
 /// One version of one file.
 #[derive(Debug, Clone)]
@@ -36,16 +34,19 @@ pub struct Version {
 /// Reads files of one folder, following no links and opening nothing but regular files.
 #[derive(Debug, Clone)]
 pub struct Reader {
-    folder: PathBuf,
-    #[cfg(unix)]
-    held: Option<Arc<OwnedFd>>,
+    root: PathBuf,
+    /// The folder below the root that it reads; empty: the root.
+    top: &'static str,
+    links: LinkPolicy,
+    held: Option<Arc<Folder>>,
 }
 
 impl Reader {
-    pub(super) fn of(folder: PathBuf) -> Reader {
+    pub(super) fn of(root: PathBuf, top: &'static str, links: LinkPolicy) -> Reader {
         Reader {
-            folder,
-            #[cfg(unix)]
+            root,
+            top,
+            links,
             held: None,
         }
     }
@@ -53,14 +54,13 @@ impl Reader {
     /// The same, for many files at once: the way to the folder is gone only now. Names are looked
     /// up in it as it is at each reading, but another folder that is put in its place is not seen.
     pub fn held(self) -> Reader {
-        #[cfg(unix)]
-        {
-            // What stands against it is said of the first file.
-            let held = unix::open_folder(&self.folder, "").ok().map(Arc::new);
-            Reader { held, ..self }
-        }
-        #[cfg(not(unix))]
-        self
+        // What stands against it is said of the first file.
+        let held = self.folder().ok().map(Arc::new);
+        Reader { held, ..self }
+    }
+
+    fn folder(&self) -> io::Result<Folder> {
+        open_top(&self.root, self.top, self.links)
     }
 
     /// Reads the file `name`: at most `limit` bytes of text, and the hash of all of it.
@@ -78,13 +78,10 @@ impl Reader {
     /// What stands in the file system of the regular file `name`; `None` if there is none.
     pub fn look(&self, name: &str) -> Option<Entry> {
         disk::step();
-        #[cfg(unix)]
         let seen = match &self.held {
-            Some(held) => unix::look_below(held, name)?,
-            None => unix::look_at(&self.folder, name)?,
+            Some(held) => system::look_at(held, name)?,
+            None => system::look_at(&self.folder().ok()?, name)?,
         };
-        #[cfg(not(unix))]
-        let seen = system::look_at(&self.folder, name)?;
         seen.into_entry(name)
     }
 
@@ -96,10 +93,14 @@ impl Reader {
     /// As [`Reader::open_regular`], with what the system says of the file.
     fn open_with_entry(&self, name: &str) -> Result<(File, Entry), FilesError> {
         disk::step();
-        let path = || self.folder.join(name);
+        let path = || self.root.join(self.top).join(name);
         let file = match disk::uninterrupted(|| self.open(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(FilesError::Missing { path: path() });
+            }
+            Err(error) if is_link(&error) && self.is_linked() => {
+                let path = self.root.join(self.top);
+                return Err(FilesError::Link { path });
             }
             Err(error) if is_link_refusal(&error) => {
                 return Err(FilesError::NotRegular { path: path() });
@@ -117,38 +118,34 @@ impl Reader {
     fn cannot_read(&self, name: &str, source: io::Error) -> FilesError {
         FilesError::Io {
             action: "read",
-            path: self.folder.join(name),
+            path: self.root.join(self.top).join(name),
             source,
         }
     }
 
-    #[cfg(unix)]
-    fn open(&self, name: &str) -> io::Result<File> {
-        use rustix::fs::Mode;
-        use rustix::fs::OFlags;
-        // A FIFO must not make us wait, a link must not lead us out.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let fd = match (&self.held, name.rsplit_once('/')) {
-            (None, None) => rustix::fs::open(self.folder.join(name), flags, Mode::empty())?,
-            (Some(held), None) => rustix::fs::openat(held, name, flags, Mode::empty())?,
-            (held, Some((folder, name))) => {
-                let folder = match held {
-                    None => unix::open_folder(&self.folder, folder)?,
-                    Some(held) => unix::open_below(held, folder)?,
-                };
-                rustix::fs::openat(&folder, name, flags, Mode::empty())?
-            }
-        };
-        Ok(File::from(fd))
+    /// Whether the folder itself is a link that is not followed.
+    fn is_linked(&self) -> bool {
+        self.held.is_none() && self.folder().is_err_and(|error| is_link(&error))
     }
 
-    #[cfg(not(unix))]
     fn open(&self, name: &str) -> io::Result<File> {
-        let path = self.folder.join(name);
-        if !fs::symlink_metadata(&path)?.is_file() {
-            return Err(io::ErrorKind::InvalidInput.into());
+        // A FIFO must not make us wait, a link must not lead us out.
+        match (&self.held, self.top, self.links) {
+            (Some(held), ..) => held.open_file(name, Access::Read),
+            (None, "", _) => Folder::open(&self.root)?.open_file(name, Access::Read),
+            (None, top, LinkPolicy::Refuse) => {
+                Folder::open(&self.root)?.open_file(&format!("{top}/{name}"), Access::Read)
+            }
+            (None, ..) => self.folder()?.open_file(name, Access::Read),
         }
-        File::open(path)
+    }
+}
+
+/// Opens a folder of the store at `root`.
+pub(super) fn open_top(root: &Path, top: &str, links: LinkPolicy) -> io::Result<Folder> {
+    match links {
+        LinkPolicy::Refuse => Folder::open(root)?.below(top),
+        LinkPolicy::Follow => Folder::open(&root.join(top)),
     }
 }
 
@@ -188,13 +185,11 @@ fn is_link_refusal(error: &io::Error) -> bool {
     #[cfg(unix)]
     {
         use rustix::io::Errno;
-        matches!(
-            Errno::from_io_error(error),
-            Some(Errno::LOOP | Errno::NXIO | Errno::NOTDIR)
-        )
+        let error = Errno::from_io_error(error);
+        matches!(error, Some(Errno::LOOP | Errno::NXIO | Errno::NOTDIR))
     }
     #[cfg(not(unix))]
     {
-        error.kind() == io::ErrorKind::InvalidInput
+        is_link(error)
     }
 }

@@ -15,9 +15,14 @@ use super::list::Skipped;
 use super::lock::Lock;
 use super::reader::Reader;
 use super::reader::Version;
+use super::reader::open_top;
 use super::swap;
 use super::swap::SwapName;
 use super::swap::Swapped;
+use crate::beneath::Folder;
+use crate::beneath::Kind;
+use crate::beneath::Target;
+use crate::beneath::is_link;
 use crate::format::is_memory_name;
 
 /// The two folders a memory can lie in.
@@ -30,7 +35,7 @@ pub enum Place {
 }
 
 impl Place {
-    fn folder(self) -> &'static str {
+    pub(super) fn folder(self) -> &'static str {
         match self {
             Place::Files => "files",
             Place::Archive => "archive",
@@ -51,7 +56,30 @@ impl Place {
 pub struct Store {
     root: PathBuf,
     state: PathBuf,
+    links: LinkPolicy,
 }
+
+/// What becomes of a folder of the store that is a symbolic link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LinkPolicy {
+    /// Nothing behind it is listed, read or written. The path of the store itself may lead through
+    /// links all the same.
+    #[default]
+    Refuse,
+    /// It is used, as its owner made the store so. Folders inside of `files/` and the like are
+    /// never links.
+    Follow,
+}
+
+/// The folders of a store that are not below another of its folders.
+const TOP_FOLDERS: [&str; 6] = [
+    "files",
+    "archive",
+    TOMBSTONES,
+    super::journals::JOURNALS,
+    super::backup::BACKUPS,
+    disk::STATE_FOLDER,
+];
 
 /// What became of a replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +117,86 @@ impl Store {
         Store {
             root: root.to_owned(),
             state: state.to_owned(),
+            links: LinkPolicy::Refuse,
+        }
+    }
+
+    /// The same store, with another policy.
+    pub fn with_links(self, links: LinkPolicy) -> Store {
+        Store { links, ..self }
+    }
+
+    /// The store's folders that are links, and are not followed for that reason.
+    pub fn refused_links(&self) -> Vec<&'static str> {
+        let root = match self.links {
+            LinkPolicy::Refuse => Folder::open(&self.root).ok(),
+            LinkPolicy::Follow => None,
+        };
+        let Some(root) = root else {
+            return Vec::new();
+        };
+        let is_link = |name: &&str| root.facts(name).is_ok_and(|facts| facts.kind == Kind::Link);
+        TOP_FOLDERS.into_iter().filter(is_link).collect()
+    }
+
+    /// Opens a folder of the store.
+    pub(super) fn top(&self, top: &'static str) -> io::Result<Folder> {
+        open_top(&self.root, top, self.links)
+    }
+
+    /// Opens the folder `folder`, parts joined by `/`, of a place; makes it if it is missing.
+    pub(super) fn open_or_create(
+        &self,
+        top: &'static str,
+        folder: &str,
+    ) -> Result<Folder, FilesError> {
+        let open = || match self.top(top) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Folder::open(&self.root)?.create_below(&format!("{top}/{folder}"))
+            }
+            other => other?.create_below(folder),
+        };
+        let shown = || self.root.join(top).join(folder);
+        open().map_err(|error| self.refused(top, "create", &shown(), error))
+    }
+
+    /// Opens the folder that holds the memory `name` of a place; and what the memory is called
+    /// there.
+    fn holder<'a>(&self, place: Place, name: &'a str) -> Result<(Folder, &'a str), FilesError> {
+        let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+        let opened = self.top(place.folder()).and_then(|top| top.below(folder));
+        match opened {
+            Ok(folder) => Ok((folder, file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(FilesError::Missing {
+                path: self.path(place, name),
+            }),
+            Err(error) => {
+                let path = self.folder(place).join(folder);
+                Err(self.refused(place.folder(), "open", &path, error))
+            }
+        }
+    }
+
+    /// The error for what could not be done below a folder of the store: that it is a link, if it
+    /// is.
+    pub(super) fn refused(
+        &self,
+        top: &'static str,
+        action: &'static str,
+        path: &Path,
+        source: io::Error,
+    ) -> FilesError {
+        if is_link(&source) {
+            let is_top = self.refused_links().contains(&top);
+            let link = if is_top { &self.root.join(top) } else { path };
+            return FilesError::Link {
+                path: link.to_owned(),
+            };
+        }
+        FilesError::Io {
+            action,
+            path: path.to_owned(),
+            source,
         }
     }
 
@@ -116,8 +224,11 @@ impl Store {
     ///
     /// Fails if it cannot be made.
     pub fn create(&self) -> Result<(), FilesError> {
-        let folder = self.folder(Place::Files);
-        disk::create_directory(&folder).at("create", &folder)
+        match fs::exists(&self.root) {
+            Ok(true) => {}
+            _ => disk::create_private_folder(&self.root).at("create", &self.root)?,
+        }
+        self.open_or_create(Place::Files.folder(), "").map(drop)
     }
 
     /// Whether files can be made in the store at all: asked of the system, nothing is written.
@@ -154,11 +265,15 @@ impl Store {
     ///
     /// As for [`Store::list`].
     pub fn list_after(&self, place: Place, before: &dyn Fn(&str)) -> Result<Listing, FilesError> {
-        let folder = self.folder(place);
-        match Listing::read(&folder, is_memory_name, before) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Listing::default()),
-            other => other.at("list", &folder),
-        }
+        let folder = match self.top(place.folder()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Listing::default()),
+            Err(error) => {
+                let path = self.folder(place);
+                return Err(self.refused(place.folder(), "list", &path, error));
+            }
+            Ok(folder) => folder,
+        };
+        Listing::read(&folder, is_memory_name, before).at("list", folder.path())
     }
 
     /// The stems of the memories that were purged: each has a file in `tombstones/`.
@@ -167,20 +282,17 @@ impl Store {
     ///
     /// Fails if the folder exists and cannot be read.
     pub fn purged(&self) -> Result<BTreeSet<String>, FilesError> {
-        let folder = self.root.join(TOMBSTONES);
-        let entries = match fs::read_dir(&folder) {
+        let names = self.top(TOMBSTONES).and_then(|folder| folder.names());
+        let names = match names {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
-            other => other.at("list", &folder)?,
+            Err(error) => {
+                let path = self.root.join(TOMBSTONES);
+                return Err(self.refused(TOMBSTONES, "list", &path, error));
+            }
+            Ok(names) => names,
         };
-        let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
-        let names: io::Result<Vec<Option<String>>> = names.collect();
-        let is_stem = |name: &String| !name.starts_with('.');
-        Ok(names
-            .at("list", &folder)?
-            .into_iter()
-            .flatten()
-            .filter(is_stem)
-            .collect())
+        let names = names.into_iter().map(|(name, _)| name);
+        Ok(names.filter(|name| !name.starts_with('.')).collect())
     }
 
     /// Whether a file of the memory folder ends with the eight hex digits `handle`. Looks at a
@@ -188,15 +300,15 @@ impl Store {
     pub fn has_handle(&self, handle: &str) -> bool {
         const MOST: usize = 50_000;
         let ending = format!("_{handle}.md");
-        super::list::any_name(&self.folder(Place::Files), MOST, |name| {
-            name.ends_with(ending.as_bytes())
+        self.top(Place::Files.folder()).is_ok_and(|folder| {
+            super::list::any_name(&folder, MOST, |name| name.ends_with(ending.as_bytes()))
         })
     }
 
     /// Looks at the one memory `name`: what `stat` says of it, or why it is no readable memory;
     /// `None` if there is none.
     pub fn look_at(&self, place: Place, name: &str) -> Option<Result<Entry, Skipped>> {
-        super::list::look_at(&self.folder(place), name)
+        super::list::look_at(&self.top(place.folder()).ok()?, name)
     }
 
     /// `folders` with their present modification times, in nanoseconds since 1970; `None` if one
@@ -206,24 +318,33 @@ impl Store {
         place: Place,
         folders: &[(String, i64)],
     ) -> Option<Vec<(String, i64)>> {
-        let top = self.folder(place);
-        let time = |folder: &String| {
-            let data = fs::symlink_metadata(top.join(folder)).ok()?;
-            Some((folder.clone(), modified_at(&data)))
-        };
+        let time = |folder: &String| Some((folder.clone(), self.folder_time(place, folder)?));
         folders.iter().map(|(folder, _)| time(folder)).collect()
+    }
+
+    /// When names in a folder changed last. This only looks: a link in its place is another folder,
+    /// with another time, and what is then read is opened by handle.
+    fn folder_time(&self, place: Place, folder: &str) -> Option<i64> {
+        let top = self.folder(place);
+        let path = match folder {
+            "" => top,
+            folder => top.join(folder),
+        };
+        let data = match self.links {
+            LinkPolicy::Refuse => fs::symlink_metadata(path),
+            LinkPolicy::Follow => fs::metadata(path),
+        };
+        Some(modified_at(&data.ok()?))
     }
 
     /// Whether a folder of an earlier listing changed: a name came, went or was replaced.
     pub fn folders_changed(&self, place: Place, folders: &[(String, i64)]) -> bool {
-        let top = self.folder(place);
         if folders.is_empty() {
-            return top.exists();
+            return self.folder(place).exists();
         }
-        folders.iter().any(|(folder, modified)| {
-            fs::symlink_metadata(top.join(folder))
-                .map_or(true, |data| modified_at(&data) != *modified)
-        })
+        let is_changed =
+            |(folder, then): &(String, i64)| self.folder_time(place, folder) != Some(*then);
+        folders.iter().any(is_changed)
     }
 
     /// Those of `folders` that changed: a name came, went or was replaced.
@@ -232,10 +353,8 @@ impl Store {
         place: Place,
         folders: &'a [(String, i64)],
     ) -> impl Iterator<Item = &'a str> {
-        let top = self.folder(place);
-        let is_changed = move |(folder, modified): &&'a (String, i64)| {
-            fs::symlink_metadata(top.join(folder))
-                .map_or(true, |data| modified_at(&data) != *modified)
+        let is_changed = move |(folder, then): &&'a (String, i64)| {
+            self.folder_time(place, folder) != Some(*then)
         };
         let changed = folders.iter().filter(is_changed);
         changed.map(|(folder, _)| folder.as_str())
@@ -243,12 +362,12 @@ impl Store {
 
     /// A reader of many files of `place`.
     pub fn reader(&self, place: Place) -> Reader {
-        Reader::of(self.folder(place))
+        Reader::of(self.root.clone(), place.folder(), self.links)
     }
 
     /// A reader of what lies beside the folders of memories.
     pub fn beside(&self) -> Reader {
-        Reader::of(self.root.clone())
+        Reader::of(self.root.clone(), "", self.links)
     }
 
     /// Puts a new memory in place; acknowledged when this returns.
@@ -260,28 +379,25 @@ impl Store {
     /// [`FilesError::Taken`] if the name exists; any failed step fails the whole.
     pub fn add(&self, place: Place, name: &str, bytes: &[u8]) -> Result<(), FilesError> {
         let target = self.path(place, name);
-        let folder = target.parent().expect("a memory lies in a folder");
-        disk::create_directory_below(&self.root, folder).at("create", folder)?;
-        let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes)).at("write", &target)?;
+        let (below, file) = name.rsplit_once('/').unwrap_or(("", name));
+        let folder = self.open_or_create(place.folder(), below)?;
+        let temp = disk::uninterrupted(|| disk::write_temp(&folder, bytes));
+        let mut temp = temp.at("write", &target)?;
+        disk::step();
         // The file stays open, and so locked, until it has its name: no clean-up may take it.
-        let (_locked, temp) = temp.into_parts();
-        let moved = disk::uninterrupted(|| disk::rename_no_replace(&temp, &target));
-        match moved {
-            Ok(()) => {
-                // The temporary name is gone; nothing is left to delete.
-                let _ = temp.keep();
-            }
+        match disk::uninterrupted(|| temp.rename(file, Target::Keep)) {
+            Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(FilesError::Taken { path: target });
             }
             Err(error) => return Err(error).at("write", &target),
         }
-        disk::uninterrupted(|| disk::sync_directory(folder))
+        disk::uninterrupted(|| folder.sync())
             .inspect_err(|_| {
                 // Not acknowledged, so it must not be there either; a retry would write it twice.
-                let _ = fs::remove_file(&target);
+                let _ = folder.remove(file);
             })
-            .at("sync", folder)
+            .at("sync", folder.path())
     }
 
     /// Replaces the text of a memory that was read as `seen`.
@@ -306,12 +422,11 @@ impl Store {
             return Ok(Replaced::Stale);
         }
         let swap_name = SwapName::new(name, shard_of(name), seen.hash, content_hash(bytes));
-        Ok(
-            match swap::swap(&self.path(place, name), &swap_name, bytes)? {
-                Swapped::Done => Replaced::Done,
-                Swapped::KeptOther => Replaced::KeptOther,
-            },
-        )
+        let (folder, file) = self.holder(place, name)?;
+        Ok(match swap::swap(&folder, file, &swap_name, bytes)? {
+            Swapped::Done => Replaced::Done,
+            Swapped::KeptOther => Replaced::KeptOther,
+        })
     }
 
     /// Takes a memory away that was read as `seen` and is kept elsewhere, as in a history.
@@ -326,12 +441,11 @@ impl Store {
             return Ok(Replaced::Stale);
         }
         let swap_name = SwapName::new(name, shard_of(name), seen.hash, seen.hash);
-        Ok(
-            match swap::take_away(&self.path(place, name), &swap_name)? {
-                Swapped::Done => Replaced::Done,
-                Swapped::KeptOther => Replaced::KeptOther,
-            },
-        )
+        let (folder, file) = self.holder(place, name)?;
+        Ok(match swap::take_away(&folder, file, &swap_name)? {
+            Swapped::Done => Replaced::Done,
+            Swapped::KeptOther => Replaced::KeptOther,
+        })
     }
 
     /// Writes, replaces or removes a file beside the folders of memories, such as the settings,
@@ -349,7 +463,6 @@ impl Store {
     ) -> Result<Replaced, FilesError> {
         let _lock = self.lock(path)?;
         let target = self.root.join(path);
-        let folder = target.parent().expect("it lies in the store");
         let current = match self.beside().read(path, u64::MAX) {
             Err(FilesError::Missing { .. }) => None,
             other => Some(other?.hash),
@@ -357,25 +470,29 @@ impl Store {
         if current != seen.map(|seen| seen.hash) {
             return Ok(Replaced::Stale);
         }
+        if bytes.is_none() && current.is_none() {
+            return Ok(Replaced::Done);
+        }
+        let (below, file) = path.rsplit_once('/').unwrap_or(("", path));
+        let folder = Folder::open(&self.root).and_then(|root| root.create_below(below));
+        let folder = folder.at("create", &self.root.join(below))?;
         match bytes {
-            None if current.is_none() => return Ok(Replaced::Done),
-            None => disk::uninterrupted(|| disk::remove(&target)).at("remove", &target)?,
+            None => disk::uninterrupted(|| disk::remove(&folder, file)).at("remove", &target)?,
             Some(bytes) => {
-                disk::create_directory_below(&self.root, folder).at("create", folder)?;
-                let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes));
-                let temp = temp.at("write", &target)?;
-                if let Ok(data) = fs::symlink_metadata(&target) {
-                    let permissions = temp.as_file().set_permissions(data.permissions());
+                let temp = disk::uninterrupted(|| disk::write_temp(&folder, bytes));
+                let mut temp = temp.at("write", &target)?;
+                if let Ok(facts) = folder.facts(file) {
+                    let permissions = temp.file.set_permissions(facts.permissions());
                     permissions.at("write", &target)?;
                 }
-                match current {
-                    None => temp.persist_noclobber(&target).map_err(|error| error.error),
-                    Some(_) => temp.persist(&target).map_err(|error| error.error),
-                }
-                .at("write", &target)?;
+                let how = match current {
+                    None => Target::Keep,
+                    Some(_) => Target::Replace,
+                };
+                temp.rename(file, how).at("write", &target)?;
             }
         }
-        disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
+        disk::uninterrupted(|| folder.sync()).at("sync", folder.path())?;
         Ok(Replaced::Done)
     }
 
@@ -390,9 +507,10 @@ impl Store {
         loop {
             let copy = swap::copy_name(stem, number);
             match self.add(Place::Files, &copy, bytes) {
-                Err(FilesError::Taken { path }) => {
+                Err(FilesError::Taken { .. }) => {
                     // The same text was kept before, unless somebody has changed the copy since.
-                    if disk::read(&path).is_ok_and(|kept| kept == bytes) {
+                    let kept = self.reader(Place::Files).read(&copy, u64::MAX);
+                    if kept.is_ok_and(|kept| kept.bytes == bytes) {
                         return Ok(copy);
                     }
                     number = number.wrapping_add(1);
@@ -422,10 +540,13 @@ impl Store {
     /// As for [`Store::relocate`].
     pub fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError> {
         let (source, target) = (self.path(from.0, from.1), self.path(to.0, to.1));
-        let folder = target.parent().expect("a memory lies in a folder");
-        disk::create_directory_below(&self.root, folder).at("create", folder)?;
+        let (below, file) = to.1.rsplit_once('/').unwrap_or(("", to.1));
+        let new_folder = self.open_or_create(to.0.folder(), below)?;
         let _lock = self.lock(from.1)?;
-        match disk::uninterrupted(|| disk::rename_no_replace(&source, &target)) {
+        let (folder, old_file) = self.holder(from.0, from.1)?;
+        let moved =
+            disk::uninterrupted(|| disk::rename_no_replace(&folder, old_file, &new_folder, file));
+        match moved {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(FilesError::Missing { path: source })
             }
@@ -442,15 +563,20 @@ impl Store {
     ///
     /// Fails if the system cannot promise it.
     pub fn sync_folder(&self, place: Place, folder: &str) -> Result<(), FilesError> {
-        let folder = self.folder(place).join(folder);
-        disk::uninterrupted(|| disk::sync_directory(&folder)).at("sync", &folder)
+        let opened = self.top(place.folder()).and_then(|top| top.below(folder));
+        let path = self.folder(place).join(folder);
+        let opened = opened.map_err(|error| self.refused(place.folder(), "sync", &path, error))?;
+        disk::uninterrupted(|| opened.sync()).at("sync", &path)
     }
 
     /// Removes a folder below the place's own if nothing is left in it.
     pub fn remove_if_empty(&self, place: Place, folder: &str) {
-        if !folder.is_empty() {
+        let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
+        if !folder.is_empty()
+            && let Ok(above) = self.top(place.folder()).and_then(|top| top.below(above))
+        {
             // One that holds anything stays, as the system sees to it.
-            let _ = fs::remove_dir(self.folder(place).join(folder));
+            let _ = above.remove_folder(name);
         }
     }
 
@@ -485,7 +611,9 @@ impl Store {
         let reader = self.reader(place);
         let cleared = |name: &str| match SwapName::parse(name) {
             Some(swap_name) => match Lock::try_take(&self.lock_path(swap_name.shard)) {
-                Ok(Some(_lock)) => swap::resolve(&self.path(place, name), &swap_name).is_ok(),
+                Ok(Some(_lock)) => self
+                    .holder(place, name)
+                    .is_ok_and(|(folder, file)| swap::resolve(&folder, file, &swap_name).is_ok()),
                 _ => false,
             },
             None => {
@@ -497,7 +625,10 @@ impl Store {
                     .metadata()
                     .and_then(|data| data.modified())
                     .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > TEMP_LIFETIME));
-                (file.try_lock().is_ok() || old) && disk::remove(&self.path(place, name)).is_ok()
+                (file.try_lock().is_ok() || old)
+                    && self
+                        .holder(place, name)
+                        .is_ok_and(|(folder, file)| disk::remove(&folder, file).is_ok())
             }
         };
         temps
@@ -542,4 +673,163 @@ pub(super) fn short_hash(hash: &blake3::Hash) -> u128 {
             .try_into()
             .expect("a hash has 32 bytes"),
     )
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    const NAME: &str = "20260101_000000_aaaaaaaa.md";
+    const OTHER: &str = "20260101_000000_bbbbbbbb.md";
+
+    /// A store with a memory, and beside it a foreign folder with a memory of its own.
+    struct Scene {
+        folder: tempfile::TempDir,
+        store: Store,
+    }
+
+    fn scene() -> Scene {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("store");
+        fs::create_dir_all(root.join("files")).unwrap();
+        fs::write(root.join("files").join(NAME), "ours").unwrap();
+        fs::create_dir(folder.path().join("foreign")).unwrap();
+        fs::write(folder.path().join("foreign").join(OTHER), "theirs").unwrap();
+        let store = Store::new(&root, &root.join(".memdir"));
+        Scene { folder, store }
+    }
+
+    impl Scene {
+        fn link(&self, name: &str) {
+            let to = self.folder.path().join("foreign");
+            std::os::unix::fs::symlink(to, self.store.root().join(name)).unwrap();
+        }
+
+        /// What lies in the foreign folder.
+        fn foreign(&self) -> Vec<String> {
+            let entries = fs::read_dir(self.folder.path().join("foreign")).unwrap();
+            let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
+            entries
+                .map(|entry| name(entry).into_string().unwrap())
+                .collect()
+        }
+    }
+
+    fn is_refused<T: std::fmt::Debug>(done: Result<T, FilesError>) {
+        assert!(matches!(done, Err(FilesError::Link { .. })), "{done:?}");
+    }
+
+    #[test]
+    fn an_archive_that_is_a_link_is_not_followed() {
+        let scene = scene();
+        scene.link("archive");
+        let store = &scene.store;
+        is_refused(store.list(Place::Archive));
+        is_refused(store.reader(Place::Archive).read(OTHER, 10));
+        is_refused(store.reader(Place::Archive).held().read(OTHER, 10));
+        assert_eq!(store.reader(Place::Archive).look(OTHER), None);
+        assert_eq!(store.look_at(Place::Archive, OTHER), None);
+        is_refused(store.relocate(NAME, Place::Files, Place::Archive));
+        is_refused(store.relocate(OTHER, Place::Archive, Place::Files));
+        is_refused(store.add(Place::Archive, NAME, b"x"));
+        is_refused(store.sync_folder(Place::Archive, ""));
+        assert_eq!(store.refused_links(), ["archive"]);
+        assert_eq!(scene.foreign(), [OTHER]);
+        assert!(store.path(Place::Files, NAME).exists());
+        let error = store.list(Place::Archive).unwrap_err().to_string();
+        assert!(
+            error.contains("archive") && !error.contains("foreign"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn no_folder_of_a_store_is_followed_if_it_is_a_link() {
+        for top in TOP_FOLDERS {
+            let scene = scene();
+            let _ = fs::remove_dir_all(scene.store.root().join(top));
+            scene.link(top);
+            let store = &scene.store;
+            let _ = store.add(Place::Files, "20260101_000000_cccccccc.md", b"x");
+            let _ = store.relocate(NAME, Place::Files, Place::Archive);
+            let _ = store.relocate(OTHER, Place::Archive, Place::Files);
+            let _ = store.put_beside("tombstones/x", None, Some(b"x"));
+            let _ = store.put_beside("journal/x.jsonl", None, Some(b"x"));
+            let _ = store.begin_backup("20260101T000000Z");
+            let _ = store.create();
+            let listed = [Place::Files, Place::Archive].map(|place| store.list(place));
+            let names = listed.iter().flatten().flat_map(|listing| &listing.entries);
+            assert!(names.into_iter().all(|entry| entry.name != OTHER), "{top}");
+            assert!(
+                !store.purged().is_ok_and(|purged| purged.contains(OTHER)),
+                "{top}"
+            );
+            assert_eq!(scene.foreign(), [OTHER], "{top}");
+            assert_eq!(store.refused_links(), [top]);
+        }
+    }
+
+    #[test]
+    fn a_month_that_is_a_link_is_not_written_or_read_through() {
+        let scene = scene();
+        scene.link("files/2026-01");
+        let name = format!("2026-01/{OTHER}");
+        is_refused(scene.store.add(Place::Files, "2026-01/x.md", b"x"));
+        is_refused(
+            scene
+                .store
+                .rename((Place::Files, NAME), (Place::Files, "2026-01/x.md")),
+        );
+        let read = scene.store.reader(Place::Files).read(&name, 10);
+        assert!(
+            matches!(read, Err(FilesError::NotRegular { .. })),
+            "{read:?}"
+        );
+        assert_eq!(scene.foreign(), [OTHER]);
+    }
+
+    #[test]
+    fn a_store_whose_owner_made_it_so_is_used_through_its_links() {
+        let scene = scene();
+        scene.link("archive");
+        let store = scene.store.clone().with_links(LinkPolicy::Follow);
+        assert_eq!(store.list(Place::Archive).unwrap().entries.len(), 1);
+        store.relocate(NAME, Place::Files, Place::Archive).unwrap();
+        let read = store.reader(Place::Archive).read(NAME, 10).unwrap();
+        assert_eq!(read.bytes, b"ours");
+        store.relocate(OTHER, Place::Archive, Place::Files).unwrap();
+        assert_eq!(scene.foreign(), [NAME]);
+        assert!(store.refused_links().is_empty());
+    }
+
+    /// Memories go to and fro while the archive is swapped for a link to a foreign folder, and back.
+    #[test]
+    fn a_link_that_is_swapped_in_meanwhile_leads_nowhere() {
+        let scene = scene();
+        let (store, root) = (&scene.store, scene.store.root());
+        fs::create_dir(root.join("archive")).unwrap();
+        scene.link("aside");
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let root = Folder::open(root).unwrap();
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    root.rename("archive", &root, "aside", Target::Exchange)
+                        .unwrap();
+                }
+            });
+            for _ in 0..2_000 {
+                let _ = store.relocate(NAME, Place::Files, Place::Archive);
+                let _ = store.relocate(NAME, Place::Archive, Place::Files);
+                let _ = store.relocate(OTHER, Place::Archive, Place::Files);
+                if let Ok(listing) = store.list(Place::Archive) {
+                    assert!(listing.entries.iter().all(|entry| entry.name == NAME));
+                }
+                assert!(store.reader(Place::Archive).read(OTHER, 10).is_err());
+            }
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        assert_eq!(scene.foreign(), [OTHER]);
+    }
 }

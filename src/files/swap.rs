@@ -6,16 +6,14 @@
 //! tell under that lock whether it holds one of the two, and may go, or somebody else's text, and
 //! must be kept.
 
-use std::fs;
 use std::io;
-use std::path::Path;
-
-use tempfile::TempPath;
 
 use super::At;
 use super::FilesError;
 use super::disk;
 use super::store::content_hash;
+use crate::beneath::Folder;
+use crate::beneath::Target;
 
 /// What became of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,84 +95,96 @@ impl SwapName {
     }
 }
 
-/// Puts `bytes` in the place of `target`, which held the text that `name` calls seen.
+/// Puts `bytes` in the place of the file `target`, which held the text that `name` calls seen.
 ///
 /// The caller holds the memory's lock. Where names cannot be exchanged, the file is renamed over:
 /// the lock keeps other memdir processes away, and the caller has just compared.
-pub(super) fn swap(target: &Path, name: &SwapName, bytes: &[u8]) -> Result<Swapped, FilesError> {
-    let folder = target.parent().expect("a memory lies in a folder");
-    let permissions = fs::metadata(target).at("read", target)?.permissions();
-    let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes)).at("write", target)?;
-    temp.as_file()
-        .set_permissions(permissions)
-        .at("write", target)?;
-    // The file stays open, and so locked, until it has its name: no clean-up may take it.
-    let (_locked, whole) = temp.into_parts();
-    let beside = folder.join(name.file(disk::random_part(&whole)));
-    disk::uninterrupted(|| disk::rename_no_replace(&whole, &beside)).at("write", target)?;
-    // The name it was made under is gone.
-    let _ = whole.keep();
-    let beside = TempPath::try_from_path(beside).at("write", target)?;
-    if !disk::uninterrupted(|| disk::exchange(&beside, target)).at("replace", target)? {
-        beside
-            .persist(target)
-            .map_err(|error| error.error)
-            .at("replace", target)?;
-        disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
-        return Ok(Swapped::Done);
+pub(super) fn swap(
+    folder: &Folder,
+    target: &str,
+    name: &SwapName,
+    bytes: &[u8],
+) -> Result<Swapped, FilesError> {
+    let path = folder.path().join(target);
+    let permissions = folder.facts(target).at("read", &path)?.permissions();
+    let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes));
+    let mut temp = temp.at("write", &path)?;
+    temp.file.set_permissions(permissions).at("write", &path)?;
+    let beside = name.file(&temp.random);
+    disk::step();
+    let named = disk::uninterrupted(|| temp.rename(&beside, Target::Keep));
+    named.at("write", &path)?;
+    // The file was locked until it had its name, so that no clean-up took it.
+    drop(temp);
+    match disk::uninterrupted(|| disk::exchange(folder, &beside, target)) {
+        Ok(true) => {}
+        Ok(false) => {
+            let replaced = folder.rename(&beside, folder, target, Target::Replace);
+            replaced
+                .inspect_err(|_| {
+                    let _ = folder.remove(&beside); // It is ours, and nobody has seen it.
+                })
+                .at("replace", &path)?;
+            disk::uninterrupted(|| folder.sync()).at("sync", folder.path())?;
+            return Ok(Swapped::Done);
+        }
+        Err(error) => {
+            let _ = folder.remove(&beside);
+            return Err(error).at("replace", &path);
+        }
     }
     // From here on the file beside the memory may be somebody's only copy: it is not deleted
     // because something else fails.
-    let beside = beside
-        .keep()
-        .map_err(|error| error.error)
-        .at("keep", target)?;
-    let is_kept = resolve(&beside, name)?;
-    disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
-    Ok(if is_kept {
-        Swapped::KeptOther
-    } else {
-        Swapped::Done
+    let is_kept = resolve(folder, &beside, name)?;
+    disk::uninterrupted(|| folder.sync()).at("sync", folder.path())?;
+    Ok(match is_kept {
+        true => Swapped::KeptOther,
+        false => Swapped::Done,
     })
 }
 
 /// Takes `target` away, which held the text that `name` calls seen; true if it held another one,
 /// which is kept as a conflict copy. The caller holds the memory's lock.
-pub(super) fn take_away(target: &Path, name: &SwapName) -> Result<Swapped, FilesError> {
-    let folder = target.parent().expect("a memory lies in a folder");
+pub(super) fn take_away(
+    folder: &Folder,
+    target: &str,
+    name: &SwapName,
+) -> Result<Swapped, FilesError> {
+    let path = folder.path().join(target);
     // Random enough: the lock lets nobody else make one for the same memory.
-    let beside = folder.join(name.file("removed"));
-    disk::uninterrupted(|| disk::rename_no_replace(target, &beside)).at("remove", target)?;
-    let is_kept = resolve(&beside, name)?;
-    disk::uninterrupted(|| disk::sync_directory(folder)).at("sync", folder)?;
-    Ok(if is_kept {
-        Swapped::KeptOther
-    } else {
-        Swapped::Done
+    let beside = name.file("removed");
+    let moved = disk::uninterrupted(|| disk::rename_no_replace(folder, target, folder, &beside));
+    moved.at("remove", &path)?;
+    let is_kept = resolve(folder, &beside, name)?;
+    disk::uninterrupted(|| folder.sync()).at("sync", folder.path())?;
+    Ok(match is_kept {
+        true => Swapped::KeptOther,
+        false => Swapped::Done,
     })
 }
 
 /// Deletes the file beside a memory if it holds one of the two texts of its name; else makes it a
 /// conflict copy and returns true. The caller holds the memory's lock.
-pub(super) fn resolve(beside: &Path, name: &SwapName) -> Result<bool, FilesError> {
-    let text = disk::uninterrupted(|| disk::read(beside)).at("read", beside)?;
+pub(super) fn resolve(folder: &Folder, beside: &str, name: &SwapName) -> Result<bool, FilesError> {
+    let path = folder.path().join(beside);
+    let text = disk::uninterrupted(|| disk::read(folder, beside)).at("read", &path)?;
     let hash = content_hash(&text);
     if name.has_seen(hash) {
-        disk::uninterrupted(|| disk::remove(beside)).at("remove", beside)?;
+        disk::uninterrupted(|| disk::remove(folder, beside)).at("remove", &path)?;
         return Ok(false);
     }
     let mut both = hash as u64 ^ name.new;
     loop {
-        let copy = beside.with_file_name(copy_name(&name.stem, both));
-        match disk::uninterrupted(|| disk::rename_no_replace(beside, &copy)) {
+        let copy = copy_name(&name.stem, both);
+        match disk::uninterrupted(|| disk::rename_no_replace(folder, beside, folder, &copy)) {
             Ok(()) => return Ok(true),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            other => other.at("keep", beside)?,
+            other => other.at("keep", &path)?,
         }
         // The same conflict happened before; or the copy was changed since, and has the name.
-        let kept = disk::uninterrupted(|| disk::read(&copy));
+        let kept = disk::uninterrupted(|| disk::read(folder, &copy));
         if kept.is_ok_and(|kept| kept == text) {
-            disk::uninterrupted(|| disk::remove(beside)).at("remove", beside)?;
+            disk::uninterrupted(|| disk::remove(folder, beside)).at("remove", &path)?;
             return Ok(true);
         }
         both = both.wrapping_add(1);
@@ -188,7 +198,14 @@ pub(super) fn copy_name(stem: &str, both: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    fn resolve_at(beside: &std::path::Path, name: &SwapName) -> Result<bool, FilesError> {
+        let folder = Folder::open(beside.parent().unwrap()).unwrap();
+        resolve(&folder, beside.file_name().unwrap().to_str().unwrap(), name)
+    }
 
     #[test]
     fn a_swap_files_name_tells_what_it_is() {
@@ -209,7 +226,7 @@ mod tests {
         for (text, kept) in [("seen", false), ("new", false), ("somebody else's", true)] {
             let beside = folder.path().join(name.file("AbCdEf012345"));
             fs::write(&beside, text).unwrap();
-            assert_eq!(resolve(&beside, &name).unwrap(), kept, "{text}");
+            assert_eq!(resolve_at(&beside, &name).unwrap(), kept, "{text}");
             assert!(!beside.exists());
         }
         let copies: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
@@ -223,7 +240,7 @@ mod tests {
         let conflict = || {
             let beside = folder.path().join(name.file("AbCdEf012345"));
             fs::write(&beside, "theirs").unwrap();
-            assert!(resolve(&beside, &name).unwrap());
+            assert!(resolve_at(&beside, &name).unwrap());
             assert!(!beside.exists());
         };
         let texts = || {

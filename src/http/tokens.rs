@@ -91,7 +91,10 @@ pub fn path(state: &Path) -> PathBuf {
 /// Fails if it cannot be read, can be read by others, or has a line that is no token: one that is
 /// passed over might be the one that was meant to be taken away.
 pub fn read(path: &Path) -> Result<Vec<Token>, TokenError> {
-    let text = match fs::read_to_string(path) {
+    let text = crate::files::read_derived(path).and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    });
+    let text = match text {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         text => text.map_err(|error| TokenError::Read(path.to_owned(), error))?,
     };

@@ -446,6 +446,20 @@ pub trait Index: Send + Sync {
     /// Fails if the index cannot be written.
     fn reset(&self) -> Result<(), IndexError>;
 
+    /// A mark of this moment, for [`Index::changed_since`].
+    fn mark(&self) -> u64;
+
+    /// Why what was read of it since `mark` may be wrong: somebody else wrote into its files, or it
+    /// was opened again for that reason meanwhile. Whoever read it asks before the answer is given.
+    fn changed_since(&self, mark: u64) -> Option<IndexError>;
+
+    /// Opens it again, after its files were changed below it; whether they are whole.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be opened for want of something else.
+    fn is_sound_when_reopened(&self) -> Result<bool, IndexError>;
+
     /// Proves that the index's own files are whole; the names of those that are not.
     ///
     /// # Errors

@@ -123,6 +123,11 @@ impl Journal {
         }
     }
 
+    /// The same journals, in another folder: where a link leads that the store's owner allowed.
+    pub fn in_folder(self, folder: PathBuf) -> Journal {
+        Journal { folder, ..self }
+    }
+
     /// Counts one use of each of the memories.
     ///
     /// # Errors
@@ -202,7 +207,7 @@ impl Journal {
                 Line::Record(record) if wanted(&record) => records.push(record),
                 _ => {}
             };
-            match File::open(&path).and_then(|file| lines_from(file, (0, &[]), each)) {
+            match files::open_lines(&path).and_then(|file| lines_from(file, (0, &[]), each)) {
                 // A journal without records was summed up since it was listed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 other => drop(other.map_err(|error| failed("read", &path, error))?),
@@ -347,7 +352,7 @@ impl Read {
                 each(line);
             }
         };
-        let read = File::open(path).and_then(|file| match id_in(&file.metadata()?) == id {
+        let read = files::open_lines(path).and_then(|file| match id_in(&file.metadata()?) == id {
             true => lines_from(file, start, counted),
             false => Ok(None),
         });

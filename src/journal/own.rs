@@ -113,7 +113,7 @@ impl Journal {
     /// The ids in a note; `None` if it is that of another copy: a copy of the whole store has another
     /// folder, and so ids of its own.
     fn read_note(&self, path: &Path) -> Option<String> {
-        let noted = fs::read_to_string(path).ok()?;
+        let noted = String::from_utf8(files::read_derived(path).ok()?).ok()?;
         let (ids, place) = noted.split_once(' ')?;
         let is_own = self.here().is_ok_and(|here| here == place);
         is_own.then(|| ids.to_owned())

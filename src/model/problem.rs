@@ -47,6 +47,8 @@ pub enum Problem {
     },
     /// The memory was purged; somebody has put its file back.
     Purged,
+    /// A folder of the store that is a symbolic link; nothing behind it is looked at.
+    LinkedFolder,
     /// Not a readable regular file: what it is instead.
     NotReadable(String),
 }
@@ -76,6 +78,7 @@ impl Problem {
             Problem::Leftover => "leftover",
             Problem::PartlyIndexed { .. } => "partly-indexed",
             Problem::Purged => "was-purged",
+            Problem::LinkedFolder => "linked-folder",
             Problem::NotReadable(_) => "not-readable",
         }
     }
@@ -129,6 +132,9 @@ impl Problem {
             }
             Problem::Purged => {
                 "`memdir purge` takes it away again, as a sync with another machine does; under another name it stays."
+            }
+            Problem::LinkedFolder => {
+                "If you made the link, `memdir init --allow-links` has memdir follow it; else remove it."
             }
             Problem::NotReadable(_) => {
                 "Only regular files are memories; move it elsewhere or mend its permissions."
@@ -194,6 +200,9 @@ impl fmt::Display for Problem {
                 )
             }
             Problem::Purged => f.write_str("the memory was purged"),
+            Problem::LinkedFolder => {
+                f.write_str("the folder is a symbolic link and is not followed")
+            }
             Problem::NotReadable(what) => f.write_str(what),
         }
     }

@@ -4,32 +4,33 @@
 //! begin, and where the last end; the scale of each vector; all vectors in eight bits a number, then
 //! in sixteen. Head, keys, starts and scales have one checksum, each kind of vectors its own.
 
-use std::fs;
-use std::fs::File;
 use std::io;
 use std::io::BufWriter;
 use std::io::Write;
-use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::OnceLock;
 
 use half::f16;
-use memmap2::Mmap;
 
 use super::Key;
 use super::dot::Small;
 use super::dot::Wide;
 use super::dot::dot_exact;
 use super::dot::dot_small;
+use crate::beneath::Access;
+use crate::beneath::Folder;
+use crate::beneath::Target;
+use crate::columns::Bytes;
 
 const MAGIC: &[u8; 8] = b"memdirv1";
 const HEAD: usize = 64;
 const KEY: usize = 16;
 
-/// A file of vectors, mapped into memory.
+/// A file of vectors.
 pub(super) struct Segment {
     pub path: PathBuf,
-    map: Mmap,
+    map: Bytes,
     pub dimensions: usize,
     /// How many keys there are.
     pub entries: usize,
@@ -46,9 +47,9 @@ pub(super) struct Entry {
     pub pieces: Vec<Vec<f32>>,
 }
 
-/// Writes `entries`, which have ascending keys and vectors of one length, to a new file below
-/// `folder`; its path.
-pub(super) fn write(folder: &Path, dimensions: usize, entries: &[Entry]) -> io::Result<PathBuf> {
+/// Writes `entries`, which have ascending keys and vectors of one length, to a new file in
+/// `folder`; its name.
+pub(super) fn write(folder: &Folder, dimensions: usize, entries: &[Entry]) -> io::Result<String> {
     let vectors: usize = entries.iter().map(|entry| entry.pieces.len()).sum();
     let pieces = || entries.iter().flat_map(|entry| &entry.pieces);
     let mut tables = Vec::with_capacity(entries.len() * (KEY + 4) + 4 + vectors * 4);
@@ -98,9 +99,9 @@ pub(super) fn write(folder: &Path, dimensions: usize, entries: &[Entry]) -> io::
 
     // No name is used twice, also where the same vectors are written in place of damaged ones.
     let name = uuid::Uuid::new_v4().simple().to_string();
-    let path = folder.join(format!("{name}.vec"));
-    let temporary = folder.join(format!("{name}.part"));
-    let mut file = BufWriter::new(File::create(&temporary)?);
+    let temporary = format!("{name}.part");
+    let name = format!("{name}.vec");
+    let mut file = BufWriter::new(folder.open_file(&temporary, Access::CreateNew)?);
     let written = (|| {
         file.write_all(&head)?;
         file.write_all(&tables)?;
@@ -112,22 +113,18 @@ pub(super) fn write(folder: &Path, dimensions: usize, entries: &[Entry]) -> io::
         }
         file.flush()?;
         file.get_ref().sync_data()?;
-        fs::rename(&temporary, &path)
+        folder.rename(&temporary, folder, &name, Target::Replace)
     })();
     if written.is_err() {
-        let _ = fs::remove_file(&temporary);
+        let _ = folder.remove(&temporary);
     }
-    written.map(|()| path)
+    written.map(|()| name)
 }
 
 impl Segment {
     /// Opens a file; fails with `InvalidData` if it is not whole.
-    pub fn open(path: &Path) -> io::Result<Segment> {
-        let file = File::open(path)?;
-        // SAFETY: the file was put in place whole and nobody ever writes to it again: a new one
-        // gets another name, and an old one is only removed, which leaves the map as it is.
-        #[allow(unsafe_code, reason = "mapping a file cannot be said safely")]
-        let map = unsafe { Mmap::map(&file)? };
+    pub fn open(folder: &Arc<Folder>, name: &str) -> io::Result<Segment> {
+        let map = Bytes::open(folder, name)?;
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "it is damaged");
         let head: &[u8] = map.get(..HEAD).ok_or_else(damaged)?;
         let number = |at: usize| {
@@ -147,7 +144,7 @@ impl Segment {
             return Err(damaged());
         }
         Ok(Segment {
-            path: path.to_owned(),
+            path: folder.path().join(name),
             small_sum: number(3),
             exact_sum: number(4),
             map,
@@ -254,6 +251,11 @@ impl Segment {
             crc32fast::hash(self.small_block()) == self.small_sum
                 && crc32fast::hash(self.exact_block()) == self.exact_sum
         })
+    }
+
+    /// Whether the file was cut or written since it was opened.
+    pub fn is_changed(&self) -> bool {
+        self.map.is_changed()
     }
 
     pub fn bytes(&self) -> usize {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::collections::HashSet;
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
@@ -17,6 +16,7 @@ use super::dot::Wide;
 use super::segment;
 use super::segment::Entry;
 use super::segment::Segment;
+use crate::beneath::Folder;
 
 /// The vectors of one model.
 pub struct VectorStore {
@@ -64,15 +64,25 @@ impl VectorStore {
     /// Fails if the folder cannot be read; a file that cannot is left out.
     pub fn view(&self) -> io::Result<Arc<View>> {
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        let paths = self.files("vec")?;
-        if newest.paths == paths {
+        let Some(folder) = self.open()? else {
+            *newest = Arc::default();
+            return Ok(Arc::clone(&newest));
+        };
+        let names = files(&folder, "vec")?;
+        let paths: Vec<PathBuf> = names.iter().map(|name| self.folder.join(name)).collect();
+        // What was cut is left out, as what was cut before it was opened.
+        let is_same = newest.paths == paths && !newest.segments.iter().any(|one| one.is_changed());
+        if is_same {
             return Ok(Arc::clone(&newest));
         }
+        let folder = Arc::new(folder);
         let mut view = View::default();
-        for path in paths {
+        for (path, name) in paths.into_iter().zip(names) {
+            let mut known = newest.segments.iter();
+            let known = known.find(|segment| segment.path == path && !segment.is_changed());
+            let open = || Segment::open(&folder, &name).map(Arc::new);
             view.paths.push(path.clone());
-            let known = newest.segments.iter().find(|segment| segment.path == path);
-            match known.map_or_else(|| Segment::open(&path).map(Arc::new), |s| Ok(Arc::clone(s))) {
+            match known.map_or_else(open, |segment| Ok(Arc::clone(segment))) {
                 Ok(segment) => view.segments.push(segment),
                 // It was joined with others meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -83,22 +93,12 @@ impl VectorStore {
         Ok(Arc::clone(&newest))
     }
 
-    /// The files with an extension, in the order of their names.
-    fn files(&self, extension: &str) -> io::Result<Vec<PathBuf>> {
-        let names = match fs::read_dir(&self.folder) {
-            Ok(names) => names,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        let mut paths = Vec::new();
-        for name in names {
-            let path = name?.path();
-            if path.extension().is_some_and(|found| found == extension) {
-                paths.push(path);
-            }
+    /// The folder, if there is one.
+    fn open(&self) -> io::Result<Option<Folder>> {
+        match Folder::of_state(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => other.map(Some),
         }
-        paths.sort_unstable();
-        Ok(paths)
     }
 
     /// Keeps `vectors`, each key with those of its pieces. The folder must exist.
@@ -119,7 +119,8 @@ impl VectorStore {
         }
         // Of texts without words it is kept that they have no vector.
         let dimensions = entries.iter().find_map(of_one).unwrap_or(0);
-        segment::write(&self.folder, dimensions, &entries).map(drop)
+        let folder = Folder::of_state(&self.folder)?;
+        segment::write(&folder, dimensions, &entries).map(drop)
     }
 
     /// Reads everything, and removes the files that are not as they were written; how many. To be
@@ -130,8 +131,13 @@ impl VectorStore {
     /// Fails if the folder cannot be read, or such a file not be removed.
     pub fn remove_unsound(&self) -> io::Result<usize> {
         let unsound = self.view()?.unsound();
-        for path in &unsound {
-            fs::remove_file(path)?;
+        if let Some(folder) = self.open()? {
+            for name in unsound.iter().map(|path| name_of(path)) {
+                match folder.set_aside(name)? {
+                    true => {}
+                    false => folder.remove(name)?,
+                }
+            }
         }
         Ok(unsound.len())
     }
@@ -144,9 +150,14 @@ impl VectorStore {
     /// Fails if a file cannot be written; the vectors are then as before.
     pub fn tidy(&self, wanted: Option<&HashSet<Key>>) -> io::Result<()> {
         let view = self.view()?;
+        let Some(folder) = self.open()? else {
+            return Ok(());
+        };
+        let half_written = files(&folder, "part")?;
+        let damaged = view.damaged.iter().map(|path| name_of(path));
         // Whoever adds is alone: what is half written was left by one that was killed.
-        for path in view.damaged.iter().chain(&self.files("part")?) {
-            let _ = fs::remove_file(path); // It is left out as long as it is there.
+        for name in damaged.chain(half_written.iter().map(String::as_str)) {
+            let _ = folder.remove(name); // It is left out as long as it is there.
         }
         let is_wanted = |key: Key| wanted.is_none_or(|wanted| wanted.contains(&key));
         let is_waste = |segment: &&Arc<Segment>| {
@@ -177,15 +188,39 @@ impl VectorStore {
                 .collect();
             entries.sort_unstable_by_key(|entry| entry.key);
             entries.dedup_by_key(|entry| entry.key);
+            let mut written = None;
             if !entries.is_empty() {
-                segment::write(&self.folder, dimensions, &entries)?;
+                written = Some(segment::write(&folder, dimensions, &entries)?);
+            }
+            if joined.iter().any(|segment| segment.is_changed()) {
+                // What was joined may be zeros.
+                written.map_or(Ok(()), |name| folder.remove(&name))?;
+                continue;
             }
             for segment in joined {
-                fs::remove_file(&segment.path)?;
+                folder.remove(name_of(&segment.path))?;
             }
         }
         Ok(())
     }
+}
+
+/// The names with an extension in a folder, in their order.
+fn files(folder: &Folder, extension: &str) -> io::Result<Vec<String>> {
+    let has_extension = |name: &String| {
+        let found = name.rsplit_once('.');
+        found.is_some_and(|(_, found)| found == extension)
+    };
+    let names = folder.names()?.into_iter().map(|(name, _)| name);
+    let mut names: Vec<String> = names.filter(has_extension).collect();
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The name of a file of vectors, which we gave it.
+fn name_of(path: &Path) -> &str {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.unwrap_or_default()
 }
 
 impl View {
@@ -259,6 +294,8 @@ impl Near {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn folder() -> tempfile::TempDir {
@@ -279,8 +316,14 @@ mod tests {
         Key::from_le_bytes(hash.as_bytes()[..16].try_into().unwrap())
     }
 
+    fn paths(store: &VectorStore) -> Vec<PathBuf> {
+        let folder = store.open().unwrap().unwrap();
+        let names = super::files(&folder, "vec").unwrap();
+        names.iter().map(|name| store.folder.join(name)).collect()
+    }
+
     fn files(store: &VectorStore) -> usize {
-        store.files("vec").unwrap().len()
+        paths(store).len()
     }
 
     #[test]
@@ -372,8 +415,8 @@ mod tests {
         let store = VectorStore::new(folder.path());
         let three = (0..3).map(|n| (key(n), vec![vector(n as usize)])).collect();
         store.add(three).unwrap();
-        let whole = fs::read(&store.files("vec").unwrap()[0]).unwrap();
-        let path = store.files("vec").unwrap()[0].clone();
+        let whole = fs::read(&paths(&store)[0]).unwrap();
+        let path = paths(&store)[0].clone();
         for cut in [0, 10, 63, 64, 100, whole.len() - 1] {
             fs::write(&path, &whole[..cut]).unwrap();
             assert!(

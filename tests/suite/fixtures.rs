@@ -376,6 +376,8 @@ mod unix {
         let outside = tempfile::tempdir().unwrap();
         fs::write(outside.path().join("inner.md"), "outsideword").unwrap();
         symlink(outside.path(), store.files().join("linked")).unwrap();
+        check_not_readable(&store, "linked", "it is a symbolic link");
+        fs::remove_file(store.files().join("linked")).unwrap();
         symlink(outside.path(), store.files().join("linked.md")).unwrap();
         check_not_readable(&store, "linked.md", "it is a symbolic link");
         assert_eq!(

@@ -128,14 +128,10 @@ fn a_folder_in_the_place_of_a_lock_costs_no_answer() {
         .remember(new_memory("another heron\n"), None)
         .unwrap();
     assert_eq!(holding(&engine, "heron").len(), 2);
-    let refused = engine.settle(true).unwrap_err().to_string();
-    assert!(refused.contains("cannot write the index"), "{refused}");
+    engine.settle(true).unwrap();
     assert_eq!(holding(&engine, "heron").len(), 2);
-    assert!(
-        store.index().join(".tantivy-writer.lock").is_dir(),
-        "it is the same index"
-    );
-    fs::remove_dir(store.index().join(".tantivy-writer.lock")).unwrap();
+    let aside = ".tantivy-writer.lock.set-aside-1";
+    assert!(store.index().join(aside).is_dir(), "it is the same index");
     engine.settle(true).unwrap();
     assert_eq!(holding(&store.engine(), "heron").len(), 2);
 }

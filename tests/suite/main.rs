@@ -29,6 +29,8 @@ mod imports;
 mod index_files;
 mod keyword_properties;
 mod life;
+#[cfg(unix)]
+mod links;
 mod maintenance;
 mod mcp;
 #[cfg(feature = "tract")]

@@ -224,11 +224,13 @@ fn what_cannot_be_removed_stays_and_the_backup_is_named() {
     let home = home();
     let before = bytes(&home.store(), &MEMORIES);
     // No change of a file gets its lock.
-    for shard in 0..=255u8 {
+    let held = |shard: u8| {
         let lock = home.store().join(format!(".memdir/locks/{shard:02x}.lock"));
-        let _ = fs::remove_file(&lock);
-        std::os::unix::fs::symlink(&lock, &lock).unwrap();
-    }
+        let file = fs::File::create(lock).unwrap();
+        file.lock().unwrap();
+        file
+    };
+    let _held: Vec<fs::File> = (0..64).map(held).collect();
     let ran = home.run(&["reset", "--yes"]);
     assert_eq!(ran.code, 2, "{ran:?}");
     let folder = home.store().join("backup").join(backup(&home));

@@ -1,6 +1,5 @@
 //! What a purge takes out of the records of plans.
 
-use std::fs;
 use std::path::Path;
 
 use super::record::Recorded;
@@ -19,9 +18,8 @@ impl Engine {
             tracing::warn!("an interrupted plan was not taken back: {error}");
         }
         let folder = self.state().join("plans");
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
+        for name in files::names_in(&folder).unwrap_or_default() {
+            let id = name.strip_suffix(".json");
             let Some(id) = id.filter(|id| is_plan(id)) else {
                 continue;
             };
@@ -44,7 +42,7 @@ impl Engine {
 
 /// Whether a record has a step of one of the memories; one that cannot be read, whether it names one.
 fn tells_of(path: &Path, stems: &[Stem]) -> bool {
-    let Ok(text) = fs::read(path) else {
+    let Ok(text) = files::read_derived(path) else {
         return false; // Gone meanwhile.
     };
     match serde_json::from_slice::<Recorded>(&text) {

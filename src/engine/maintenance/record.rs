@@ -140,14 +140,13 @@ impl Records {
 
     /// All that can be read, newest first.
     pub fn all(&self) -> io::Result<Vec<Recorded>> {
-        let entries = match std::fs::read_dir(&self.0) {
+        let names = match files::names_in(&self.0) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             other => other?,
         };
         let mut records = Vec::new();
-        for entry in entries {
-            let name = entry?.file_name();
-            let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
+        for name in names {
+            let id = name.strip_suffix(".json");
             if let Some(id) = id.filter(|id| is_plan(id)) {
                 records.extend(self.read(id)?);
             }
@@ -161,7 +160,7 @@ impl Records {
         if !is_plan(id) {
             return Ok(None);
         }
-        let text = match std::fs::read(self.path(id)) {
+        let text = match files::read_derived(&self.path(id)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };

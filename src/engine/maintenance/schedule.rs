@@ -50,7 +50,8 @@ impl Engine {
         };
         let now = self.clock.now();
         let path = self.state().join("plans").join(LAST);
-        let last = std::fs::read_to_string(&path).ok();
+        let last = crate::files::read_derived(&path).ok();
+        let last = last.and_then(|text| String::from_utf8(text).ok());
         let last: Option<DateTime<Utc>> = last.and_then(|text| text.trim().parse().ok());
         // A moment in the future is a clock's that was wrong.
         if last.is_some_and(|last| last <= now && now < last + interval) {

@@ -121,11 +121,14 @@ impl Batch for EmbeddedBatch<'_> {
                 .writer
                 .prepare_commit()
                 .map_err(|error| failed("write", error))?;
+            // What was read of a file that was cut meanwhile must not become part of the new state.
+            self.index.check_files()?;
             prepared.set_payload(&verified.to_string());
             prepared.commit().map_err(|error| failed("write", error))?;
             self.writer
                 .wait_merging_threads()
                 .map_err(|error| failed("merge", error))?;
+            self.index.check_files()?;
             self.index.trust_committed(verified)
         })
     }
@@ -138,6 +141,8 @@ impl Batch for EmbeddedBatch<'_> {
                 .writer
                 .prepare_commit()
                 .map_err(|error| failed("write", error))?;
+            // What was read of a file that was cut meanwhile must not become part of the new state.
+            self.index.check_files()?;
             prepared.set_payload(&verified.to_string());
             prepared.commit().map_err(|error| failed("write", error))?;
             let segments = self.writer.index().searchable_segment_metas();
@@ -155,6 +160,7 @@ impl Batch for EmbeddedBatch<'_> {
             self.writer
                 .wait_merging_threads()
                 .map_err(|error| failed("merge", error))?;
+            self.index.check_files()?;
             self.index.trust_committed(verified)
         })
     }

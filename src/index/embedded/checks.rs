@@ -9,7 +9,6 @@
 //! once lose at most a proof.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::fs::File;
 use std::io;
 use std::io::Read;
@@ -18,12 +17,10 @@ use std::io::SeekFrom;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Instant;
-use std::time::UNIX_EPOCH;
-
-use tantivy::directory::Directory;
-use tantivy::directory::MmapDirectory;
 
 use super::trouble::unusable;
+use crate::beneath::Access;
+use crate::beneath::Folder;
 use crate::index::IndexError;
 use crate::model::Stamp;
 
@@ -75,7 +72,8 @@ impl Checks {
 
     /// Takes in what others put on record in `folder`; nothing if it cannot be read.
     pub fn learn(&mut self, folder: &Path) {
-        let text = fs::read_to_string(folder.join(RECORD)).unwrap_or_default();
+        let text = Folder::of_state(folder).and_then(|folder| folder.read_derived(RECORD));
+        let text = String::from_utf8(text.unwrap_or_default()).unwrap_or_default();
         let line = |line: &str| {
             let mut fields = line.split(' ');
             let name = fields.next()?.to_owned();
@@ -92,8 +90,8 @@ impl Checks {
         }
     }
 
-    /// Writes the record, if there is something new.
-    pub fn write(&mut self, directory: &MmapDirectory) {
+    /// Writes the record in `folder`, if there is something new.
+    pub fn write(&mut self, folder: &Path) {
         if !self.is_changed {
             return;
         }
@@ -104,7 +102,8 @@ impl Checks {
             )
         });
         let text: String = lines.collect();
-        match directory.atomic_write(Path::new(RECORD), text.as_bytes()) {
+        let folder = Folder::of_state(folder);
+        match folder.and_then(|folder| folder.write_derived(RECORD, text.as_bytes(), true)) {
             Ok(()) => self.is_changed = false,
             Err(error) => tracing::debug!("cannot note which index files are whole: {error}"),
         }
@@ -112,8 +111,12 @@ impl Checks {
 
     /// Takes those of `files` that were not known for whole: they were just written.
     pub fn trust(&mut self, folder: &Path, files: &[PathBuf], now: i64) {
+        let Ok(folder) = Folder::of_state(folder) else {
+            return;
+        };
         for path in files {
-            if let (Some(name), Ok(stamp)) = (path.to_str(), stamp(&folder.join(path)))
+            if let Some(name) = path.to_str()
+                && let Ok(stamp) = stamp(&folder, name)
                 && self
                     .whole
                     .get(name)
@@ -126,8 +129,11 @@ impl Checks {
 
     /// How many bytes of `files` are not proved.
     pub fn unproved_bytes(&self, folder: &Path, files: &[PathBuf]) -> u64 {
+        let Ok(folder) = Folder::of_state(folder) else {
+            return 0;
+        };
         let unproved = files.iter().filter_map(|path| {
-            let stamp = stamp(&folder.join(path)).ok()?;
+            let stamp = stamp(&folder, path.to_str()?).ok()?;
             let proof = self.whole.get(path.to_str()?);
             proof
                 .is_none_or(|proof| proof.stamp != stamp)
@@ -149,9 +155,13 @@ impl Checks {
         now: i64,
         deadline: Option<Instant>,
     ) -> Result<bool, IndexError> {
+        let folder = match Folder::of_state(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            other => other.map_err(|error| unusable(&error))?,
+        };
         for path in files {
             let Some(name) = path.to_str() else { continue };
-            let stamp = match stamp(&folder.join(path)) {
+            let stamp = match stamp(&folder, name) {
                 Ok(stamp) => stamp,
                 // Merged into another meanwhile, or a part that this segment does not have.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -169,7 +179,7 @@ impl Checks {
                 .filter(|reading| reading.name == name && reading.stamp == stamp);
             let mut reading = match begun {
                 Some(reading) => reading,
-                None => match Reading::begin(folder, name, stamp)? {
+                None => match Reading::begin(&folder, name, stamp)? {
                     Some(reading) => reading,
                     None => continue,
                 },
@@ -224,9 +234,12 @@ pub(super) fn damaged_files(folder: &Path, files: &[PathBuf]) -> Result<Vec<Stri
 
 impl Reading {
     /// `None` if the file is gone.
-    fn begin(folder: &Path, name: &str, stamp: Stamp) -> Result<Option<Reading>, IndexError> {
+    fn begin(folder: &Folder, name: &str, stamp: Stamp) -> Result<Option<Reading>, IndexError> {
         let begin = || -> io::Result<Option<Reading>> {
-            let mut file = File::open(folder.join(name))?;
+            let mut file = folder.open_file(name, Access::Read)?;
+            if !file.metadata()?.is_file() {
+                return Ok(None);
+            }
             let Some((expected, left)) = footer(&mut file)? else {
                 return Ok(None);
             };
@@ -300,15 +313,11 @@ fn damaged(name: &str) -> IndexError {
     }
 }
 
-fn stamp(path: &Path) -> io::Result<Stamp> {
-    let data = fs::metadata(path)?;
-    let modified = data.modified()?.duration_since(UNIX_EPOCH);
+fn stamp(folder: &Folder, name: &str) -> io::Result<Stamp> {
+    let facts = folder.facts(name)?;
     Ok(Stamp {
-        size: data.len(),
-        modified: modified.map_or(0, |since| since.as_nanos() as i64),
-        #[cfg(unix)]
-        inode: std::os::unix::fs::MetadataExt::ino(&data),
-        #[cfg(not(unix))]
-        inode: 0,
+        size: facts.size,
+        modified: facts.modified,
+        inode: facts.id.1,
     })
 }

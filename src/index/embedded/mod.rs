@@ -27,25 +27,27 @@ mod tokenize;
 mod trouble;
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
 use std::time::SystemTime;
+use std::time::UNIX_EPOCH;
 
 use chrono::DateTime;
 use chrono::Utc;
 use tantivy::directory::Directory;
-use tantivy::directory::MmapDirectory;
 use tantivy::directory::RamDirectory;
 use tantivy::schema::Schema;
 
 use self::checks::Checks;
+use self::directory::OpenFolder;
 use self::directory::Unlocked;
 use self::flat::Flat;
 use self::layers::Layers;
@@ -56,12 +58,12 @@ use self::schema::Fields;
 use self::snapshot::EmbeddedSnapshot;
 use self::trouble::failed;
 use self::trouble::guarded;
-use self::trouble::unusable;
 use super::Batch;
 use super::Index;
 use super::IndexError;
 use super::Overlay;
 use super::Snapshot;
+use crate::beneath::Folder;
 use crate::columns;
 use crate::vectors::Key;
 use crate::words::Analyzer;
@@ -81,6 +83,8 @@ pub struct EmbeddedIndex {
     layers: Layers,
     analyzers: Arc<Analyzers>,
     vectors: Arc<Models>,
+    /// How often it was opened again because files were changed below it.
+    reopened: AtomicU64,
 }
 
 /// Analyzers that nobody uses at the moment: what they remember of words is worth keeping.
@@ -125,6 +129,7 @@ impl EmbeddedIndex {
                 idle: Mutex::new(Vec::new()),
             }),
             vectors: Arc::new(Models::new(state.map(Path::to_owned))),
+            reopened: AtomicU64::new(0),
         }
     }
 
@@ -140,11 +145,9 @@ impl EmbeddedIndex {
                 let directory: Box<dyn Directory> = match &self.folder {
                     None => Box::new(Unlocked(RamDirectory::create())),
                     Some(folder) => {
-                        if !folder.is_dir() {
-                            create_private(folder).map_err(|error| failed("create", error))?;
-                        }
-                        let directory = MmapDirectory::open(folder).map_err(|e| unusable(&e))?;
-                        Box::new(Unlocked(directory))
+                        let folder = Folder::create_of_state(folder);
+                        let folder = folder.map_err(|error| failed("create", error))?;
+                        Box::new(Unlocked(OpenFolder(Arc::new(folder))))
                     }
                 };
                 Opened::open_or_create(directory, &self.schema)?
@@ -177,7 +180,7 @@ impl EmbeddedIndex {
             let found = self
                 .folder
                 .as_ref()
-                .map(|folder| fs::read(folder.join("meta.json")).unwrap_or_default());
+                .map(|folder| read_meta(folder).unwrap_or_default());
             tries += 1;
             if missed.as_ref() == Some(&found) || tries == MAX_TRIES {
                 return Err(error);
@@ -250,7 +253,12 @@ impl EmbeddedIndex {
     fn keep_rows(&self, folder: &Path, now: i64) -> Result<(), IndexError> {
         let view = self.bare_view()?;
         let state = &view.committed().state;
-        match kept::write(folder, state, &view.table, view.documents()) {
+        let written = kept::write(folder, state, &view.table, view.documents());
+        if let Err(error) = self.check_files() {
+            let _ = columns::remove(&folder.join(kept::NAME));
+            return Err(error);
+        }
+        match written {
             Ok(()) => {
                 let file = [PathBuf::from(kept::NAME)];
                 self.with_checks(folder, |checks| checks.trust(folder, &file, now));
@@ -268,14 +276,13 @@ impl EmbeddedIndex {
     fn is_settled(&self, folder: &Path, committed: &Committed, now: DateTime<Utc>) -> bool {
         let rows = committed.parts.iter().map(|part| part.reader.max_doc());
         let wait = Duration::from_secs(u64::from(rows.sum::<u32>()) / 10_000);
-        let modified = fs::metadata(folder.join("meta.json")).and_then(|data| data.modified());
-        modified.is_ok_and(|modified| modified + wait <= SystemTime::from(now))
+        let modified = || Some(Folder::of_state(folder).ok()?.facts(META).ok()?.modified);
+        let moment = |nanos: i64| UNIX_EPOCH + Duration::from_nanos(nanos.max(0).unsigned_abs());
+        modified().is_some_and(|nanos| moment(nanos) + wait <= SystemTime::from(now))
     }
 
     fn write_checks(&self, folder: &Path) {
-        if let Ok(directory) = MmapDirectory::open(folder) {
-            self.with_checks(folder, |checks| checks.write(&directory));
-        }
+        self.with_checks(folder, |checks| checks.write(folder));
     }
 
     fn view(&self, overlay: &Overlay) -> Result<Arc<dyn Snapshot>, IndexError> {
@@ -299,7 +306,28 @@ impl EmbeddedIndex {
         Ok(Arc::clone(newest.insert(snapshot)))
     }
 
+    /// The name of the first of its files that was cut or written since this process opened it.
+    fn changed_file(&self) -> Option<String> {
+        let state = self.folder.as_ref()?.parent()?;
+        let path = columns::changed_in(state)?;
+        let name = path.file_name().unwrap_or_default();
+        Some(name.to_string_lossy().into_owned())
+    }
+
+    /// An error if a file was cut or written since this process opened it: what was made of it may
+    /// be wrong.
+    fn check_files(&self) -> Result<(), IndexError> {
+        match self.changed_file() {
+            None => Ok(()),
+            Some(name) => Err(changed(&name)),
+        }
+    }
+
     fn close(&self) {
+        self.reopened.fetch_add(1, Ordering::AcqRel);
+        if let Some(state) = self.folder.as_ref().and_then(|folder| folder.parent()) {
+            columns::forget_in(state);
+        }
         *locked(&self.open) = None;
         *locked(&self.newest) = None;
         self.layers.clear();
@@ -360,6 +388,41 @@ impl Index for EmbeddedIndex {
 
     fn models(&self) -> Vec<String> {
         self.vectors.names()
+    }
+
+    fn mark(&self) -> u64 {
+        self.reopened.load(Ordering::Acquire)
+    }
+
+    fn changed_since(&self, mark: u64) -> Option<IndexError> {
+        match self.changed_file() {
+            Some(name) => Some(changed(&name)),
+            None if self.mark() != mark => Some(changed("the index")),
+            None => None,
+        }
+    }
+
+    fn is_sound_when_reopened(&self) -> Result<bool, IndexError> {
+        self.close();
+        let proved = guarded(|| {
+            let committed = self.opened()?;
+            let Some(folder) = &self.folder else {
+                return Ok(());
+            };
+            let files = with_table(committed.files());
+            self.with_checks(folder, |checks| checks.prove(folder, &files, 0, None))?;
+            let vectors = self.vectors.unsound();
+            let vectors = vectors.map_err(|error| failed("read vectors beside", error))?;
+            match vectors.first() {
+                None => Ok(()),
+                Some(name) => Err(changed(name)),
+            }
+        });
+        match proved {
+            Ok(()) => Ok(true),
+            Err(IndexError::Unusable { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn damaged_parts(&self) -> Result<Vec<String>, IndexError> {
@@ -442,6 +505,12 @@ impl Analyzers {
     }
 }
 
+fn changed(name: &str) -> IndexError {
+    IndexError::Unusable {
+        reason: format!("{name} was changed while it was read"),
+    }
+}
+
 /// Some files of an index, and that of the rows.
 fn with_table(mut files: Vec<PathBuf>) -> Vec<PathBuf> {
     files.push(PathBuf::from(kept::NAME));
@@ -453,17 +522,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes `folder` for the user alone, whatever the umask, and the folder that it lies in; not what
-/// lies above: a store that was moved away this moment is not begun anew in its place.
-fn create_private(folder: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    for folder in [folder.parent(), Some(folder)].into_iter().flatten() {
-        match builder.create(folder) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            other => other?,
-        }
-    }
-    Ok(())
+/// The file that names the segments of the newest state.
+const META: &str = "meta.json";
+
+fn read_meta(folder: &Path) -> std::io::Result<Vec<u8>> {
+    Folder::of_state(folder)?.read_derived(META)
 }

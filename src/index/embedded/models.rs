@@ -5,14 +5,14 @@
 
 use std::collections::HashMap;
 use std::collections::HashSet;
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use super::create_private;
 use super::locked;
+use crate::beneath::Folder;
+use crate::beneath::Kind;
 use crate::vectors::Key;
 use crate::vectors::VectorStore;
 
@@ -54,18 +54,16 @@ impl Models {
 
     /// The models that there are folders of.
     pub fn names(&self) -> Vec<String> {
-        let Some(entries) = self
-            .state
-            .as_ref()
-            .and_then(|state| fs::read_dir(state).ok())
-        else {
+        let state = self.state.as_ref().map(|state| Folder::of_state(state));
+        let Some(Ok(entries)) = state.map(|state| state.and_then(|state| state.names())) else {
             return Vec::new();
         };
-        let name = |entry: io::Result<fs::DirEntry>| {
-            let name = entry.ok()?.file_name().into_string().ok()?;
-            name.strip_prefix(&Models::prefix()).map(str::to_owned)
+        let name = |(name, kind): (String, Kind)| {
+            let is_folder = kind == Kind::Folder && !name.contains(".set-aside-");
+            let model = name.strip_prefix(&Models::prefix()).map(str::to_owned);
+            model.filter(|_| is_folder)
         };
-        let mut names: Vec<String> = entries.filter_map(name).collect();
+        let mut names: Vec<String> = entries.into_iter().filter_map(name).collect();
         names.sort_unstable();
         names
     }
@@ -100,7 +98,7 @@ impl Models {
         let (Some(folder), Some(store)) = (self.folder(model), self.of(model)) else {
             return Ok(());
         };
-        create_private(&folder)?;
+        Folder::create_of_state(&folder)?;
         store.add(vectors)?;
         store.tidy(None)
     }
@@ -113,7 +111,8 @@ impl Models {
                 _ => {
                     locked(&self.open).remove(&name);
                     if let Some(folder) = self.folder(&name) {
-                        fs::remove_dir_all(folder)?;
+                        let (state, name) = Folder::parent_of(&folder)?;
+                        state.remove_all(name)?;
                     }
                 }
             }

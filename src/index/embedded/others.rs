@@ -6,14 +6,15 @@
 //! most likely replaced, after a week. If it was in use all the same, that program loses no
 //! answer: files that are open stay readable, and it makes its index anew.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 use std::time::SystemTime;
+use std::time::UNIX_EPOCH;
 
-use tantivy::directory::Directory;
-use tantivy::directory::MmapDirectory;
+use crate::beneath::Folder;
+use crate::beneath::Kind;
+use crate::beneath::Target;
 
 /// The file that says when the index was used.
 const USED: &str = "used";
@@ -33,16 +34,15 @@ enum Name {
 
 /// Shows that the index in `folder` is in use, at most once a day.
 pub(super) fn touch(folder: &Path, now: SystemTime) {
-    let used = fs::metadata(folder.join(USED)).and_then(|data| data.modified());
-    if used.is_ok_and(|used| age(used, now) < DAY) {
+    let opened = Folder::of_state(folder);
+    let used = opened
+        .as_ref()
+        .ok()
+        .and_then(|folder| folder.facts(USED).ok());
+    if used.is_some_and(|used| age(moment(used.modified), now) < DAY) {
         return;
     }
-    let written = MmapDirectory::open(folder)
-        .map_err(|error| error.to_string())
-        .and_then(|directory| {
-            let written = directory.atomic_write(Path::new(USED), b"");
-            written.map_err(|error| error.to_string())
-        });
+    let written = opened.and_then(|folder| folder.write_derived(USED, b"", true));
     if let Err(error) = written {
         tracing::debug!("cannot note that the index is used: {error}");
     }
@@ -54,28 +54,30 @@ pub(super) fn remove_unused(own: &Path, version: u32, now: SystemTime) -> io::Re
     let Some(state) = own.parent() else {
         return Ok(0);
     };
+    let state = Folder::of_state(state)?;
     let mut removed = 0;
-    for entry in fs::read_dir(state)? {
-        let entry = entry?;
-        let folder = entry.path();
-        let name = entry.file_name();
-        let Some(name) = name.to_str().and_then(read_name) else {
+    for (name, kind) in state.names()? {
+        let Some(read) = read_name(&name) else {
             continue;
         };
-        if folder == own || !entry.file_type()?.is_dir() {
+        if own.file_name() == Some(name.as_ref()) || kind != Kind::Folder {
             continue;
         }
-        let is_unused = match name {
+        let folder = state.below(&name)?;
+        let is_unused = match read {
             Name::SetAside => true,
             Name::Index { .. } if !is_index(&folder) => false,
             Name::Index { version: of } if of < version => last_use(&folder, now) >= OUTDATED,
             Name::Index { .. } => last_use(&folder, now) >= UNUSED,
         };
         if is_unused {
-            match remove(&folder) {
+            match remove_in(&state, &name) {
                 Ok(()) => removed += 1,
                 // Some systems keep what is open.
-                Err(error) => tracing::debug!("cannot remove {}: {error}", folder.display()),
+                Err(error) => {
+                    let folder = folder.path().display();
+                    tracing::debug!("cannot remove {folder}: {error}");
+                }
             }
         }
     }
@@ -84,16 +86,21 @@ pub(super) fn remove_unused(own: &Path, version: u32, now: SystemTime) -> io::Re
 
 /// Removes an index folder; nobody finds half of it under its name.
 pub(super) fn remove(folder: &Path) -> io::Result<()> {
-    if folder.extension().is_some() {
-        return fs::remove_dir_all(folder); // It is set aside.
+    let (state, name) = Folder::parent_of(folder)?;
+    remove_in(&state, name)
+}
+
+fn remove_in(state: &Folder, name: &str) -> io::Result<()> {
+    if name.contains('.') {
+        return state.remove_all(name); // It is set aside.
     }
-    let aside = folder.with_extension(format!("old-{}", std::process::id()));
-    if aside.is_dir() {
+    let aside = format!("{name}.old-{}", std::process::id());
+    if state.facts(&aside).is_ok() {
         // Left by a process that had the same number and was ended here.
-        fs::remove_dir_all(&aside)?;
+        state.remove_all(&aside)?;
     }
-    fs::rename(folder, &aside)?;
-    fs::remove_dir_all(&aside)
+    state.rename(name, state, &aside, Target::Keep)?;
+    state.remove_all(&aside)
 }
 
 /// Reads `index-v<number>-<languages>`, with `.old-<number>` after it or not.
@@ -117,8 +124,8 @@ fn read_name(name: &str) -> Option<Name> {
 }
 
 /// Whether the folder holds an index, and not something that has its name by chance.
-fn is_index(folder: &Path) -> bool {
-    let Ok(text) = fs::read(folder.join("meta.json")) else {
+fn is_index(folder: &Folder) -> bool {
+    let Ok(text) = folder.read_derived("meta.json") else {
         return false;
     };
     let meta: Option<serde_json::Value> = serde_json::from_slice(&text).ok();
@@ -126,15 +133,19 @@ fn is_index(folder: &Path) -> bool {
 }
 
 /// How long ago something in the folder was written; not long, if that cannot be told.
-fn last_use(folder: &Path, now: SystemTime) -> Duration {
-    let newest = || -> io::Result<SystemTime> {
-        let mut newest = fs::metadata(folder)?.modified()?;
-        for entry in fs::read_dir(folder)? {
-            newest = newest.max(entry?.metadata()?.modified()?);
+fn last_use(folder: &Folder, now: SystemTime) -> Duration {
+    let newest = || -> io::Result<i64> {
+        let mut newest = folder.facts(".")?.modified;
+        for (name, _) in folder.names()? {
+            newest = newest.max(folder.facts(&name)?.modified);
         }
         Ok(newest)
     };
-    newest().map_or(Duration::ZERO, |newest| age(newest, now))
+    newest().map_or(Duration::ZERO, |newest| age(moment(newest), now))
+}
+
+fn moment(nanos: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_nanos(nanos.max(0).unsigned_abs())
 }
 
 /// Nothing, for what lies in the future.

@@ -1,0 +1,614 @@
+//! A file as bytes: a small one is read, a large one is mapped.
+//!
+//! Whoever may write the folder can cut a file that others have mapped; the system then ends each
+//! process that reads behind the new end (SIGBUS). To read everything instead would cost a process
+//! on a large store its start and its memory, and looking at the length first leaves a moment in
+//! between. So the fault is caught: a handler puts zeros where the file was, for the rest of that
+//! map, and notes that it did. Only maps that were made here are treated so; any other fault goes
+//! where it went before.
+//!
+//! What was computed from zeros must be thrown away: whoever has an answer asks [`changed_in`]
+//! before it is given. That also compares size and time of change of each mapped file with those
+//! that it had when it was mapped, because a cut within a page shows as zeros without any fault. Small files are
+//! read because most are small, and what was read cannot change.
+
+use std::fs::File;
+use std::io;
+use std::io::Read as _;
+use std::ops::Deref;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::Weak;
+
+use memmap2::Mmap;
+use zerocopy::IntoBytes as _;
+
+use crate::beneath::Access;
+use crate::beneath::Facts;
+use crate::beneath::Folder;
+use crate::beneath::Kind;
+
+/// Files of up to so many bytes are read. Balances what each process holds by itself against the
+/// maps, which are asked after on every answer.
+const READ_AT_MOST: u64 = 32 << 10;
+
+/// The bytes of a file as it was when it was opened; cheap to clone.
+#[derive(Clone)]
+pub struct Bytes(Arc<Source>);
+
+enum Source {
+    /// In words, as columns of large numbers want them to lie; so many bytes of them count.
+    Read(Vec<u128>, usize),
+    Mapped(Mapped),
+}
+
+/// A file that is mapped, with what tells whether it still is what was mapped.
+struct Mapped {
+    // Before the map, which must be there as long as it is.
+    #[cfg(unix)]
+    guard: guard::Guard,
+    map: Mmap,
+    folder: Arc<Folder>,
+    name: String,
+    size: u64,
+    modified: i64,
+    id: (u64, u64),
+}
+
+/// All maps of this process.
+static MAPS: Mutex<Vec<Weak<Source>>> = Mutex::new(Vec::new());
+
+impl Bytes {
+    /// Opens the file `name` in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// As the system says; `InvalidData` if it is no regular file.
+    pub fn open(folder: &Arc<Folder>, name: &str) -> io::Result<Bytes> {
+        let mut file = folder.open_file(name, Access::Read)?;
+        let data = file.metadata()?;
+        if !data.is_file() {
+            let error = "it is no regular file";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+        }
+        if data.len() <= READ_AT_MOST {
+            let mut words = vec![0_u128; (data.len() as usize).div_ceil(size_of::<u128>())];
+            let length = read_into(&mut file, words.as_mut_bytes())?;
+            return Ok(Bytes(Arc::new(Source::Read(words, length))));
+        }
+        // Of what was opened: another file may have the name by now.
+        let facts = Facts::of(&file)?;
+        if let Some(known) = known(&facts, folder, name) {
+            return Ok(known);
+        }
+        // SAFETY: the bytes may change below us only if somebody writes into the file, which no
+        // program of ours does: a file is put in place whole, and a new one is another file. Who
+        // cuts it makes a fault that `guard` turns into zeros, and every pattern of bits is a
+        // value of what is read here. What was read from a changed file is thrown away.
+        #[allow(unsafe_code, reason = "mapping a file cannot be said safely")]
+        let map = unsafe { Mmap::map(&file)? };
+        let mapped = Mapped {
+            #[cfg(unix)]
+            guard: guard::Guard::of(&map),
+            map,
+            folder: Arc::clone(folder),
+            name: name.to_owned(),
+            size: facts.size,
+            modified: facts.modified,
+            id: facts.id,
+        };
+        let source = Arc::new(Source::Mapped(mapped));
+        let mut maps = MAPS.lock().unwrap_or_else(PoisonError::into_inner);
+        maps.retain(|map| map.strong_count() > 0);
+        maps.push(Arc::downgrade(&source));
+        Ok(Bytes(source))
+    }
+
+    /// Opens the file at `path`, below a folder of derived things.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Bytes::open`].
+    pub fn open_at(path: &Path) -> io::Result<Bytes> {
+        let (folder, name) = Folder::parent_of(path)?;
+        Bytes::open(&Arc::new(folder), name)
+    }
+
+    /// Whether the file was cut or written since it was opened; what was read may then be wrong.
+    pub fn is_changed(&self) -> bool {
+        match &*self.0 {
+            Source::Read(..) => false,
+            Source::Mapped(mapped) => mapped.is_changed(),
+        }
+    }
+}
+
+/// Fills `bytes` from a file, as far as it goes; how far.
+fn read_into(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < bytes.len() {
+        match file.read(&mut bytes[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
+
+/// The map of a file that is mapped already and was not changed since.
+fn known(facts: &Facts, folder: &Folder, name: &str) -> Option<Bytes> {
+    if facts.id == (0, 0) {
+        return None;
+    }
+    let maps = MAPS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut maps = maps.iter().filter_map(Weak::upgrade);
+    let known = maps.find(|source| match &**source {
+        Source::Read(..) => false,
+        Source::Mapped(mapped) => {
+            mapped.is_as(facts)
+                && mapped.name == name
+                && mapped.folder.path() == folder.path()
+                && !mapped.is_cut()
+        }
+    });
+    known.map(Bytes)
+}
+
+/// The first file below the folder `path` that this process has mapped and that was cut or written
+/// since. Costs a look at each that is mapped.
+pub fn changed_in(path: &Path) -> Option<PathBuf> {
+    let maps: Vec<Arc<Source>> = {
+        let maps = MAPS.lock().unwrap_or_else(PoisonError::into_inner);
+        maps.iter().filter_map(Weak::upgrade).collect()
+    };
+    maps.iter().find_map(|source| match &**source {
+        Source::Mapped(mapped) if mapped.folder.path().starts_with(path) => {
+            let path = mapped.folder.path().join(&mapped.name);
+            mapped.is_changed().then_some(path)
+        }
+        _ => None,
+    })
+}
+
+/// Has [`changed_in`] ask no more after what is mapped now below the folder `path`: whoever did
+/// this opens everything anew.
+pub fn forget_in(path: &Path) {
+    let mut maps = MAPS.lock().unwrap_or_else(PoisonError::into_inner);
+    maps.retain(|map| {
+        map.upgrade().is_some_and(|source| match &*source {
+            Source::Read(..) => false,
+            Source::Mapped(mapped) => !mapped.folder.path().starts_with(path),
+        })
+    });
+}
+
+impl Mapped {
+    fn is_changed(&self) -> bool {
+        // One that is gone was removed and cannot be written by its name.
+        self.is_cut()
+            || self.folder.facts(&self.name).is_ok_and(|facts| {
+                facts.kind == Kind::File && facts.id == self.id && !self.is_as(&facts)
+            })
+    }
+
+    fn is_as(&self, facts: &Facts) -> bool {
+        facts.id == self.id && facts.size == self.size && facts.modified == self.modified
+    }
+
+    #[cfg(unix)]
+    fn is_cut(&self) -> bool {
+        self.guard.is_cut()
+    }
+
+    /// A file that is mapped cannot be cut there.
+    #[cfg(not(unix))]
+    fn is_cut(&self) -> bool {
+        false
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &*self.0 {
+            Source::Read(words, length) => &words.as_bytes()[..*length],
+            Source::Mapped(mapped) => &mapped.map,
+        }
+    }
+}
+
+// SAFETY: the bytes lie in a vector that nobody changes, or in a map, each behind an `Arc`: they
+// stay where they are when a `Bytes` is moved or cloned, for as long as there is one.
+#[allow(unsafe_code, reason = "the index library asks for the promise")]
+unsafe impl stable_deref_trait::StableDeref for Bytes {}
+
+/// Catches the fault that reading a cut file raises, in maps that are registered here.
+#[cfg(unix)]
+mod guard {
+    use std::cell::UnsafeCell;
+    use std::mem::MaybeUninit;
+    use std::sync::Mutex;
+    use std::sync::Once;
+    use std::sync::PoisonError;
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::AtomicPtr;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering;
+    use std::sync::atomic::fence;
+
+    use memmap2::Mmap;
+
+    /// A map that is registered, until dropped. Must be dropped before the map is.
+    pub(super) struct Guard(&'static Slot);
+
+    /// One map. The handler reads it while others are registered, and so takes no lock: it is right
+    /// if `version` is even and the same before and after.
+    struct Slot {
+        version: AtomicUsize,
+        /// 0: it is free.
+        start: AtomicUsize,
+        length: AtomicUsize,
+        is_cut: AtomicBool,
+    }
+
+    /// Slots are made as they are wanted, and never given back: the handler may read them at any
+    /// moment.
+    struct Chunk {
+        slots: [Slot; SLOTS],
+        next: AtomicPtr<Chunk>,
+    }
+
+    const SLOTS: usize = 128;
+
+    static FIRST: Chunk = Chunk::new();
+    /// Held by who registers and unregisters.
+    static CHANGING: Mutex<()> = Mutex::new(());
+
+    impl Chunk {
+        const fn new() -> Chunk {
+            Chunk {
+                slots: [const { Slot::new() }; SLOTS],
+                next: AtomicPtr::new(std::ptr::null_mut()),
+            }
+        }
+
+        fn next(&self) -> Option<&'static Chunk> {
+            let next = self.next.load(Ordering::Acquire);
+            // SAFETY: it is null, or a chunk that was leaked when it was made.
+            #[allow(unsafe_code, reason = "the handler can take no lock")]
+            unsafe {
+                next.as_ref()
+            }
+        }
+    }
+
+    impl Slot {
+        const fn new() -> Slot {
+            Slot {
+                version: AtomicUsize::new(0),
+                start: AtomicUsize::new(0),
+                length: AtomicUsize::new(0),
+                is_cut: AtomicBool::new(false),
+            }
+        }
+
+        fn set(&self, start: usize, length: usize) {
+            self.version.fetch_add(1, Ordering::AcqRel);
+            fence(Ordering::SeqCst);
+            self.start.store(start, Ordering::Relaxed);
+            self.length.store(length, Ordering::Relaxed);
+            self.is_cut.store(false, Ordering::Relaxed);
+            self.version.fetch_add(1, Ordering::Release);
+        }
+
+        /// The end of the map, if `address` lies in it.
+        fn end_around(&self, address: usize) -> Option<usize> {
+            let version = self.version.load(Ordering::Acquire);
+            let start = self.start.load(Ordering::Relaxed);
+            let end = start.wrapping_add(self.length.load(Ordering::Relaxed));
+            fence(Ordering::SeqCst);
+            let is_whole =
+                version.is_multiple_of(2) && version == self.version.load(Ordering::Relaxed);
+            (is_whole && start != 0 && (start..end).contains(&address)).then_some(end)
+        }
+    }
+
+    impl Guard {
+        pub fn of(map: &Mmap) -> Guard {
+            static ONCE: Once = Once::new();
+            ONCE.call_once(install);
+            let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut chunk = &FIRST;
+            loop {
+                let is_free = |slot: &&Slot| slot.start.load(Ordering::Relaxed) == 0;
+                if let Some(slot) = chunk.slots.iter().find(is_free) {
+                    let length = map.len().next_multiple_of(page_bytes());
+                    slot.set(map.as_ptr() as usize, length);
+                    return Guard(slot);
+                }
+                chunk = chunk.next().unwrap_or_else(|| {
+                    let next: &'static mut Chunk = Box::leak(Box::new(Chunk::new()));
+                    let pointer: *mut Chunk = next;
+                    chunk.next.store(pointer, Ordering::Release);
+                    chunk.next().expect("it was just stored")
+                });
+            }
+        }
+
+        pub fn is_cut(&self) -> bool {
+            self.0.is_cut.load(Ordering::Acquire)
+        }
+    }
+
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+            self.0.set(0, 0);
+        }
+    }
+
+    /// What handled the signal before.
+    struct Former(UnsafeCell<MaybeUninit<libc::sigaction>>);
+
+    // SAFETY: it is written once, before the handler is there, and only read from then on.
+    #[allow(unsafe_code, reason = "a signal handler reads it")]
+    unsafe impl Sync for Former {}
+
+    static FORMER: Former = Former(UnsafeCell::new(MaybeUninit::zeroed()));
+    static PAGE_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+    fn page_bytes() -> usize {
+        PAGE_BYTES.load(Ordering::Relaxed)
+    }
+
+    fn install() {
+        // SAFETY: the structure is made as the system wants it, all zeros being a valid one; the
+        // handler calls only what may be called in one. `FORMER` is written here and nowhere else,
+        // first, so that it is whole when the handler can run.
+        #[allow(unsafe_code, reason = "no safe interface may handle this signal")]
+        unsafe {
+            let page_bytes = libc::sysconf(libc::_SC_PAGESIZE);
+            PAGE_BYTES.store(page_bytes as usize, Ordering::Relaxed);
+            libc::sigaction(libc::SIGBUS, std::ptr::null(), FORMER.0.get().cast());
+            let mut action: libc::sigaction = std::mem::zeroed();
+            let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
+                handle;
+            action.sa_sigaction = handler as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            libc::sigemptyset(&raw mut action.sa_mask);
+            libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut());
+        }
+    }
+
+    /// Called by the system when a thread reads what cannot be read. Takes no lock and no memory.
+    extern "C" fn handle(
+        signal: libc::c_int,
+        info: *mut libc::siginfo_t,
+        context: *mut libc::c_void,
+    ) {
+        // SAFETY: the system hands over a valid structure; for this signal it holds the address.
+        #[allow(unsafe_code, reason = "the address is told by the system")]
+        let address = unsafe { (*info).si_addr() } as usize;
+        let mut chunk = Some(&FIRST);
+        while let Some(here) = chunk {
+            for slot in &here.slots {
+                if let Some(end) = slot.end_around(address)
+                    && fill_with_zeros(address, end)
+                {
+                    slot.is_cut.store(true, Ordering::Release);
+                    return;
+                }
+            }
+            chunk = here.next();
+        }
+        pass_on(signal, info, context);
+    }
+
+    /// Puts zeros in the place of the pages from `address` to the end of its map.
+    fn fill_with_zeros(address: usize, end: usize) -> bool {
+        let start = address - address % page_bytes();
+        // SAFETY: these pages belong to a map that is registered, is read only through shared
+        // references to bytes, and cannot be given back while a thread reads it, as the one does
+        // that brought us here. They stay mapped and readable. `errno` is left as it was.
+        #[allow(unsafe_code, reason = "mapping over a map cannot be said safely")]
+        unsafe {
+            let errno = errno_location();
+            let before = *errno;
+            let mapped = libc::mmap(
+                start as *mut libc::c_void,
+                end - start,
+                libc::PROT_READ,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED,
+                -1,
+                0,
+            );
+            *errno = before;
+            mapped != libc::MAP_FAILED
+        }
+    }
+
+    #[allow(unsafe_code, reason = "each system calls it differently")]
+    unsafe fn errno_location() -> *mut libc::c_int {
+        // SAFETY: it has no conditions, and its result is this thread's as long as it lives.
+        unsafe {
+            #[cfg(any(target_os = "linux", target_os = "emscripten"))]
+            return libc::__errno_location();
+            #[cfg(target_os = "android")]
+            return libc::__errno();
+            #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
+            return libc::__error();
+            #[cfg(any(target_os = "netbsd", target_os = "openbsd"))]
+            return libc::__errno();
+        }
+    }
+
+    /// Leaves a fault that is none of ours to whoever handled it before.
+    fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        // SAFETY: `FORMER` was written before this handler was there. It holds what the system
+        // gave: one of the two special values, or a function of the kind that its flags say.
+        #[allow(unsafe_code, reason = "another handler is called")]
+        unsafe {
+            let former = (*FORMER.0.get()).assume_init_ref();
+            match former.sa_sigaction {
+                libc::SIG_DFL | libc::SIG_IGN => {
+                    // The read is tried again, and ends the process as it would have.
+                    libc::signal(signal, libc::SIG_DFL);
+                }
+                function if former.sa_flags & libc::SA_SIGINFO != 0 => {
+                    let function: extern "C" fn(
+                        libc::c_int,
+                        *mut libc::siginfo_t,
+                        *mut libc::c_void,
+                    ) = std::mem::transmute(function);
+                    function(signal, info, context);
+                }
+                function => {
+                    let function: extern "C" fn(libc::c_int) = std::mem::transmute(function);
+                    function(signal);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const LARGE: usize = 300_000;
+
+    fn scene() -> (tempfile::TempDir, Arc<Folder>) {
+        let scene = tempfile::tempdir().unwrap();
+        let folder = Folder::open(scene.path()).unwrap();
+        (scene, Arc::new(folder))
+    }
+
+    #[test]
+    fn a_file_is_what_it_was_and_small_ones_stay_so() {
+        let (scene, folder) = scene();
+        for size in [
+            0,
+            10,
+            READ_AT_MOST as usize,
+            READ_AT_MOST as usize + 1,
+            LARGE,
+        ] {
+            let name = size.to_string();
+            fs::write(scene.path().join(&name), vec![7; size]).unwrap();
+            let bytes = Bytes::open(&folder, &name).unwrap();
+            assert!(bytes.len() == size && bytes.iter().all(|byte| *byte == 7));
+            assert!(!bytes.is_changed());
+            fs::write(scene.path().join(&name), "").unwrap();
+            let is_mapped = size > READ_AT_MOST as usize;
+            assert_eq!(bytes.is_changed(), is_mapped, "{size}");
+            assert!(is_mapped || bytes.iter().all(|byte| *byte == 7));
+        }
+        fs::create_dir(scene.path().join("folder")).unwrap();
+        assert!(Bytes::open(&folder, "folder").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_cut_file_reads_as_zeros_behind_its_end_and_says_so() {
+        let (scene, folder) = scene();
+        for cut in [0, 1, 4_095, 4_096, 100_000, LARGE as u64 - 1] {
+            let path = scene.path().join(cut.to_string());
+            fs::write(&path, vec![7; LARGE]).unwrap();
+            let bytes = Bytes::open(&folder, &cut.to_string()).unwrap();
+            assert_eq!(changed_in(scene.path()), None);
+            File::options()
+                .write(true)
+                .open(&path)
+                .unwrap()
+                .set_len(cut)
+                .unwrap();
+            let sum: usize = bytes.iter().map(|byte| usize::from(*byte)).sum();
+            assert_eq!(sum, 7 * cut as usize, "what was cut away reads as zeros");
+            assert!(bytes.is_changed());
+            assert_eq!(changed_in(scene.path()), Some(path.clone()));
+            assert_eq!(changed_in(&scene.path().join("elsewhere")), None);
+            drop(bytes);
+            assert_eq!(changed_in(scene.path()), None);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn many_maps_are_cut_while_threads_read_and_open_them() {
+        let (scene, folder) = scene();
+        let names: Vec<String> = (0..200).map(|number| number.to_string()).collect();
+        for name in &names {
+            fs::write(scene.path().join(name), vec![7; LARGE / 4]).unwrap();
+        }
+        let maps: Vec<Bytes> = names
+            .iter()
+            .map(|n| Bytes::open(&folder, n).unwrap())
+            .collect();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for name in &names {
+                    let file = File::options().write(true).open(scene.path().join(name));
+                    file.unwrap().set_len(5_000).unwrap();
+                }
+            });
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for (bytes, name) in maps.iter().zip(&names) {
+                        let again = Bytes::open(&folder, name).unwrap();
+                        assert!(again.iter().chain(bytes.iter()).all(|b| [0, 7].contains(b)));
+                    }
+                });
+            }
+        });
+        assert!(maps.iter().all(Bytes::is_changed));
+    }
+
+    #[test]
+    fn a_file_that_is_mapped_is_mapped_once() {
+        let (scene, folder) = scene();
+        fs::write(scene.path().join("a"), vec![7; LARGE]).unwrap();
+        let one = Bytes::open(&folder, "a").unwrap();
+        let other = Bytes::open(&folder, "a").unwrap();
+        assert_eq!(one.as_ptr() == other.as_ptr(), cfg!(unix));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_fault_outside_of_our_maps_still_ends_the_process() {
+        const ASKED: &str = "MEMDIR_TEST_FOREIGN_FAULT";
+        let (scene, folder) = scene();
+        if std::env::var_os(ASKED).is_some() {
+            fs::write(scene.path().join("ours"), vec![7; LARGE]).unwrap();
+            let _ours = Bytes::open(&folder, "ours").unwrap();
+            let path = scene.path().join("theirs");
+            fs::write(&path, vec![7; LARGE]).unwrap();
+            // SAFETY: what is read behind the end ends the process, which is what is tried.
+            #[allow(unsafe_code, reason = "a map that is not registered")]
+            let map = unsafe { Mmap::map(&File::open(&path).unwrap()).unwrap() };
+            File::options()
+                .write(true)
+                .open(&path)
+                .unwrap()
+                .set_len(0)
+                .unwrap();
+            std::process::exit(i32::from(map[LARGE / 2]));
+        }
+        let name = "columns::mapped::tests::a_fault_outside_of_our_maps_still_ends_the_process";
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = command
+            .args([name, "--exact"])
+            .env(ASKED, "1")
+            .output()
+            .unwrap();
+        let signal = std::os::unix::process::ExitStatusExt::signal(&output.status);
+        assert_eq!(signal, Some(libc::SIGBUS), "{output:?}");
+    }
+}

@@ -1,0 +1,186 @@
+//! Links in the place of a store's own folders, and other things in the place of its derived files.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use memdir::engine::Engine;
+use memdir::engine::EngineError;
+use memdir::engine::Finding;
+use memdir::files::FilesError;
+use memdir::files::LinkPolicy;
+use memdir::model::Problem;
+use tempfile::TempDir;
+
+use crate::support::TestStore;
+use crate::support::clock;
+use crate::support::holding;
+use crate::support::memory_text;
+use crate::support::new_memory;
+use crate::support::noon;
+
+const OURS: &str = "20260114_091500_aaaaaaaa.md";
+const THEIRS: &str = "20260114_091500_bbbbbbbb.md";
+const ID: &str = "20260114_091500_aaaaaaaa";
+const FOREIGN_ID: &str = "20260114_091500_bbbbbbbb";
+
+/// A store with a memory, and a foreign folder with one.
+fn scene() -> (TestStore, TempDir) {
+    let store = TestStore::new();
+    store.put(
+        OURS,
+        memory_text("aaaaaaaa", "2026-01-14T09:15:00Z", "a wombat"),
+    );
+    let foreign = tempfile::tempdir().unwrap();
+    let text = memory_text("bbbbbbbb", "2026-01-14T09:15:00Z", "a narwhal");
+    fs::write(foreign.path().join(THEIRS), text).unwrap();
+    (store, foreign)
+}
+
+fn link(store: &TestStore, name: &str, foreign: &TempDir) {
+    symlink(foreign.path(), store.root().join(name)).unwrap();
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
+}
+
+fn is_refused<T>(done: Result<T, EngineError>) -> bool {
+    matches!(done, Err(EngineError::Files(FilesError::Link { .. })))
+}
+
+fn linked(folder: &str) -> Finding {
+    Finding {
+        file: folder.to_owned(),
+        problem: Problem::LinkedFolder,
+    }
+}
+
+#[test]
+fn an_archive_behind_a_link_is_named_and_nothing_goes_through_it() {
+    let (store, foreign) = scene();
+    link(&store, "archive", &foreign);
+    let engine = store.engine();
+    let forgotten = engine.forget(ID);
+    assert!(is_refused(forgotten));
+    assert!(is_refused(engine.restore(FOREIGN_ID)));
+    assert_eq!(engine.status().unwrap().findings, [linked("archive")]);
+    assert_eq!(engine.verify().unwrap().findings, [linked("archive")]);
+    assert!(!engine.verify().unwrap().is_sound());
+    assert_eq!(names(foreign.path()), [THEIRS]);
+    assert_eq!(holding(&engine, "wombat"), [OURS]);
+}
+
+#[test]
+fn derived_things_behind_a_link_are_neither_read_nor_written() {
+    let (store, foreign) = scene();
+    link(&store, ".memdir", &foreign);
+    let engine = store.engine();
+    assert_eq!(holding(&engine, "wombat"), [OURS]);
+    assert_eq!(engine.status().unwrap().findings, [linked(".memdir")]);
+    assert!(is_refused(engine.forget(ID)));
+    let _ = engine.remember(new_memory("a platypus"), None);
+    engine.settle(true).unwrap();
+    assert_eq!(names(foreign.path()), [THEIRS]);
+}
+
+#[test]
+fn memories_behind_a_link_are_not_listed() {
+    let (store, foreign) = scene();
+    fs::rename(store.files(), store.root().join("moved")).unwrap();
+    link(&store, "files", &foreign);
+    let engine = store.engine();
+    let error = engine.status().unwrap_err();
+    assert!(
+        error.to_string().contains("files is a symbolic link"),
+        "{error}"
+    );
+    assert!(error.hint().unwrap().contains("memdir init --allow-links"));
+    assert!(is_refused(engine.remember(new_memory("a platypus"), None)));
+    assert_eq!(names(foreign.path()), [THEIRS]);
+}
+
+#[test]
+fn a_store_whose_owner_allowed_links_is_used_through_them() {
+    let (store, foreign) = scene();
+    let state = tempfile::tempdir().unwrap();
+    link(&store, "archive", &foreign);
+    link(&store, ".memdir", &state);
+    let mut options = store.options();
+    options.links = LinkPolicy::Follow;
+    let engine = Engine::open(options, clock(noon())).unwrap();
+    engine.restore(FOREIGN_ID).unwrap();
+    engine.forget(ID).unwrap();
+    assert_eq!(holding(&engine, "narwhal"), [THEIRS]);
+    assert_eq!(names(foreign.path()), [OURS]);
+    assert_eq!(engine.status().unwrap().findings, []);
+    assert!(
+        names(state.path())
+            .iter()
+            .any(|name| name.starts_with("index-v"))
+    );
+}
+
+#[test]
+fn a_pipe_in_the_place_of_any_derived_file_is_set_aside() {
+    let (store, _) = scene();
+    let engine = store.engine();
+    engine.remember(new_memory("a wombat, too"), None).unwrap();
+    engine.reindex(true, &mut |_| {}).unwrap();
+    let files = crate::support::regular_files(&store.state());
+    assert!(files.len() > 10, "{files:?}");
+    for file in files {
+        let _ = fs::remove_file(&file);
+        let made = std::process::Command::new("mkfifo").arg(&file).status();
+        // The index may have been made anew meanwhile, in another folder.
+        if !made.unwrap().success() {
+            continue;
+        }
+        let other = store.engine();
+        assert_eq!(holding(&other, "wombat").len(), 2, "{}", file.display());
+        assert_eq!(holding(&engine, "wombat").len(), 2, "{}", file.display());
+        other.forget(ID).unwrap();
+        other.restore(ID).unwrap();
+    }
+}
+
+#[test]
+fn an_index_that_is_cut_below_an_engine_is_made_anew() {
+    let store = TestStore::new();
+    for number in 0..400_u32 {
+        let handle = format!("{number:08x}");
+        let name = format!("20260114_091500_{handle}.md");
+        let words: String = (0..40)
+            .map(|n| format!(" w{}", number * 37 + n * 101))
+            .collect();
+        let text = format!("a wombat{words}");
+        store.put(&name, memory_text(&handle, "2026-01-14T09:15:00Z", &text));
+    }
+    let engine = store.engine();
+    engine.reindex(true, &mut |_| {}).unwrap();
+    let is_large = |path: &std::path::PathBuf| fs::metadata(path).unwrap().len() > 32 << 10;
+    for cut in [0, 1, 4_096, 20_000, 32_768] {
+        assert_eq!(holding(&engine, "wombat").len(), 400);
+        let files = crate::support::regular_files(&store.index());
+        let mut large = files.into_iter().filter(is_large).peekable();
+        assert!(large.peek().is_some());
+        for file in large {
+            fs::File::options()
+                .write(true)
+                .open(file)
+                .unwrap()
+                .set_len(cut)
+                .unwrap();
+        }
+        assert_eq!(holding(&engine, "wombat").len(), 400, "cut at {cut}");
+        assert_eq!(
+            holding(&store.engine(), "wombat").len(),
+            400,
+            "cut at {cut}"
+        );
+    }
+    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+}
