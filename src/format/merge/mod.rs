@@ -80,12 +80,22 @@ pub fn merge(stem: &Stem, base: Option<&[u8]>, one: Side<'_>, other: Side<'_>) -
     let ours = Text::of(Cow::Borrowed(winner));
     let theirs = Text::of(Cow::Borrowed(loser)).with_line_ends_of(&ours);
     let base = base.map(|base| Text::of(Cow::Borrowed(base)).with_line_ends_of(&ours));
-    let merged = match base {
-        Some(base) if base.is_like(&ours) => three_way(stem, &base, &ours, &theirs),
+    let merged = match &base {
+        Some(base) if base.is_like(&ours) => three_way(stem, base, &ours, &theirs),
         _ => None,
     };
-    let is_same = || same::is_same_memory(stem, &ours, &theirs);
-    let merged = merged.or_else(|| is_same().then(|| winner.to_vec()));
+    let is_same = |one: &Text<'_>, other: &Text<'_>| same::is_same_memory(stem, one, other);
+    // Who changed nothing that a person would call a change gives way.
+    let is_unchanged = |side: &Text<'_>| base.as_ref().is_some_and(|base| is_same(base, side));
+    let merged = merged.or_else(|| {
+        if is_same(&ours, &theirs) || is_unchanged(&theirs) {
+            Some(winner.to_vec())
+        } else if is_unchanged(&ours) {
+            Some(loser.to_vec())
+        } else {
+            None
+        }
+    });
     merged.map_or_else(|| aside::two(stem, winner, loser), Merged::One)
 }
 

@@ -151,6 +151,28 @@ mod tests {
     }
 
     #[test]
+    fn a_side_that_only_moved_blanks_gives_way() {
+        let stem = Stem::from_file_name("20260114_091500_1f3a9c02");
+        let base = file("topics: [a]\n", "One.\nTwo.\n");
+        let tidied = file("topics: [a]\n", "One.  \nTwo.\n\n");
+        let edited = file("topics: [a]\n", "Three.\n");
+        for at in [5, 15] {
+            let tidied = Side {
+                bytes: tidied.as_bytes(),
+                at,
+            };
+            let edited = Side {
+                bytes: edited.as_bytes(),
+                at: 10,
+            };
+            let expected = Merged::One(edited.bytes.to_vec());
+            let base = Some(base.as_bytes());
+            assert_eq!(merge(&stem, base, tidied, edited), expected);
+            assert_eq!(merge(&stem, base, edited, tidied), expected);
+        }
+    }
+
+    #[test]
     fn texts_that_say_anything_else_are_two() {
         let text = file("topics: [a]\n", "One.\n\nTwo.\n");
         check(&text, &file("topics: [a]\n", "One.\n\nThree.\n"), false);
