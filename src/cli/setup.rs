@@ -51,7 +51,7 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
         |error| Failure::new(format!("cannot make a store in {}", folder.display())).because(error);
     let existed = folder.join("memdir.toml").exists();
     crate::files::create_private_folder(&folder.join("files")).map_err(cannot)?;
-    super::trust::record(&context.environment, &folder);
+    super::trust::record(&context.environment, &folder, command.allow_links);
     // What the remote holds comes first: it may bring settings along.
     let exchanged = match &command.remote {
         None => None,

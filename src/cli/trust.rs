@@ -67,10 +67,12 @@ pub(super) fn trust(context: &mut Context, command: &Trust) -> Result<Outcome, F
     show(&mut context.output, Some(&record), &store, &settings)
 }
 
-/// Agrees to the store at `store`, which the user has just made or named.
-pub(super) fn record(environment: &Environment, store: &Path) {
+/// Agrees to the store at `store`, which the user has just made or named, and to its links if
+/// `allow_links` says so.
+pub(super) fn record(environment: &Environment, store: &Path, allow_links: bool) {
+    let agree = |record: &mut Record| record.allow_links |= allow_links;
     let recorded = records(environment)
-        .and_then(|records| records.change(store, |_| {}).map(drop).map_err(failed));
+        .and_then(|records| records.change(store, agree).map(drop).map_err(failed));
     if let Err(failure) = recorded {
         tracing::warn!("{}; name the store with --store", failure.what);
     }

@@ -16,6 +16,7 @@ use git2::Repository;
 use tempfile::TempDir;
 
 use super::failure::Failure;
+use super::loose_objects::check_loose_objects;
 
 const PREFIX: &str = "memdir-quarantine-";
 
@@ -37,6 +38,8 @@ impl Quarantine {
             Failure::other(format!("cannot prepare {}: {error}", git_folder.display()))
         };
         let repository = Repository::open(git_folder)
+            .map_err(|error| Failure::other(error.message().to_owned()))?;
+        check_loose_objects(&repository)
             .map_err(|error| Failure::other(error.message().to_owned()))?;
         let common = repository.commondir();
         remove_abandoned(common);

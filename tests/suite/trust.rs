@@ -224,3 +224,27 @@ fn settings_of_a_repository_are_followed_when_the_record_holds_them() {
     git.says(&["config", "core.sshCommand", "evil"]);
     assert_eq!(shown()[0]["followed"], false);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_followed_where_the_user_made_the_store_so() {
+    let home = Home::new();
+    let id = home.run(&["remember", "a note"]).done();
+    let elsewhere = home.make("elsewhere");
+    std::os::unix::fs::symlink(&elsewhere, home.store().join("archive")).unwrap();
+    let refused = home.run(&["forget", id.trim()]);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.stderr.contains("memdir init --allow-links"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+    run(home
+        .bare()
+        .args(["init", "--allow-links"])
+        .arg(home.store()))
+    .done();
+    home.run(&["forget", id.trim()]).done();
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
+}

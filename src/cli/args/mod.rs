@@ -458,6 +458,9 @@ pub(super) struct Init {
     /// Let a folder of this machine be the remote
     #[arg(long, requires = "remote")]
     pub allow_local: bool,
+    /// Follow folders of the store that are symbolic links, such as `archive` on another disk
+    #[arg(long)]
+    pub allow_links: bool,
 }
 
 const TRUST_EXAMPLES: &str = "Examples:
