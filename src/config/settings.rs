@@ -798,7 +798,7 @@ mod tests {
     fn of_many_bad_settings_some_are_named() {
         let folder = tempfile::tempdir().unwrap();
         for line in ["k$ = 1\n", "[life]\n", "[maintenance]\n"] {
-            let table = line.starts_with('[').then_some(line).unwrap_or_default();
+            let table = if line.starts_with('[') { line } else { "" };
             let lines: String = (0..2000).map(|at| format!("k{at} = 1\n")).collect();
             fs::write(folder.path().join("memdir.toml"), format!("{table}{lines}")).unwrap();
             let read = read_trusted(folder.path(), &environment(folder.path(), &[]));

@@ -11,18 +11,24 @@ pub const GLOBAL: &str = "global";
 /// ` atlas // web/ ` is `atlas/web`. A slash at the beginning stays, because groups of Loci are paths.
 /// Where nothing is left it is [`GLOBAL`]. Case is kept, and not compared ([`is_same_namespace`]).
 pub fn normalized_namespace(text: &str) -> Cow<'_, str> {
-    let is_blank = |part: &str| part.is_empty() || part.trim() != part;
+    let is_blank = |part: &str| part.is_empty() || trimmed(part) != part;
     let rest = text.strip_prefix('/').unwrap_or(text);
     if !rest.split('/').any(is_blank) {
         return Cow::Borrowed(text);
     }
-    let parts = text.split('/').map(str::trim);
+    let parts = text.split('/').map(trimmed);
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-    match (text.trim_start().starts_with('/'), parts.is_empty()) {
+    match (trimmed(text).starts_with('/'), parts.is_empty()) {
         (true, _) => Cow::Owned(format!("/{}", parts.join("/"))),
         (false, true) => Cow::Borrowed(GLOBAL),
         (false, false) => Cow::Owned(parts.join("/")),
     }
+}
+
+/// Without the blanks around it. Control characters stay, line ends too: no namespace may have one,
+/// and whoever checks that must see them.
+fn trimmed(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() && !c.is_control())
 }
 
 /// Whether both mean one namespace.

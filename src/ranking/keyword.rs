@@ -271,14 +271,10 @@ mod tests {
             text in "[ab]{0,60}",
             needle in "[ab]{1,8}",
         ) {
-            let places = |find: &dyn Fn(&mut dyn FnMut(usize))| {
-                let mut places = Vec::new();
-                find(&mut |at| places.push(at));
-                places
-            };
             let (text, needle) = (text.as_bytes(), needle.as_bytes());
-            let by_borders = places(&|occurs| each_by_borders(text, needle, occurs));
-            let one_by_one = places(&|occurs| each_overlapping(text, needle, occurs));
+            let (mut by_borders, mut one_by_one) = (Vec::new(), Vec::new());
+            each_by_borders(text, needle, &mut |at| by_borders.push(at));
+            each_overlapping(text, needle, &mut |at| one_by_one.push(at));
             prop_assert_eq!(by_borders, one_by_one);
         }
 

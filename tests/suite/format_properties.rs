@@ -18,6 +18,7 @@ use memdir::model::Scope;
 use memdir::model::Stem;
 use memdir::model::Tier;
 use memdir::model::Timestamp;
+use memdir::model::normalized_namespace;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -245,6 +246,11 @@ fn has_markers(content: &str) -> bool {
         && lines.any(|line| line.starts_with(">>>>>>> "))
 }
 
+/// The namespace that must be read where `namespace` was written.
+fn normalized(namespace: Option<&str>) -> Option<String> {
+    Some(normalized_namespace(namespace?).into_owned())
+}
+
 /// The memory that must be read where `memory` was written.
 fn expected(memory: &NewMemory, stem: &Stem, timestamp: &Timestamp) -> Memory {
     let memory = memory.clone();
@@ -264,7 +270,7 @@ fn expected(memory: &NewMemory, stem: &Stem, timestamp: &Timestamp) -> Memory {
         topics: memory.topics,
         title: memory.title,
         kind: memory.kind,
-        namespace: memory.namespace,
+        namespace: normalized(memory.namespace.as_deref()),
         scope: memory.scope,
         tier: memory.tier,
         importance: memory.importance,
@@ -316,7 +322,7 @@ proptest! {
         prop_assert_eq!(string("agent"), Some(memory.agent.clone()));
         prop_assert_eq!(string("user"), Some(memory.user.clone()));
         prop_assert_eq!(string("title"), memory.title.clone());
-        prop_assert_eq!(string("namespace"), memory.namespace.clone());
+        prop_assert_eq!(string("namespace"), normalized(memory.namespace.as_deref()));
         prop_assert_eq!(string("source"), memory.source.clone());
         prop_assert_eq!(string("status"), memory.status.clone());
         prop_assert_eq!(string("kind"), memory.kind.map(|kind| kind.to_string()));
@@ -708,10 +714,14 @@ fn one_key() -> impl Strategy<Value = OneKey> {
             "source" => change.source = patch(&text),
             _ => change.status = patch(&text),
         }
+        let reads_back = match key {
+            "namespace" => normalized(text.as_deref()),
+            _ => text,
+        };
         OneKey {
             key,
             change,
-            reads_back: Reading::Text(text),
+            reads_back: Reading::Text(reads_back),
         }
     });
     let topics = vec(scalar(), 0..4).prop_map(|topics| OneKey {

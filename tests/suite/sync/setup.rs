@@ -352,10 +352,20 @@ fn commits_go_where_the_owner_of_the_repository_pushes() {
     git.says(&["clone", "-q", "--bare", "../public.git", "../fork.git"]);
     let fork = format!("git@forge:{}", path.display());
     git.says(&["remote", "set-url", "--push", "origin", &fork]);
-    on(&home, &store, &["sync"], &[]).done();
+    let ran = on(&home, &store, &["sync", "--setup"], &[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(public.subjects(), ["Theirs"]);
     assert_eq!(Git::at(&home, path).subjects().len(), 2);
     on(&home, &store, &["sync"], &[]).done();
+    // Another address to push to was not agreed to.
+    git.says(&[
+        "remote",
+        "set-url",
+        "--push",
+        "origin",
+        "git@forge:/elsewhere.git",
+    ]);
+    assert_eq!(on(&home, &store, &["sync"], &[]).code, 2);
 }
 
 #[test]
