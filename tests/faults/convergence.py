@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Changes the same memories on several machines at random, and sees whether all come to the same.
 
-usage: tests/faults/convergence.py PROGRAM [--steps 1000] [--seed N] [--machines 3] [-v]
-           [--over path|ssh|http|https] [--by program|library]
+usage: tests/faults/convergence.py PROGRAM [--steps 1000 | --minutes N] [--seed N] [--machines 3] [-v]
+           [--over path|ssh|http|https] [--by program|library] [--dialects]
 
 The machines are stores in homes of their own, which meet at a bare repository. Beside memories that
 are written, changed, forgotten, restored, moved and deleted, by commands, servers and hand, syncs
 and servers are killed at random moments (with the gits that they started, or without), users pull and commit with git
 themselves and undo what they did, and the remote is away for a while. Over ssh and http a cable lies between, which is
-slow, falls silent, or breaks off in the middle, too. After every hundred steps, and at the end, all
+slow, falls silent, or breaks off in the middle, too. With --dialects each machine also runs a server of each
+other dialect, which are told lines and killed. After every hundred steps, and at the end, all
 machines sync; then
   - their files are equal, byte for byte, and committed;
   - every line that was acknowledged, and that nobody took out who had seen it, is in some file;
@@ -33,7 +34,7 @@ import time
 import agreement
 import repositories
 import ways
-from deeds_apart import Apart
+from deeds_apart import DIALECTS, Apart
 from expected import Loss
 from harness import Failed, Setting, wait_until
 from secrecy import CommandLines
@@ -48,18 +49,30 @@ ACTIONS = {
     Apart.meet: 22, Apart.add_twice: 3, Apart.sync: 16,
     Apart.kill_sync: 8, Apart.start_server: 3, Apart.end_server: 1, Apart.kill_server: 2, Apart.go_offline: 1,
 }
+# What servers of other dialects do beside that.
+IN_DIALECTS = {Apart.tell: 14, Apart.kill_other: 3}
 # What else befalls a way that has a cable.
 TROUBLES = {Apart.go_slow: 2, Apart.cut_in_the_middle: 6, Apart.fall_silent: 5}
 
 
-def walk(apart, steps, dice):
+def walk(apart, arguments, dice):
     """Random steps with checks between them; the number of losses, printed."""
+    begun, steps = time.monotonic(), arguments.steps
+    is_over = lambda step: step >= steps
+    if arguments.minutes:
+        is_over = lambda _: time.monotonic() - begun >= 60 * arguments.minutes
     for machine in apart.machines:
         for _ in range(FIRST_MEMORIES // len(apart.machines)):
             apart.remember(machine)
     agreement.settle(apart)
-    actions = {**ACTIONS, **(TROUBLES if apart.way.wire else {})}
-    for apart.step in range(1, steps + 1):
+    actions = {**ACTIONS, **(TROUBLES if apart.way.wire else {}), **(IN_DIALECTS if arguments.dialects else {})}
+    if arguments.dialects:
+        for machine in apart.machines:
+            machine.start_server()
+            for dialect in DIALECTS:
+                machine.other(dialect)
+    while not is_over(apart.step):
+        apart.step += 1
         if apart.mended_at == apart.step:
             apart.come_back()
         [action] = dice.choices(list(actions), actions.values())
@@ -68,10 +81,12 @@ def walk(apart, steps, dice):
         action(apart, dice.choice(apart.machines))
         apart.done[action.__name__] += 1
         apart.note_tip()
-        if apart.step % CHECK_EVERY == 0 and apart.step < steps:
+        if apart.step % CHECK_EVERY == 0 and not is_over(apart.step):
             check(apart)
     for machine in apart.machines:
         apart.end_server(machine)
+        for dialect in list(machine.others):
+            machine.end_other(dialect, lambda server: server.close_input())
     check(apart)
     left = lambda: repositories.running_in(apart.setting.work, but=apart.way.servers)
     if not wait_until(lambda: not left(), within=agreement.AFTERWARDS):
@@ -99,6 +114,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--minutes", type=float, help="go on for so long, whatever the number of steps")
+    parser.add_argument("--dialects", action="store_true", help="run a server of each dialect on each machine")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
     parser.add_argument("--machines", type=int, default=3)
     parser.add_argument("--over", choices=ways.WAYS, default="path", help="how the machines reach the remote")
@@ -134,13 +151,15 @@ def run(setting, way, arguments):
     begun, dice = time.monotonic(), random.Random(arguments.seed)
     apart, lost = Apart(setting, arguments.machines, dice, way, arguments.by), None
     try:
-        walk(apart, arguments.steps, dice)
+        walk(apart, arguments, dice)
     except (Loss, Failed) as loss:
         lost = loss
     finally:
         for machine in apart.machines:
             machine.end_sync(within=0)
             machine.kill_server(with_children=True)
+            for dialect in list(machine.others):
+                machine.end_other(dialect, lambda server: repositories.end(server.process, True))
     report(apart)
     print(f"losses: {1 if lost else 0}, {time.monotonic() - begun:.0f} s")
     if lost:

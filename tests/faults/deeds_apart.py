@@ -26,6 +26,12 @@ MEETINGS = [
     ("delete", "forget"), ("rename", "append"), ("rename", "forget"),
     ("rename", "rename"), ("forget and restore", "append"),
 ]
+# By which tool each of the other dialects stores a text, and the arguments of the text with this number.
+DIALECTS = {
+    "loci": ("store_memory", lambda text, _: {"content": text, "type": "semantic"}),
+    "ai-memory": ("memory_store", lambda text, number: {"title": f"title {number}", "content": text, "tier": "long"}),
+    "i-am": ("remember", lambda text, number: {"category": "project", "key": f"key {number}", "value": text, "force": True}),
+}
 # So long after it was killed nobody is in the way of a sync any more.
 SYNC_WITHIN = 30
 
@@ -125,7 +131,7 @@ class Apart:
         if not text:
             return
         key = key or self.dice.choice(["title", "topics", "importance", "meta", "source"])
-        if machine.server and key in ("title", "topics", "source"):
+        if machine.is_served() and key in ("title", "topics", "source"):
             key = "importance"
         token = self.line().split()[0]
         old = next((line for line in text.splitlines() if line.startswith(key + ":")), "")
@@ -189,7 +195,7 @@ class Apart:
             # What a server brought meanwhile may have gone by somebody else's hand.
             foreign = [token for token in out - left - self.taken_out.keys()
                        if machine.name not in self.authors.get(token, {machine.name})]
-            if foreign and not machine.server:
+            if foreign and not machine.is_served():
                 raise Loss(f"undo on {machine.name} takes back what others wrote: {foreign}")
             if out or told:
                 self.note(machine, "undone", handle, out=out - left)
@@ -252,6 +258,28 @@ class Apart:
         self.note(machine, "end the server")
         if took > 10:
             raise Loss(f"the server on {machine.name} went on for {took:.1f} s")
+
+    def tell(self, machine):
+        """A server of another dialect, which runs beside the usual one, is told a line."""
+        dialect, content = self.dice.choice(list(DIALECTS)), self.line()
+        tool, arguments = DIALECTS[dialect]
+        server = machine.other(dialect)
+        reply = server.answer(server.ask_tool(tool, **arguments(content, self.number)))
+        if "result" not in reply or reply["result"].get("isError"):
+            raise Loss(f"the {dialect} server on {machine.name} does not remember: {str(reply)[:300]}")
+        self.note(machine, f"remember by the {dialect} server", told=tokens_of(content))
+
+    def kill_other(self, machine):
+        """Kills a server of another dialect in the middle of a call."""
+        if not machine.others:
+            return
+        dialect = self.dice.choice(list(machine.others))
+        tool, arguments = DIALECTS[dialect]
+        machine.others[dialect].ask_tool(tool, **arguments(self.line(), self.number))
+        machine.pause(self.dice.choice([0.02, 0.5]))
+        with_children = self.dice.random() < 0.5
+        machine.end_other(dialect, lambda server: repositories.end(server.process, with_children))
+        self.note(machine, f"kill the {dialect} server")
 
     def kill_server(self, machine):
         if not machine.server:

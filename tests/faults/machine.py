@@ -33,6 +33,8 @@ class Machine:
         self.root = os.path.join(self.folder, "store")
         self.said = open(os.path.join(self.folder, "said.log"), "ab", buffering=0)
         self.server = self.pending = None
+        # Dialect → a server that speaks it, beside the usual one.
+        self.others = {}
         self.variables = way.furnish(home, number, by)
         made = self.run("init", self.root, "--remote", way.address(), *way.flags, is_new=True)
         if made.code != 0:
@@ -138,6 +140,24 @@ class Machine:
         if self.server is None:
             self.server = Server(self.store, env=self.environment(), before=self.before, record=self.said)
 
+    def is_served(self):
+        """Whether somebody may bring here what the remote has at any moment."""
+        return bool(self.server or self.others)
+
+    def other(self, dialect):
+        """The server that speaks this dialect, started if need be."""
+        if dialect not in self.others:
+            self.others[dialect] = Server(
+                self.store, env=self.environment(), before=self.before, record=self.said, dialect=dialect,
+            )
+        return self.others[dialect]
+
+    def end_other(self, dialect, by):
+        """Ends a server of another dialect: `by` ends it; then its log is looked at."""
+        server = self.others.pop(dialect)
+        by(server)
+        self.close(server)
+
     def kill_server(self, with_children):
         """Kills the server; what it has written to its log is checked by `end_server`, too."""
         if self.server is not None:
@@ -153,10 +173,13 @@ class Machine:
         return took
 
     def close_server(self):
-        with self.server:
-            said = self.server.said()
+        server, self.server = self.server, None
+        self.close(server)
+
+    def close(self, server):
+        with server:
+            said = server.said()
         self.said.write(said.encode())
-        self.server = None
         if "panicked" in said:
             raise harness.Failed(f"the server of {self.name}: {said[-2000:]}")
 
