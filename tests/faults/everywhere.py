@@ -30,7 +30,7 @@ class Everywhere:
 
     def __init__(self, setting, servers):
         self.store = Store(setting)
-        self.servers = [Server(self.store, env={"MEMDIR_DIALECT": "ai-memory"}) for _ in range(servers)]
+        self.servers = [Server(self.store, dialect="ai-memory") for _ in range(servers)]
         self.random = setting.random("everywhere")
         # Word that stands in one memory alone -> id of that memory.
         self.there = {}
