@@ -107,6 +107,10 @@ impl Table {
                 documents.push(Documents::New(Vec::new()));
                 continue;
             };
+            // Rows of a newer state: what was deleted since has none, and lives in this view.
+            if written.deleted > part.deleted() {
+                return Ok(None);
+            }
             if written.deleted != part.deleted() {
                 let rows = (0_u32..).zip(written.rows.iter());
                 let gone = rows.filter(|(doc, _)| part.reader.is_deleted(*doc));
