@@ -80,7 +80,9 @@ class Scene:
             if self.folder.encode() in text:
                 with open(name, "wb") as file:
                     file.write(text.replace(self.folder.encode(), folder.encode()))
-        return store, os.path.join(folder, repositories.REMOTE)
+        remote = os.path.join(folder, repositories.REMOTE)
+        harness.agree_to(store, remote)
+        return store, remote
 
 
 class Commit(Scene):
