@@ -120,6 +120,8 @@ pub struct Config {
     /// A store above the working folder that the user has not agreed to use. Nothing of it was
     /// read; `store` is the one to use instead.
     pub untrusted: Option<PathBuf>,
+    /// The store that is used where nothing else is named: by the user's settings, or by default.
+    pub usual_store: Option<PathBuf>,
     /// Where the index lies, if not in the store.
     pub index_dir: Setting<Option<PathBuf>>,
     /// Where it lies if the store cannot be written.
@@ -215,6 +217,7 @@ impl Config {
             store,
             origin: store_origin,
             untrusted,
+            usual: usual_store,
         } = find_store(flags, environment, &user_layer)?;
         let store_file = store.value.join(discover::MARK);
         let store_layer = store_layer(&store.value, &store_file, &user_layer, &mut warnings)?;
@@ -283,16 +286,22 @@ impl Config {
             store,
             store_origin,
             untrusted,
+            usual_store,
             warnings,
         })
     }
 
     /// By whose word the store is used.
     pub fn naming(&self) -> Naming {
+        let is_usual = || {
+            let usual = self.usual_store.as_deref();
+            usual.is_some_and(|usual| is_same_folder(usual, &self.store.value))
+        };
         match (self.store_origin, &self.store.origin) {
             (StoreOrigin::Parent, _) => Naming::Found,
-            (StoreOrigin::Flag, _) | (_, Origin::Variable(_)) => Naming::Process,
-            (StoreOrigin::Configured, _) => Naming::Settings,
+            // However it is named, it is the one that the settings name.
+            (StoreOrigin::Flag, _) | (_, Origin::Variable(_)) if !is_usual() => Naming::Process,
+            _ => Naming::Settings,
         }
     }
 
@@ -517,6 +526,8 @@ struct FoundStore {
     origin: StoreOrigin,
     /// As [`Config::untrusted`].
     untrusted: Option<PathBuf>,
+    /// As [`Config::usual_store`].
+    usual: Option<PathBuf>,
 }
 
 fn find_store(
@@ -524,57 +535,50 @@ fn find_store(
     environment: &Environment,
     user_layer: &Layer,
 ) -> Result<FoundStore, ConfigError> {
+    let sources = Sources {
+        environment,
+        layers: [user_layer, user_layer],
+    };
+    let at = |value: &str| environment.folder.join(expand_home(value, environment));
+    let usual = match sources.text("store", &[])? {
+        Some(Setting { value, origin }) => Some((at(&value), origin)),
+        None => {
+            let default = environment.data_folder.clone();
+            default.map(|value| (value, Origin::Default))
+        }
+    };
     let found = |value: PathBuf, origin, store_origin| FoundStore {
         store: Setting { value, origin },
         origin: store_origin,
         untrusted: None,
+        usual: usual.as_ref().map(|(value, _)| value.clone()),
     };
     if let Some(store) = &flags.store {
         let value = environment.folder.join(store);
         return Ok(found(value, Origin::Flag, StoreOrigin::Flag));
     }
-    let configured = |value: &str, origin| {
-        let value = environment.folder.join(expand_home(value, environment));
-        found(value, origin, StoreOrigin::Configured)
-    };
-    let sources = Sources {
-        environment,
-        layers: [user_layer, user_layer],
-    };
     if let Some(Setting { value, origin }) = sources.variable(&["MEMDIR_STORE", "AIAML_MEMORY_DIR"])
     {
-        return Ok(configured(&value, origin));
+        return Ok(found(at(&value), origin, StoreOrigin::Configured));
     }
-    let of_settings = sources.text("store", &[])?;
-    let usual = match of_settings {
-        Some(Setting { value, origin }) => Some(configured(&value, origin)),
-        None => environment
-            .data_folder
-            .clone()
-            .map(|value| found(value, Origin::Default, StoreOrigin::Configured)),
+    let is_usual = |above: &Path| {
+        let usual = usual.as_ref();
+        usual.is_some_and(|(usual, _)| is_same_folder(usual, above))
     };
-    let Some(above) = discover::nearest_store(&environment.folder) else {
-        return usual.ok_or(ConfigError::NoHome);
-    };
-    let is_usual = usual
-        .as_ref()
-        .is_some_and(|usual| is_same_folder(&usual.store.value, &above));
-    let is_trusted = || {
+    let is_trusted = |above: &Path| {
         let records = environment.records();
-        records.is_some_and(|records| records.find(&above).is_some())
+        records.is_some_and(|records| records.find(above).is_some())
     };
-    match usual {
-        Some(usual) if is_usual => Ok(usual),
-        usual if !is_trusted() => Ok(FoundStore {
-            untrusted: Some(above),
-            ..usual.ok_or(ConfigError::NoHome)?
-        }),
-        _ => Ok(found(
-            above,
-            Origin::Found("folder above"),
-            StoreOrigin::Parent,
-        )),
+    let above = discover::nearest_store(&environment.folder).filter(|above| !is_usual(above));
+    if let Some(above) = above.as_ref().filter(|above| is_trusted(above)) {
+        let origin = Origin::Found("folder above");
+        return Ok(found(above.clone(), origin, StoreOrigin::Parent));
     }
+    let (value, origin) = usual.clone().ok_or(ConfigError::NoHome)?;
+    Ok(FoundStore {
+        untrusted: above,
+        ..found(value, origin, StoreOrigin::Configured)
+    })
 }
 
 fn is_same_folder(one: &Path, other: &Path) -> bool {

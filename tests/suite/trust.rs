@@ -171,7 +171,8 @@ fn what_version_0_1_set_up_goes_on_where_the_users_settings_name_the_store() {
         "config/memdir/config.toml",
         format!("store = \"{store}\"\n"),
     );
-    run(home.bare().arg("sync")).done();
+    // However it is named now.
+    home.run(&["sync"]).done();
     assert_eq!(
         records(&home)[0]["remote"]["address"],
         Value::String(remote)
