@@ -154,6 +154,23 @@ fn readers_find_a_whole_state_while_another_process_commits() {
 }
 
 #[test]
+fn an_index_is_made_anew_once() {
+    let store = TestStore::new();
+    for number in 1..=3 {
+        let id = format!("{number:07}a");
+        let text = memory_text(&id, "2026-01-14T09:15:00Z", "a heron");
+        store.put(&format!("20260114_09150{number}_{id}.md"), text);
+    }
+    let engine = store.engine();
+    engine.reindex(true, &mut |_| {}).unwrap();
+    let mut done = Vec::new();
+    engine
+        .reindex(true, &mut |progress| done.push(progress.done))
+        .unwrap();
+    assert!(done.is_sorted_by(|one, next| one < next), "{done:?}");
+}
+
+#[test]
 fn what_another_process_replaces_meanwhile_is_no_damage() {
     let (state, writer) = committed();
     std::thread::scope(|scope| {

@@ -324,7 +324,11 @@ impl EmbeddedIndex {
     }
 
     fn close(&self) {
-        self.reopened.fetch_add(1, Ordering::AcqRel);
+        // Nobody asks after these maps any more, and other threads may have read them. A close for
+        // another reason, as for an index that is to be made anew, spoils no answer.
+        if self.changed_file().is_some() {
+            self.reopened.fetch_add(1, Ordering::AcqRel);
+        }
         if let Some(state) = self.folder.as_ref().and_then(|folder| folder.parent()) {
             columns::forget_in(state);
         }
