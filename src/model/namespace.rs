@@ -61,9 +61,11 @@ mod tests {
         ] {
             assert_eq!(normalized_namespace(text), "atlas/web", "{text:?}");
         }
-        for text in ["", "  ", "global", "global/", "\tglobal "] {
+        for text in ["", "  ", "global", "global/", " global "] {
             assert_eq!(normalized_namespace(text), "global", "{text:?}");
         }
+        // No namespace may hold one, and whoever checks that must see it.
+        assert_eq!(normalized_namespace("atlas\t"), "atlas\t");
     }
 
     #[test]
