@@ -24,11 +24,11 @@ use self::unix as system;
 /// The folder of a store that holds what is derived from its files, and what is this machine's.
 pub const STATE_FOLDER: &str = ".memdir";
 
-/// What the name of a thing holds that was set aside, because it stood where a file belongs.
+/// Part of the name of an entry that was set aside because it stood where a file belongs.
 const SET_ASIDE: &str = ".set-aside-";
 /// So often is a folder made again that others remove.
 const MOST_TRIES: usize = 10;
-/// So many things of one name are set aside; then they stay where they are.
+/// The most entries of one name that are set aside; later ones stay where they are.
 const MOST_SET_ASIDE: u32 = 100;
 
 /// A folder that is held open.
@@ -40,7 +40,7 @@ pub struct Folder {
     fd: std::os::fd::OwnedFd,
 }
 
-/// What a name stands for.
+/// The kind of an entry in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     File,
@@ -50,7 +50,7 @@ pub enum Kind {
     Special,
 }
 
-/// What the system says of a name, which is not followed if it is a link.
+/// Metadata of an entry. A link is not followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
     pub kind: Kind,
@@ -76,7 +76,7 @@ pub enum Access {
     Create,
 }
 
-/// What becomes of a file that has the new name already.
+/// How a rename treats a file that has the new name already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Replace,
@@ -323,7 +323,7 @@ impl Folder {
         Ok(())
     }
 
-    /// What the system says of `name`.
+    /// Returns the metadata of `name`.
     ///
     /// # Errors
     ///
@@ -428,7 +428,7 @@ pub struct Temporary<'a> {
     folder: &'a Folder,
     /// `None` once it has another.
     name: Option<String>,
-    /// What keeps its name apart from others.
+    /// The random part of its name.
     pub random: String,
     pub file: File,
 }
@@ -456,7 +456,7 @@ impl Drop for Temporary<'_> {
 }
 
 impl Facts {
-    /// What the system says of an open file.
+    /// Returns the metadata of an open file.
     ///
     /// # Errors
     ///
@@ -465,7 +465,7 @@ impl Facts {
         system::facts_of(file)
     }
 
-    /// Who may do what with it.
+    /// Its permission bits.
     pub fn permissions(&self) -> std::fs::Permissions {
         self.permissions.clone()
     }

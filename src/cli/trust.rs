@@ -122,7 +122,7 @@ pub(super) fn decide(
     }
 }
 
-/// What is to be said where a store was found and is not used.
+/// The warning where a store was found and is not used.
 pub(super) fn passed_over(found: &Path, own: &Path) -> String {
     format!(
         "the store {} above the working folder is not used, because you have not agreed to it (`memdir trust {}` does); {} is used instead",

@@ -38,7 +38,7 @@ const GUARD_PRIORITY: c_int = 2;
 const MOST_ALTERNATES: usize = 5;
 /// A header needs fewer: a type, a blank, twenty digits and a zero.
 const HEADER_BYTES: usize = 64;
-/// So much of a file is enough to inflate a header, as for libgit2.
+/// Bytes of a file that suffice to inflate a header, as for libgit2.
 const HEADER_INPUT: u64 = 1024;
 /// Deflate makes at most 258 bytes of 2 bits.
 const MOST_INFLATION: u64 = 1032;
@@ -126,7 +126,7 @@ unsafe extern "C" {
     fn git_odb_set_commit_graph(odb: *mut raw::git_odb, graph: *mut c_void) -> c_int;
 }
 
-/// What libgit2 knows as a source of objects.
+/// The structure by which libgit2 calls a source of objects.
 #[repr(C)]
 struct Guard {
     /// First, so that a pointer to it is a pointer to all.
@@ -176,7 +176,7 @@ impl Guard {
         self.folders.iter().map(move |folder| folder.join(&name))
     }
 
-    /// What `read` makes of the first file that holds the object; `None` if there is none.
+    /// Returns the result of `read` on the first file that holds the object; `None` if there is none.
     fn first<T>(
         &self,
         id: Oid,
@@ -319,7 +319,7 @@ fn open_at_once(path: &Path) -> std::io::Result<File> {
     File::open(path)
 }
 
-/// As many bytes of a file of `size` bytes as are enough for a header.
+/// Bytes of a file of `size` bytes that suffice for a header.
 fn read_beginning(file: &mut File, size: u64) -> Result<Vec<u8>, Unreadable> {
     let mut bytes = vec![0; usize::try_from(size.min(HEADER_INPUT)).unwrap_or(0)];
     file.read_exact(&mut bytes)?;

@@ -20,7 +20,7 @@ use super::loose_objects::check_loose_objects;
 
 const PREFIX: &str = "memdir-quarantine-";
 
-/// What makes it a repository of the format that the library reads, and nothing else.
+/// The least configuration with which git accepts a folder as a bare repository.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 
 /// A git folder that is removed when the value is dropped.

@@ -1,4 +1,4 @@
-//! What a repository's own configuration file says, read without obeying it.
+//! Reads a repository's own configuration file without obeying it.
 //!
 //! A repository may come from somebody else: from an archive, a stick, a synced folder. Its
 //! configuration can name programs that git starts (`core.sshCommand`), hosts that git talks to
@@ -39,7 +39,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// The pseudo key of the file by which a repository borrows the objects of another folder.
 const ALTERNATES: &str = "objects/info/alternates";
 
-/// What git and memdir write into repositories, and what names neither a program nor a host nor a
+/// Settings that git and memdir write into repositories, and that name neither a program nor a host nor a
 /// file. Everything else counts as if it did: a list of what is dangerous would be behind git's next
 /// version. `*` stands for one subsection.
 #[rustfmt::skip] // A line for each would be a page of nothing.
@@ -70,7 +70,7 @@ const HARMLESS: &[&str] = &[
     "tag.sort", "user.email", "user.name", "user.useconfigonly",
 ];
 
-/// What the library reads files outside of the repository for, when it opens one.
+/// Settings for which libgit2 reads files outside of the repository when it opens one.
 const NAMES_A_FILE_AT_OPENING: &[&str] = &[
     "core.attributesfile",
     "core.excludesfile",
@@ -78,7 +78,7 @@ const NAMES_A_FILE_AT_OPENING: &[&str] = &[
     ALTERNATES,
 ];
 
-/// Of the settings that are not harmless, those by which a remote is reached.
+/// Settings that say how a remote is reached, among those that are not harmless.
 const FOR_THE_NETWORK: &[&str] = &["core.gitproxy", "core.sshcommand", "ssh.variant"];
 const FOR_THE_NETWORK_SECTIONS: &[&str] = &["credential.", "http.", "url."];
 
@@ -312,7 +312,7 @@ fn is_continued(raw: &str) -> bool {
     backslashes % 2 == 1
 }
 
-/// What a value says, without its quotes, escapes and comment.
+/// Returns a value without its quotes, escapes and comment.
 fn value(raw: &str) -> Option<String> {
     let mut value = String::new();
     // Blanks at the end count only inside quotes.

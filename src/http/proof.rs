@@ -24,16 +24,16 @@ pub const PATH: &str = "/proof";
 pub const NONCE: &str = "memdir-nonce";
 pub const TOKEN: &str = "memdir-token";
 
-/// What `Authorization` begins with where a proof follows.
+/// The scheme of an `Authorization` header that holds a proof.
 pub const SCHEME: &str = "Memdir";
 
-/// What a server says of a token that it does not have.
+/// The answer of a server that does not have the token.
 pub const UNKNOWN: &str = "UNKNOWN_TOKEN";
 
 const CONTEXT: &str = "memdir 2026-11-23 proof of a token of `memdir serve`";
 const NONCE_BYTES: usize = 32;
 
-/// What proofs are made with.
+/// The key of proofs.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 

@@ -28,7 +28,7 @@ use super::uses::Uses;
 use crate::files;
 use crate::model::Usage;
 
-/// What the journal of a sum says.
+/// The content of a journal that holds sums.
 #[derive(Default)]
 struct Sum {
     uses: Uses,

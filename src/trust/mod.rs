@@ -1,6 +1,6 @@
 //! The user's record of stores: which folders this user trusts, and what each may do.
 //!
-//! Whoever hands a folder over writes everything in it: its settings, its repository's
+//! The author of a handed-over folder writes everything in it: its settings, its repository's
 //! configuration, its claims of what it is. Consent therefore lies with the user, in
 //! `$XDG_STATE_HOME/memdir/stores/`, a JSON file for each store, and never in the store itself.
 //! A record holds for a path together with the folder that was there: the same inode made at the
@@ -31,7 +31,7 @@ const ID_FILE: &str = "store-id";
 /// The largest record that is read. Theirs are a few hundred bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What could not be done with a record.
+/// An error in reading or writing a record.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     #[error("there is no folder to keep your consent in: set HOME or XDG_STATE_HOME")]
@@ -55,7 +55,7 @@ pub struct RemoteConsent {
     pub allow_local: bool,
 }
 
-/// What the user has agreed to for one store.
+/// The user's consent for one store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The store's folder without links, for people; the file's name is made of its exact bytes.
@@ -112,7 +112,7 @@ impl Record {
     }
 }
 
-/// What tells a folder from another one at the same path.
+/// Distinguishes a folder from another one at the same path.
 struct Identity {
     inode: Option<u64>,
     made: Option<u64>,
@@ -279,7 +279,7 @@ pub enum Naming {
     Found,
 }
 
-/// What the user has agreed to for the store that is open. Read anew at each question: another
+/// The user's consent for the store that is open. Read anew at each question: another
 /// process may have been told more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consent {

@@ -465,9 +465,9 @@ pub(super) struct Init {
 
 const TRUST_EXAMPLES: &str = "Examples:
   memdir trust                                  the store above the working folder
-  memdir trust ~/work/atlas/notes
+  memdir trust ~/projects/atlas/notes
   memdir trust --show                           what was agreed to, and what the repository asks for
-  memdir trust --revoke ~/work/atlas/notes
+  memdir trust --revoke ~/projects/atlas/notes
 
 A folder that somebody hands over could otherwise answer your agents with its author's memories, and
 have memdir start programs that its repository's configuration names. What you agree to is kept in

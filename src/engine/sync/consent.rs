@@ -1,4 +1,4 @@
-//! What the user has agreed to for this store's repository: which remote, which of its settings.
+//! Asks the user's consent for this store's repository: for its remote, and for its settings.
 //!
 //! The store's folder and its repository may have been written by anybody. The only ways from here
 //! to a repository and to the network lead through this file.
@@ -54,7 +54,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What reaches `remote`, or why the user's consent is missing.
+    /// Returns the network for `remote`, or why the user's consent is missing.
     pub(super) fn network_for(&self, remote: &Remote) -> Result<Network, String> {
         let Some(allow_local) = self.agreed_to(remote) else {
             let address = without_credentials(remote.address.for_git());
@@ -65,7 +65,7 @@ impl Engine {
         Ok(self.network(allow_local))
     }
 
-    /// What reaches a remote that the caller was given by the user.
+    /// Returns the network for a remote that the user named in this call.
     pub(super) fn network(&self, allow_local: bool) -> Network {
         Network::new(NetworkSettings {
             honoured: self.consent.honoured(),
@@ -115,7 +115,7 @@ impl Engine {
         agreed.map_err(|error| EngineError::Invalid(error.to_string()))
     }
 
-    /// What the repository's configuration says that could have git start programs, ask other hosts
+    /// Returns the settings of the repository that could have git start programs, ask other hosts
     /// or read files elsewhere, and that the user did not agree to.
     ///
     /// # Errors

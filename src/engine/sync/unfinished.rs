@@ -30,15 +30,15 @@ const REFERENCES: &str = "refs/memdir/merging/";
 /// A merge that has not moved the branch yet.
 #[derive(Debug)]
 pub(super) struct Unfinished {
-    /// What the branch is to stand for.
+    /// The merge commit that the branch is to stand for.
     pub commit: Id,
-    /// What that commit and the branch both rest on.
+    /// The common base of that commit and the branch.
     pub base: Id,
-    /// What it changes, by path.
+    /// Its changes, by path.
     wanted: HashMap<String, Option<Id>>,
     /// The paths of the files that have what they are to have, or had it until somebody edited them.
     written: HashSet<String>,
-    /// What an earlier attempt, which something came in the way of, may have written.
+    /// Texts that an earlier, interrupted attempt may have written.
     former: HashMap<String, Option<Id>>,
 }
 
