@@ -31,7 +31,7 @@ pub struct LastChanges<'a> {
     odb: Odb<'a>,
     /// Commits that were not compared yet, newest first.
     older: Box<dyn Iterator<Item = Result<Moment, GitError>> + 'a>,
-    /// Selects the paths below the store that are asked for.
+    /// The name under which a path below the store is looked up.
     name_of: fn(&str) -> &str,
     /// What the compared commits changed, and when the newest of them was made.
     found: HashMap<String, i64>,
