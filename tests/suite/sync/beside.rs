@@ -373,7 +373,10 @@ fn a_silent_remote_keeps_no_commit_waiting_and_no_process_alive() {
     ] {
         git.says(&["config", key, value]);
     }
-    let mut session = Session::on(&home);
+    // The user names it; the repository's word alone would not do.
+    let mut command = home.command(&["mcp"]);
+    command.env("MEMDIR_REMOTE", &address);
+    let mut session = Session::open_on(command);
     let asked = listener.accept().unwrap();
     assert_ne!(processes_with(&address), Vec::<String>::new());
     let id = remember(&mut session, "Meanwhile.");
