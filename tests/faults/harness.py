@@ -250,14 +250,16 @@ def agree_to(store, remote):
     if done.code != 0:
         return  # The program is older than the record.
     folder = os.path.join(environment(store.setting)["HOME"], ".local", "state", "memdir", "stores")
-    for name in os.listdir(folder):
+    for name in filter(lambda name: name.endswith(".json"), os.listdir(folder)):
         path = os.path.join(folder, name)
         with open(path) as file:
             record = json.load(file)
         if record["store"] == os.path.realpath(store.root):
             record["remote"] = {"address": remote, "allow_local": True}
-            with open(path, "w") as file:
+            # Other threads read the same folder.
+            with open(path + ".new", "w") as file:
                 json.dump(record, file)
+            os.replace(path + ".new", path)
 
 
 def as_user(user):

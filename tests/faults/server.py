@@ -16,7 +16,7 @@ from harness import HANGS_AFTER, Failed, as_user, environment
 class Server:
     """A running `memdir mcp` and its only client."""
 
-    def __init__(self, store, *, before=(), env=None, user=None, record=None, dialect="core"):
+    def __init__(self, store, *, before=(), env=None, user=None, record=None, dialect=None):
         self.store = store
         # A file to which all goes that the server writes to its standard output.
         self.record = record
@@ -25,7 +25,7 @@ class Server:
         self.answers = {}
         self.number = 0
         self.process = subprocess.Popen(
-            [*before, store.setting.program, "--store", store.root, "mcp", "--dialect", dialect],
+            [*before, store.setting.program, "--store", store.root, "mcp", *(["--dialect", dialect] if dialect else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
