@@ -31,7 +31,8 @@ impl Engine {
                 continue;
             }
             return match done {
-                Ok(Err(EngineError::Index(error))) if self.is_mended(&error) => work(),
+                // The new one may be cut as well while somebody is at it.
+                Ok(Err(EngineError::Index(error))) if self.is_mended(&error) => continue,
                 Ok(done) => done,
                 Err(panic) => resume_unwind(panic),
             };
