@@ -21,7 +21,7 @@ use crate::git::NetworkError;
 
 /// Longer than anything takes that is not the network.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// So much of what was left out is named.
+/// The most files that were left out and are named.
 const SHOWN: usize = 20;
 /// No event tells when another process is done.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -1,13 +1,13 @@
 //! A file as bytes: a small one is read, a large one is mapped.
 //!
-//! Whoever may write the folder can cut a file that others have mapped; the system then ends each
+//! A process that may write the folder can cut a file that others have mapped; the system then ends each
 //! process that reads behind the new end (SIGBUS). To read everything instead would cost a process
 //! on a large store its start and its memory, and looking at the length first leaves a moment in
 //! between. So the fault is caught: a handler puts zeros where the file was, for the rest of that
 //! map, and notes that it did. Only maps that were made here are treated so; any other fault goes
 //! where it went before.
 //!
-//! What was computed from zeros must be thrown away: whoever has an answer asks [`changed_in`]
+//! An answer that was computed from zeros must be thrown away: its maker asks [`changed_in`]
 //! before it is given. That also compares size and time of change of each mapped file with those
 //! that it had when it was mapped, because a cut within a page shows as zeros without any fault. Small files are
 //! read because most are small, and what was read cannot change.
@@ -353,7 +353,7 @@ mod guard {
         }
     }
 
-    /// What handled the signal before.
+    /// The handler of the signal that was there before.
     struct Former(UnsafeCell<MaybeUninit<libc::sigaction>>);
 
     // SAFETY: it is written once, before the handler is there, and only read from then on.

@@ -520,7 +520,7 @@ pub(super) fn optional<T>(
     }
 }
 
-/// Which store is to be used.
+/// The store to use, and how it was found.
 struct FoundStore {
     store: Setting<PathBuf>,
     origin: StoreOrigin,

@@ -328,7 +328,7 @@ struct Answer {
     left_out: Vec<String>,
     /// Those that count as used.
     used: Vec<Recalled>,
-    /// What is told beside them.
+    /// A note beside them.
     note: Option<String>,
 }
 
