@@ -152,7 +152,11 @@ fn three_way(stem: &Stem, base: &Text<'_>, winner: &Text<'_>, loser: &Text<'_>) 
         return None;
     }
     let newline = winner.layout.newline;
-    let content = lines::merge(base.content(), winner.content(), loser.content(), newline)?;
+    let [was, ours, theirs] = [base, winner, loser].map(Text::content);
+    let content = lines::merge(was, ours, theirs, newline)
+        // Who only moved blanks in the content gives way there, whatever became of the keys.
+        .or_else(|| same::is_same_content(was, theirs).then(|| ours.to_vec()))
+        .or_else(|| same::is_same_content(was, ours).then(|| theirs.to_vec()))?;
     let keys = merge_keys(base, winner, loser)?;
     let merged = Text::of(Cow::Owned(assembled(winner, &keys, &content)));
     let is_sound = merged.content() == content

@@ -38,12 +38,9 @@ pub fn is_aside_of(aside: &[u8], text: &[u8]) -> bool {
 pub(super) fn is_same_memory(stem: &Stem, winner: &Text<'_>, loser: &Text<'_>) -> bool {
     if winner.is_like(loser)
         && winner.keys() == loser.keys()
-        && is_same_content(
-            &String::from_utf8_lossy(winner.content()),
-            &String::from_utf8_lossy(loser.content()),
-        )
+        && is_same_content(winner.content(), loser.content())
     {
-        return is_text(winner) && is_text(loser) || winner.bytes == loser.bytes;
+        return true;
     }
     let comments = |text: &Text<'_>| Some(Front::read(&text.bytes, &text.layout)?.comments());
     let has_comments = match (comments(winner), comments(loser)) {
@@ -75,7 +72,7 @@ fn is_same(stem: &Stem, one: &Text<'_>, other: &Text<'_>, adjust: impl Fn(&mut M
     is_one_readable
         && is_other_readable
         && one == other
-        && is_same_content(&one_content, &other_content)
+        && is_same_content(one_content.as_bytes(), other_content.as_bytes())
 }
 
 /// What is said of a text that was read whole.
@@ -89,11 +86,16 @@ fn is_harmless(problem: &Problem) -> bool {
     )
 }
 
-fn is_same_content(one: &str, other: &str) -> bool {
+/// Whether two contents differ in nothing but blanks at the ends of lines and blank lines at the
+/// end. Bytes that are no text differ from all others.
+pub(super) fn is_same_content(one: &[u8], other: &[u8]) -> bool {
     fn lines(text: &str) -> impl Iterator<Item = &str> {
         text.trim_end().lines().map(str::trim_end)
     }
-    lines(one).eq(lines(other))
+    match (std::str::from_utf8(one), std::str::from_utf8(other)) {
+        (Ok(one), Ok(other)) => lines(one).eq(lines(other)),
+        _ => one == other,
+    }
 }
 
 #[cfg(test)]
@@ -166,6 +168,29 @@ mod tests {
                 at: 10,
             };
             let expected = Merged::One(edited.bytes.to_vec());
+            let base = Some(base.as_bytes());
+            assert_eq!(merge(&stem, base, tidied, edited), expected);
+            assert_eq!(merge(&stem, base, edited, tidied), expected);
+        }
+    }
+
+    #[test]
+    fn blanks_give_way_where_both_sides_changed_keys_too() {
+        let stem = Stem::from_file_name("20260114_091500_1f3a9c02");
+        let base = file("topics: [a]\n", "One.\nTwo.\n");
+        let tidied = file("topics: [a]\nimportance: 5\n", "One. \nTwo.\n\n");
+        let edited = file("topics: [a]\nimportance: 8\n", "Three.\n");
+        for (at, importance) in [(5, 8), (15, 5)] {
+            let tidied = Side {
+                bytes: tidied.as_bytes(),
+                at,
+            };
+            let edited = Side {
+                bytes: edited.as_bytes(),
+                at: 10,
+            };
+            let keys = format!("topics: [a]\nimportance: {importance}\n");
+            let expected = Merged::One(file(&keys, "Three.\n").into_bytes());
             let base = Some(base.as_bytes());
             assert_eq!(merge(&stem, base, tidied, edited), expected);
             assert_eq!(merge(&stem, base, edited, tidied), expected);
