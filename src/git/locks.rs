@@ -92,7 +92,8 @@ impl Repository {
     }
 
     /// Whether a git program is about to commit in this repository, or to move its branch: one that
-    /// waits for an editor or a hook has nothing locked, and fails if the branch moves.
+    /// waits for an editor or a hook has nothing locked, and fails if the branch moves. One that
+    /// refuses to merge has reset all files, and puts what was not committed back.
     pub fn is_git_committing(&self) -> bool {
         const COMMITTING: [&[u8]; 7] = [
             b"commit",

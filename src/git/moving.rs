@@ -93,10 +93,12 @@ impl Repository {
         if !take_lock(prepared, &lock).map_err(failed)? {
             return Ok(false);
         }
-        // Somebody's git may have written it since it was read.
-        let moved = match stamp_of(&index) == seen {
-            true => self.advance(&branch, from, to, why),
-            false => Ok(false),
+        // Somebody's git may have written it since it was read. One that merges takes what was not
+        // committed off the disk for a moment, and fails to put it back if the index is locked.
+        let is_in_the_way = stamp_of(&index) != seen || self.is_git_committing();
+        let moved = match is_in_the_way {
+            true => Ok(false),
+            false => self.advance(&branch, from, to, why),
         };
         match moved {
             Ok(true) => std::fs::rename(&lock, &index).map_err(failed)?,

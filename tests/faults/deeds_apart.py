@@ -176,12 +176,19 @@ class Apart:
         self.note(machine, f"git commit by hand ({done.code})")
 
     def user_pull(self, machine):
-        """Somebody pulls with git himself; what git cannot merge he leaves to memdir."""
+        """Somebody pulls with git himself; what git cannot merge he leaves to memdir. What was not committed when he
+        began, `git merge --abort` may take away, as its manual says."""
         how = self.dice.choice(["--no-rebase", "--no-rebase", "--rebase", "--ff-only"])
         done = machine.git("pull", "--quiet", "--no-edit", how, self.way.address(), "main")
+        out = set()
         if done.code != 0:
+            before = pairs.tokens_by_handle(machine)
+            is_merging = os.path.exists(machine.path(".git/MERGE_HEAD"))
             machine.git("rebase" if how == "--rebase" else "merge", "--abort")
-        self.note(machine, f"git pull {how} by hand ({done.code})")
+            if is_merging:
+                left = set().union(*pairs.tokens_by_handle(machine).values())
+                out = set().union(*before.values()) - left
+        self.note(machine, f"git pull {how} by hand ({done.code})", out=out)
 
     def undo(self, machine):
         """Takes the last thing back that was done on this machine, and nothing that others did."""

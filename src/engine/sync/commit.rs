@@ -191,7 +191,7 @@ impl Engine {
             ));
         }
         // Their commit would fail, and they would not know why.
-        if repository.owner() == Owner::Asked && repository.is_git_committing() {
+        if repository.is_git_committing() {
             return Ok(Committed::Busy);
         }
         match self.begin_git_work(&repository)? {

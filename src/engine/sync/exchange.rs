@@ -324,7 +324,7 @@ impl Engine {
         if let Some(obstacle) = repository.obstacle() {
             return Ok(Err(Pulled::Paused(obstacle.to_string())));
         }
-        if repository.owner() == Owner::Asked && repository.is_git_committing() {
+        if repository.is_git_committing() {
             return Ok(Err(Pulled::Again));
         }
         let at_work = self.begin_git_work(repository)?;

@@ -305,6 +305,57 @@ fn a_lock_is_left_to_a_git_that_waits_for_its_editor() {
     git.assert_sound();
 }
 
+/// Where another branch changed the same memory, git refuses to merge; it has taken the edit off the
+/// disk then, and puts it back.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_git_that_refuses_to_merge_puts_back_what_was_not_committed() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    let file = home.file_of(&home.remember(&["one line"]));
+    let text = fs::read_to_string(&file).unwrap();
+    git.says(&["checkout", "-q", "-b", "other"]);
+    fs::write(&file, text.replace("one", "another")).unwrap();
+    git.says(&["commit", "-q", "-a", "-m", "Theirs"]);
+    git.says(&["checkout", "-q", "main"]);
+    home.remember(&["second"]);
+    let tip = git.says(&["rev-parse", "HEAD"]);
+    let edited = text.replace("one", "an edited");
+    fs::write(&file, &edited).unwrap();
+
+    let real = git.says(&["--exec-path"]);
+    let waiting = format!(
+        "#!/bin/sh\ncase \"$1 $2\" in \"stash apply\") touch .git/applying; \
+         i=0; while [ ! -e .git/go ] && [ $i -lt 3000 ]; do sleep 0.02; i=$((i+1)); done;; esac\nGIT_EXEC_PATH={0} exec {0}/git \"$@\"\n",
+        real.trim(),
+    );
+    let program = home.write("programs/git", &waiting);
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&program, executable).unwrap();
+    let mut command = Command::new("git");
+    home.surround(&mut command);
+    let mut merging = command
+        .current_dir(home.store())
+        .args(["-c", "user.name=Test", "-c", "user.email=test@example.org"])
+        .args(["merge", "-q", "other"])
+        .env("GIT_EXEC_PATH", program.parent().unwrap())
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    until("git is about to put it back", || {
+        home.store().join(".git/applying").exists()
+    });
+    assert_ne!(fs::read_to_string(&file).unwrap(), edited);
+    home.remember(&["third"]);
+    assert_eq!(git.says(&["rev-parse", "HEAD"]), tip);
+    fs::write(home.store().join(".git/go"), "").unwrap();
+    assert!(!merging.wait().unwrap().success());
+    assert_eq!(fs::read_to_string(&file).unwrap(), edited);
+    home.run(&["sync"]).done();
+    assert!(git.says(&["show", "HEAD"]).contains("+an edited line"));
+}
+
 #[test]
 fn what_a_killed_process_began_is_ended_by_the_next() {
     for is_moved in [false, true] {
