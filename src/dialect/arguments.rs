@@ -47,7 +47,8 @@ impl Arguments {
     }
 
     fn unknown(&self, name: &str) -> BadArgument {
-        let known: Vec<&str> = self.parameters.iter().map(|known| known.name).collect();
+        let offered = self.parameters.iter().filter(|known| !known.is_hidden);
+        let known: Vec<&str> = offered.map(|known| known.name).collect();
         let shown: String = name.chars().take(40).collect();
         if known.is_empty() {
             return BadArgument(format!("there is no argument `{shown}`: it takes none"));
@@ -65,6 +66,14 @@ impl Arguments {
     /// All of them, as they were given.
     pub fn values(&self) -> &JsonObject {
         &self.values
+    }
+
+    /// The names of what was given and is no argument of the tool, where it takes anything.
+    pub fn others(&self) -> impl Iterator<Item = &str> {
+        let given = self.values.iter().filter(|(_, value)| !value.is_null());
+        given
+            .map(|(name, _)| name.as_str())
+            .filter(|name| !self.is_known(name))
     }
 
     /// Whether anything but null was given.
@@ -113,6 +122,19 @@ impl Arguments {
         Ok(text.filter(|text| !text.trim().is_empty()))
     }
 
+    /// As [`Arguments::set_text`], on one line: a line break between words counts as a blank.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Arguments::text`].
+    pub fn line(&self, name: &str) -> Result<Option<String>, BadArgument> {
+        let text = self.set_text(name)?;
+        Ok(text.map(|text| match text.contains(['\n', '\r']) {
+            true => text.split_whitespace().collect::<Vec<_>>().join(" "),
+            false => text,
+        }))
+    }
+
     /// As [`Arguments::text`], where the call makes no sense without it.
     ///
     /// # Errors
@@ -158,6 +180,28 @@ impl Arguments {
         Ok(Some(
             texts.into_iter().filter(|text| !text.is_empty()).collect(),
         ))
+    }
+
+    /// As [`Arguments::list`], under either of two names; what both hold counts once.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Arguments::list`].
+    pub fn list_of_either(
+        &self,
+        name: &str,
+        other: &str,
+    ) -> Result<Option<Vec<String>>, BadArgument> {
+        let (one, other) = (self.list(name)?, self.list(other)?);
+        let (Some(mut all), Some(more)) = (one.clone(), other.clone()) else {
+            return Ok(one.or(other));
+        };
+        for item in more {
+            if !all.contains(&item) {
+                all.push(item);
+            }
+        }
+        Ok(Some(all))
     }
 
     /// A whole number within the bounds of its parameter.

@@ -14,6 +14,8 @@ pub struct Parameter {
     /// For the model that calls; may be empty where the name says all.
     pub about: &'static str,
     pub is_required: bool,
+    /// It is read where a model gives it, and no schema offers it: another name of what is offered.
+    pub is_hidden: bool,
     /// What a call without it means, as the schema says it.
     pub default: Option<Literal>,
 }
@@ -66,6 +68,7 @@ impl Parameter {
             form,
             about,
             is_required: false,
+            is_hidden: false,
             default: None,
         }
     }
@@ -109,6 +112,11 @@ impl Parameter {
 
     pub const fn required(mut self) -> Parameter {
         self.is_required = true;
+        self
+    }
+
+    pub const fn hidden(mut self) -> Parameter {
+        self.is_hidden = true;
         self
     }
 
@@ -187,7 +195,10 @@ impl Literal {
 
 /// The JSON schema of an object with these members.
 pub fn schema(parameters: &[Parameter]) -> JsonObject {
-    let named = || parameters.iter().filter(|one| !one.name.is_empty());
+    let named = || {
+        let offered = |one: &&Parameter| !(one.name.is_empty() || one.is_hidden);
+        parameters.iter().filter(offered)
+    };
     let properties: JsonObject = named()
         .map(|one| (one.name.to_owned(), one.schema()))
         .collect();

@@ -142,6 +142,10 @@ const TOOLS: &[Tool] = &[
                 "force",
                 "Store it although a reply named others that may be meant",
             ),
+            // What models call things elsewhere costs no second call.
+            Parameter::texts("tags", "").hidden(),
+            Parameter::object("metadata", "").hidden(),
+            Parameter::REST,
         ],
         result: Some(remember_result),
         hints: Hints {
@@ -176,6 +180,7 @@ const TOOLS: &[Tool] = &[
             Parameter::text("since", "Only from this ISO date or time on"),
             Parameter::text("until", "Only before it"),
             Parameter::texts("ids", "Only among these"),
+            Parameter::texts("memory_ids", "").hidden(),
             Parameter::whole("limit", 1, MAX_RESULTS as u64, "Default 25"),
             Parameter::whole("max_tokens", 1, u64::MAX, "Size of the answer"),
         ],
@@ -201,6 +206,7 @@ const TOOLS: &[Tool] = &[
                 u64::MAX,
                 "Size of the answer; contents are cut to fit",
             ),
+            Parameter::texts("ids", "").hidden(),
         ],
         result: Some(recall_result),
         hints: Hints {

@@ -23,7 +23,9 @@ use crate::model::estimated_tokens;
 const MAX_IDS: usize = 100;
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let ids = arguments.list("memory_ids")?.unwrap_or_default();
+    let ids = arguments
+        .list_of_either("memory_ids", "ids")?
+        .unwrap_or_default();
     if ids.is_empty() {
         let what = "`memory_ids` is missing: give a list of ids from `think`";
         return Err(ToolError::refused(what));

@@ -1,11 +1,14 @@
 //! `remember`: from arguments to a memory on disk.
 
+use serde_json::json;
+
 use super::remembered::remember_reply;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
 use crate::engine::WritePolicy;
+use crate::format::from_json;
 use crate::model::NewMemory;
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
@@ -16,7 +19,19 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     };
     let key = arguments.set_text("idempotency_key")?;
     let stored = call.engine.remember_as(memory, key.as_deref(), &policy)?;
-    Ok(remember_reply(call.engine, &stored))
+    let mut reply = remember_reply(call.engine, &stored);
+    for name in arguments.others() {
+        let shown: String = name.chars().take(40).collect();
+        let warning = format!("`{shown}` is no argument of `remember` and was not kept");
+        let warnings = reply.structured.entry("warnings").or_insert(json!([]));
+        if let Some(warnings) = warnings.as_array_mut() {
+            warnings.push(json!(warning));
+        }
+    }
+    if arguments.others().next().is_some() {
+        reply = Reply::object(reply.structured);
+    }
+    Ok(reply)
 }
 
 fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError> {
@@ -34,14 +49,20 @@ fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError
         agent,
         user: arguments.required_text("user")?,
         topics: arguments
-            .list("topics")?
-            .ok_or_else(|| refused("`topics` is missing: give a list of words"))?,
+            .list_of_either("topics", "tags")?
+            .unwrap_or_default(),
         content,
-        title: arguments.set_text("title")?,
+        title: arguments.line("title")?,
         namespace: arguments.set_text("namespace")?,
         importance: arguments.number("importance")?.map(|n| n as u8),
         expires: arguments.moment("expires")?,
         supersedes: arguments.list("supersedes")?.unwrap_or_default(),
+        metadata: arguments
+            .object("metadata")?
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(key, value)| (key, from_json(value)))
+            .collect(),
         ..NewMemory::default()
     })
 }

@@ -73,7 +73,9 @@ fn search(call: &Call<'_>, arguments: &Arguments) -> Result<(Search, Budget), To
         kinds: arguments.word("kind")?.into_iter().collect(),
         since: arguments.moment("since")?.map(|at| at.utc()),
         until: arguments.moment("until")?.map(|at| at.utc()),
-        stems: arguments.list("ids")?.map(|ids| stems(engine, &ids)),
+        stems: arguments
+            .list_of_either("ids", "memory_ids")?
+            .map(|ids| stems(engine, &ids)),
         ..Filter::default()
     };
     // A user may have set more than the usual most.
