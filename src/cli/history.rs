@@ -70,8 +70,11 @@ pub(super) fn log(context: &mut Context, command: &Log) -> Result<Outcome, Failu
         output.json(&document)?;
     } else {
         for change in &log.changes {
-            let line = summary(output, change);
+            let line = summary(&engine, output, change);
             output.line(line)?;
+            if log.stem.is_none() {
+                titles(&engine, output, change)?;
+            }
         }
         if !found {
             output.note("nothing found");
@@ -280,9 +283,40 @@ fn commit_first(engine: &Engine) {
     }
 }
 
-fn summary(output: &Output, change: &PastChange) -> String {
+/// The memories that a change of several is about, by what they are called now; the first few.
+fn titles(engine: &Engine, output: &mut Output, change: &PastChange) -> Result<(), Failure> {
+    const MOST: usize = 3;
+    let [_, _, ..] = change.memories.as_slice() else {
+        return Ok(());
+    };
+    for (done, id) in change.memories.iter().take(MOST) {
+        let (done, title) = (done.to_lowercase(), title(engine, output, id));
+        output.line(format!("    {done} {ID}{id}{ID:#}  {title}"))?;
+    }
+    let more = change.memories.len().saturating_sub(MOST);
+    if more > 0 {
+        output.line(format!("    {DIM}and {more} more{DIM:#}"))?;
+    }
+    Ok(())
+}
+
+fn title(engine: &Engine, output: &Output, id: &str) -> String {
+    let title = engine.headline(id).unwrap_or_default();
+    one_line(output, &title).chars().take(80).collect()
+}
+
+fn summary(engine: &Engine, output: &Output, change: &PastChange) -> String {
     let at = local(change.at);
-    let what = one_line(output, &change.what);
+    let mut what = one_line(output, &change.what);
+    // The name of the file says nothing that the id does not; what it is about does.
+    if let [(_, id)] = change.memories.as_slice()
+        && let Some((said, _)) = what.split_once(" (")
+    {
+        let title = title(engine, output, id);
+        if !title.is_empty() {
+            what = format!("{said}: {title}");
+        }
+    }
     let who = doers(output, change);
     let short = change.short();
     format!("{ID}{short}{ID:#}  {at}  {BOLD}{what}{BOLD:#}  {DIM}{who}{DIM:#}")
@@ -365,6 +399,6 @@ fn one_line(output: &Output, text: &str) -> String {
 
 pub(super) fn local(at: DateTime<Utc>) -> String {
     at.with_timezone(&Local)
-        .format("%Y-%m-%d %H:%M:%S")
+        .format("%Y-%m-%d %H:%M:%S %:z")
         .to_string()
 }

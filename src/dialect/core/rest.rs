@@ -125,6 +125,7 @@ fn history_schema() -> Value {
         "user": text_or_null(),
         "tool": text_or_null(),
         "author": {"type": "string"},
+        "memories": list_of(object_of(json!({"id": {"type": "string"}, "done": {"type": "string"}}))),
     });
     object_of(json!({
         "id": {"type": "string"},
@@ -233,6 +234,11 @@ fn verify(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
 
 /// A change of the past, for programs.
 pub fn change_json(change: &PastChange) -> Value {
+    let memories: Vec<Value> = change
+        .memories
+        .iter()
+        .map(|(done, id)| json!({"id": id, "done": done.to_lowercase()}))
+        .collect();
     let joined = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
     json!({
         "commit": change.commit,
@@ -242,6 +248,7 @@ pub fn change_json(change: &PastChange) -> Value {
         "user": joined(&change.users),
         "tool": joined(&change.tools),
         "author": change.author,
+        "memories": memories,
     })
 }
 

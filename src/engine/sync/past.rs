@@ -14,6 +14,7 @@ use super::said;
 use super::said::Said;
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::engine::reading::parse;
 use crate::engine::reading::stem_of;
 use crate::engine::recall::Matches;
 use crate::files::FilesError;
@@ -44,6 +45,8 @@ pub struct PastChange {
     pub tools: Vec<String>,
     /// Who committed, by name.
     pub author: String,
+    /// What was done to which memories, by their short ids, as far as the commit says so.
+    pub memories: Vec<(String, String)>,
 }
 
 impl PastChange {
@@ -203,6 +206,14 @@ impl Engine {
             None => history.each(take)?,
         }
         Ok(log)
+    }
+
+    /// What the live or forgotten memory called `id` is called in lists; `None` if there is none.
+    pub fn headline(&self, id: &str) -> Option<String> {
+        let found = self.resolve(id).or_else(|_| self.resolve_archived(id));
+        let (_, version) = self.present(&found.ok()?.0).ok()??;
+        let memory = parse(&version.entry, &version.bytes);
+        Some(memory.headline().to_owned())
     }
 
     /// What the memory called `id` says now, and what it said at `revision`; without one, the
@@ -478,6 +489,7 @@ fn change(moment: Moment) -> PastChange {
         agents,
         users,
         tools,
+        memories,
         ..
     } = said::read(&moment.message);
     PastChange {
@@ -488,5 +500,6 @@ fn change(moment: Moment) -> PastChange {
         users,
         tools,
         author: moment.author,
+        memories,
     }
 }

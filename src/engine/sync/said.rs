@@ -14,6 +14,8 @@ pub(super) struct Said {
     /// With what it was made; none says that memdir did not make it.
     pub tools: Vec<String>,
     pub undoes: Vec<Undoes>,
+    /// What the memories are called that it is about, in its order; what was done to each is in front.
+    pub memories: Vec<(String, String)>,
 }
 
 /// What a commit undoes.
@@ -24,6 +26,8 @@ pub(super) struct Undoes {
     pub file: Option<String>,
 }
 
+/// What is done to a memory, as messages call it.
+const DEEDS: [&str; 6] = ["Add", "Change", "Move", "Forget", "Restore", "Delete"];
 /// The key of the trailer that says what a commit undoes.
 pub(super) const UNDOES: &str = "Undoes";
 
@@ -55,6 +59,16 @@ pub(super) fn read(message: &str) -> Said {
         subject: message.lines().next().unwrap_or_default().to_owned(),
         ..Said::default()
     };
+    // As `message` writes them: `Add memory 1f3a9c02 (20260114_091500_1f3a9c02.md)`.
+    said.memories = message
+        .lines()
+        .filter_map(|line| {
+            let (deed, rest) = line.split_once(" memory ")?;
+            let (name, file) = rest.split_once(" (")?;
+            let is_ours = DEEDS.contains(&deed) && file.ends_with(".md)");
+            is_ours.then(|| (deed.to_owned(), name.to_owned()))
+        })
+        .collect();
     // Trailers are the last paragraph, and never the first.
     let Some((_, last)) = message.rsplit_once("\n\n") else {
         return said;
@@ -80,6 +94,17 @@ mod tests {
     use super::*;
 
     const COMMIT: &str = "0123456789012345678901234567890123456789";
+
+    #[test]
+    fn memories_are_read_from_subject_and_body() {
+        let one = read("Add memory 1f3a9c02 (20260114_091500_1f3a9c02.md)\n\nAgent: a\n");
+        assert_eq!(one.memories, [("Add".into(), "1f3a9c02".into())]);
+        let two =
+            read("Add 1 memory, forget 1\n\nAdd memory a (a.md)\nForget memory b c (b c.md)\n");
+        let forgotten = ("Forget".to_owned(), "b c".to_owned());
+        assert_eq!(two.memories, [("Add".into(), "a".into()), forgotten]);
+        assert!(read("Fix memory leaks (again)").memories.is_empty());
+    }
 
     #[test]
     fn trailers_are_read_where_git_would_read_them() {

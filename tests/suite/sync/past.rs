@@ -36,8 +36,15 @@ fn a_log_tells_what_happened_when_and_by_whom() {
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(lines[0].starts_with(&commit[..10]), "{lines:?}");
     assert!(
-        lines[0].contains(&format!("Change memory {id} (")),
+        lines[0].contains(&format!("+00:00  Change memory {id}: T  by")),
         "{lines:?}"
+    );
+    home.write("store/files/notes.md", "# Notes\n");
+    home.write("store/files/tulips.md", "Tulips are red.\n");
+    let lines = home.run(&["log", "-n", "1"]).lines();
+    assert_eq!(
+        lines[1..],
+        ["    add notes  Notes", "    add tulips  Tulips are red."]
     );
     assert!(
         lines[1].ends_with("by claude, mira with remember"),
