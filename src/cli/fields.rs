@@ -38,6 +38,50 @@ pub(super) fn list(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// What `update --topics` asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Topics {
+    /// These and no others.
+    All(Vec<String>),
+    /// Those that it has, with some more and without others.
+    Changed {
+        added: Vec<String>,
+        removed: Vec<String>,
+    },
+}
+
+/// Reads `a,b`, or `+a,-b`.
+pub(super) fn topics(text: &str) -> Result<Topics, Failure> {
+    let topics = list(text);
+    let signed = |topic: &String| topic.starts_with(['+', '-']);
+    if !topics.iter().any(signed) {
+        return Ok(Topics::All(topics));
+    }
+    if let Some(plain) = topics.iter().find(|topic| !signed(topic)) {
+        return Err(
+            Failure::new(format!("--topics: `{plain}` has no + or -")).hint(
+                "Give each topic a sign, as in +a,-b, or none of them: a,b are all of its topics.",
+            ),
+        );
+    }
+    let (mut added, mut removed) = (Vec::new(), Vec::new());
+    for topic in topics {
+        let (sign, name) = topic.split_at(1);
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(
+                Failure::new(format!("--topics: no topic follows the `{sign}`"))
+                    .hint("Write it without a blank, as in +a,-b."),
+            );
+        }
+        match sign {
+            "+" => added.push(name.to_owned()),
+            _ => removed.push(name.to_owned()),
+        }
+    }
+    Ok(Topics::Changed { added, removed })
+}
+
 /// Reads standard input whole, as text.
 pub(super) fn standard_input() -> Result<String, Failure> {
     let mut bytes = Vec::new();

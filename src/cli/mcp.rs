@@ -119,10 +119,13 @@ pub(super) fn begin(
 ) -> Result<(Served, Background), Failure> {
     let dialect = dialect(context, wanted)?;
     let preferences = preferences(context, wanted)?;
+    let root = context.config.store.value.clone();
+    let is_new = !crate::config::is_store(&root);
     let engine = Arc::new(context.engine_for_writing()?);
     let background = Background::start(&engine)
         .map_err(|error| Failure::new("cannot start the background loop").because(error))?;
     let notice = super::trust::notice(&context.config);
+    let notice = notice.or_else(|| is_new.then(|| super::made(&root)));
     let served = Served {
         engine,
         dialect,

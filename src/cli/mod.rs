@@ -6,6 +6,7 @@
 
 mod archive;
 mod args;
+mod config;
 mod edit;
 mod embedding;
 mod eval;
@@ -40,7 +41,7 @@ mod write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use self::args::Args;
 use self::args::Command;
@@ -83,9 +84,18 @@ struct Context {
 
 /// Runs the program's command line.
 pub fn run() -> ExitCode {
-    let args = Args::parse();
+    let matches = args::command().get_matches();
+    let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let mut output = Output::new(args.json, args.color, args.raw);
-    let outcome = prepare().and_then(|environment| dispatch(args, environment, &mut output));
+    let outcome = match args.command.take() {
+        None => {
+            anstream::println!("{}", args::overview());
+            Ok(Outcome::Done)
+        }
+        Some(command) => {
+            prepare().and_then(|environment| dispatch(&args, command, environment, &mut output))
+        }
+    };
     let flushed = output.flush();
     match outcome {
         Ok(_) if output.reader_is_gone() => ExitCode::from(0),
@@ -157,8 +167,13 @@ fn prepare() -> Result<Environment, Failure> {
 #[cfg(unix)]
 const SIGXFSZ: i32 = 25;
 
-fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result<Outcome, Failure> {
-    match &args.command {
+fn dispatch(
+    args: &Args,
+    command: Command,
+    environment: Environment,
+    output: &mut Output,
+) -> Result<Outcome, Failure> {
+    match &command {
         Command::Completions(command) => return setup::completions(command, output),
         Command::Man => return setup::man(output),
         _ => {}
@@ -168,12 +183,12 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         read_only: args.read_only,
     };
     let mut config = Config::read(&flags, &environment)?;
-    let as_json = matches!(&args.command, Command::Serve(serve) if serve.log_format == "json");
+    let as_json = matches!(&command, Command::Serve(serve) if serve.log_format == "json");
     log::start(&config, as_json);
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
-    if trust::decide(&args.command, &config, &environment, output)? {
+    if trust::decide(&command, &config, &environment, output)? {
         config = Config::read(&flags, &environment)?;
     }
     let mut context = Context {
@@ -181,9 +196,9 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
         environment,
         output: output.share(),
     };
-    match args.command {
+    match command {
         Command::Init(command) => setup::init(&mut context, &command),
-        Command::Config => setup::config(&mut context),
+        Command::Config { command } => config::config(&mut context, &command),
         Command::Path(command) => setup::path(&mut context, &command),
         Command::Remember(command) => write::remember(&mut context, *command),
         Command::Think(command) => find::think(&mut context, &command),
@@ -242,6 +257,11 @@ fn dispatch(args: Args, environment: Environment, output: &mut Output) -> Result
     }
 }
 
+/// What is said of a store that a command found missing.
+fn made(root: &std::path::Path) -> String {
+    format!("there was no store in {}: it was made", root.display())
+}
+
 /// Gives the memories that lack a vector theirs, before a question, if they are few and nobody else
 /// does it. A failure costs meaning, no answer.
 fn embed_few(engine: &Engine) {
@@ -278,22 +298,44 @@ impl Context {
         self.open(false)
     }
 
-    /// The store, made if it does not exist and was not named on the command line.
+    /// The store, made if it does not exist; one that was named on the command line only where a
+    /// slip is unlikely.
     fn engine_for_writing(&self) -> Result<Engine, Failure> {
         self.open(true)
+    }
+
+    /// Whether the store would be made by a command that writes.
+    fn may_make_store(&self) -> bool {
+        let config = &self.config;
+        let root = &config.store.value;
+        match config.store_origin {
+            _ if config.read_only => false,
+            StoreOrigin::Configured => true,
+            StoreOrigin::Parent => false,
+            // A slip in `--store` must not read a stranger's folder, or make one far away.
+            StoreOrigin::Flag => match std::fs::read_dir(root) {
+                Ok(mut entries) => entries.next().is_none(),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    root.parent().is_some_and(std::path::Path::is_dir)
+                }
+                Err(_) => false,
+            },
+        }
     }
 
     fn open(&self, may_create: bool) -> Result<Engine, Failure> {
         let config = &self.config;
         let root = &config.store.value;
         if !crate::config::is_store(root) {
-            // A slip in `--store` must not make a new store, or read a stranger's folder.
-            if !may_create || config.store_origin != StoreOrigin::Configured || config.read_only {
+            if !may_create || !self.may_make_store() {
                 return Err(EngineError::NoStore(root.clone()).into());
             }
             crate::files::create_private_folder(&root.join("files")).map_err(|error| {
                 Failure::new(format!("cannot create the store {}", root.display())).because(error)
             })?;
+            if config.store_origin == StoreOrigin::Flag {
+                self.output.note(made(root));
+            }
         }
         self.open_at(root)
     }
@@ -303,7 +345,7 @@ impl Context {
     fn engine_for_trying(&self, beside: &std::path::Path) -> Result<Engine, Failure> {
         let config = &self.config;
         let is_there = crate::config::is_store(&config.store.value);
-        let may_create = config.store_origin == StoreOrigin::Configured && !config.read_only;
+        let may_create = self.may_make_store();
         let root = match is_there || !may_create {
             true => &config.store.value,
             false => beside,

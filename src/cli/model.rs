@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::path::PathBuf;
 
 use indicatif::ProgressStyle;
 use serde_json::Value;
@@ -13,6 +12,8 @@ use super::Outcome;
 use super::args::Model as Command;
 use super::args::ModelDownload;
 use super::args::ModelUse;
+use super::config::edited_for_user;
+use super::config::save;
 use super::embedding::Chosen;
 use super::embedding::chosen;
 use super::embedding::folder_of;
@@ -26,7 +27,6 @@ use super::output::DIM;
 use crate::config::Embedding;
 use crate::config::ModelName;
 use crate::config::Origin;
-use crate::config::with_embedding;
 use crate::embed::Embedder;
 use crate::embed::catalog;
 use crate::embed::catalog::Model;
@@ -209,11 +209,11 @@ fn take(
     known: Option<&Model>,
 ) -> Result<Outcome, Failure> {
     let changes = changes_for(context, folder, name, known);
-    let changes: Vec<(&str, Option<&str>)> = changes
-        .iter()
-        .map(|(key, value)| (*key, value.as_deref()))
+    let changes: Vec<(&str, Option<toml_edit::Value>)> = changes
+        .into_iter()
+        .map(|(key, value)| (key, value.map(Into::into)))
         .collect();
-    let (path, text) = edited(context, &changes)?;
+    let (path, text) = edited_for_user(&context.environment, &changes)?;
     let mut config = context.config.clone();
     config.embedding = Embedding::of_text(&path, &text, &context.environment)?;
     const UNCHANGED: &str = "Nothing was changed. Copy or download it again, or use another one.";
@@ -258,8 +258,8 @@ fn changes_for(
 ) -> Vec<(&'static str, Option<String>)> {
     let settings = &context.config.embedding;
     let mut changes = vec![
-        ("provider", Some("local".to_owned())),
-        ("model", Some(name.to_owned())),
+        ("embedding.provider", Some("local".to_owned())),
+        ("embedding.model", Some(name.to_owned())),
     ];
     let before = settings.model.value.as_ref();
     let before = before.map(|model| match settings.provider.value.is_hosted() {
@@ -278,22 +278,22 @@ fn changes_for(
     let made = |get: fn(&Model) -> String| made.map(get);
     let of_model = [
         (
-            "query_prefix",
+            "embedding.query_prefix",
             settings.query_prefix.value.is_some(),
             made(|m| m.query_prefix.to_owned()),
         ),
         (
-            "passage_prefix",
+            "embedding.passage_prefix",
             settings.passage_prefix.value.is_some(),
             made(|m| m.passage_prefix.to_owned()),
         ),
         (
-            "pooling",
+            "embedding.pooling",
             settings.pooling.value.is_some(),
             made(|m| m.pooling.to_owned()),
         ),
         (
-            "max_tokens",
+            "embedding.max_tokens",
             settings.max_tokens.value.is_some(),
             made(|m| m.max_tokens.to_string()),
         ),
@@ -306,13 +306,23 @@ fn changes_for(
         }
     }
     if is_another {
-        changes.extend(["dimensions", "endpoint", "api_key_env"].map(|key| (key, None)));
+        changes.extend(
+            [
+                "embedding.dimensions",
+                "embedding.endpoint",
+                "embedding.api_key_env",
+            ]
+            .map(|key| (key, None)),
+        );
     }
     changes
 }
 
 fn switch_off(context: &mut Context) -> Result<Outcome, Failure> {
-    let (path, text) = edited(context, &[("provider", Some("off"))])?;
+    let (path, text) = edited_for_user(
+        &context.environment,
+        &[("embedding.provider", Some("off".into()))],
+    )?;
     save(&path, &text)?;
     overruled(context);
     let output = &mut context.output;
@@ -322,39 +332,6 @@ fn switch_off(context: &mut Context) -> Result<Outcome, Failure> {
         output.line("searches are by words only from now on")?;
     }
     Ok(Outcome::Done)
-}
-
-/// Where the user's settings lie, and their text with `changes`.
-fn edited(
-    context: &Context,
-    changes: &[(&str, Option<&str>)],
-) -> Result<(PathBuf, String), Failure> {
-    let folder = context.environment.config_folder.as_ref();
-    let folder = folder.ok_or_else(|| {
-        Failure::new("there is no home folder to keep settings in")
-            .hint("Name the model with MEMDIR_MODEL_DIR.")
-    })?;
-    let path = folder.join("config.toml");
-    // Whoever keeps his settings elsewhere, behind a link, keeps them there.
-    let path = fs::canonicalize(&path).unwrap_or(path);
-    let text = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        other => other.map_err(|error| {
-            Failure::new(format!("cannot read {}", path.display())).because(error)
-        })?,
-    };
-    let text = with_embedding(&text, changes).map_err(|why| {
-        Failure::new(format!("cannot change {}: {why}", path.display()))
-            .hint("Mend the file, or name the model with MEMDIR_MODEL_DIR.")
-    })?;
-    Ok((path, text))
-}
-
-fn save(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let saved = crate::files::create_private_folder(folder)
-        .and_then(|()| crate::files::write_synced(path, text.as_bytes()));
-    saved.map_err(|error| Failure::new(format!("cannot write {}", path.display())).because(error))
 }
 
 /// Says so if a variable counts more than what was just written.

@@ -1,4 +1,4 @@
-//! Commands around a store: init, mcp, config, path, completions, man.
+//! Commands around a store: init, path, completions, man.
 
 use clap::CommandFactory;
 use serde_json::json;
@@ -10,8 +10,6 @@ use super::args::Completions;
 use super::args::Init;
 use super::args::PathOf;
 use super::fail::Failure;
-use super::output::BOLD;
-use super::output::DIM;
 use super::output::Output;
 use crate::engine::EngineError;
 use crate::engine::Recalled;
@@ -96,30 +94,6 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
     Ok(Outcome::Done)
 }
 
-pub(super) fn config(context: &mut Context) -> Result<Outcome, Failure> {
-    let output = &mut context.output;
-    let settings = context.config.list();
-    if output.json {
-        let document: serde_json::Map<String, serde_json::Value> = settings
-            .into_iter()
-            .map(|(key, value, origin)| {
-                (
-                    key.to_owned(),
-                    json!({"value": value, "origin": origin.to_string()}),
-                )
-            })
-            .collect();
-        output.json(&document.into())?;
-        return Ok(Outcome::Done);
-    }
-    for (key, value, origin) in settings {
-        output.line(format!(
-            "{BOLD}{key:<10}{BOLD:#} {value}  {DIM}({origin}){DIM:#}"
-        ))?;
-    }
-    Ok(Outcome::Done)
-}
-
 pub(super) fn path(context: &mut Context, command: &PathOf) -> Result<Outcome, Failure> {
     let path = match &command.id {
         None => context.config.store.value.clone(),
@@ -143,7 +117,12 @@ pub(super) fn path(context: &mut Context, command: &PathOf) -> Result<Outcome, F
 
 pub(super) fn completions(command: &Completions, output: &mut Output) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(command.shell, &mut Args::command(), "memdir", &mut script);
+    clap_complete::generate(
+        command.shell,
+        &mut super::args::command(),
+        "memdir",
+        &mut script,
+    );
     if output.json {
         let script = String::from_utf8_lossy(&script);
         output.json(&json!({"shell": command.shell.to_string(), "script": script}))?;

@@ -100,7 +100,7 @@ pub(super) fn decide(
         Command::Mcp(_)
         | Command::Serve(_)
         | Command::Token(_)
-        | Command::Config
+        | Command::Config { .. }
         | Command::Status
         | Command::Path(_) => {
             tracing::warn!("{}", passed_over(found, &config.store.value));

@@ -31,14 +31,14 @@ use crate::model::Timestamp;
 
 pub(super) fn remember(context: &mut Context, command: Remember) -> Result<Outcome, Failure> {
     let engine = context.engine_for_writing()?;
-    let content = match command.text.as_deref() {
-        Some("-") => fields::standard_input()?,
-        None if std::io::IsTerminal::is_terminal(&std::io::stdin()) => {
+    let content = match command.text.join(" ") {
+        text if text == "-" => fields::standard_input()?,
+        text if !text.is_empty() || !command.text.is_empty() => text,
+        _ if std::io::IsTerminal::is_terminal(&std::io::stdin()) => {
             return Err(Failure::new("there is nothing to remember")
                 .hint("Give the text: memdir remember --topics a,b 'TEXT', or pipe it in."));
         }
-        None => fields::standard_input()?,
-        Some(text) => text.to_owned(),
+        _ => fields::standard_input()?,
     };
     if content.trim().is_empty() {
         return Err(Failure::new(
@@ -205,14 +205,23 @@ pub(super) fn update(context: &mut Context, command: Update) -> Result<Outcome, 
             Failure::new("the new content is empty").hint("`memdir forget ID` takes a memory out.")
         );
     }
-    change.topics = command.topics.as_deref().map(fields::list);
+    let topics = command.topics.as_deref().map(fields::topics);
+    let topics = topics.transpose()?;
+    if let Some(fields::Topics::All(topics)) = &topics {
+        change.topics = Some(topics.clone());
+    }
     change.agent = command.agent;
     change.user = command.user;
-    if change == crate::model::Change::default() {
+    if topics.is_none() && change == crate::model::Change::default() {
         return Err(Failure::new("there is nothing to change")
             .hint("Name a field, for example --title 'New title'; an empty value removes it."));
     }
-    let edited = engine.update(&command.id, &change)?;
+    let edited = match &topics {
+        Some(fields::Topics::Changed { added, removed }) => {
+            engine.update_topics(&command.id, &change, added, removed)?
+        }
+        _ => engine.update(&command.id, &change)?,
+    };
     let id = engine.shown_id(&edited.memory.stem);
     let output = &mut context.output;
     if output.json {

@@ -18,7 +18,7 @@ pub enum StoreOrigin {
 }
 
 /// The settings file that marks a folder as a store.
-pub(super) const MARK: &str = "memdir.toml";
+pub const MARK: &str = "memdir.toml";
 
 /// The nearest of `folder` and its parents that is a store.
 pub(super) fn nearest_store(folder: &Path) -> Option<PathBuf> {

@@ -21,10 +21,12 @@ mod sources;
 mod units;
 mod values;
 
+pub use discover::MARK as SETTINGS_OF_STORE;
 pub use discover::StoreOrigin;
 pub use discover::is_store;
 pub use duplicates::DuplicateSettings;
-pub use edit::with_embedding;
+pub use edit::typed_value;
+pub use edit::with_settings;
 pub use embedding::Embedding;
 pub use embedding::ModelName;
 pub use embedding::Provider;

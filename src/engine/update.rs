@@ -70,13 +70,54 @@ impl Engine {
         id: &str,
         change: &Change,
     ) -> Result<Edited, EngineError> {
+        let change = self.with_stems(change)?;
+        self.update_with(tool, id, |_| Ok(change.clone()))
+    }
+
+    /// As [`Engine::update`], where the topics `added` come behind those that the memory has, and
+    /// the topics `removed` go, however they are capitalised. One that is there, or is not, is no
+    /// error.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::update`].
+    pub fn update_topics(
+        &self,
+        id: &str,
+        change: &Change,
+        added: &[String],
+        removed: &[String],
+    ) -> Result<Edited, EngineError> {
+        let change = self.with_stems(change)?;
+        self.update_with("update", id, |memory| {
+            let is_in = |topics: &[String], topic: &str| {
+                let topic = topic.to_lowercase();
+                topics.iter().any(|other| other.to_lowercase() == topic)
+            };
+            let mut topics = memory.topics.clone();
+            topics.retain(|topic| !is_in(removed, topic));
+            for topic in added {
+                if !is_in(&topics, topic) {
+                    topics.push(topic.clone());
+                }
+            }
+            let is_new = topics != memory.topics;
+            Ok(Change {
+                topics: is_new.then_some(topics),
+                ..change.clone()
+            })
+        })
+    }
+
+    /// The change with the stems of the memories that it names by id.
+    fn with_stems(&self, change: &Change) -> Result<Change, EngineError> {
         let mut change = change.clone();
         if let Patch::Set(ids) = &mut change.supersedes {
             for id in ids {
                 *id = self.resolve(id)?.0.as_str().to_owned();
             }
         }
-        self.update_with(tool, id, |_| Ok(change.clone()))
+        Ok(change)
     }
 
     /// As [`Engine::update_as`], with a change that follows from the memory as it is: asked for

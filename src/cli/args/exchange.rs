@@ -32,6 +32,7 @@ pub(in crate::cli) enum Source {
 
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Import {
+    /// Whose memories they are
     #[arg(long, value_enum)]
     pub from: Source,
     /// A file or folder; `-` reads standard input (jsonl, loci, ai-memory, server-memory, mem0)
@@ -60,6 +61,7 @@ pub(in crate::cli) enum Target {
 
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Export {
+    /// For whom they are written
     #[arg(long, value_enum)]
     pub to: Target,
     #[command(flatten)]

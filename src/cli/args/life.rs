@@ -59,8 +59,10 @@ pub(in crate::cli) struct LinkTo {
 
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Unlink {
+    /// The memory that holds the links
     #[arg(value_name = "FROM")]
     pub from: String,
+    /// The memory that they point to
     #[arg(value_name = "TO")]
     pub to: String,
     /// Only links of this type [default: all]

@@ -1,6 +1,7 @@
 //! The command line's words. Help texts are the reference documentation of the commands.
 
 mod archive;
+mod config;
 mod eval;
 mod exchange;
 mod history;
@@ -8,12 +9,16 @@ mod life;
 mod maintenance;
 mod mcp;
 mod model;
+mod overview;
 mod remember;
 mod reset;
 mod serve;
 
 pub(super) use archive::Archive;
 pub(super) use archive::ArchivePurge;
+pub(super) use config::Config;
+pub(super) use config::ConfigSet;
+pub(super) use config::ConfigUnset;
 pub(super) use eval::Eval;
 pub(super) use eval::Form;
 pub(super) use exchange::Direction;
@@ -47,6 +52,8 @@ pub(super) use mcp::ToolSet;
 pub(super) use model::Model;
 pub(super) use model::ModelDownload;
 pub(super) use model::ModelUse;
+pub(super) use overview::command;
+pub(super) use overview::overview;
 pub(super) use remember::Remember;
 pub(super) use reset::Reset;
 pub(super) use serve::Serve;
@@ -66,12 +73,7 @@ use crate::model::Layout;
 
 /// The memory of AI agents as a folder of markdown files.
 #[derive(Debug, Parser)]
-#[command(
-    name = "memdir",
-    version,
-    max_term_width = 100,
-    arg_required_else_help = true
-)]
+#[command(name = "memdir", version, max_term_width = 100)]
 #[command(after_help = "Examples:
   memdir init ~/memories                        make a store
   memdir remember --topics rust,style 'Prefers small commits.'
@@ -81,23 +83,26 @@ use crate::model::Layout;
 pub(super) struct Args {
     /// The store's folder [default: MEMDIR_STORE, AIAML_MEMORY_DIR, the nearest store above the
     /// working folder, else the user's data folder]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = EVERYWHERE)]
     pub store: Option<PathBuf>,
     /// Print one JSON document
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
     /// When to use colours
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", help_heading = EVERYWHERE)]
     pub color: Color,
     /// Send control characters of memories to the terminal as they are
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub raw: bool,
     /// Refuse every change
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub read_only: bool,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
+
+/// Stands above the options that every command has.
+const EVERYWHERE: &str = "Options of every command";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -105,7 +110,7 @@ pub(super) enum Command {
     Init(Init),
     /// Store a memory; prints its id
     #[command(
-        visible_alias = "store",
+        visible_aliases = ["store", "add"],
         after_help = "Examples:
   memdir remember --topics atlas,deploy 'Deploys go out on Tuesdays, after the backup.'
   git log -1 --format=%B | memdir remember - --topics release --title 'Release 2.1'
@@ -118,7 +123,7 @@ Exit code: 0 stored or known, 1 nothing was stored because others may be meant, 
     Remember(Box<Remember>),
     /// Find memories by a question, or by keywords
     #[command(
-        visible_alias = "search",
+        visible_aliases = ["search", "find"],
         after_help = "Words may also be conditions (those with a dash in quotes, as below):
   \"a phrase\"  -excluded  topic:rust  user:mira  agent:claude  since:2w
 
@@ -146,14 +151,16 @@ Exit code: 0 found, 1 nothing found, 2 error")]
     /// Change fields or the content of a memory; every other byte of the file stays
     #[command(after_help = "Examples:
   memdir update 1f3a --topics rust,review --importance 9
+  memdir update 1f3a --topics +deploy,-draft    add one, take one out
   memdir update 1f3a --title ''                 remove the title
   memdir update 1f3a --content - < new.md")]
     Update(Box<Update>),
     /// Edit a memory's file in $VISUAL or $EDITOR; it is checked before it is saved
+    #[command(visible_alias = "open")]
     Edit(Edit),
     /// Move memories to the archive; `restore` brings them back
     #[command(
-        visible_alias = "delete",
+        visible_aliases = ["delete", "rm"],
         after_help = "Examples:
   memdir forget 1f3a9c02
   memdir forget 1f3a9c02 4be01c9a --reason 'The contract ended.'
@@ -441,8 +448,12 @@ connected to again.")]
     Man,
     /// Print the store's folder, or the file of a memory
     Path(PathOf),
-    /// Show every setting and where it comes from
-    Config,
+    /// Show every setting and where it comes from, or change one
+    #[command(after_help = config::EXAMPLES)]
+    Config {
+        #[command(subcommand)]
+        command: Option<Config>,
+    },
 }
 
 #[derive(Debug, ClapArgs)]
@@ -495,6 +506,7 @@ pub(super) struct Trust {
 
 /// Fields of a memory that can be set.
 #[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Fields")]
 pub(super) struct Fields {
     /// One line that names it
     #[arg(long)]
@@ -520,6 +532,7 @@ pub(super) struct Fields {
     /// Where it comes from, such as user-stated
     #[arg(long)]
     pub source: Option<String>,
+    /// active, superseded, or a word of your own
     #[arg(long)]
     pub status: Option<String>,
     /// When it ceases to hold: a date, a time, or an amount of time such as 30d
@@ -538,14 +551,18 @@ pub(super) struct Fields {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Update {
+    /// The memory
     pub id: String,
     /// The new content; `-` reads standard input
     #[arg(long)]
     pub content: Option<String>,
-    #[arg(long, value_name = "A,B")]
+    /// Its topics; with + and - before each, those to add and to take out: +rust,-go
+    #[arg(long, value_name = "A,B", allow_hyphen_values = true)]
     pub topics: Option<String>,
+    /// Who wrote it
     #[arg(long)]
     pub agent: Option<String>,
+    /// Whom it is about or from
     #[arg(long)]
     pub user: Option<String>,
     #[command(flatten)]
@@ -575,12 +592,16 @@ pub(super) struct Filters {
     /// Only of these kinds
     #[arg(long, value_name = "A,B")]
     pub kind: Option<String>,
+    /// Only of these scopes: group, global
     #[arg(long, value_name = "A,B")]
     pub scope: Option<String>,
+    /// Only of these tiers: short, mid, long
     #[arg(long, value_name = "A,B")]
     pub tier: Option<String>,
+    /// Only as important as this, or more
     #[arg(long, value_name = "1-10")]
     pub min_importance: Option<u8>,
+    /// Only as sure as this, or more
     #[arg(long, value_name = "0-1")]
     pub min_confidence: Option<f64>,
     /// Any frontmatter key with a value, such as status=open or metadata.project=x
@@ -629,6 +650,7 @@ pub(super) struct Think {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Recall {
+    /// The memories
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<String>,
     /// The estimated size of the answer in tokens; contents are cut to fit
@@ -641,8 +663,10 @@ pub(super) struct Recall {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct List {
+    /// The most
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     pub limit: usize,
+    /// Leave out so many of the newest
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub offset: usize,
     #[command(flatten)]
@@ -651,6 +675,7 @@ pub(super) struct List {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Grep {
+    /// What is searched for in every line of a file
     #[arg(value_name = "REGEX")]
     pub pattern: String,
     /// Ignore case
@@ -665,11 +690,13 @@ pub(super) struct Grep {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Edit {
+    /// The memory
     pub id: String,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Ids {
+    /// The memories
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<String>,
 }
@@ -692,6 +719,7 @@ pub(super) struct Resolve {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Purge {
+    /// The memories
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<String>,
     /// Rewrite the store's history as well, so that no commit holds the text; keeps no backup
@@ -718,6 +746,7 @@ pub(super) struct Reindex {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Completions {
+    /// Whose script
     pub shell: clap_complete::Shell,
 }
 

@@ -7,8 +7,8 @@ use crate::engine::DuplicatePolicy;
 
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Remember {
-    /// The memory, as markdown; `-` or nothing reads standard input
-    pub text: Option<String>,
+    /// The memory, as markdown, in one argument or several words; `-` or nothing reads standard input
+    pub text: Vec<String>,
     /// Single words to find it by
     #[arg(long, value_name = "A,B")]
     pub topics: Option<String>,

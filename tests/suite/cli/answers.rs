@@ -349,12 +349,32 @@ fn verbs_known_from_elsewhere_work() {
     assert!(home.run(&["ls"]).done().starts_with(&id));
     home.run(&["delete", &id]).done();
     assert_eq!(home.run(&["list"]).code, 1);
-    let help = run(home.bare().arg("--help")).done();
-    let missing: Vec<_> = ["store", "search", "get", "show", "delete", "ls"]
-        .into_iter()
-        .filter(|alias| !help.contains(&format!("[alias: {alias}]")) && !help.contains(alias))
+    let id = home.run(&["add", "Another."]).done().trim().to_owned();
+    assert!(home.run(&["find", "another"]).done().contains(&id));
+    home.run(&["rm", &id]).done();
+    run(home.command(&["open", &id]).env("EDITOR", "true")).complains(2, &[&id]);
+}
+
+#[test]
+fn the_program_alone_shows_the_commands_of_every_day() {
+    let home = Home::new();
+    let overview = run(&mut home.bare()).done();
+    let every_day: Vec<&str> = overview
+        .lines()
+        .skip_while(|line| *line != "Every day:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
         .collect();
-    assert_eq!(missing, [""; 0]);
+    assert!(every_day[0].starts_with("  remember"), "{overview}");
+    assert!(overview.contains("link, unlink, links"), "{overview}");
+    let help = run(home.bare().arg("--help")).done();
+    assert!(
+        help.contains("Every day:\n  remember") && help.contains("--store <DIR>"),
+        "{help}"
+    );
+    assert!(help.contains("\n  unlink "), "{help}");
+    run(home.bare().arg("remembr")).complains(2, &["'remember'"]);
+    assert_eq!(crate::program::names(&home.root()), ["store"]);
 }
 
 #[test]

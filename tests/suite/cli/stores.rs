@@ -1,5 +1,6 @@
 //! Which store a command works on, how one is made, and whose memories go where.
 
+use std::fs;
 use std::process::Command;
 
 use serde_json::json;
@@ -7,6 +8,7 @@ use serde_json::json;
 use crate::program::Home;
 use crate::program::names;
 use crate::program::run;
+use crate::session::Session;
 use crate::support::memory_text;
 
 #[test]
@@ -120,14 +122,88 @@ fn a_store_that_was_named_by_the_environment_is_made_when_first_written_to() {
         .args(["remember", "A text."]);
     run(&mut command).done();
     assert_eq!(names(&home.root().join("fresh/files")).len(), 1);
-    // Reading makes none, and a slip on the command line makes none either.
+    // Reading makes none.
     let mut command = home.bare();
     command
         .env("MEMDIR_STORE", "unread")
         .args(["think", "text"]);
     run(&mut command).complains(2, &["unread is no store", "memdir init"]);
-    run(home.bare().args(["--store", "slip", "remember", "x"])).complains(2, &["slip is no store"]);
-    assert!(!home.root().join("unread").exists() && !home.root().join("slip").exists());
+    assert!(!home.root().join("unread").exists());
+}
+
+#[test]
+fn a_store_that_was_named_on_the_command_line_is_made_where_nothing_is() {
+    let home = Home::new();
+    let made = run(home.bare().args(["--store", "new", "remember", "x"]));
+    assert!(
+        made.stderr.contains("there was no store in"),
+        "{}",
+        made.stderr
+    );
+    assert_eq!(names(&home.root().join("new/files")).len(), 1);
+    fs::create_dir(home.root().join("empty")).unwrap();
+    run(home.bare().args(["--store", "empty", "remember", "x"]));
+    assert_eq!(names(&home.root().join("empty/files")).len(), 1);
+    // Reading makes none, and neither does a slip.
+    run(home.bare().args(["--store", "unread", "think", "x"]))
+        .complains(2, &["unread is no store"]);
+    home.write("full/notes.txt", "mine");
+    for slip in ["full", "far/away"] {
+        run(home.bare().args(["--store", slip, "remember", "x"])).complains(2, &["is no store"]);
+    }
+    assert_eq!(names(&home.root().join("full")), ["notes.txt"]);
+    assert!(!home.root().join("unread").exists() && !home.root().join("far").exists());
+}
+
+#[test]
+fn a_server_makes_the_store_that_it_was_given_and_says_so() {
+    let home = Home::new();
+    let root = home.root().join("fresh");
+    let mut server = home.bare();
+    server.arg("--store").arg(&root).arg("mcp");
+    let mut session = Session::open_on(server);
+    let reply = session.tool(
+        "remember",
+        json!({"content": "a", "agent": "a", "user": "u", "topics": ["a"]}),
+    );
+    assert!(
+        reply.to_string().contains("there was no store in"),
+        "{reply}"
+    );
+    assert_eq!(names(&root.join("files")).len(), 1);
+}
+
+#[test]
+fn settings_are_set_and_unset_and_comments_stay() {
+    let home = Home::new();
+    let file = home.write("config/memdir/config.toml", "# mine\nlimit = 3 # few\n");
+    let text = || fs::read_to_string(&file).unwrap();
+    home.run(&["config", "set", "limit", "7"]).done();
+    home.run(&["config", "set", "user", "mira"]).done();
+    home.run(&["config", "set", "life.short", "2h"]).done();
+    assert_eq!(
+        text(),
+        "# mine\nlimit = 7 # few\nuser = \"mira\"\n\n[life]\nshort = \"2h\"\n"
+    );
+    let settings = home.run(&["config", "--json"]).json();
+    assert_eq!(settings["limit"]["value"], "7");
+    let before = text();
+    home.run(&["config", "set", "limit", "many"])
+        .complains(2, &["limit", "Nothing was changed"]);
+    home.run(&["config", "set", "limits", "7"])
+        .complains(2, &["`limits` is unknown"]);
+    home.run(&["config", "set", "life.shrt", "2h"])
+        .complains(2, &["shrt"]);
+    assert_eq!(text(), before);
+    home.run(&["config", "unset", "life.short"]).done();
+    home.run(&["config", "unset", "user"]).done();
+    assert_eq!(text(), "# mine\nlimit = 7 # few\n\n[life]\n");
+    home.run(&["config", "set", "--in-store", "layout", "by-month"])
+        .done();
+    let of_store = fs::read_to_string(home.store().join("memdir.toml")).unwrap();
+    assert_eq!(of_store, "layout = \"by-month\"\n");
+    home.run(&["config", "set", "--in-store", "editor", "vi"])
+        .complains(2, &["editor"]);
 }
 
 #[test]
@@ -169,7 +245,17 @@ fn every_setting_says_where_it_comes_from() {
     check("log", "error", json!("AIAML_LOG_LEVEL"));
     assert_eq!(settings.as_object().unwrap().len(), 75);
     let plain = run(home.command(&["config"]).env("MEMDIR_LIMIT", "5")).done();
-    assert!(plain.contains("limit      5  (MEMDIR_LIMIT)"), "{plain}");
+    let line = plain
+        .lines()
+        .find(|line| line.starts_with("limit "))
+        .unwrap();
+    assert_eq!(
+        line.split_whitespace().collect::<Vec<_>>(),
+        ["limit", "5", "(MEMDIR_LIMIT)"]
+    );
+    let column = |line: &str| line.find('(');
+    let git = plain.lines().find(|line| line.starts_with("git ")).unwrap();
+    assert_eq!(column(line), column(git), "{plain}");
 }
 
 #[test]

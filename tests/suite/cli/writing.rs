@@ -23,6 +23,7 @@ fn a_text_comes_as_argument_or_on_standard_input() {
         assert_eq!(recalled(&home, &id)["content"], content);
     };
     check(&["As argument."], "", "As argument.");
+    check(&["as", "several words"], "", "as several words");
     check(&["-"], "Piped\n\n  in.\r\n", "Piped\n\n  in.\r\n");
     check(&[], "Without a dash.\n", "Without a dash.\n");
     check(
@@ -169,6 +170,25 @@ fn update_replaces_what_every_memory_has() {
     let memory = recalled(&home, &id);
     assert_eq!(memory["metadata"], json!({"a": 1, "b": "x"}));
     assert_eq!(memory["links"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn topics_are_added_and_taken_out() {
+    let home = Home::new();
+    let id = home.remember(&["--topics", "rust,draft", "x"]);
+    let topics = |change: &str| {
+        home.run(&["update", &id, "--topics", change]).done();
+        recalled(&home, &id)["topics"].take()
+    };
+    assert_eq!(topics("+review,-Draft"), json!(["rust", "review"]));
+    assert_eq!(topics("-rust"), json!(["review"]));
+    assert_eq!(topics("+review"), json!(["review"]));
+    assert_eq!(topics("a,b"), json!(["a", "b"]));
+    home.run(&["update", &id, "--topics", "+c,d"])
+        .complains(2, &["`d` has no + or -"]);
+    home.run(&["update", &id, "--topics", "+"])
+        .complains(2, &["no topic follows"]);
+    assert_eq!(recalled(&home, &id)["topics"], json!(["a", "b"]));
 }
 
 #[test]

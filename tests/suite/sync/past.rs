@@ -39,13 +39,6 @@ fn a_log_tells_what_happened_when_and_by_whom() {
         lines[0].contains(&format!("+00:00  Change memory {id}: T  by")),
         "{lines:?}"
     );
-    home.write("store/files/notes.md", "# Notes\n");
-    home.write("store/files/tulips.md", "Tulips are red.\n");
-    let lines = home.run(&["log", "-n", "1"]).lines();
-    assert_eq!(
-        lines[1..],
-        ["    add notes  Notes", "    add tulips  Tulips are red."]
-    );
     assert!(
         lines[1].ends_with("by claude, mira with remember"),
         "{lines:?}"
@@ -60,6 +53,13 @@ fn a_log_tells_what_happened_when_and_by_whom() {
     );
     let at = newest["at"].as_str().unwrap();
     chrono::DateTime::parse_from_rfc3339(at).unwrap();
+    home.write("store/files/notes.md", "# Notes\n");
+    home.write("store/files/tulips.md", "Tulips are red.\n");
+    let lines = home.run(&["log", "-n", "1"]).lines();
+    assert_eq!(
+        lines[1..],
+        ["    add notes  Notes", "    add tulips  Tulips are red."]
+    );
 }
 
 #[test]
