@@ -136,6 +136,33 @@ pub fn foreign_settings(folder: &Path) -> Result<Vec<GitSetting>, GitError> {
     Ok(settings)
 }
 
+/// Settings that are on or off, of those that this program writes and every git reads; with the
+/// other words that each may have.
+const SWITCHES: [(&str, &[&str]); 9] = [
+    ("core.bare", &[]),
+    ("core.filemode", &[]),
+    ("core.logallrefupdates", &["always"]),
+    ("core.autocrlf", &["input"]),
+    ("core.safecrlf", &["warn"]),
+    ("core.symlinks", &[]),
+    ("core.ignorecase", &[]),
+    ("core.precomposeunicode", &[]),
+    ("core.quotepath", &[]),
+];
+
+impl GitSetting {
+    /// Whether every git would stop at it: a damaged byte makes a word that is none.
+    fn is_nonsense(&self) -> bool {
+        let switch = SWITCHES.iter().find(|(key, _)| *key == self.key);
+        let value = self.value.to_ascii_lowercase();
+        let is_boolean = matches!(
+            value.as_str(),
+            "" | "true" | "yes" | "on" | "false" | "no" | "off"
+        ) || value.parse::<i64>().is_ok();
+        switch.is_some_and(|(_, words)| !is_boolean && !words.contains(&value.as_str()))
+    }
+}
+
 /// Fails if opening the repository at `git_folder` (its `.git`) would read a file elsewhere that the
 /// user has not agreed to.
 pub(super) fn check_opening(git_folder: &Path, honoured: &Honoured) -> Result<(), GitError> {
@@ -179,6 +206,11 @@ fn settings_of(git_folder: &Path) -> Result<Vec<GitSetting>, GitError> {
                 let reason = format!("line {line} of its configuration cannot be read");
                 GitError::new("use the repository", reason)
             })?;
+            if let Some(setting) = parsed.iter().find(|setting| setting.is_nonsense()) {
+                let key = &setting.key;
+                let reason = format!("`{key}` in its configuration is neither true nor false");
+                return Err(GitError::new("use the repository", reason));
+            }
             settings.extend(parsed);
         }
     }
@@ -448,6 +480,35 @@ mod tests {
         std::fs::write(&config, plain).unwrap();
         std::fs::write(git_folder.join("objects/info/alternates"), "/x\n").unwrap();
         assert!(check_opening(&git_folder, &none).is_err());
+    }
+
+    #[test]
+    fn a_switch_that_is_neither_on_nor_off_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        git2::Repository::init(folder.path()).unwrap();
+        let git_folder = folder.path().join(".git");
+        let config = git_folder.join("config");
+        let plain = std::fs::read_to_string(&config).unwrap();
+        let opened = |text: &[u8]| {
+            std::fs::write(&config, [plain.as_bytes(), b"[core]\n", text].concat()).unwrap();
+            check_opening(&git_folder, &Honoured::default())
+        };
+        for text in [
+            "autocrlf = input",
+            "quotePath = 0",
+            "symlinks",
+            "safecrlf = WARN",
+        ] {
+            assert!(opened(text.as_bytes()).is_ok(), "{text}");
+        }
+        for text in [
+            &b"autocrlf = fa\xb0se"[..],
+            b"quotePath = falqe",
+            b"bare = warn",
+        ] {
+            let error = opened(text).unwrap_err().to_string();
+            assert!(error.contains("neither true nor false"), "{error}");
+        }
     }
 
     /// The settings of git's documentation that name a program, a host, a proxy, a helper or a file,
