@@ -17,6 +17,9 @@ use super::output::ID;
 use super::output::MATCH;
 use super::output::Output;
 use super::output::REMOVED;
+use super::prose::Sought;
+use super::prose::terminal_width;
+use super::prose::wrapped;
 use super::when;
 use super::when::Direction;
 use crate::dialect::PreviewWords;
@@ -89,9 +92,10 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
         output.json(results)?;
     } else if found {
         let words = PreviewWords::of(&search.wanted);
+        let sought = Sought::of(&search.wanted);
         let mut tokens = command.max_tokens.unwrap_or(usize::MAX);
         for (number, hit) in thought.hits.iter().enumerate() {
-            let mut text = described(&engine, output, hit, &words);
+            let mut text = described(&engine, output, hit, (&words, &sought));
             if command.explain {
                 text.push_str(&explanation(hit, &search));
             }
@@ -193,7 +197,12 @@ fn split(argument: &str) -> Vec<String> {
 }
 
 /// One hit, as a person reads it.
-fn described(engine: &Engine, output: &Output, hit: &Hit, words: &PreviewWords) -> String {
+fn described(
+    engine: &Engine,
+    output: &Output,
+    hit: &Hit,
+    (words, sought): (&PreviewWords, &Sought),
+) -> String {
     let memory = &hit.memory;
     let id = engine.shown_id(&memory.stem);
     let shown = preview(&memory.content, words, 160);
@@ -201,7 +210,12 @@ fn described(engine: &Engine, output: &Output, hit: &Hit, words: &PreviewWords) 
     let mut text = summary(output, memory, &id);
     let flat = flat.join(" ");
     if memory.title.is_some() || flat != memory.headline() {
-        text.push_str(&format!("\n    {}", output.shown(&flat)));
+        let shown = output.shown(&flat);
+        let lines = match terminal_width().filter(|_| output.is_terminal) {
+            Some(width) => wrapped(&shown, width, "    "),
+            None => format!("    {shown}"),
+        };
+        text.push_str(&format!("\n{}", sought.mark(&lines)));
     }
     if let Some(mark) = suspicion(memory.title.as_deref(), &shown.text) {
         text.push_str(&format!("\n    {mark}"));

@@ -25,6 +25,8 @@ mod mcp;
 mod model;
 mod opened;
 mod output;
+mod pager;
+mod prose;
 mod purge;
 mod reset;
 mod resolve;
@@ -47,6 +49,7 @@ use self::args::Args;
 use self::args::Command;
 use self::fail::Failure;
 use self::output::Output;
+use self::pager::Pager;
 use crate::clock::Clock;
 use crate::clock::SystemClock;
 use crate::config::Config;
@@ -87,16 +90,19 @@ pub fn run() -> ExitCode {
     let matches = args::command().get_matches();
     let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let mut output = Output::new(args.json, args.color, args.raw);
+    let mut pager = None;
     let outcome = match args.command.take() {
         None => {
             anstream::println!("{}", args::overview());
             Ok(Outcome::Done)
         }
-        Some(command) => {
-            prepare().and_then(|environment| dispatch(&args, command, environment, &mut output))
-        }
+        Some(command) => prepare()
+            .and_then(|environment| dispatch(&args, command, environment, &mut output, &mut pager)),
     };
     let flushed = output.flush();
+    if let Some(pager) = pager {
+        pager.wait();
+    }
     match outcome {
         Ok(_) if output.reader_is_gone() => ExitCode::from(0),
         Ok(outcome) if flushed.is_ok() => ExitCode::from(match outcome {
@@ -172,6 +178,7 @@ fn dispatch(
     command: Command,
     environment: Environment,
     output: &mut Output,
+    pager: &mut Option<Pager>,
 ) -> Result<Outcome, Failure> {
     match &command {
         Command::Completions(command) => return setup::completions(command, output),
@@ -190,6 +197,10 @@ fn dispatch(
     }
     if trust::decide(&command, &config, &environment, output)? {
         config = Config::read(&flags, &environment)?;
+    }
+    // From here on these commands ask nothing.
+    if output.is_terminal && !output.json {
+        *pager = Pager::start(&command);
     }
     let mut context = Context {
         config,

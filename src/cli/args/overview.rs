@@ -9,6 +9,8 @@ use clap::CommandFactory;
 use clap::builder::Styles;
 
 use super::Args;
+use crate::cli::prose::terminal_width;
+use crate::cli::prose::wrapped;
 
 /// What groups are called, and what is in them. The first is what most people need.
 const GROUPS: [(&str, &[&str]); 6] = [
@@ -104,14 +106,8 @@ pub(in crate::cli) fn overview() -> String {
 fn groups(command: &Command, with_texts: usize) -> String {
     let header = Styles::styled();
     let (header, literal) = (header.get_header(), header.get_literal());
-    let width = terminal_size::terminal_size().map_or(WIDEST, |(width, _)| usize::from(width.0));
-    let width = width.clamp(2 * INDENT, WIDEST);
-    let wrapped = |text: &str, indent: &str| {
-        let options = textwrap::Options::new(width)
-            .initial_indent(indent)
-            .subsequent_indent(indent);
-        textwrap::fill(text, options)
-    };
+    let width = terminal_width().unwrap_or(WIDEST);
+    let wrapped = |text: &str, indent: &str| wrapped(text, width.min(WIDEST), indent);
     let mut text = String::new();
     for (number, (heading, names)) in GROUPS.iter().enumerate() {
         let _ = writeln!(text, "{header}{heading}:{header:#}");

@@ -29,7 +29,8 @@ fn on_terminal(home: &Home, arguments: &str) -> Ran {
     command
         .args(["-qec", &line, "/dev/null"])
         .env("MEMDIR_STORE", home.store());
-    run(command.env("TERM", "xterm-256color"))
+    let command = command.env("TERM", "xterm-256color");
+    run(command.env("MEMDIR_PAGER", ""))
 }
 
 fn hostile_home() -> Home {
@@ -181,11 +182,80 @@ fn colours_are_for_terminals_and_for_those_who_ask() {
         let line = format!("'{}' list", env!("CARGO_BIN_EXE_memdir"));
         command
             .args(["-qec", &line, "/dev/null"])
-            .env("MEMDIR_STORE", home.store());
+            .env("MEMDIR_STORE", home.store())
+            .env("MEMDIR_PAGER", "");
         assert!(!is_coloured(run(command
             .env("TERM", "xterm")
             .env("NO_COLOR", "1"))));
     }
+}
+
+#[test]
+fn a_search_wraps_between_words_and_marks_what_matched() {
+    let home = Home::new();
+    let text = "The deployment of atlas goes out on Tuesdays after the backup has ended. ";
+    home.remember(&["--title", "Atlas", &text.repeat(2)]);
+    if !has_terminal() {
+        return;
+    }
+    let ran = on_terminal(&home, "think atlas deploys").text();
+    assert!(ran.contains("\u{1b}[1m\u{1b}[31matlas\u{1b}[0m"), "{ran:?}");
+    let mut command = Command::new("script");
+    home.surround(&mut command);
+    let line = format!(
+        "stty rows 50 cols 44; '{}' think atlas --color never",
+        env!("CARGO_BIN_EXE_memdir")
+    );
+    command
+        .args(["-qec", &line, "/dev/null"])
+        .env("MEMDIR_STORE", home.store())
+        .env("MEMDIR_PAGER", "");
+    let ran = run(&mut command).text();
+    let lines: Vec<&str> = ran.lines().skip(1).map(str::trim_end).collect();
+    assert!(lines.len() > 3, "{ran}");
+    for line in lines {
+        assert!(
+            line.starts_with("    ") && line.chars().count() <= 44,
+            "{line:?}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_long_answer_goes_through_the_pager_and_json_and_pipes_do_not() {
+    let home = Home::new();
+    home.remember(&["A needle."]);
+    let pager = home.write("pager", "#!/bin/sh\nsed 's/^/paged: /'\n");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&pager, executable).unwrap();
+    let folder = pager.parent().unwrap().to_owned();
+    let path = std::env::join_paths([folder, "/usr/bin".into(), "/bin".into()]).unwrap();
+    let mut piped = home.command(&["list"]);
+    piped.env("PATH", &path).env("MEMDIR_PAGER", "pager");
+    assert!(!run(&mut piped).text().contains("paged: "));
+    if !has_terminal() {
+        return;
+    }
+    let paged = |arguments: &str, of_ours: &str, of_all: &str| {
+        let mut command = Command::new("script");
+        home.surround(&mut command);
+        let line = format!("'{}' {arguments}", env!("CARGO_BIN_EXE_memdir"));
+        command
+            .args(["-qec", &line, "/dev/null"])
+            .env("MEMDIR_STORE", home.store())
+            .env("PATH", &path)
+            .env("MEMDIR_PAGER", of_ours)
+            .env("PAGER", of_all);
+        let ran = run(&mut command);
+        assert!(ran.text().contains("needle"), "{}", ran.text());
+        ran.text().contains("paged: ")
+    };
+    assert!(paged("list", "pager", "cat"));
+    assert!(paged("think needle", "pager", ""));
+    assert!(!paged("list", "", "pager"));
+    assert!(!paged("list", "nothing-there", "pager"));
+    assert!(!paged("list --json", "pager", ""));
 }
 
 #[test]
