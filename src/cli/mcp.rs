@@ -135,6 +135,32 @@ pub(super) fn begin(
     Ok((served, background))
 }
 
+/// Tells of what the program whose tools are spoken would follow, and this one does not.
+fn warn_of_others(context: &Context, dialect: &str) {
+    let variable = match dialect {
+        "loci" => "LOCI_DB",
+        "ai-memory" => "AI_MEMORY_DB",
+        _ => return,
+    };
+    let variables = &context.environment.variables;
+    if variables
+        .get(variable)
+        .is_some_and(|value| !value.is_empty())
+    {
+        tracing::warn!(
+            "{variable} names a database and is not followed: MEMDIR_STORE names a store, and `memdir import --from {dialect}` brings the memories of a database in"
+        );
+    }
+    let home = variables.get("HOME").map(std::path::Path::new);
+    let settings = home.map(|home| home.join(".loci/config.toml"));
+    if let Some(path) = settings.filter(|path| dialect == "loci" && path.is_file()) {
+        tracing::warn!(
+            "{} is not followed: `memdir config` shows the settings that there are; docs/DIALECTS.md says which take the place of which",
+            path.display()
+        );
+    }
+}
+
 fn dialect(context: &Context, wanted: &ToolSet) -> Result<Arc<dyn Dialect>, Failure> {
     let settings = &context.config.mcp;
     let name = wanted.dialect.as_deref().or(settings.dialect.as_deref());
@@ -154,6 +180,7 @@ fn dialect(context: &Context, wanted: &ToolSet) -> Result<Arc<dyn Dialect>, Fail
             Err(error) => Err(Failure::new(error.to_string())),
         };
     }
+    warn_of_others(context, name);
     dialect::named(name).ok_or_else(|| {
         let known = dialect::NAMES.join(", ");
         Failure::new(format!(

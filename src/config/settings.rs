@@ -559,7 +559,13 @@ fn find_store(
     }
     if let Some(Setting { value, origin }) = sources.variable(&["MEMDIR_STORE", "AIAML_MEMORY_DIR"])
     {
-        return Ok(found(at(&value), origin, StoreOrigin::Configured));
+        let mut folder = at(&value);
+        // That program's name for the folder of the memories themselves.
+        let names_files = folder.ends_with("files") && !discover::is_store(&folder);
+        if origin == Origin::Variable("AIAML_MEMORY_DIR") && names_files {
+            folder.pop();
+        }
+        return Ok(found(folder, origin, StoreOrigin::Configured));
     }
     let is_usual = |above: &Path| {
         let usual = usual.as_ref();
@@ -930,6 +936,25 @@ mod tests {
         let own = [("MEMDIR_REMOTE", url), ("AIAML_ENABLE_SYNC", "false")];
         assert_eq!(read(&own).as_deref(), Some(url));
         assert_eq!(read(&[("AIAML_ENABLE_SYNC", "true")]).as_deref(), Some(""));
+    }
+
+    #[test]
+    fn variables_of_other_programs_are_followed_as_they_are_meant_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |variables: &[(&str, &str)]| {
+            let environment = environment(folder.path(), variables);
+            Config::read(&Flags::default(), &environment).unwrap()
+        };
+        let store = folder.path().join("aiaml");
+        let files = store.join("files");
+        fs::create_dir_all(&files).unwrap();
+        let named = files.to_str().unwrap();
+        assert_eq!(read(&[("AIAML_MEMORY_DIR", named)]).store.value, store);
+        assert_eq!(read(&[("MEMDIR_STORE", named)]).store.value, files);
+        assert!(!read(&[("AIAML_ENABLE_SYNC", "False")]).git.value);
+        let own = [("AIAML_ENABLE_SYNC", "false"), ("MEMDIR_GIT", "on")];
+        assert!(read(&own).git.value);
+        assert_eq!(read(&[("LOCI_LOG_LEVEL", "INFO")]).log.value, "info");
     }
 
     #[test]

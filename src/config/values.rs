@@ -44,6 +44,14 @@ pub(super) fn languages(sources: &Sources<'_>) -> Result<Setting<Vec<Language>>,
 
 pub(super) fn git_setting(sources: &Sources<'_>) -> Result<Setting<bool>, ConfigError> {
     let Some(Setting { value, origin }) = sources.text("git", &["MEMDIR_GIT"])? else {
+        // That program keeps no history then.
+        let aiaml = sources.variable(&["AIAML_ENABLE_SYNC"]);
+        if let Some(setting) = aiaml.filter(|setting| setting.value.eq_ignore_ascii_case("false")) {
+            return Ok(Setting {
+                value: false,
+                origin: setting.origin,
+            });
+        }
         return Ok(Setting {
             value: true,
             origin: Origin::Default,
@@ -119,13 +127,20 @@ pub(super) fn log(environment: &Environment) -> Setting<String> {
         environment,
         layers: [&Layer::default(), &Layer::default()],
     };
-    match sources.variable(&["MEMDIR_LOG", "RUST_LOG", "AIAML_LOG_LEVEL"]) {
+    let names = [
+        "MEMDIR_LOG",
+        "RUST_LOG",
+        "AIAML_LOG_LEVEL",
+        "LOCI_LOG_LEVEL",
+    ];
+    match sources.variable(&names) {
         Some(Setting {
             value,
-            origin: origin @ Origin::Variable("AIAML_LOG_LEVEL"),
+            origin: origin @ Origin::Variable("AIAML_LOG_LEVEL" | "LOCI_LOG_LEVEL"),
         }) => {
-            // That program's levels are Python's.
+            // Those programs' levels have their own names.
             let value = match value.to_uppercase().as_str() {
+                "TRACE" => "trace",
                 "DEBUG" => "debug",
                 "INFO" => "info",
                 "ERROR" | "CRITICAL" => "error",

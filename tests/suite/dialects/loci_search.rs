@@ -547,3 +547,23 @@ mod times {
         assert!(of(&entities).is_empty());
     }
 }
+
+#[test]
+fn what_the_original_would_follow_and_this_does_not_is_said_once() {
+    let home = Home::new();
+    home.write(".loci/config.toml", "[retrieval]\nrrf_k = 30\n");
+    let mut command = home.command(&["mcp", "--dialect", "loci", "--group", "a"]);
+    command.env("LOCI_DB", "/old.db").env("HOME", home.root());
+    let mut session = Session::open_on(command);
+    session.tool("memory_stats", json!({}));
+    let log = session.log();
+    for said in [
+        "LOCI_DB names a database",
+        "memdir import --from loci",
+        ".loci/config.toml is not followed",
+    ] {
+        assert_eq!(log.matches(said).count(), 1, "{log}");
+    }
+    let command = home.command(&["mcp"]);
+    assert!(!Session::open_on(command).log().contains("loci"));
+}
