@@ -196,10 +196,19 @@ impl Repository {
             prefix: String::new(),
             _shared: None,
         };
-        repository.set_own_options()?;
-        repository.set("owner", "store")?;
-        repository.set("branch", branch)?;
+        repository.take_over(branch)?;
         Ok(repository)
+    }
+
+    /// Makes it the store's own, whose commits go to `branch`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if its configuration cannot be written.
+    pub fn take_over(&self, branch: &str) -> Result<(), GitError> {
+        self.set_own_options()?;
+        self.set("owner", "store")?;
+        self.set("branch", branch)
     }
 
     /// What a repository of the store's own is set to.

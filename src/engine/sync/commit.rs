@@ -160,6 +160,9 @@ impl Engine {
             return Ok(Committed::Nothing);
         }
         let repository = match self.repository()? {
+            Some(repository) if self.take_over_own(&repository)? => {
+                self.repository()?.unwrap_or(repository)
+            }
             Some(repository) => repository,
             None if *pending == Pending::none() || self.is_blank()? => {
                 return Ok(Committed::Nothing);

@@ -198,6 +198,34 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Makes a repository that somebody made by hand, or another program did, the store's own, if it is
+    /// nothing else: the user named the store, the repository is of the same folder, and it
+    /// holds memories and nothing that has no business beside them. Its network waits for consent.
+    pub(super) fn take_over_own(&self, repository: &Repository) -> Result<bool, EngineError> {
+        let is_of_store = repository.owner() == Owner::Other
+            && self.consent.is_named()
+            && !self.is_read_only()
+            && repository.obstacle().is_none()
+            && repository.work_folder().canonicalize().ok() == self.root().canonicalize().ok();
+        let Some(branch) = repository.checked_out().filter(|_| is_of_store) else {
+            return Ok(false);
+        };
+        if let Some(head) = repository.head()? {
+            let others = repository.changes_elsewhere(None, head)?;
+            if !others.iter().all(|change| is_usual(&change.path)) {
+                return Ok(false);
+            }
+        }
+        repository.take_over(&branch)?;
+        tracing::info!(
+            "the repository of {} is the store's own from now on",
+            self.root().display()
+        );
+        Ok(true)
+    }
+}
+
 fn address(setup: &Setup<'_>, known: Option<&str>) -> Result<Address, EngineError> {
     let Some(address) = setup.address.or(known) else {
         return Err(EngineError::Invalid(

@@ -11,6 +11,7 @@ use super::machines::texts;
 use crate::program::Home;
 use crate::program::Ran;
 use crate::program::run;
+use crate::support::memory_text;
 
 /// Has ssh run here what it should run on another machine.
 fn with_ssh(home: &Home, command: &mut Command) {
@@ -420,4 +421,51 @@ fn a_repository_without_a_remote_may_ask_for_commits() {
         "{}",
         refused.stderr
     );
+}
+
+#[test]
+fn a_repository_of_memories_alone_is_committed_to_and_a_project_is_not() {
+    for (is_project, is_named) in [(false, true), (true, true), (false, false)] {
+        let home = Home::new();
+        let git = Git::of(&home);
+        home.put(
+            "20260114_091500_1f3a9c02.md",
+            memory_text("1f3a9c02", "2026-01-14T09:15:00Z", "First.\n"),
+        );
+        home.write("store/README.md", "Memories of another program.\n");
+        if is_project {
+            home.write("store/code.py", "1\n");
+        }
+        git.says(&["init", "-q", "-b", "trunk"]);
+        git.says(&["add", "."]);
+        git.says(&["commit", "-q", "-m", "Theirs"]);
+        git.says(&["remote", "add", "origin", "/nowhere"]);
+        let mut command = home.bare();
+        command.args(["remember", "second"]);
+        match is_named {
+            true => drop(run(command.env("MEMDIR_STORE", home.store()))),
+            // Found above the working folder, it is not used at all.
+            false => drop(run(command.current_dir(home.store()))),
+        }
+        let subjects = git.subjects();
+        assert_eq!(
+            subjects.len(),
+            if is_named && !is_project { 2 } else { 1 },
+            "{subjects:?}"
+        );
+        let log = home.run(&["log"]);
+        if is_project {
+            log.complains(2, &["repository of somebody else"]);
+        }
+        if is_named && !is_project {
+            assert_eq!(
+                git.says(&["rev-parse", "--abbrev-ref", "HEAD"]).trim(),
+                "trunk"
+            );
+            git.assert_sound();
+            // Nothing was sent: nobody agreed to the remote.
+            let state = home.run(&["sync", "--status", "--json"]).json();
+            assert_eq!(state["remote"], serde_json::Value::Null, "{state}");
+        }
+    }
 }
