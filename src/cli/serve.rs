@@ -32,6 +32,10 @@ use crate::model::is_possible_time;
 /// Where a server listens that was not told where.
 const PORT: u16 = 9077;
 
+/// How many calls a client may make in a second.
+const READS_A_SECOND: u32 = 50;
+const WRITES_A_SECOND: u32 = 10;
+
 /// How many calls are let in at once after a rest.
 const READS_AT_ONCE: u32 = 200;
 const WRITES_AT_ONCE: u32 = 40;
@@ -48,11 +52,7 @@ pub(super) fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, F
     crate::embed::limit_kept_memory();
     let (served, background) = mcp::begin(context, &command.tool_set)?;
     let engine = std::sync::Arc::clone(&served.engine);
-    let rate = |a_second: u32, burst: u32| Rate {
-        a_second,
-        // Who raises the one means the other, too.
-        burst: burst.max(a_second),
-    };
+    let [[reads, writes], [owner_reads, owner_writes]] = rates(command, &addresses);
     let settings = Settings {
         addresses,
         hosts: command.allow_host.clone(),
@@ -60,8 +60,10 @@ pub(super) fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, F
         tokens: tokens::path(engine.state()),
         needs_token: !command.no_token,
         tls: command.tls_cert.clone().zip(command.tls_key.clone()),
-        reads: rate(command.reads_per_second, READS_AT_ONCE),
-        writes: rate(command.writes_per_second, WRITES_AT_ONCE),
+        reads,
+        writes,
+        owner_reads,
+        owner_writes,
         mcp: crate::mcp::streamable,
     };
     let note = engine.state().join(crate::http::NOTE);
@@ -85,6 +87,35 @@ pub(super) fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, F
         // As for `mcp`: a call that still runs must not keep the process.
         Ok(()) => std::process::exit(0),
         Err(error) => Err(failure(error)),
+    }
+}
+
+/// The rates of reads and of writes: of every client, and of the store's owner.
+fn rates(command: &Serve, addresses: &[Address]) -> [[Rate; 2]; 2] {
+    let rate = |a_second: u32, burst: u32| Rate {
+        a_second,
+        // Who raises the one means the other, too.
+        burst: burst.max(a_second),
+    };
+    let rates = |usual_reads: u32, usual_writes: u32| {
+        [
+            rate(
+                command.reads_per_second.unwrap_or(usual_reads),
+                READS_AT_ONCE,
+            ),
+            rate(
+                command.writes_per_second.unwrap_or(usual_writes),
+                WRITES_AT_ONCE,
+            ),
+        ]
+    };
+    // The owner could as well write files, where nobody but this machine reaches the server. Behind
+    // a further name there may be a proxy, and behind that anybody.
+    let is_private = addresses.iter().all(Address::is_local) && command.allow_host.is_empty();
+    let of_everybody = rates(READS_A_SECOND, WRITES_A_SECOND);
+    match is_private {
+        true => [of_everybody, rates(0, 0)],
+        false => [of_everybody, of_everybody],
     }
 }
 
@@ -242,4 +273,37 @@ fn show(context: &mut Context, token: &Token) -> Result<Outcome, Failure> {
 
 fn failed(error: TokenError) -> Failure {
     Failure::new("cannot do that with the tokens").because(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::args::Args;
+    use crate::cli::args::Command as Any;
+
+    /// Calls a second, 0 for any number: reads and writes of everybody, then of the owner.
+    #[track_caller]
+    fn check(arguments: &[&str], expected: [[u32; 2]; 2]) {
+        let words = ["memdir", "serve"].iter().chain(arguments);
+        let Any::Serve(command) = Args::parse_from(words).command else {
+            panic!("it is another command");
+        };
+        let addresses = addresses(&command).unwrap();
+        let rates = rates(&command, &addresses).map(|rates| rates.map(|rate| rate.a_second));
+        assert_eq!(rates, expected);
+    }
+
+    #[test]
+    fn the_owner_has_no_rate_where_only_this_machine_reaches_the_server() {
+        let spared = [[50, 10], [0, 0]];
+        check(&[], spared);
+        check(&["--no-token", "--listen", "127.0.0.1:7000"], spared);
+        check(&["--socket", "/tmp/memdir.sock"], spared);
+        check(&["--writes-per-second", "3"], [[50, 3], [0, 3]]);
+        let everybody = [[50, 10], [50, 10]];
+        check(&["--allow-host", "notes.example"], everybody);
+        check(&["--listen", "0.0.0.0:7000", "--insecure"], everybody);
+    }
 }

@@ -28,6 +28,8 @@ pub struct Client {
     /// The name of its token, or where it comes from.
     pub name: Arc<str>,
     pub rights: Rights,
+    /// Whether it showed the token that the store has of itself, or none where none is asked for.
+    pub is_owner: bool,
 }
 
 impl Client {
@@ -40,6 +42,7 @@ impl Client {
         Client {
             name,
             rights: Rights::ReadWrite,
+            is_owner: true,
         }
     }
 

@@ -34,6 +34,7 @@ use super::reading::MOST_BYTES;
 use super::reading::MOST_LARGE_BYTES;
 use super::reading::too_long;
 use super::serve::BASE;
+use super::tokens::FIRST;
 use super::tokens::Rights;
 use super::tokens::Tokens;
 
@@ -198,7 +199,11 @@ fn check_token(site: &Site, request: &Request<Body>) -> Result<Client, Trouble> 
         _ => None,
     });
     let (name, rights) = known.ok_or_else(|| missing("this token is none, or no longer one"))?;
-    Ok(Client { name, rights })
+    Ok(Client {
+        is_owner: *name == *FIRST,
+        name,
+        rights,
+    })
 }
 
 fn missing(message: &str) -> Trouble {

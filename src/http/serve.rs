@@ -84,6 +84,9 @@ pub struct Settings {
     pub tls: Option<(PathBuf, PathBuf)>,
     pub reads: Rate,
     pub writes: Rate,
+    /// In place of those, for who shows the store's own token, or none where none is asked for.
+    pub owner_reads: Rate,
+    pub owner_writes: Rate,
     /// What answers at `/mcp`: usually [`crate::mcp::streamable`].
     pub mcp: fn(Served, Arc<dyn Gate>, usize) -> Streamable,
 }
@@ -182,6 +185,7 @@ async fn run(
     let metrics = Arc::new(Metrics::default());
     let door = Arc::new(Door {
         rates: Rates::new(settings.reads, settings.writes),
+        owner_rates: Rates::new(settings.owner_reads, settings.owner_writes),
         lanes: Lanes::default(),
         metrics: Arc::clone(&metrics),
     });

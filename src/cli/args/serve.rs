@@ -53,12 +53,14 @@ pub(in crate::cli) struct Serve {
     /// A page that may ask, such as https://notes.example
     #[arg(long, value_name = "ORIGIN")]
     pub allow_origin: Vec<String>,
-    /// So many reads a second and client, 200 at once after a rest; 0 is no limit
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    pub reads_per_second: u32,
-    /// So many writes a second and client, 40 at once after a rest; 0 is no limit
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub writes_per_second: u32,
+    /// So many reads a second and client, 200 at once after a rest; 0 is no limit [default: 50; no
+    /// limit for the store's own token on a server that only this machine reaches]
+    #[arg(long, value_name = "N")]
+    pub reads_per_second: Option<u32>,
+    /// So many writes a second and client, 40 at once after a rest; 0 is no limit [default: 10; no
+    /// limit for the store's own token on a server that only this machine reaches]
+    #[arg(long, value_name = "N")]
+    pub writes_per_second: Option<u32>,
     /// How lines of the log look: `json` is one object a line
     #[arg(long, value_parser = ["text", "json"], default_value = "text")]
     pub log_format: String,

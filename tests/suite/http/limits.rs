@@ -231,3 +231,17 @@ fn bulk_requests_may_be_larger_than_others() {
     let errors = answered.value()["errors"].as_array().map(Vec::len);
     assert_eq!(errors, Some(100), "{}", answered.text());
 }
+
+#[test]
+fn the_owner_writes_as_often_as_it_likes_on_loopback() {
+    let open = Server::start(&["--no-token"]);
+    let guarded = Server::start(&[]);
+    let own = guarded.token(&["show"]);
+    for number in 0..120 {
+        let body = json!({"title": format!("t{number}"), "content": "c"});
+        for (server, token) in [(&open, ""), (&guarded, own.as_str())] {
+            let answered = server.json("POST", "/api/v1/memories", token, &body);
+            assert_eq!(answered.status, 201);
+        }
+    }
+}
