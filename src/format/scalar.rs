@@ -12,16 +12,16 @@ pub(super) fn write(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Writes a list: `[a, b]` where every item may stand plain, else as JSON, which is YAML too and
-/// which line-based readers of such files understand.
+/// Writes a list: `[a, b]`, with the items in quotes that may not stand plain, and only these:
+/// readers that split the line at its commas take quotes for a part of the word.
 pub(super) fn write_list(items: &[String]) -> String {
-    let plain = items.iter().all(|item| {
+    let is_plain = |item: &str| {
         plain_is_safe(item) && !item.contains([',', '[', ']', '{', '}', ':', '?', '"', '\''])
-    });
+    };
     let items: Vec<Cow<'_, str>> = items
         .iter()
         .map(|item| {
-            if plain {
+            if is_plain(item) {
                 Cow::Borrowed(item.as_str())
             } else {
                 Cow::Owned(quoted(item))
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_plain_only_where_no_item_can_be_misread() {
+    fn only_the_items_that_can_be_misread_are_quoted() {
         let list = |items: &[&str]| {
             let items: Vec<String> = items.iter().map(|item| (*item).to_owned()).collect();
             write_list(&items)
@@ -324,7 +324,10 @@ mod tests {
         assert_eq!(list(&["rust", "my notes"]), "[rust, my notes]");
         // Python's reader ends a plain item of a flow list at a question mark, and fails.
         assert_eq!(list(&["why?"]), "[\"why?\"]");
-        assert_eq!(list(&["a, b", "c"]), "[\"a, b\", \"c\"]");
+        assert_eq!(list(&["a, b", "c"]), "[\"a, b\", c]");
+        let mixed = list(&["python", "2026", "3.11", "it's", "yes", "deploy"]);
+        let read = "[python, \"2026\", \"3.11\", \"it's\", \"yes\", deploy]";
+        assert_eq!(mixed, read);
     }
 
     #[test]
