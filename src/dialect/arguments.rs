@@ -204,6 +204,20 @@ impl Arguments {
         Ok(Some(all))
     }
 
+    /// As [`Arguments::list`]; of a text without commas each word is an item.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Arguments::list`].
+    pub fn words(&self, name: &str) -> Result<Option<Vec<String>>, BadArgument> {
+        let text = self.value(name).and_then(Value::as_str);
+        let is_list = |text: &str| text.contains(',') || text.trim_start().starts_with('[');
+        match text.filter(|text| !is_list(text)) {
+            Some(text) => Ok(Some(text.split_whitespace().map(str::to_owned).collect())),
+            None => self.list(name),
+        }
+    }
+
     /// A whole number within the bounds of its parameter.
     ///
     /// # Errors

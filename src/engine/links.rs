@@ -152,9 +152,27 @@ impl Engine {
             let called = self.called(snapshot.as_ref())?;
             let each = memories.iter();
             Ok(each
-                .flat_map(|memory| self.outgoing_of(memory, "", &called))
+                .flat_map(|memory| self.outgoing_of(memory, "", &called, Unknown::Skip))
                 .collect())
         })
+    }
+
+    /// How many relations the keys of all live memories state, without those to memories that are
+    /// in the archive: as many as [`Engine::stated_relations`] of them all.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::relations_of`].
+    pub fn count_stated_relations(&self) -> Result<usize, EngineError> {
+        let names: BTreeSet<String> = self.mending(|| {
+            let snapshot = self.snapshot()?;
+            let mut holders = snapshot.holders("links")?;
+            holders.extend(snapshot.holders(SUPERSEDES)?);
+            Ok(holders.into_iter().map(|(_, name)| name).collect())
+        })?;
+        let memories = names.iter().filter_map(|name| self.read_memory(name));
+        let memories: Vec<Memory> = memories.collect();
+        Ok(self.stated_relations(&memories)?.len())
     }
 
     /// The memories that pass `filter` and are linked with one of `stems`, in either direction, but
@@ -239,7 +257,8 @@ impl Engine {
         })
     }
 
-    /// The relations of all live memories to what is neither live nor in the archive.
+    /// The relations of all live memories to what is neither live nor in the archive, whatever it is
+    /// called.
     ///
     /// # Errors
     ///
@@ -257,7 +276,9 @@ impl Engine {
             let Some(memory) = self.read_memory(&name) else {
                 continue;
             };
-            let to_nothing = self.outgoing(&memory, &called).into_iter();
+            let to_nothing = self
+                .outgoing_of(&memory, &memory.content, &called, Unknown::Keep)
+                .into_iter();
             relations
                 .to
                 .extend(to_nothing.filter(|relation| relation.to.is_none()));
@@ -527,11 +548,17 @@ impl Engine {
 
     /// The relations that a memory's file states, each once, in its order.
     fn outgoing(&self, memory: &Memory, called: &Called<'_>) -> Vec<Relation> {
-        self.outgoing_of(memory, &memory.content, called)
+        self.outgoing_of(memory, &memory.content, called, Unknown::Skip)
     }
 
     /// The same, of a memory that has this text.
-    fn outgoing_of(&self, memory: &Memory, text: &str, called: &Called<'_>) -> Vec<Relation> {
+    fn outgoing_of(
+        &self,
+        memory: &Memory,
+        text: &str,
+        called: &Called<'_>,
+        unknown: Unknown,
+    ) -> Vec<Relation> {
         let superseded = memory.supersedes.iter().map(|to| (SUPERSEDES, to.clone()));
         let linked = memory.links.iter();
         let linked = linked.map(|link| (link.relation.as_str(), link.to.clone()));
@@ -546,7 +573,8 @@ impl Engine {
             let to = name.map(stem_of);
             let is_itself = to.as_ref() == Some(&memory.stem);
             // A note of another program names notes that never were memories.
-            let is_other = to.is_none() && Stem::parse(&written).is_none();
+            let is_other =
+                unknown == Unknown::Skip && to.is_none() && Stem::parse(&written).is_none();
             if relation == MENTIONS && (is_itself || is_other) {
                 continue;
             }
@@ -582,6 +610,13 @@ fn spaced_words(text: &str) -> String {
         }
     }
     spaced
+}
+
+/// What becomes of a mention of what is called as no memory is: `[[an idea for later]]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unknown {
+    Skip,
+    Keep,
 }
 
 /// Which memories are meant by what stands in links.

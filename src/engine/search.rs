@@ -30,6 +30,7 @@ use crate::ranking::MOST_TERMS;
 use crate::ranking::Parts;
 use crate::ranking::Ranking;
 use crate::ranking::keyword::Keyword;
+use crate::words::Analyzer;
 
 /// What is looked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -233,6 +234,12 @@ impl Engine {
         self.at_once(|moment| self.search_at(moment, snapshot, search))
     }
 
+    /// Whether a text has signs, and no word among them that texts are ranked by.
+    fn has_no_words(&self, text: &str) -> bool {
+        let mut analyzer = Analyzer::new(&self.languages);
+        !text.trim().is_empty() && analyzer.term_list(text).is_empty()
+    }
+
     fn search_at(
         &self,
         moment: Moment<'_>,
@@ -241,6 +248,10 @@ impl Engine {
     ) -> Result<Answer, EngineError> {
         let keywords = match &search.wanted {
             Wanted::Keywords(words) => distinct_keywords(words)?,
+            Wanted::Text(text) if self.has_no_words(text) => {
+                let signs: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+                distinct_keywords(&signs)?
+            }
             _ => Vec::new(),
         };
         let lower: Vec<String> = keywords
@@ -253,6 +264,8 @@ impl Engine {
             Wanted::Text(text) if text.trim().is_empty() => {
                 return Err(EngineError::Invalid("the query is empty".to_owned()));
             }
+            // An emoji is no word, and is found as it stands.
+            Wanted::Text(_) if !keywords.is_empty() => Ask::Keywords(&lower),
             Wanted::Text(text) => Ask::Text(Sought {
                 text,
                 ranking: &search.ranking,

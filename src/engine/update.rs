@@ -184,6 +184,10 @@ impl Engine {
         bytes: &[u8],
     ) -> Result<Edited, EngineError> {
         self.check_writable()?;
+        if bytes.contains(&0) && !seen.bytes.contains(&0) {
+            let what = "the text holds a NUL (U+0000), which no memory can: take it out";
+            return Err(EngineError::Invalid(what.to_owned()));
+        }
         let (bytes, screened) = self.screen(name, Some(&seen.bytes), bytes.to_vec())?;
         if let Some(edited) = self.put(name, seen, &bytes, "edit")? {
             return Ok(Edited { screened, ..edited });

@@ -104,7 +104,15 @@ pub(super) fn check_metadata(metadata: &[(String, MetaValue)]) -> Result<(), For
     entries(metadata, 0)
 }
 
+/// Checks a content: no NUL, which readers take for the end of a text or for damage, and not too
+/// long.
 pub(super) fn check_content(content: &str) -> Result<(), FormatError> {
+    if content.contains('\0') {
+        return Err(FormatError::ControlCharacter {
+            field: "content".to_owned(),
+            code: 0,
+        });
+    }
     check_length("content", content, MAX_CONTENT_BYTES)
 }
 

@@ -344,6 +344,31 @@ mod arguments {
     use super::*;
 
     #[test]
+    fn keywords_in_one_text_are_words() {
+        let home = Home::new();
+        let mut session = Session::on(&home);
+        remember(&mut session, "On friday nobody may deploy.", json!({}));
+        for keywords in [
+            json!("deploy friday"),
+            json!(["deploy", "friday"]),
+            json!("deploy, friday"),
+        ] {
+            let said = reply(&mut session, "think", json!({"keywords": keywords}));
+            assert!(
+                said.to_string().contains("nobody may deploy"),
+                "{keywords}: {said}"
+            );
+        }
+        // In a list, what stands together belongs together.
+        let said = reply(
+            &mut session,
+            "think",
+            json!({"keywords": ["deploy friday"]}),
+        );
+        assert!(!said.to_string().contains("nobody may deploy"), "{said}");
+    }
+
+    #[test]
     fn lists_are_read_as_array_as_json_text_and_with_commas() {
         let home = Home::new();
         let mut session = Session::on(&home);

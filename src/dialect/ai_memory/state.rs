@@ -47,14 +47,12 @@ fn stats(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
         by_tier.push(json!({"tier": tier.as_str(), "count": count}));
     }
     let by_namespace = namespaces(call)?;
-    let links = [engine.facet("links")?, engine.facet("supersedes")?];
-    let links: usize = links.iter().flatten().map(|(_, count)| count).sum();
     Ok(Reply::json(json!({
         "total": stats.memories,
         "by_tier": by_tier,
         "by_namespace": by_namespace,
         "expiring_soon": engine.ending_by(engine.now() + SOON)?,
-        "links_count": links,
+        "links_count": engine.count_stated_relations()?,
         "db_size_bytes": stats.bytes,
         "archived": stats.archived,
     })))

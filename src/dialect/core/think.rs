@@ -41,7 +41,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
 
 fn search(call: &Call<'_>, arguments: &Arguments) -> Result<(Search, Budget), ToolError> {
     let engine = call.engine;
-    let keywords = arguments.list("keywords")?.unwrap_or_default();
+    let keywords = arguments.words("keywords")?.unwrap_or_default();
     let wanted = match (arguments.set_text("query")?, keywords) {
         (None, keywords) if keywords.is_empty() => {
             let what = "give `keywords` (a list of words) or `query` (a question)";
