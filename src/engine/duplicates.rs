@@ -6,18 +6,23 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use chrono::DateTime;
+use chrono::Utc;
+
 use super::Engine;
 use super::EngineError;
 use super::reading::parse;
 use super::remember::Became;
 use super::remember::Remembered;
 use super::remember::check_details;
+use super::screen::Screened;
 use super::similar::Likeness;
 use super::similar::Similar;
 use super::update::Edited;
 use super::update::check_change;
 use crate::files::FilesError;
 use crate::files::Place;
+use crate::files::Version;
 use crate::format;
 use crate::index::Ask;
 use crate::index::Request;
@@ -56,6 +61,56 @@ const MOST_SHARING: usize = 20;
 const MOST_SHARING_IN_ALL: usize = 100;
 /// How often a change is made anew because somebody else was faster, or a name was taken.
 const MAX_TRIES: usize = 16;
+
+/// A memory that gets a new text, before it is written.
+pub(super) struct Renewal {
+    pub(super) name: String,
+    pub(super) version: Version,
+    old: Memory,
+    change: Change,
+    ends: Ends,
+    pub(super) bytes: Vec<u8>,
+    screened: Screened,
+}
+
+/// The file of an earlier text in the archive.
+pub(super) struct Earlier {
+    pub(super) name: String,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// What of an earlier memory is not kept twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// The same text, whatever was stated beside it.
+    Text,
+    Everything,
+}
+
+impl Renewal {
+    /// Whether no byte would be different.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.bytes == self.version.bytes
+    }
+
+    /// Puts the text that is replaced into the archive, if it is another one.
+    pub(super) fn keep_earlier(&self, engine: &Engine) -> Result<Option<Stem>, EngineError> {
+        let is_new_text = self.change.content.is_some();
+        let kept =
+            is_new_text.then(|| engine.keep_earlier(&self.old, &self.version.bytes, Kept::Text));
+        kept.transpose()
+    }
+
+    /// The file that [`Renewal::keep_earlier`] tries to write first.
+    pub(super) fn earlier(&self, engine: &Engine) -> Option<Earlier> {
+        let is_new_text = self.change.content.is_some();
+        is_new_text.then(|| {
+            let marked = marked_as_earlier(&self.old, &self.version.bytes);
+            let stem = engine.earlier_stem(&self.old, &marked, Kept::Text);
+            engine.earlier_file(&stem, &marked)
+        })
+    }
+}
 
 impl Engine {
     /// What is to be done with `new`, whose namespace and supersession are settled.
@@ -178,39 +233,62 @@ impl Engine {
     pub(super) fn renew(
         &self,
         stem: &Stem,
-        mut new: NewMemory,
+        new: NewMemory,
         policy: &WritePolicy,
     ) -> Result<Remembered, EngineError> {
         for _ in 0..MAX_TRIES {
-            let (name, version) = self.read(stem.as_str())?;
-            let old = parse(&version.entry, &version.bytes);
-            if policy.keeps_importance {
-                let known = old.importance.unwrap_or(USUAL_IMPORTANCE);
-                new.importance = new.importance.filter(|importance| *importance > known);
-            }
-            let ends = self.ends(&new, &old);
-            let change = lifecycle::as_update(&new, &old, ends);
-            let bytes = format::edit(&version.bytes, &change)?;
-            let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
+            let renewal = self.renewal(stem, &new, policy)?;
             let done = |earlier| Remembered {
-                changed: lifecycle::changed_fields(&change),
-                lives_on: ends.is_new_sooner(),
-                screened: screened.clone(),
+                changed: lifecycle::changed_fields(&renewal.change),
+                lives_on: renewal.ends.is_new_sooner(),
+                screened: renewal.screened.clone(),
                 ..Remembered::of(stem.clone(), Became::Updated { earlier })
             };
-            if bytes == version.bytes {
+            if renewal.is_nothing() {
                 return Ok(done(None));
             }
             // First: should this process end in between, a text is there twice, and none is lost.
-            let earlier = match change.content.is_some() {
-                true => Some(self.keep_earlier(&old, &version.bytes)?),
-                false => None,
-            };
-            if self.put(&name, &version, &bytes, "remember")?.is_some() {
+            let earlier = renewal.keep_earlier(self)?;
+            let Renewal {
+                name,
+                version,
+                bytes,
+                ..
+            } = &renewal;
+            if self.put(name, version, bytes, "remember")?.is_some() {
                 return Ok(done(earlier));
             }
         }
         Err(too_fast(stem))
+    }
+
+    /// What making `new` the text of the memory `stem` comes to, as its file is now.
+    pub(super) fn renewal(
+        &self,
+        stem: &Stem,
+        new: &NewMemory,
+        policy: &WritePolicy,
+    ) -> Result<Renewal, EngineError> {
+        let (name, version) = self.read(stem.as_str())?;
+        let old = parse(&version.entry, &version.bytes);
+        let mut new = new.clone();
+        if policy.keeps_importance {
+            let known = old.importance.unwrap_or(USUAL_IMPORTANCE);
+            new.importance = new.importance.filter(|importance| *importance > known);
+        }
+        let ends = self.ends(&new, &old);
+        let change = lifecycle::as_update(&new, &old, ends);
+        let bytes = format::edit(&version.bytes, &change)?;
+        let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
+        Ok(Renewal {
+            name,
+            version,
+            old,
+            change,
+            ends,
+            bytes,
+            screened,
+        })
     }
 
     /// As [`Engine::update`]; a text that is replaced lies in the archive then, as a memory of its
@@ -235,7 +313,7 @@ impl Engine {
             let is_new_text = |content: &String| *content != old.content;
             let earlier = match change.content.as_ref().is_some_and(is_new_text) {
                 // First, as above.
-                true => Some(self.keep_earlier(&old, &version.bytes)?),
+                true => Some(self.keep_earlier(&old, &version.bytes, Kept::Text)?),
                 false => None,
             };
             if let Some(edited) = self.put(&name, &version, &bytes, "update")? {
@@ -270,7 +348,7 @@ impl Engine {
             let bytes = format::edit(&version.bytes, &change)?;
             let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
             if lifecycle::replaces_metadata(&change, &old) {
-                self.keep_earlier(&old, &version.bytes)?;
+                self.keep_earlier(&old, &version.bytes, Kept::Everything)?;
             }
             if self.put(&name, &version, &bytes, "remember")?.is_some() {
                 return Ok(Some(Remembered {
@@ -293,38 +371,74 @@ impl Engine {
         }
     }
 
-    /// Writes `bytes`, which are the memory `old`, into the archive as a memory of its own.
-    fn keep_earlier(&self, old: &Memory, bytes: &[u8]) -> Result<Stem, EngineError> {
-        let time = old.stem.time().unwrap_or_else(|| old.timestamp.utc());
-        let marked = match old.metadata.is_empty() || !old.problems.is_empty() {
-            // It is called by nothing that it could take, or is kept as it is.
-            true => bytes.to_vec(),
-            false => {
-                let change = Change {
-                    metadata: Patch::Set(as_earlier(old)),
-                    ..Change::default()
-                };
-                format::edit(bytes, &change).unwrap_or_else(|_| bytes.to_vec())
-            }
-        };
+    /// Writes `bytes`, which are the memory `old`, into the archive as a memory of its own; nothing
+    /// where its text lies there already, as an earlier one of the same memory.
+    fn keep_earlier(&self, old: &Memory, bytes: &[u8], what: Kept) -> Result<Stem, EngineError> {
+        let marked = marked_as_earlier(old, bytes);
+        let mut stem = self.earlier_stem(old, &marked, what);
         for _ in 0..MAX_TRIES {
-            let earlier = Stem::new(time, self.draw_handle());
-            let name = self.layout.name_of(&earlier);
-            // A frontmatter that names no id cannot name this one.
-            let text = format::called(&marked, &earlier).unwrap_or_else(|_| marked.clone());
-            match self.store.add(Place::Archive, &name, &text) {
+            let Earlier { name, bytes } = self.earlier_file(&stem, &marked);
+            // One that was brought back has that name.
+            let is_free = self.store.look_at(Place::Files, &name).is_none();
+            let added = is_free.then(|| self.store.add(Place::Archive, &name, &bytes));
+            match added.unwrap_or_else(|| Err(self.taken(&name))) {
                 Ok(()) => {
-                    let why = earlier_text_of(&old.stem);
-                    self.changed_because("forget", &name, Some(&why));
-                    return Ok(earlier);
+                    self.kept_earlier(&old.stem, &name);
+                    return Ok(stem);
+                }
+                Err(FilesError::Taken { .. }) if self.is_kept_in(&name, old, what) => {
+                    return Ok(stem);
                 }
                 Err(FilesError::Taken { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
+            stem = Stem::new(earlier_time(old), self.draw_handle());
         }
         Err(EngineError::Invalid(format!(
             "no free name was found in {MAX_TRIES} draws"
         )))
+    }
+
+    fn taken(&self, name: &str) -> FilesError {
+        FilesError::Taken {
+            path: self.store.path(Place::Files, name),
+        }
+    }
+
+    /// What an earlier text is called in the archive. It follows from the text, so that several
+    /// processes, or machines, that replace the same text keep it once.
+    fn earlier_stem(&self, old: &Memory, marked: &[u8], what: Kept) -> Stem {
+        let text = match what {
+            Kept::Text => old.content.as_bytes(),
+            Kept::Everything => marked,
+        };
+        let of = [old.stem.as_str().as_bytes(), b"\0", text].concat();
+        let handle = format!("{:08x}", crate::files::digest(&of) as u32);
+        let handle = Handle::parse(&handle).expect("eight hex digits are a handle");
+        Stem::new(earlier_time(old), handle)
+    }
+
+    fn earlier_file(&self, stem: &Stem, marked: &[u8]) -> Earlier {
+        Earlier {
+            name: self.layout.name_of(stem),
+            // A frontmatter that names no id cannot name this one.
+            bytes: format::called(marked, stem).unwrap_or_else(|_| marked.to_vec()),
+        }
+    }
+
+    /// Whether the file `name` of the archive holds what `old` says.
+    fn is_kept_in(&self, name: &str, old: &Memory, what: Kept) -> bool {
+        let version = self.store.reader(Place::Archive).read(name, u64::MAX);
+        version.is_ok_and(|version| {
+            let kept = parse(&version.entry, &version.bytes);
+            kept.content == old.content
+                && (what == Kept::Text || as_earlier(&kept) == as_earlier(old))
+        })
+    }
+
+    /// Notes that an earlier text of the memory `whose` lies in the archive now.
+    pub(super) fn kept_earlier(&self, whose: &Stem, name: &str) {
+        self.changed_because("forget", name, Some(&earlier_text_of(whose)));
     }
 
     /// The current memories with the title of `new` in its namespace, of one user or of all, newest
@@ -485,6 +599,24 @@ impl Engine {
 /// Why an earlier text of a memory lies in the archive.
 pub(super) fn earlier_text_of(stem: &Stem) -> String {
     format!("an earlier text of {}", stem.short())
+}
+
+/// The time in the name of an earlier text.
+fn earlier_time(old: &Memory) -> DateTime<Utc> {
+    old.stem.time().unwrap_or_else(|| old.timestamp.utc())
+}
+
+/// `bytes`, which are the memory `old`, with a word that they are an earlier text of it.
+fn marked_as_earlier(old: &Memory, bytes: &[u8]) -> Vec<u8> {
+    // Otherwise it is called by nothing that it could take, or is kept as it is.
+    if old.metadata.is_empty() || !old.problems.is_empty() {
+        return bytes.to_vec();
+    }
+    let change = Change {
+        metadata: Patch::Set(as_earlier(old)),
+        ..Change::default()
+    };
+    format::edit(bytes, &change).unwrap_or_else(|_| bytes.to_vec())
 }
 
 /// The metadata of a memory, as that of an earlier text of it.

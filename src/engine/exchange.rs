@@ -1,6 +1,8 @@
 //! Brings foreign memories in, and own ones out.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 
 use chrono::DateTime;
@@ -109,6 +111,8 @@ struct Progress {
     relating: Relating,
     uses: Vec<(DateTime<Utc>, Stem)>,
     report: Report,
+    /// Below `files/`: those with files that came in, which are to be synced.
+    folders: RefCell<BTreeSet<String>>,
 }
 
 impl Engine {
@@ -173,6 +177,10 @@ impl Engine {
             if progress.uses.len() >= MOST_USES {
                 self.count_past_uses(&std::mem::take(&mut progress.uses));
             }
+        }
+        // Once, and before anything is said to be imported.
+        for folder in progress.folders.borrow().iter() {
+            self.store.sync_folder(Place::Files, folder)?;
         }
         self.count_past_uses(&progress.uses);
         let Progress {
@@ -292,7 +300,13 @@ impl Engine {
         let mut found = Screened::default();
         if !options.dry_run {
             // What a foreign memory supersedes may come later, or not at all: it is kept as written.
-            match self.write_new(&memory, "import") {
+            let folders = &progress.folders;
+            let add = |name: &str, bytes: &[u8]| {
+                let folder = self.store.add_unsynced(Place::Files, name, bytes)?;
+                folders.borrow_mut().insert(folder);
+                Ok(())
+            };
+            match self.write_new_by(&memory, "import", &add) {
                 Ok((stem, screened)) => {
                     found = screened;
                     end.name = Some(self.layout.name_of(&stem));

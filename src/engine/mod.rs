@@ -6,6 +6,7 @@
 
 mod archive;
 mod background;
+mod bulk;
 mod changes;
 mod conflicts;
 mod duplicates;

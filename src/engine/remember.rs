@@ -1,5 +1,7 @@
 //! Puts a new memory in place.
 
+use std::collections::BTreeMap;
+
 use super::Engine;
 use super::EngineError;
 use super::hints::Contradicted;
@@ -144,13 +146,7 @@ impl Engine {
         policy: &WritePolicy,
     ) -> Result<Stored, EngineError> {
         self.check_writable()?;
-        check_details(memory.kind, &memory.metadata)?;
-        memory.namespace = match memory.namespace.as_deref() {
-            None => self.namespace.clone(),
-            Some(text) => Some(normalized_namespace(text).into_owned()),
-        };
-        // A memory of no project states none.
-        memory.namespace = memory.namespace.filter(|text| !is_global_namespace(text));
+        self.check_new(&mut memory)?;
         let superseded: Vec<Stem> = memory
             .supersedes
             .iter()
@@ -237,6 +233,33 @@ impl Engine {
         }))
     }
 
+    /// Checks what a memory states, and settles its namespace.
+    pub(super) fn check_new(&self, memory: &mut NewMemory) -> Result<(), EngineError> {
+        check_details(memory.kind, &memory.metadata)?;
+        memory.namespace = match memory.namespace.as_deref() {
+            None => self.namespace.clone(),
+            Some(text) => Some(normalized_namespace(text).into_owned()),
+        };
+        // A memory of no project states none.
+        memory.namespace = (memory.namespace.take()).filter(|text| !is_global_namespace(text));
+        Ok(())
+    }
+
+    /// As [`Engine::hold_title`], for all of `titles`.
+    pub(super) fn hold_titles<'a>(
+        &self,
+        titles: impl Iterator<Item = &'a str>,
+    ) -> Result<Vec<Lock>, EngineError> {
+        // In one order, so that no two wait for each other.
+        let titles = titles.map(|title| title.trim().to_lowercase());
+        let by_shard: BTreeMap<u128, String> =
+            titles.map(|title| (shard_of(&title), title)).collect();
+        let titles = by_shard.values();
+        titles
+            .map(|title| self.lock_shard("title", title, "the title"))
+            .collect()
+    }
+
     /// Keeps others from giving `title` to a memory, as [`DuplicatePolicy::SameTitle`] does, until
     /// what is returned is dropped: for whoever looks first whether it is free.
     ///
@@ -252,7 +275,7 @@ impl Engine {
 
     /// Keeps others out who are about something of the same `name`.
     fn lock_shard(&self, kind: &str, name: &str, what: &'static str) -> Result<Lock, EngineError> {
-        let shard = crate::files::digest(name.as_bytes()) % 16;
+        let shard = shard_of(name);
         let locks = self.state().join("locks");
         Ok(Lock::take(
             &locks.join(format!("{kind}-{shard:x}.lock")),
@@ -266,22 +289,27 @@ impl Engine {
         memory: &NewMemory,
         tool: &str,
     ) -> Result<(Stem, Screened), EngineError> {
+        let add = |name: &str, bytes: &[u8]| self.store.add(Place::Files, name, bytes);
+        self.write_new_by(memory, tool, &add)
+    }
+
+    /// As [`Engine::write_new`], where `add` puts the file in place.
+    pub(super) fn write_new_by(
+        &self,
+        memory: &NewMemory,
+        tool: &str,
+        add: &dyn Fn(&str, &[u8]) -> Result<(), FilesError>,
+    ) -> Result<(Stem, Screened), EngineError> {
         self.store.create()?;
-        let timestamp = memory
-            .timestamp
-            .clone()
-            .unwrap_or_else(|| Timestamp::from_utc(self.clock.now()));
+        let timestamp = self.time_of(memory);
         let mut wanted = memory.handle;
         for _ in 0..MAX_DRAWS {
-            let handle = match wanted.take() {
-                Some(handle) => handle,
-                None => self.draw_handle(),
+            let stem = match wanted.take() {
+                Some(handle) => Stem::new(timestamp.utc(), handle),
+                None => Stem::new(timestamp.utc(), self.draw_handle()),
             };
-            let stem = Stem::new(timestamp.utc(), handle);
-            let text = format::render(memory, &stem, &timestamp)?;
-            let name = self.layout.name_of(&stem);
-            let (bytes, screened) = self.screen(&name, None, text.into_bytes())?;
-            match self.store.add(Place::Files, &name, &bytes) {
+            let (name, bytes, screened) = self.rendered(memory, &stem, &timestamp)?;
+            match add(&name, &bytes) {
                 Ok(()) => {
                     self.changed_with(tool, &name);
                     return Ok((stem, screened));
@@ -294,6 +322,26 @@ impl Engine {
         Err(EngineError::Invalid(format!(
             "no free name was found in {MAX_DRAWS} draws"
         )))
+    }
+
+    /// The time that a new memory states, or this moment.
+    pub(super) fn time_of(&self, memory: &NewMemory) -> Timestamp {
+        let now = || Timestamp::from_utc(self.clock.now());
+        memory.timestamp.clone().unwrap_or_else(now)
+    }
+
+    /// The file of a new memory that is called by `stem`: its name and bytes, and the credentials in
+    /// them.
+    pub(super) fn rendered(
+        &self,
+        memory: &NewMemory,
+        stem: &Stem,
+        timestamp: &Timestamp,
+    ) -> Result<(String, Vec<u8>, Screened), EngineError> {
+        let text = format::render(memory, stem, timestamp)?;
+        let name = self.layout.name_of(stem);
+        let (bytes, screened) = self.screen(&name, None, text.into_bytes())?;
+        Ok((name, bytes, screened))
     }
 
     /// A handle that no memory has, as far as this process knows. A doubtful look is no reason to
@@ -335,6 +383,11 @@ impl Engine {
         let mut names = found.into_iter();
         Ok(names.find(|name| is_it(name)).map(|name| stem_of(&name)))
     }
+}
+
+/// Which of the locks of a kind is a name's.
+fn shard_of(name: &str) -> u128 {
+    crate::files::digest(name.as_bytes()) % 16
 }
 
 /// What `memory` is called by, if the policy has a name for it and it states all of that.

@@ -1,10 +1,12 @@
 //! The store's folders and what is done to the files in them.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
+use std::thread::ScopedJoinHandle;
 
 use super::At;
 use super::FilesError;
@@ -378,8 +380,107 @@ impl Store {
     ///
     /// [`FilesError::Taken`] if the name exists; any failed step fails the whole.
     pub fn add(&self, place: Place, name: &str, bytes: &[u8]) -> Result<(), FilesError> {
+        let folder = self.put_new(place, name, bytes)?;
+        disk::uninterrupted(|| folder.sync())
+            .inspect_err(|_| {
+                // Not acknowledged, so it must not be there either; a retry would write it twice.
+                let _ = folder.remove(file_of(name));
+            })
+            .at("sync", folder.path())
+    }
+
+    /// As [`Store::add`], but it survives a power cut only once the folder below the place's own
+    /// that is returned is synced: for whoever adds many and syncs once.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Store::add`].
+    pub fn add_unsynced(
+        &self,
+        place: Place,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<String, FilesError> {
+        self.put_new(place, name, bytes)?;
+        Ok(folder_of(name).to_owned())
+    }
+
+    /// As [`Store::add`] for each of `files`, names with their bytes, in the same order. Each file is
+    /// synced, and each folder once for all of them.
+    pub fn add_many(
+        &self,
+        place: Place,
+        files: &[(String, Vec<u8>)],
+    ) -> Vec<Result<(), FilesError>> {
+        let add = |(name, bytes): &(String, Vec<u8>)| self.put_new(place, name, bytes);
+        let mut added = in_lanes(
+            files,
+            |(name, _)| shard_of(name),
+            |file| add(file).map(drop),
+        );
+        let names = || files.iter().map(|(name, _)| name.as_str());
+        self.sync_folders_of(place, names().zip(&mut added), |name| {
+            // As for a single one: what is not acknowledged must not be there.
+            if let Ok((folder, file)) = self.holder(place, name) {
+                let _ = folder.remove(file);
+            }
+        });
+        added
+    }
+
+    /// As [`Store::replace`] for each of `files`, names with what was seen and the new bytes, in the
+    /// same order. Each file is synced, and each folder once for all of them.
+    pub fn replace_many(
+        &self,
+        place: Place,
+        files: &[(String, Version, Vec<u8>)],
+    ) -> Vec<Result<Replaced, FilesError>> {
+        // Those of one lock one after another: nobody waits for a lock that this process holds.
+        let lane = |(name, ..): &(String, Version, Vec<u8>)| shard_of(name);
+        let mut replaced = in_lanes(files, lane, |(name, seen, bytes)| {
+            let (replaced, _) = self.replace_unsynced(place, name, seen, bytes)?;
+            Ok(replaced)
+        });
+        let names = files.iter().map(|(name, ..)| name.as_str());
+        self.sync_folders_of(place, names.zip(&mut replaced), |_| {});
+        replaced
+    }
+
+    /// Syncs the folders of the files that were written well, each once; what was written where that
+    /// fails is not acknowledged, and `undo` is called with its name.
+    fn sync_folders_of<'a, T: 'a>(
+        &self,
+        place: Place,
+        written: impl Iterator<Item = (&'a str, &'a mut Result<T, FilesError>)>,
+        undo: impl Fn(&str),
+    ) {
+        let mut synced: BTreeMap<&str, Option<(io::ErrorKind, String)>> = BTreeMap::new();
+        for (name, done) in written.filter(|(_, done)| done.is_ok()) {
+            let folder = folder_of(name);
+            let failed = synced.entry(folder).or_insert_with(|| {
+                let failed = self.sync_folder(place, folder).err()?;
+                let kind = match &failed {
+                    FilesError::Io { source, .. } => source.kind(),
+                    _ => io::ErrorKind::Other,
+                };
+                Some((kind, failed.to_string()))
+            });
+            if let Some((kind, reason)) = failed {
+                undo(name);
+                *done = Err(FilesError::Io {
+                    action: "sync",
+                    path: self.folder(place).join(folder),
+                    source: io::Error::new(*kind, reason.clone()),
+                });
+            }
+        }
+    }
+
+    /// Puts a new memory in place, which survives a power cut once its folder, which is returned,
+    /// is synced.
+    fn put_new(&self, place: Place, name: &str, bytes: &[u8]) -> Result<Folder, FilesError> {
         let target = self.path(place, name);
-        let (below, file) = name.rsplit_once('/').unwrap_or(("", name));
+        let (below, file) = (folder_of(name), file_of(name));
         let folder = self.open_or_create(place.folder(), below)?;
         let temp = disk::uninterrupted(|| disk::write_temp(&folder, bytes));
         let mut temp = temp.at("write", &target)?;
@@ -392,12 +493,8 @@ impl Store {
             }
             Err(error) => return Err(error).at("write", &target),
         }
-        disk::uninterrupted(|| folder.sync())
-            .inspect_err(|_| {
-                // Not acknowledged, so it must not be there either; a retry would write it twice.
-                let _ = folder.remove(file);
-            })
-            .at("sync", folder.path())
+        drop(temp);
+        Ok(folder)
     }
 
     /// Replaces the text of a memory that was read as `seen`.
@@ -416,17 +513,34 @@ impl Store {
         seen: &Version,
         bytes: &[u8],
     ) -> Result<Replaced, FilesError> {
+        let (replaced, folder) = self.replace_unsynced(place, name, seen, bytes)?;
+        if let Some(folder) = folder {
+            disk::uninterrupted(|| folder.sync()).at("sync", folder.path())?;
+        }
+        Ok(replaced)
+    }
+
+    /// As [`Store::replace`]; what was done survives a power cut once the folder is synced, which is
+    /// returned if anything was done.
+    fn replace_unsynced(
+        &self,
+        place: Place,
+        name: &str,
+        seen: &Version,
+        bytes: &[u8],
+    ) -> Result<(Replaced, Option<Folder>), FilesError> {
         let _lock = self.lock(name)?;
         let current = self.reader(place).read(name, u64::MAX)?;
         if current.hash != seen.hash {
-            return Ok(Replaced::Stale);
+            return Ok((Replaced::Stale, None));
         }
         let swap_name = SwapName::new(name, shard_of(name), seen.hash, content_hash(bytes));
         let (folder, file) = self.holder(place, name)?;
-        Ok(match swap::swap(&folder, file, &swap_name, bytes)? {
+        let replaced = match swap::swap(&folder, file, &swap_name, bytes)? {
             Swapped::Done => Replaced::Done,
             Swapped::KeptOther => Replaced::KeptOther,
-        })
+        };
+        Ok((replaced, Some(folder)))
     }
 
     /// Takes a memory away that was read as `seen` and is kept elsewhere, as in a history.
@@ -637,6 +751,55 @@ impl Store {
             .map(|name| Leftover { name: name.clone() })
             .collect()
     }
+}
+
+/// The folder that the file `name` lies in, below its place's own.
+fn folder_of(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// What the file `name` is called in its folder.
+fn file_of(name: &str) -> &str {
+    name.rsplit_once('/').map_or(name, |(_, file)| file)
+}
+
+/// Does `work` with each of `items`, those of one lane one after another and the lanes side by side:
+/// whoever writes files waits for the disk most of the time, which syncs those of several threads
+/// together.
+fn in_lanes<T: Sync, R: Send>(
+    items: &[T],
+    lane_of: impl Fn(&T) -> u8 + Sync,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    const LANES: u8 = 8;
+    if items.len() < usize::from(LANES) {
+        return items.iter().map(work).collect();
+    }
+    let of_lane = |lane: u8| -> Vec<(usize, R)> {
+        let items = items.iter().enumerate();
+        let items = items.filter(|(_, item)| lane_of(item) % LANES == lane);
+        items.map(|(place, item)| (place, work(item))).collect()
+    };
+    let of_lane = &of_lane;
+    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let begin = |lane| {
+            let thread = std::thread::Builder::new();
+            (lane, thread.spawn_scoped(scope, move || of_lane(lane)))
+        };
+        let lanes: Vec<_> = (0..LANES).map(begin).collect();
+        let end = |(lane, thread): (u8, io::Result<ScopedJoinHandle<'_, Vec<(usize, R)>>>)| {
+            match thread {
+                Ok(thread) => thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                // A machine that is short of threads has time.
+                Err(_) => of_lane(lane),
+            }
+        };
+        lanes.into_iter().flat_map(end).collect()
+    });
+    done.sort_unstable_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Which of the locks is a memory's.

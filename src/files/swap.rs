@@ -95,7 +95,8 @@ impl SwapName {
     }
 }
 
-/// Puts `bytes` in the place of the file `target`, which held the text that `name` calls seen.
+/// Puts `bytes` in the place of the file `target`, which held the text that `name` calls seen. It
+/// survives a power cut once the caller has synced the folder.
 ///
 /// The caller holds the memory's lock. Where names cannot be exchanged, the file is renamed over:
 /// the lock keeps other memdir processes away, and the caller has just compared.
@@ -125,7 +126,6 @@ pub(super) fn swap(
                     let _ = folder.remove(&beside); // It is ours, and nobody has seen it.
                 })
                 .at("replace", &path)?;
-            disk::uninterrupted(|| folder.sync()).at("sync", folder.path())?;
             return Ok(Swapped::Done);
         }
         Err(error) => {
@@ -135,9 +135,7 @@ pub(super) fn swap(
     }
     // From here on the file beside the memory may be somebody's only copy: it is not deleted
     // because something else fails.
-    let is_kept = resolve(folder, &beside, name)?;
-    disk::uninterrupted(|| folder.sync()).at("sync", folder.path())?;
-    Ok(match is_kept {
+    Ok(match resolve(folder, &beside, name)? {
         true => Swapped::KeptOther,
         false => Swapped::Done,
     })

@@ -725,3 +725,132 @@ fn two_memories_do_not_replace_each_other() {
     assert!(!link(2, 1).unwrap(), "it is said already");
     assert_eq!(holding(&engine, "three"), 1);
 }
+
+#[test]
+fn many_at_once_become_what_each_by_itself_becomes() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::SameTitle);
+    let many = |version: &str| -> Vec<Stem> {
+        let texts =
+            (0..40).map(|number| titled(&format!("T{number}"), &format!("{version} {number}")));
+        // One title twice: the later one is the text of the earlier one.
+        let twice = titled(" t0 ", &format!("{version} last"));
+        let done = engine.remember_many(texts.chain([twice]).collect(), &policy);
+        done.unwrap().into_iter().map(Result::unwrap).collect()
+    };
+    let first = many("one");
+    assert_eq!(first[0], first[40]);
+    assert_eq!(regular_files(&store.files()).len(), 40);
+    assert_eq!(archived(&store).len(), 1);
+    let second = many("two");
+    assert_eq!(first, second);
+    assert_eq!(regular_files(&store.files()).len(), 40);
+    // Of each the former text, and of the doubled one the one between, too.
+    assert_eq!(archived(&store).len(), 1 + 41);
+    let said = engine.search(&query("two last")).unwrap();
+    assert_eq!(said.hits[0].memory.content.trim(), "two last");
+    // The very same again changes nothing but what is doubled.
+    let before = archived(&store).len();
+    many("two");
+    assert!(archived(&store).len() <= before + 1);
+}
+
+#[test]
+fn one_bad_memory_of_many_costs_only_itself() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::SameTitle);
+    let memories = vec![
+        titled("Good", "x"),
+        titled("Bad", "a\0b"),
+        titled("Fine", "y"),
+    ];
+    let done = engine.remember_many(memories, &policy).unwrap();
+    assert_eq!(
+        done.iter().map(Result::is_ok).collect::<Vec<_>>(),
+        [true, false, true]
+    );
+    assert_eq!(regular_files(&store.files()).len(), 2);
+}
+
+#[test]
+fn a_text_that_is_replaced_again_and_again_is_archived_once() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let policy = by(DuplicatePolicy::SameTitle);
+    for number in 0..12 {
+        let text = ["red", "green", "blue"][number % 3];
+        let memory = titled("Colour", text);
+        engine.remember_as(memory, None, &policy).unwrap();
+    }
+    let mut texts = archived(&store);
+    texts.sort_unstable();
+    assert_eq!(texts, ["blue", "green", "red"]);
+}
+
+/// The contents of the archive.
+fn archived(store: &TestStore) -> Vec<String> {
+    let archive = store.root().join("archive");
+    if !archive.exists() {
+        return Vec::new();
+    }
+    let files = regular_files(&archive);
+    let content = |path: &std::path::PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.rsplit("---").next().unwrap().trim().to_owned()
+    };
+    files.iter().map(content).collect()
+}
+
+#[test]
+fn a_nul_is_refused_at_the_door() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let refused = engine.remember(new_memory("a\0b"), None).unwrap_err();
+    assert!(refused.to_string().contains("U+0000"), "{refused}");
+    let stem = engine.remember(new_memory("whole"), None).unwrap().stem;
+    let change = memdir::model::Change {
+        content: Some("half\0".to_owned()),
+        ..Default::default()
+    };
+    assert!(engine.update(stem.as_str(), &change).is_err());
+    let (name, seen) = engine.open_text(stem.as_str()).unwrap();
+    let edited = [seen.bytes.as_slice(), b"\0"].concat();
+    assert!(engine.save_text(&name, &seen, &edited).is_err());
+    assert_eq!(store.read(&name), seen.bytes);
+}
+
+#[test]
+fn a_sign_that_is_no_word_is_found_as_it_stands() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    engine
+        .remember(new_memory("The release went out \u{1f680}."), None)
+        .unwrap();
+    engine
+        .remember(new_memory("Nothing of the kind."), None)
+        .unwrap();
+    let found = engine.search(&query("\u{1f680}")).unwrap().hits;
+    assert_eq!(found.len(), 1);
+    assert!(found[0].memory.content.contains("release"));
+    assert!(engine.search(&query("?!")).unwrap().hits.is_empty());
+}
+
+#[test]
+fn a_mention_of_what_is_called_as_no_memory_is_told() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let stem = engine
+        .remember(new_memory("See [[does not exist]] first."), None)
+        .unwrap()
+        .stem;
+    let dangling = engine.dangling().unwrap().to;
+    assert_eq!(dangling.len(), 1);
+    assert_eq!(
+        (&dangling[0].from, dangling[0].written.as_str()),
+        (&stem, "does not exist")
+    );
+    // It is no link of the memory, which would take room wherever links are shown.
+    assert!(engine.relations_of(&stem).unwrap().to.is_empty());
+}

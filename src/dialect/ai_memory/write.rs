@@ -82,8 +82,11 @@ pub(super) const UPDATE: Tool = tool(
     update,
 );
 
-fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let engine = call.engine;
+/// The memory that `memory_store` was given, and whether a model gave tags to it.
+pub(super) fn given(
+    call: &Call<'_>,
+    arguments: &Arguments,
+) -> Result<(NewMemory, bool), ToolError> {
     let missing = |name: &str| ToolError::refused(format!("`{name}` is missing: give a text"));
     let title = check::title(arguments)?.ok_or_else(|| missing("title"))?;
     let content = check::content(arguments, "content")?.ok_or_else(|| missing("content"))?;
@@ -103,12 +106,22 @@ fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         ..NewMemory::default()
     };
     let were_given = give_tags(call, &mut memory);
-    let policy = WritePolicy {
+    Ok((memory, were_given))
+}
+
+/// What is done about titles that are there.
+pub(super) fn policy(call: &Call<'_>) -> WritePolicy {
+    WritePolicy {
         duplicates: DuplicatePolicy::SameTitle,
         keeps_importance: true,
-        ..engine.write_policy().clone()
-    };
-    let remembered = match engine.remember_as(memory, None, &policy)? {
+        ..call.engine.write_policy().clone()
+    }
+}
+
+fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let engine = call.engine;
+    let (memory, were_given) = given(call, arguments)?;
+    let remembered = match engine.remember_as(memory, None, &policy(call))? {
         Stored::Written(remembered) => remembered,
         Stored::Suggested(_) => {
             return Err(ToolError::Conflict(

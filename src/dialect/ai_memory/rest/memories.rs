@@ -25,6 +25,7 @@ use crate::dialect::ai_memory::write;
 use crate::engine::EngineError;
 use crate::model::Filter;
 use crate::model::Position;
+use crate::model::Stem;
 
 /// So many memories can be made at once.
 pub(super) const MOST_AT_ONCE: usize = 1_000;
@@ -211,18 +212,35 @@ fn create_many(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolErr
         return Err(EngineError::ReadOnly(call.engine.root().to_owned()).into());
     }
     let items = arguments.objects("memories")?.unwrap_or_default();
-    let (mut ids, mut errors) = (Vec::new(), Vec::new());
+    let (mut places, mut memories) = (Vec::new(), Vec::new());
+    let mut outcomes: Vec<Result<Stem, ToolError>> = Vec::new();
     for (place, item) in items.into_iter().enumerate() {
-        let stored = item
+        let given = item
             .map_err(ToolError::from)
             .and_then(|item| Ok(Arguments::new(item, write::STORE.parameters)?))
-            .and_then(|item| (write::STORE.run)(call, &item));
-        match stored {
-            Ok(mut reply) => ids.extend(reply.structured.remove("id")),
+            .and_then(|item| write::given(call, &item));
+        match given {
+            Ok((memory, _)) => {
+                places.push(place);
+                memories.push(memory);
+                outcomes.push(Err(ToolError::refused("it was not stored")));
+            }
+            Err(error) => outcomes.push(Err(error)),
+        }
+    }
+    let stored = call.engine.remember_many(memories, &write::policy(call))?;
+    for (place, stored) in places.into_iter().zip(stored) {
+        outcomes[place] = stored.map_err(ToolError::from);
+    }
+    let are_stored = outcomes.iter().any(Result::is_ok);
+    let (mut ids, mut errors) = (Vec::new(), Vec::new());
+    for (place, outcome) in outcomes.into_iter().enumerate() {
+        match outcome {
+            Ok(stem) => ids.push(call.engine.shown_id(&stem)),
             Err(error) => {
                 let refusal = Refusal::of(&error);
                 // Where nothing can be written, no item is to blame.
-                if refusal.code == Refusal::DATABASE_ERROR && ids.is_empty() {
+                if refusal.code == Refusal::DATABASE_ERROR && !are_stored {
                     return Err(error);
                 }
                 errors.push(format!("[{place}]: {}", refusal.message));
