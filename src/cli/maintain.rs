@@ -25,6 +25,7 @@ use crate::engine::GitStatus;
 use crate::engine::HeldBack;
 use crate::engine::Leader;
 use crate::engine::MeaningStatus;
+use crate::engine::Outage;
 
 /// A bar on standard error; hidden where nobody looks.
 pub(super) fn progress_bar(what: &'static str) -> ProgressBar {
@@ -93,6 +94,17 @@ fn embedded_line(embedding: Option<&MeaningStatus>) -> String {
     format!("{complete} of {memories}; a server embeds the rest, or memdir reindex{meanwhile}")
 }
 
+/// That the host of the model does not answer, and what that means.
+fn outage_line(outage: &Outage, now: DateTime<Utc>) -> String {
+    let left = (outage.next - now).num_seconds();
+    let next = match left > 0 {
+        true => format!("tried again in {left} s"),
+        false => "tried again with the next question".to_owned(),
+    };
+    let Outage { host, reason, .. } = outage;
+    format!("{host} does not answer, searches are by words, {next}: {reason}")
+}
+
 pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let status = engine.status()?;
@@ -130,6 +142,12 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
                 "memories": embedding.coverage.memories,
                 "bytes": embedding.coverage.bytes,
                 "answered_by": embedding.answered_by,
+                "outage": embedding.outage.as_ref().map(|outage| json!({
+                    "host": outage.host,
+                    "since": outage.since.to_rfc3339(),
+                    "next_try": outage.next.to_rfc3339(),
+                    "reason": outage.reason,
+                })),
             })),
             "problems": findings_json(&status.findings),
         }))?;
@@ -162,6 +180,9 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
         ("meaning", meaning),
         ("embedded", embedded_line(embedding.as_ref())),
     ];
+    let outage = embedding.as_ref();
+    let outage = outage.and_then(|embedding| embedding.outage.as_ref());
+    rows.extend(outage.map(|outage| ("model", outage_line(outage, now))));
     rows.retain(|(name, value)| {
         (*name != "waiting" || status.waiting > 0) && (*name != "embedded" || !value.is_empty())
     });

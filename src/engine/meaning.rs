@@ -46,6 +46,8 @@ pub(super) enum Wake {
     Changed,
     /// A question was embedded: the model is loaded, and to be let go of after a while.
     Used,
+    /// A host that did not answer may be asked again.
+    Try,
 }
 
 /// Makes vectors beside the background loop, which must not wait for a model.
@@ -110,7 +112,7 @@ impl Worker {
         let mut wait: Option<Duration> = None;
         let mut tries_again = false;
         loop {
-            let woken = match wait {
+            let woken: Result<Wake, RecvTimeoutError> = match wait {
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(wait) => inbox.recv_timeout(wait),
             };
@@ -129,6 +131,13 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) | Ok(_) => {}
             }
             while inbox.try_recv().is_ok() {}
+            // A host that is left in peace is asked by nobody, and afterwards once.
+            if !self.engine.try_host() {
+                if let Some(left) = self.engine.outage_left() {
+                    (wait, tries_again) = (Some(left + Duration::from_millis(100)), true);
+                }
+                continue;
+            }
             (wait, tries_again) = (Some(IDLE + Duration::from_secs(1)), false);
             if !self.leads.load(Ordering::Relaxed) {
                 continue;
@@ -138,7 +147,8 @@ impl Worker {
                 Err(_) if self.is_ending.load(Ordering::Relaxed) => return,
                 Err(error) => {
                     self.engine.warn_of_model(&error);
-                    (wait, tries_again) = (Some(PAUSE), true);
+                    let left = self.engine.outage_left().unwrap_or(PAUSE);
+                    (wait, tries_again) = (Some(left.max(Duration::from_secs(1))), true);
                 }
             }
         }
@@ -172,7 +182,12 @@ impl Engine {
         if let Some(wake) = self.wake_embedding.get() {
             let _ = wake.send(Wake::Used);
         }
-        match embedder.query(&self.sent(embedder.as_ref(), text.to_owned())) {
+        if self.is_out(embedder.as_ref()) {
+            return None;
+        }
+        let asked = embedder.query(&self.sent(embedder.as_ref(), text.to_owned()));
+        self.heard_of(embedder.as_ref(), asked.as_ref().err());
+        match asked {
             Ok(vector) => Some(Embedded {
                 model: embedder.id().to_owned(),
                 vector,
@@ -234,7 +249,8 @@ impl Engine {
         }
         let snapshot = self.snapshot()?;
         let missing = snapshot.unembedded(embedder.id(), MOST_AT_ONCE + 1)?;
-        if missing.len() <= MOST_AT_ONCE {
+        let is_possible = missing.is_empty() || !self.is_out(embedder.as_ref());
+        if missing.len() <= MOST_AT_ONCE && is_possible {
             self.embed_batch(embedder.as_ref(), &missing)?;
             self.tidy_vectors()?;
             return Ok(0);
@@ -285,7 +301,9 @@ impl Engine {
             .map(|(_, text)| passage::pieces(text))
             .collect();
         let texts: Vec<&str> = pieces.iter().flatten().copied().collect();
-        let vectors = embedder.passages(&texts).map_err(EngineError::Embed)?;
+        let vectors = embedder.passages(&texts);
+        self.heard_of(embedder, vectors.as_ref().err());
+        let vectors = vectors.map_err(EngineError::Embed)?;
         let mut vectors = vectors.into_iter();
         let made: Vec<_> = passages
             .iter()

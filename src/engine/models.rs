@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::Engine;
 use super::EngineError;
+use super::outage::Outage;
 use crate::embed::Embedder;
 use crate::index::Coverage;
 use crate::index::Snapshot;
@@ -64,6 +65,8 @@ pub struct MeaningStatus {
     pub coverage: Coverage,
     /// Another one whose vectors answer meanwhile.
     pub answered_by: Option<String>,
+    /// That its host does not answer, so that words alone do.
+    pub outage: Option<Outage>,
 }
 
 impl Engine {
@@ -157,6 +160,7 @@ impl Engine {
             model: embedder.id().to_owned(),
             coverage: snapshot.coverage(embedder.id())?,
             answered_by: earlier.map(|earlier| earlier.id().to_owned()),
+            outage: self.outage(),
         }))
     }
 }

@@ -64,8 +64,12 @@ impl Engine {
     /// The vectors of the memory's own passage, piece by piece; `None` without a model.
     fn embed_memory(&self, memory: &Memory) -> Option<Vec<Embedded>> {
         let embedder = self.answering(self.snapshot().ok()?.as_ref())?;
+        if self.is_out(embedder.as_ref()) {
+            return None;
+        }
         let passage = self.sent(embedder.as_ref(), passage::own(memory));
         let vectors = embedder.passages(&passage::pieces(&passage));
+        self.heard_of(embedder.as_ref(), vectors.as_ref().err());
         let vectors = vectors
             .inspect_err(|error| self.warn_of_model(error))
             .ok()?;

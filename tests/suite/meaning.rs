@@ -665,3 +665,124 @@ fn published_sets_are_read_as_they_are() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("talks.json is not of that form"), "{said}");
 }
+
+/// A model on a host that answers or not, counting how often it is asked.
+#[derive(Clone, Default)]
+struct Far {
+    answers: Arc<std::sync::atomic::AtomicBool>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Far {
+    fn ask<T>(&self, answer: impl FnOnce() -> T) -> Result<T, EmbedError> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        match self.answers.load(Ordering::SeqCst) {
+            true => Ok(answer()),
+            false => Err(EmbedError::Failed("nobody listens there".to_owned())),
+        }
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+
+    fn options(&self, store: &TestStore) -> Options {
+        Options {
+            models: Some(Arc::new(self.clone())),
+            ..store.options()
+        }
+    }
+
+    /// A command at `seconds` after noon, which has no background.
+    fn command(&self, store: &TestStore, seconds: i64) -> Engine {
+        let now = noon() + chrono::TimeDelta::seconds(seconds);
+        Engine::open(self.options(store), clock(now)).unwrap()
+    }
+}
+
+impl Models for Far {
+    fn set(&self) -> Option<Arc<dyn Embedder>> {
+        Some(Arc::new(self.clone()))
+    }
+}
+
+impl Embedder for Far {
+    fn id(&self) -> &str {
+        "far"
+    }
+
+    fn dimensions(&self) -> usize {
+        2
+    }
+
+    fn query(&self, _: &str) -> Result<Vector, EmbedError> {
+        self.ask(|| vec![1.0, 0.0])
+    }
+
+    fn passages(&self, texts: &[&str]) -> Result<Vec<Vec<Vector>>, EmbedError> {
+        self.ask(|| texts.iter().map(|_| vec![vec![1.0, 0.0]]).collect())
+    }
+
+    fn rest(&self, _: Duration) {}
+
+    fn host(&self) -> Option<String> {
+        Some("models.example".to_owned())
+    }
+
+    fn describe(&self) -> String {
+        "far".to_owned()
+    }
+}
+
+#[test]
+fn a_host_that_is_down_is_asked_after_growing_pauses_and_words_answer_at_once() {
+    let store = store_of_two();
+    let far = Far::default();
+    let command = far.command(&store, 0);
+    for _ in 0..5 {
+        assert_eq!(found(&command, "bread")[0], BREAD);
+        let bread = command.search(&query("bread")).unwrap().hits.remove(0);
+        command
+            .similar(&bread.memory, &Filter::default(), 5)
+            .unwrap();
+        command.embed_few().unwrap();
+    }
+    assert_eq!(far.asked(), 1);
+    let outage = command.meaning_status().unwrap().unwrap().outage.unwrap();
+    assert_eq!(outage.host, "models.example");
+    assert!(outage.reason.contains("nobody listens there"), "{outage:?}");
+    // The next command knows of it, and one of them tries again when the pause is over.
+    for (seconds, asked) in [
+        (29, 1),
+        (31, 2),
+        (32, 2),
+        (90, 2),
+        (92, 3),
+        (200, 3),
+        (213, 4),
+    ] {
+        assert_eq!(found(&far.command(&store, seconds), "bread")[0], BREAD);
+        assert_eq!(far.asked(), asked, "at {seconds} s");
+    }
+    far.answers.store(true, Ordering::SeqCst);
+    let healed = far.command(&store, 1_000);
+    found(&healed, "bread");
+    assert_eq!(healed.meaning_status().unwrap().unwrap().outage, None);
+    healed.embed_all(&mut |_| {}).unwrap();
+}
+
+#[test]
+fn a_server_asks_a_host_that_is_down_in_the_background_only() {
+    let store = store_of_two();
+    let far = Far::default();
+    found(&far.command(&store, -100_000), "bread");
+    assert_eq!(far.asked(), 1);
+    far.answers.store(true, Ordering::SeqCst);
+    let server = Engine::open(far.options(&store), Box::new(SystemClock)).unwrap();
+    let server = Arc::new(server);
+    let _background = Background::start(&server).unwrap();
+    until("the host is known to answer", || {
+        found(&server, "bread");
+        server.outage().is_none()
+    });
+}
