@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
+use std::time::Instant;
 
 use super::Engine;
 use super::EngineError;
@@ -18,6 +19,7 @@ use super::indexing::Progress;
 use super::reading::parse;
 use crate::embed::EmbedError;
 use crate::embed::Embedder;
+use crate::embed::Vector;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Embedded;
@@ -28,11 +30,15 @@ use crate::model::Memory;
 use crate::secrets;
 use crate::vectors::Key;
 
-/// So many passages are embedded, and kept, at a time: a few seconds of work at most are lost when
-/// a process ends.
+/// So many passages are embedded at a time. What is made is kept more often where it takes long: a
+/// few seconds of work at most are lost when a process ends.
 const BATCH: usize = 64;
 /// A command embeds so many before it answers.
 const MOST_AT_ONCE: usize = 32;
+/// A model on this machine gets so many pieces of texts at a time, and at least one text.
+const MOST_PIECES: usize = 16;
+/// What a slow model made is kept so often, whatever is still to be made.
+const KEPT_EVERY: Duration = Duration::from_secs(2);
 /// As [`BATCH`] in the background, where a question may be waiting for the model.
 const FEW: usize = 16;
 /// A model that nobody asks for so long is let go of.
@@ -300,23 +306,50 @@ impl Engine {
             .iter()
             .map(|(_, text)| passage::pieces(text))
             .collect();
-        let texts: Vec<&str> = pieces.iter().flatten().copied().collect();
-        let vectors = embedder.passages(&texts);
-        self.heard_of(embedder, vectors.as_ref().err());
-        let vectors = vectors.map_err(EngineError::Embed)?;
-        let mut vectors = vectors.into_iter();
-        let made: Vec<_> = passages
-            .iter()
-            .zip(&pieces)
-            .map(|((key, _), pieces)| {
+        let mut made = Vec::new();
+        let mut count = 0;
+        let mut kept_at = Instant::now();
+        let mut next = 0;
+        while next < passages.len() {
+            let end = end_of_group(&pieces, next, embedder.host().is_some());
+            let texts: Vec<&str> = pieces[next..end].iter().flatten().copied().collect();
+            let vectors = embedder.passages(&texts);
+            self.heard_of(embedder, vectors.as_ref().err());
+            let vectors = match vectors {
+                Ok(vectors) => vectors,
+                Err(error) => {
+                    self.keep_made(embedder, made)?;
+                    return Err(EngineError::Embed(error));
+                }
+            };
+            let mut vectors = vectors.into_iter();
+            for ((key, _), pieces) in passages[next..end].iter().zip(&pieces[next..end]) {
                 let of_pieces = vectors.by_ref().take(pieces.len());
-                (*key, of_pieces.flatten().collect())
-            })
-            .collect();
-        let count = made.len();
+                made.push((*key, of_pieces.flatten().collect()));
+                count += 1;
+            }
+            next = end;
+            if kept_at.elapsed() > KEPT_EVERY {
+                self.keep_made(embedder, std::mem::take(&mut made))?;
+                kept_at = Instant::now();
+            }
+        }
+        self.keep_made(embedder, made)?;
+        Ok(count)
+    }
+
+    /// Keeps vectors that were made, so that a process that ends has not made them for nothing.
+    fn keep_made(
+        &self,
+        embedder: &dyn Embedder,
+        made: Vec<(Key, Vec<Vector>)>,
+    ) -> Result<(), EngineError> {
+        if made.is_empty() {
+            return Ok(());
+        }
         let _lock = self.lock_index()?;
         self.index.keep_vectors(embedder.id(), made)?;
-        Ok(count)
+        Ok(())
     }
 
     /// What is embedded of a text: what would not be committed is not sent to a host, either.
@@ -362,4 +395,19 @@ impl Engine {
             .filter(|(key, _)| known.insert(*key))
             .collect()
     }
+}
+
+/// Where the texts end that are embedded together with the one at `start`. A host is asked as
+/// seldom as possible.
+fn end_of_group(pieces: &[Vec<&str>], start: usize, is_hosted: bool) -> usize {
+    if is_hosted {
+        return pieces.len();
+    }
+    let mut count = 0;
+    let fits = |pieces: &&Vec<&str>| {
+        count += pieces.len();
+        count <= MOST_PIECES
+    };
+    let fitting = pieces[start..].iter().take_while(fits).count();
+    start + fitting.max(1)
 }

@@ -45,6 +45,8 @@ struct Counting {
     model: Local,
     id: String,
     passages: Arc<AtomicUsize>,
+    /// After so many texts it fails.
+    most: usize,
 }
 
 impl Embedder for Counting {
@@ -61,7 +63,10 @@ impl Embedder for Counting {
     }
 
     fn passages(&self, texts: &[&str]) -> Result<Vec<Vec<Vector>>, EmbedError> {
-        self.passages.fetch_add(texts.len(), Ordering::SeqCst);
+        let before = self.passages.fetch_add(texts.len(), Ordering::SeqCst);
+        if before + texts.len() > self.most {
+            return Err(EmbedError::Failed("it is gone".to_owned()));
+        }
         self.model.passages(texts)
     }
 
@@ -84,6 +89,8 @@ struct Named {
     passages: Arc<AtomicUsize>,
     /// What it was called before, where that can still be had.
     had: Vec<&'static str>,
+    /// As in [`Counting`].
+    most: usize,
 }
 
 impl Named {
@@ -92,6 +99,7 @@ impl Named {
             model: local(&tiny()),
             id: id.to_owned(),
             passages: Arc::clone(&self.passages),
+            most: self.most,
         })
     }
 }
@@ -126,6 +134,7 @@ fn options(store: &TestStore, id: &str) -> (Options, Arc<AtomicUsize>) {
         id: id.to_owned(),
         passages: Arc::clone(&passages),
         had: Vec::new(),
+        most: usize::MAX,
     };
     let options = Options {
         models: Some(Arc::new(named)),
@@ -281,6 +290,7 @@ fn the_former_model_answers_until_the_new_one_has_made_its_vectors() {
         id: "two".to_owned(),
         passages: Arc::default(),
         had: vec!["one"],
+        most: usize::MAX,
     };
     let models: Arc<dyn Models> = Arc::new(named);
     let options = Options {
@@ -411,6 +421,42 @@ fn a_long_memory_is_found_by_one_of_its_lines() {
     let hits = engine.search(&query("breadous bookous")).unwrap().hits;
     let long = hits.iter().find(|hit| hit.name == RIVER).unwrap();
     assert!(long.parts.unwrap().own > 0.1, "{:?}", long.parts);
+}
+
+#[test]
+fn what_was_made_before_a_failure_is_not_made_again() {
+    let store = TestStore::new();
+    for number in 0..40 {
+        let at = format!("2026-01-{:02}T00:00:00Z", number % 28 + 1);
+        let id = format!("{number:08x}");
+        let name = format!("202601{:02}_000000_{id}.md", number % 28 + 1);
+        store.put(
+            &name,
+            memory_text(&id, &at, &format!("bread number {number}\n")),
+        );
+    }
+    let (options, passages) = options(&store, "tiny");
+    let failing = Named {
+        id: "tiny".to_owned(),
+        passages: Arc::default(),
+        had: Vec::new(),
+        most: 20,
+    };
+    let with_failing = Options {
+        models: Some(Arc::new(failing)),
+        ..store.options()
+    };
+    let engine = Engine::open(with_failing, clock(noon())).unwrap();
+    assert!(engine.embed_all(&mut |_| {}).is_err());
+    drop(engine);
+    let engine = Engine::open(options, clock(noon())).unwrap();
+    let missing = embed(&engine);
+    assert_eq!(passages.load(Ordering::SeqCst), missing);
+    let coverage = engine.meaning_status().unwrap().unwrap().coverage;
+    assert_eq!((coverage.complete, coverage.memories), (40, 40));
+    engine.reindex(true, &mut |_| {}).unwrap();
+    assert_eq!(embed(&engine), 0);
+    assert!(missing <= 80 - 16 && missing > 0, "{missing}");
 }
 
 #[test]
