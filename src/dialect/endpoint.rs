@@ -13,6 +13,7 @@ use super::Parameter;
 use super::ToolError;
 use super::reply::full;
 use crate::engine::EngineError;
+use crate::engine::OneDeed;
 use crate::engine::PastError;
 
 /// What a request does, by the word of the protocol.
@@ -100,6 +101,8 @@ impl Endpoint {
     ///
     /// Fails with what to tell the caller; nothing is done half.
     pub fn call(&self, call: &Call<'_>, values: JsonObject) -> Result<Answer, ToolError> {
+        // What one call changes is undone together.
+        let _deed = OneDeed::begin();
         let arguments = Arguments::new(values, self.parameters)?;
         (self.run)(call, &arguments)
     }

@@ -39,6 +39,7 @@ pub use reply::Reply;
 pub use reply::ToolError;
 
 use crate::engine::Engine;
+use crate::engine::OneDeed;
 use crate::engine::Ranking;
 
 /// A JSON object, in the order its keys were added.
@@ -223,6 +224,8 @@ pub struct Tool {
 impl Tool {
     /// Reads the arguments, and runs.
     pub fn call(&self, call: &Call<'_>, values: JsonObject) -> Reply {
+        // What one call changes is undone together.
+        let _deed = OneDeed::begin();
         let arguments = Arguments::new(values, self.parameters).map_err(ToolError::from);
         let reply = arguments.and_then(|arguments| (self.run)(call, &arguments));
         reply.unwrap_or_else(|error| (self.refuse)(&error))

@@ -124,6 +124,7 @@ pub use sync::GitStatus;
 pub use sync::HeldBack;
 pub use sync::Leak;
 pub use sync::Log;
+pub use sync::OneDeed;
 pub use sync::PastChange;
 pub use sync::PastError;
 pub use sync::PastText;

@@ -174,6 +174,7 @@ impl Engine {
         }
         let own_state = resolved(&options.root, crate::files::STATE_FOLDER, options.links);
         let plain = Store::new(&options.root, &own_state);
+        let has_history = options.git.is_some();
         let read_only = options.read_only || !plain.is_writable();
         let is_local = crate::files::medium(&options.root) == Medium::Local;
         let state = match (options.state, options.cache) {
@@ -199,7 +200,9 @@ impl Engine {
             }
         };
         Ok(Engine {
-            store: Store::new(&options.root, &state).with_links(options.links),
+            store: Store::new(&options.root, &state)
+                .with_links(options.links)
+                .noting_written(!has_history),
             index,
             clock,
             namespace: options.namespace,
@@ -367,18 +370,10 @@ impl Engine {
         }
     }
 
-    /// Leaves word with which tool the file `name` was changed, for whoever commits it.
-    pub(super) fn leave_word(&self, tool: &str, name: &str) {
-        if self.git.is_none() {
-            return;
-        }
+    /// By whom the store is used: a client's name.
+    pub(super) fn client(&self) -> String {
         let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = match client.as_str() {
-            "" => format!("{tool}\t{name}"),
-            client => format!("{tool} ({})\t{name}", client.replace(['\t', '\n'], " ")),
-        };
-        // The commit then says "by hand".
-        let _ = crate::files::leave_line(&self.state().join("tools.log"), &line);
+        client.clone()
     }
 
     pub(super) fn watching_state(&self) -> MutexGuard<'_, Watching> {

@@ -216,7 +216,7 @@ impl Engine {
                 screened: Screened::default(),
             }));
         }
-        let replaced = match self.store.replace(Place::Files, name, seen, bytes) {
+        let replaced = match self.replace_text(Place::Files, name, seen, bytes) {
             Err(FilesError::Missing { .. }) => {
                 return Err(EngineError::NotFound(stem_of(name).as_str().to_owned()));
             }

@@ -18,6 +18,7 @@ use super::Engine;
 use super::EngineError;
 use super::reading::stem_of;
 use super::recall::Recalled;
+use super::sync::OneDeed;
 use crate::index::Moment;
 use crate::journal::JournalError;
 use crate::journal::RESTORE;
@@ -135,7 +136,7 @@ impl Engine {
     pub(super) fn collect_records(&self) -> Collecting<'_> {
         let mut waiting = self.records.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.held += 1;
-        Collecting(self)
+        Collecting(self, OneDeed::begin())
     }
 
     fn write_records(&self, records: Vec<Record>) {
@@ -229,7 +230,7 @@ pub(super) struct Waiting {
 }
 
 /// Writes the records that were collected, when it is dropped.
-pub(super) struct Collecting<'a>(&'a Engine);
+pub(super) struct Collecting<'a>(&'a Engine, OneDeed);
 
 impl Drop for Collecting<'_> {
     fn drop(&mut self) {

@@ -19,6 +19,7 @@ mod lock;
 mod medium;
 mod note;
 mod reader;
+mod replaced;
 #[cfg(test)]
 mod schedules;
 mod store;
@@ -61,6 +62,7 @@ pub use note::remove_lines;
 pub use note::take_lines;
 pub use reader::Reader;
 pub use reader::Version;
+pub use replaced::ReplacedText;
 pub use store::Leftover;
 pub use store::LinkPolicy;
 pub use store::Place;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -15,6 +16,7 @@ use super::list::Entry;
 use super::list::Listing;
 use super::list::Skipped;
 use super::lock::Lock;
+use super::note;
 use super::reader::Reader;
 use super::reader::Version;
 use super::reader::open_top;
@@ -59,6 +61,7 @@ pub struct Store {
     root: PathBuf,
     state: PathBuf,
     links: LinkPolicy,
+    notes_written: bool,
 }
 
 /// What becomes of a folder of the store that is a symbolic link.
@@ -102,6 +105,11 @@ pub struct Leftover {
 /// Lock files that editing processes share; more than processes that edit at one moment.
 const LOCK_SHARDS: u128 = 64;
 
+/// Where it is noted which texts this program wrote.
+const WRITTEN: &str = "written.log";
+/// Of some 15,000 texts.
+const MOST_WRITTEN_BYTES: u64 = 256 << 10;
+
 /// Where it is noted which memories were purged.
 const TOMBSTONES: &str = "tombstones";
 
@@ -120,6 +128,16 @@ impl Store {
             root: root.to_owned(),
             state: state.to_owned(),
             links: LinkPolicy::Refuse,
+            notes_written: false,
+        }
+    }
+
+    /// The same store; whether it notes which texts it wrote, so that those can be told from what
+    /// people wrote, where no history tells it.
+    pub fn noting_written(self, notes_written: bool) -> Store {
+        Store {
+            notes_written,
+            ..self
         }
     }
 
@@ -438,7 +456,8 @@ impl Store {
         // Those of one lock one after another: nobody waits for a lock that this process holds.
         let lane = |(name, ..): &(String, Version, Vec<u8>)| shard_of(name);
         let mut replaced = in_lanes(files, lane, |(name, seen, bytes)| {
-            let (replaced, _) = self.replace_unsynced(place, name, seen, bytes)?;
+            let swap_name = SwapName::new(name, shard_of(name), seen.hash, content_hash(bytes));
+            let (replaced, _) = self.replace_unsynced(place, name, seen, bytes, &swap_name)?;
             Ok(replaced)
         });
         let names = files.iter().map(|(name, ..)| name.as_str());
@@ -482,6 +501,7 @@ impl Store {
         let target = self.path(place, name);
         let (below, file) = (folder_of(name), file_of(name));
         let folder = self.open_or_create(place.folder(), below)?;
+        self.note_written(bytes);
         let temp = disk::uninterrupted(|| disk::write_temp(&folder, bytes));
         let mut temp = temp.at("write", &target)?;
         disk::step();
@@ -513,34 +533,90 @@ impl Store {
         seen: &Version,
         bytes: &[u8],
     ) -> Result<Replaced, FilesError> {
-        let (replaced, folder) = self.replace_unsynced(place, name, seen, bytes)?;
+        let swap_name = SwapName::new(name, shard_of(name), seen.hash, content_hash(bytes));
+        self.replace_as(place, name, seen, bytes, &swap_name)
+    }
+
+    /// As [`Store::replace`]; the text that was seen is kept aside, for [`Store::replaced`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Store::replace`].
+    pub fn replace_and_keep(
+        &self,
+        place: Place,
+        name: &str,
+        seen: &Version,
+        bytes: &[u8],
+    ) -> Result<Replaced, FilesError> {
+        let swap_name = SwapName::new(name, shard_of(name), seen.hash, content_hash(bytes));
+        self.replace_as(place, name, seen, bytes, &swap_name.keeping())
+    }
+
+    fn replace_as(
+        &self,
+        place: Place,
+        name: &str,
+        seen: &Version,
+        bytes: &[u8],
+        swap_name: &SwapName,
+    ) -> Result<Replaced, FilesError> {
+        let (replaced, folder) = self.replace_unsynced(place, name, seen, bytes, swap_name)?;
         if let Some(folder) = folder {
             disk::uninterrupted(|| folder.sync()).at("sync", folder.path())?;
         }
         Ok(replaced)
     }
 
-    /// As [`Store::replace`]; what was done survives a power cut once the folder is synced, which is
-    /// returned if anything was done.
+    /// What was done survives a power cut once the folder is synced, which is returned if anything
+    /// was done.
     fn replace_unsynced(
         &self,
         place: Place,
         name: &str,
         seen: &Version,
         bytes: &[u8],
+        swap_name: &SwapName,
     ) -> Result<(Replaced, Option<Folder>), FilesError> {
         let _lock = self.lock(name)?;
         let current = self.reader(place).read(name, u64::MAX)?;
         if current.hash != seen.hash {
             return Ok((Replaced::Stale, None));
         }
-        let swap_name = SwapName::new(name, shard_of(name), seen.hash, content_hash(bytes));
         let (folder, file) = self.holder(place, name)?;
-        let replaced = match swap::swap(&folder, file, &swap_name, bytes)? {
+        self.note_written(bytes);
+        let keep =
+            |folder: &Folder, beside: &str| self.keep_aside(place, name, folder, beside, swap_name);
+        let keep_copy = || self.keep_copy_aside(place, name, &current.bytes, swap_name);
+        let swapped = swap::swap(&folder, file, swap_name, bytes, &keep, &keep_copy)?;
+        let replaced = match swapped {
             Swapped::Done => Replaced::Done,
             Swapped::KeptOther => Replaced::KeptOther,
         };
         Ok((replaced, Some(folder)))
+    }
+
+    /// Notes that this program writes `bytes`, where that is wanted.
+    fn note_written(&self, bytes: &[u8]) {
+        if !self.notes_written {
+            return;
+        }
+        let notes = self.state.join(WRITTEN);
+        let is_long = fs::metadata(&notes).is_ok_and(|data| data.len() > MOST_WRITTEN_BYTES);
+        if is_long {
+            // Texts of long ago are then taken for somebody's own, and kept.
+            let lines = note::lines_at(&notes);
+            let _ = note::begin_lines(&notes, &lines[lines.len() / 2..].join("\n"));
+        }
+        let _ = note::leave_line(&notes, &format!("{:016x}", content_hash(bytes) as u64));
+    }
+
+    /// The beginnings of the hashes of texts that this program wrote, as far as it noted them.
+    pub fn written(&self) -> HashSet<u64> {
+        let lines = note::lines_at(&self.state.join(WRITTEN)).into_iter();
+        lines
+            .filter_map(|line| u64::from_str_radix(&line, 16).ok())
+            .collect()
     }
 
     /// Takes a memory away that was read as `seen` and is kept elsewhere, as in a history.
@@ -725,9 +801,14 @@ impl Store {
         let reader = self.reader(place);
         let cleared = |name: &str| match SwapName::parse(name) {
             Some(swap_name) => match Lock::try_take(&self.lock_path(swap_name.shard)) {
-                Ok(Some(_lock)) => self
-                    .holder(place, name)
-                    .is_ok_and(|(folder, file)| swap::resolve(&folder, file, &swap_name).is_ok()),
+                Ok(Some(_lock)) => self.holder(place, name).is_ok_and(|(folder, file)| {
+                    let below = name.strip_suffix(file).unwrap_or_default();
+                    let memory = format!("{below}{}", swap_name.memory());
+                    let keep = |folder: &Folder, beside: &str| {
+                        self.keep_aside(place, &memory, folder, beside, &swap_name)
+                    };
+                    swap::resolve(&folder, file, &swap_name, &keep).is_ok()
+                }),
                 _ => false,
             },
             None => {

@@ -33,9 +33,12 @@ pub(super) struct SwapName {
     new: u64,
     /// The memory's stem, for the name of a conflict copy.
     stem: String,
+    /// Whether the text that was seen is kept aside, and does not go.
+    pub is_kept: bool,
 }
 
 const MARK: &str = "swap-";
+const KEEPING_MARK: &str = "keep-";
 /// Longer stems would not leave room for the rest of the name.
 const MAX_STEM_BYTES: usize = 120;
 
@@ -53,7 +56,26 @@ impl SwapName {
             seen: seen as u64,
             new: new as u64,
             stem: stem.to_owned(),
+            is_kept: false,
         }
+    }
+
+    /// The same, where the text that was seen is kept aside.
+    pub fn keeping(self) -> SwapName {
+        SwapName {
+            is_kept: true,
+            ..self
+        }
+    }
+
+    /// The beginnings of the hashes of the text that was seen and of the one that replaces it.
+    pub fn hashes(&self) -> (u64, u64) {
+        (self.seen, self.new)
+    }
+
+    /// The file name of the memory.
+    pub fn memory(&self) -> String {
+        format!("{}.md", self.stem)
     }
 
     /// The name of a file; `random` keeps it apart from others for the same texts.
@@ -63,10 +85,12 @@ impl SwapName {
             seen,
             new,
             stem,
+            is_kept,
         } = self;
         let prefix = disk::TEMP_PREFIX;
         let suffix = disk::TEMP_SUFFIX;
-        format!("{prefix}{MARK}{shard:02x}-{seen:016x}-{new:016x}-{stem}-{random}{suffix}")
+        let mark = if *is_kept { KEEPING_MARK } else { MARK };
+        format!("{prefix}{mark}{shard:02x}-{seen:016x}-{new:016x}-{stem}-{random}{suffix}")
     }
 
     /// Whether the text with this hash is one of the two that the name tells of.
@@ -76,11 +100,11 @@ impl SwapName {
 
     /// Reads the name of a file; `None` if it is no such file.
     pub fn parse(file: &str) -> Option<SwapName> {
-        let rest = file
-            .rsplit('/')
-            .next()?
-            .strip_prefix(disk::TEMP_PREFIX)?
-            .strip_prefix(MARK)?;
+        let rest = file.rsplit('/').next()?.strip_prefix(disk::TEMP_PREFIX)?;
+        let (rest, is_kept) = match rest.strip_prefix(MARK) {
+            Some(rest) => (rest, false),
+            None => (rest.strip_prefix(KEEPING_MARK)?, true),
+        };
         let mut parts = rest.splitn(4, '-');
         let shard = u8::from_str_radix(parts.next()?, 16).ok()?;
         let seen = u64::from_str_radix(parts.next()?, 16).ok()?;
@@ -91,20 +115,27 @@ impl SwapName {
             seen,
             new,
             stem: stem.to_owned(),
+            is_kept,
         })
     }
 }
+
+/// Keeps the text that was seen, in a file beside the memory, aside; the file is gone then.
+pub(super) type Keep<'a> = dyn Fn(&Folder, &str) -> Result<(), FilesError> + 'a;
 
 /// Puts `bytes` in the place of the file `target`, which held the text that `name` calls seen. It
 /// survives a power cut once the caller has synced the folder.
 ///
 /// The caller holds the memory's lock. Where names cannot be exchanged, the file is renamed over:
-/// the lock keeps other memdir processes away, and the caller has just compared.
+/// the lock keeps other memdir processes away, and the caller has just compared. What came out goes
+/// to `keep` if its name says so.
 pub(super) fn swap(
     folder: &Folder,
     target: &str,
     name: &SwapName,
     bytes: &[u8],
+    keep: &Keep<'_>,
+    keep_copy: &dyn Fn() -> Result<(), FilesError>,
 ) -> Result<Swapped, FilesError> {
     let path = folder.path().join(target);
     let permissions = folder.facts(target).at("read", &path)?.permissions();
@@ -120,6 +151,11 @@ pub(super) fn swap(
     match disk::uninterrupted(|| disk::exchange(folder, &beside, target)) {
         Ok(true) => {}
         Ok(false) => {
+            if name.is_kept {
+                keep_copy().inspect_err(|_| {
+                    let _ = folder.remove(&beside); // It is ours, and nobody has seen it.
+                })?;
+            }
             let replaced = folder.rename(&beside, folder, target, Target::Replace);
             replaced
                 .inspect_err(|_| {
@@ -135,7 +171,7 @@ pub(super) fn swap(
     }
     // From here on the file beside the memory may be somebody's only copy: it is not deleted
     // because something else fails.
-    Ok(match resolve(folder, &beside, name)? {
+    Ok(match resolve(folder, &beside, name, keep)? {
         true => Swapped::KeptOther,
         false => Swapped::Done,
     })
@@ -153,7 +189,7 @@ pub(super) fn take_away(
     let beside = name.file("removed");
     let moved = disk::uninterrupted(|| disk::rename_no_replace(folder, target, folder, &beside));
     moved.at("remove", &path)?;
-    let is_kept = resolve(folder, &beside, name)?;
+    let is_kept = resolve(folder, &beside, name, &|_, _| Ok(()))?;
     disk::uninterrupted(|| folder.sync()).at("sync", folder.path())?;
     Ok(match is_kept {
         true => Swapped::KeptOther,
@@ -161,12 +197,22 @@ pub(super) fn take_away(
     })
 }
 
-/// Deletes the file beside a memory if it holds one of the two texts of its name; else makes it a
-/// conflict copy and returns true. The caller holds the memory's lock.
-pub(super) fn resolve(folder: &Folder, beside: &str, name: &SwapName) -> Result<bool, FilesError> {
+/// Deletes the file beside a memory if it holds one of the two texts of its name, or hands it to
+/// `keep` if that was seen and is to be kept; else makes it a conflict copy and returns true. The
+/// caller holds the memory's lock.
+pub(super) fn resolve(
+    folder: &Folder,
+    beside: &str,
+    name: &SwapName,
+    keep: &Keep<'_>,
+) -> Result<bool, FilesError> {
     let path = folder.path().join(beside);
     let text = disk::uninterrupted(|| disk::read(folder, beside)).at("read", &path)?;
     let hash = content_hash(&text);
+    if name.is_kept && hash as u64 == name.seen {
+        keep(folder, beside)?;
+        return Ok(false);
+    }
     if name.has_seen(hash) {
         disk::uninterrupted(|| disk::remove(folder, beside)).at("remove", &path)?;
         return Ok(false);
@@ -202,7 +248,8 @@ mod tests {
 
     fn resolve_at(beside: &std::path::Path, name: &SwapName) -> Result<bool, FilesError> {
         let folder = Folder::open(beside.parent().unwrap()).unwrap();
-        resolve(&folder, beside.file_name().unwrap().to_str().unwrap(), name)
+        let beside = beside.file_name().unwrap().to_str().unwrap();
+        resolve(&folder, beside, name, &|_, _| Ok(()))
     }
 
     #[test]
@@ -211,7 +258,11 @@ mod tests {
             let name = SwapName::new(&format!("sub/{stem}.md"), 0x3f, 7 << 64 | 1, u128::MAX);
             let file = format!("sub/{}", name.file("AbCdEf012345"));
             assert!(disk::is_temp_name(&file[4..]));
-            assert_eq!(SwapName::parse(&file), Some(name));
+            assert_eq!(SwapName::parse(&file).as_ref(), Some(&name));
+            let keeping = name.keeping();
+            let file = keeping.file("AbCdEf012345");
+            assert!(disk::is_temp_name(&file));
+            assert_eq!(SwapName::parse(&file), Some(keeping));
         }
         assert_eq!(SwapName::parse(".memdir-AbCdEf012345.tmp"), None);
         assert_eq!(SwapName::parse("20260114_091500_1f3a9c02.md"), None);

@@ -1,6 +1,7 @@
 """A store, and a dictionary of what must be in it: what the random walk of `model.py` stands on."""
 import collections
 import glob
+import hashlib
 import os
 import re
 import signal
@@ -41,7 +42,7 @@ def stem_of(name):
 class Expected:
     """The store, and what must be in it."""
 
-    def __init__(self, program, dice, patience, verbose):
+    def __init__(self, program, dice, patience, verbose, git=False):
         self.program, self.dice, self.patience, self.verbose = program, dice, patience, verbose
         self.work = tempfile.mkdtemp(prefix="model-")
         self.root = os.path.join(self.work, "store")
@@ -51,7 +52,12 @@ class Expected:
             MEMDIR_NAMESPACE="global", MEMDIR_GIT="off", TZ="UTC", LC_ALL="C.UTF-8", HOME=self.work, TMPDIR=self.work,
             XDG_CONFIG_HOME=self.work, XDG_DATA_HOME=self.work, XDG_CACHE_HOME=self.work,
         )
+        self.git = git
+        if git:
+            del self.environment["MEMDIR_GIT"]
         self.live, self.archived = {}, {}  # Name below the folder → text.
+        self.by_hand = set()  # Names whose text no program wrote.
+        self.overwritten = []  # Names and texts that a program replaced, and that must be kept.
         self.in_place = {}  # Name → when it was last changed without the folder's knowledge.
         self.called = {}  # Id → name, as far as it was asked for.
         self.gone = collections.deque(maxlen=10)  # Words that no live memory holds any more.
@@ -92,9 +98,42 @@ class Expected:
             return file.read()
 
     def on_disk(self, folder):
-        """The names of the memory files, below the folder."""
+        """The names of the memory files, below the folder; those of replaced texts are none."""
         names = glob.glob("**/*.md", root_dir=self.path(folder), recursive=True)
-        return {name for name in names if not name.rsplit("/", 1)[-1].startswith(".")}
+        return {name for name in names if not name.rsplit("/", 1)[-1].startswith(".") and ".replaced-" not in name}
+
+    def replaced_by_program(self, name, text):
+        """Notes that a program wrote `text` into the file."""
+        if text != self.live[name] and (self.git or name in self.by_hand):
+            self.overwritten.append((name, self.live[name]))
+        if text != self.live[name]:
+            self.by_hand.discard(name)
+        self.live[name] = text
+
+    def waiting(self):
+        """The texts that were replaced and wait to be kept for good."""
+        paths = glob.glob(self.path(".memdir", "replaced", "**"), recursive=True)
+        paths += glob.glob(self.path("files", "**", ".memdir-keep-*"), recursive=True)
+        texts = set()
+        for path in filter(os.path.isfile, paths):
+            with open(path, encoding="utf-8", newline="") as file:
+                texts.add(file.read())
+        return texts
+
+    def kept(self):
+        """Whether a text that was replaced can be had again, as a function."""
+        if not self.git:
+            names = glob.glob(self.path("archive", "**", "*.replaced-*.md"), recursive=True)
+            texts = {open(name, encoding="utf-8", newline="").read() for name in names} | self.waiting()
+            return texts.__contains__
+        self.must("sync")
+        listed = subprocess.run(["git", "-C", self.root, "rev-list", "--objects", "HEAD"], check=True,
+                                capture_output=True, text=True).stdout
+        ids = {line.split(" ")[0] for line in listed.splitlines()}
+        def blob(text):
+            text = text.encode()
+            return hashlib.sha1(b"blob %d\0" % len(text) + text).hexdigest()
+        return lambda text: blob(text) in ids
 
     def named(self, id):
         """The live memory that is shown as `id`."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does random things to a store and compares it with a dictionary of what must be there.
 
-usage: tests/faults/model.py PROGRAM [--steps 2000] [--seed N] [--patience 2.0] [-v]
+usage: tests/faults/model.py PROGRAM [--steps 2000] [--seed N] [--patience 2.0] [--git] [-v]
 
 Two MCP servers run all the time; beside them commands run, files are made, changed, moved and
 deleted by hand, processes are killed at random moments and parts of `.memdir` are deleted. After
@@ -10,6 +10,8 @@ every hundred steps, and at the end:
     byte; every other memory file is explained by a call that was killed;
   - what each server finds exists and is current, and what must be found is: within 100 ms, or
     within the patience if a file was changed in place;
+  - every text that a program replaced, and with `--git` a program wrote, is in the history, or
+    without one, where somebody had written it, in the archive;
   - `memdir verify` finds nothing, `export` prints just the memories, no temporary file is left;
   - the index that followed all this answers 50 questions, with scores, as one made afresh.
 Prints the seed, what was done and what was lost; exit code 1 if anything was. Linux or macOS.
@@ -52,7 +54,7 @@ class Model(Expected):
             text = self.read("files", older)
             if without_line(text, "superseded_by") != without_line(self.live[older], "superseded_by"):
                 raise Loss(f"files/{older} changed in more than its mark")
-            self.live[older] = text
+            self.replaced_by_program(older, text)
         self.adopt({content}, {content})
         self.finds(self.dice.choice(self.servers), words_of(content))
 
@@ -76,7 +78,7 @@ class Model(Expected):
             raise Loss(f"files/{name} was not changed, although acknowledged")
         if not ended and text != self.live[name] and f"\ntitle: {title}\n" not in text:
             raise Loss(f"files/{name} has lost its title")
-        self.live[name] = text
+        self.replaced_by_program(name, text)
 
     def edit(self):
         name = self.any()
@@ -92,7 +94,7 @@ class Model(Expected):
             raise Loss(f"files/{name} is not as edited: {now!r}")
         if now == text:
             self.gone.extend(words_of(self.live[name]))
-        self.live[name] = now
+        self.replaced_by_program(name, now)
 
     def forget(self):
         name = self.any()
@@ -165,6 +167,10 @@ class Model(Expected):
         parts = [state, *glob.glob(state + "/*"), *glob.glob(state + "/*/*"), *glob.glob(state + "/*/*")]
         part = self.dice.choice(sorted(parts))
         self.is_harmed = True
+        if part == state or "replaced" in part or "written.log" in part:
+            # What waits there is on its way into the history, and nowhere else.
+            waiting = self.waiting()
+            self.overwritten = [one for one in self.overwritten if one[1] not in waiting]
         if os.path.isdir(part):
             shutil.rmtree(part, ignore_errors=True)
         elif os.path.exists(part):
@@ -184,6 +190,7 @@ class Model(Expected):
             return
         self.write(name, text)
         self.live[name] = text
+        self.by_hand.add(name)
         self.in_place[name] = time.monotonic()  # Whoever looks between open and write sees it empty.
 
     def write(self, name, text, mode="w"):
@@ -193,6 +200,7 @@ class Model(Expected):
     def changed(self, name, text):
         self.gone.extend(set(words_of(self.live[name])) - set(words_of(text)))
         self.live[name] = text
+        self.by_hand.add(name)
         self.in_place[name] = time.monotonic()
 
     def append(self):
@@ -245,6 +253,8 @@ class Model(Expected):
                 os.makedirs(self.file(folder), exist_ok=True)
                 os.rename(self.file(name), self.file(target))
                 self.live[target] = self.live.pop(name)
+                if name in self.by_hand:
+                    self.by_hand.add(target)
                 self.in_place.pop(name, None)
                 self.in_place[target] = time.monotonic()
 
@@ -295,6 +305,11 @@ class Model(Expected):
             for name, text in expected.items():
                 if (now := self.read(folder, name)) != text:
                     raise Loss(f"{folder}/{name} is {now!r}, not {text!r}")
+        is_kept = self.kept()
+        for name, text in self.overwritten:
+            if not is_kept(text):
+                raise Loss(f"what stood in {name} before a program replaced it is kept nowhere: {text!r}")
+        self.done["texts kept"] = len(self.overwritten)
         changed = [word for name in self.in_place for word in words_of(self.live[name])[-1:]]
         words = [word for text in self.live.values() for word in words_of(text)]
         some = self.dice.sample(words, min(len(words), 20)) + list(self.gone)
@@ -350,12 +365,13 @@ def main():
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
     parser.add_argument("--patience", type=float, default=2.0, help="seconds until a change in place is seen")
+    parser.add_argument("--git", action="store_true", help="with a history")
     parser.add_argument("-v", action="store_true", help="name every step")
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}", flush=True)
     begun = time.monotonic()
     dice = random.Random(arguments.seed)
-    model = Model(os.path.abspath(arguments.program), dice, arguments.patience, arguments.v)
+    model = Model(os.path.abspath(arguments.program), dice, arguments.patience, arguments.v, arguments.git)
     lost, step = None, 0
     try:
         for step in range(1, arguments.steps + 1):

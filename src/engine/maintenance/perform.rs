@@ -346,10 +346,7 @@ impl Engine {
         if seen.bytes != from.as_bytes() {
             return Err(changed_meanwhile(name));
         }
-        match self
-            .store
-            .replace(Place::Files, name, &seen, to.as_bytes())?
-        {
+        match self.replace_text(Place::Files, name, &seen, to.as_bytes())? {
             Replaced::Done => Ok(()),
             Replaced::Stale | Replaced::KeptOther => Err(changed_meanwhile(name)),
         }

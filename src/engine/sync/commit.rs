@@ -1,11 +1,13 @@
 //! Commits what changed since the newest commit.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 
 use rayon::prelude::*;
 
 use super::SETTINGS;
+use super::held::name_of;
 use super::journals::are_journals;
 use super::message::Deed;
 use super::message::Doers;
@@ -14,6 +16,8 @@ use super::message::Told;
 use super::message::message;
 use super::pending::Pending;
 use super::plan::place_of;
+use super::words::BY_HAND;
+use super::words::Words;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::reading::parse;
@@ -62,6 +66,17 @@ pub(super) struct Difference {
     pub read: Option<Version>,
 }
 
+/// What was done together.
+struct Done {
+    /// In nanoseconds since 1970.
+    at: i64,
+    /// A program told of it.
+    is_told: bool,
+    /// Something was deleted.
+    is_gone: bool,
+    files: Vec<Told>,
+}
+
 /// What a commit is made for.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Why<'a> {
@@ -75,6 +90,10 @@ pub(super) enum Why<'a> {
 
 /// What the branch's log says of a commit that was made on this machine.
 pub(super) const COMMITTED: &str = "memdir: commit";
+/// More files than this that people changed at once are one deed, such as a folder that was copied.
+const MOST_BY_HAND: usize = 8;
+/// In nanoseconds: the program changes a file and ends its work in the folder within this.
+const OWN_CHANGE: i64 = 100_000_000;
 /// A commit of more files names only some of the agents and users.
 const READ_FOR_DOERS: usize = 32;
 
@@ -175,6 +194,7 @@ impl Engine {
             }
         };
         if repository.owner() == Owner::Other {
+            self.archive_replaced();
             return Ok(Committed::Off);
         }
         let head = repository.head()?;
@@ -199,9 +219,10 @@ impl Engine {
         }
         match self.begin_git_work(&repository)? {
             Some(_at_work) => {
-                let done = self.commit_in(&repository, pending, user, why);
-                if matches!(done, Ok(Committed::Nothing)) && self.has_background() {
-                    *self.committed_to() = head;
+                let mut words = self.words();
+                let done = self.commit_in(&repository, pending, user, why, &mut words);
+                if !matches!(done, Ok(Committed::Done { .. })) {
+                    words.put_back();
                 }
                 done
             }
@@ -249,8 +270,21 @@ impl Engine {
         pending: &Pending,
         user: &str,
         why: Why<'_>,
+        words: &mut Words,
     ) -> Result<Committed, EngineError> {
         let head = repository.head()?;
+        let Some((mut head, replaced)) = self.commit_replaced(repository, head, user, words)?
+        else {
+            return Ok(Committed::Busy);
+        };
+        let with_replaced;
+        let pending = match pending {
+            Pending::Names(names) if !replaced.is_subset(names) => {
+                with_replaced = Pending::Names(names.union(&replaced).cloned().collect());
+                &with_replaced
+            }
+            _ => pending,
+        };
         let mut trees = repository.trees(head)?;
         let mut differences = match pending {
             Pending::Everything => self.compare_all(repository, &mut trees)?,
@@ -275,14 +309,32 @@ impl Engine {
             Why::For(_) => false,
         };
         if !is_wanted {
+            if self.has_background() {
+                *self.committed_to() = head;
+            }
             return Ok(Committed::Nothing);
+        }
+        if unfinished.is_none() && !matches!(why, Why::For(_)) {
+            let before = head;
+            match self.commit_before_moves(repository, head, user, &mut differences, words)? {
+                Some(commit) => head = commit,
+                None => return Ok(Committed::Busy),
+            }
+            if head != before {
+                trees = repository.trees(head)?;
+            }
         }
         let reason = match why {
             Why::For(reason) => Some(reason),
             Why::Changed | Why::Asked => None,
         };
         let told = told(&differences);
-        let message = message(&told, &self.doers(&differences), reason);
+        let doers = self.doers(&differences, words);
+        let deeds = match reason {
+            Some(_) => vec![told],
+            None => self.in_deeds(told, words),
+        };
+        let message = message(&deeds, &doers, reason);
         let author = repository.author(user, self.clock.now().timestamp());
         let changes: Vec<(String, Option<Id>)> = differences
             .iter()
@@ -530,7 +582,7 @@ impl Engine {
     }
 
     /// Who wrote what differs, and with what, as far as it can be known.
-    fn doers(&self, differences: &[Difference]) -> Doers {
+    fn doers(&self, differences: &[Difference], words: &mut Words) -> Doers {
         let mut doers = Doers::default();
         if are_journals(differences) {
             return doers; // What is noted of others' doings waits for their commit.
@@ -544,29 +596,91 @@ impl Engine {
                 continue;
             };
             let memory = parse(&version.entry, &version.bytes);
-            doers
-                .agents
-                .extend(Some(memory.agent).filter(|agent| !agent.is_empty()));
-            doers
-                .users
-                .extend(Some(memory.user).filter(|user| !user.is_empty()));
-        }
-        let mut tools: HashMap<String, String> = HashMap::new();
-        for line in crate::files::take_lines(&self.state().join("tools.log")) {
-            if let Some((tool, name)) = line.split_once('\t') {
-                tools.insert(name.to_owned(), tool.to_owned());
-            }
+            doers.add(memory.agent, memory.user);
         }
         for difference in differences {
             let path = &difference.path;
             if is_journal(path) {
                 continue;
             }
-            let name = path.split_once('/').map_or(path.as_str(), |(_, name)| name);
-            let tool = tools.get(name).map_or("by hand", String::as_str);
-            doers.tools.insert(tool.to_owned());
+            let tool = words.last(name_of(path)).map(|word| word.tool.clone());
+            doers
+                .tools
+                .insert(tool.unwrap_or_else(|| BY_HAND.to_owned()));
         }
         doers
+    }
+
+    /// Puts together what was done together; what was done last comes last. What people changed is
+    /// a deed for each file, unless it is so many that it was one, such as a folder copied in.
+    fn in_deeds(&self, told: Vec<Told>, words: &mut Words) -> Vec<Vec<Told>> {
+        let count = told.len();
+        let is_by_hand = |one: &Told, words: &mut Words| {
+            !one.deed.is_other() && words.last(name_of(&one.path)).is_none()
+        };
+        let by_hand = told.iter().filter(|one| is_by_hand(one, words)).count();
+        if count < 2 {
+            return vec![told];
+        }
+        let mut deeds: BTreeMap<String, Done> = BTreeMap::new();
+        let mut others = Vec::new();
+        for one in told {
+            if one.deed.is_other() {
+                others.push(one);
+                continue;
+            }
+            let word = words.last(name_of(&one.path));
+            let deed = match word {
+                Some(word) => word.deed.clone().unwrap_or_default(),
+                None if by_hand > MOST_BY_HAND => BY_HAND.to_owned(),
+                None => format!("{BY_HAND} {}", one.path),
+            };
+            let done = deeds.entry(deed).or_insert_with(|| Done {
+                at: i64::MIN,
+                is_told: word.is_some(),
+                is_gone: false,
+                files: Vec::new(),
+            });
+            done.at = done.at.max(self.done_at(&one));
+            done.is_gone |= one.deed == Deed::Delete;
+            done.files.push(one);
+        }
+        let mut deeds: Vec<Done> = deeds.into_values().collect();
+        let told_at = deeds.iter().filter(|done| done.is_told);
+        let told_at: Vec<i64> = told_at.map(|done| done.at).collect();
+        for done in deeds
+            .iter_mut()
+            .filter(|done| done.is_gone && !done.is_told)
+        {
+            // The mark on the folder may be the program's, a little after it has changed a file.
+            let before = done.at.saturating_sub(OWN_CHANGE);
+            if told_at.iter().any(|at| (before..=done.at).contains(at)) {
+                done.at = before;
+            }
+        }
+        deeds.sort_by_key(|done| (done.at, done.is_gone));
+        let mut deeds: Vec<Vec<Told>> = deeds.into_iter().map(|done| done.files).collect();
+        match deeds.last_mut() {
+            Some(last) => last.extend(others),
+            None => deeds.push(others),
+        }
+        deeds
+    }
+
+    /// When something was done to a file, as far as the system says, in nanoseconds since 1970.
+    fn done_at(&self, told: &Told) -> i64 {
+        let Some((place, name)) = place_of(&told.path) else {
+            return i64::MIN;
+        };
+        if let Some(Ok(entry)) = self.store.look_at(place, &name) {
+            return entry.changed;
+        }
+        // What is gone left its mark on the folder.
+        let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let folders = [(folder.to_owned(), 0)];
+        let times = self.store.folder_times(place, &folders);
+        let time = times.and_then(|times| times.first().map(|(_, time)| *time));
+        time.unwrap_or(i64::MIN)
     }
 }
 

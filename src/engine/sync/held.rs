@@ -165,6 +165,19 @@ impl Engine {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
+    /// Whether nothing in `bytes`, which the file at `path` held, holds a commit back.
+    pub(super) fn may_be_committed(
+        &self,
+        repository: &Repository,
+        path: &str,
+        bytes: &[u8],
+    ) -> bool {
+        let is_sound =
+            unmerged(path, bytes).is_none() && untaken(repository, path, bytes.len()).is_none();
+        let holds_none = || named(path).is_none() && credentials(path, bytes).is_empty();
+        is_sound && (!self.holds_secrets_back(repository) || holds_none())
+    }
+
     fn holds_secrets_back(&self, repository: &Repository) -> bool {
         self.secrets != Policy::Off && repository.get("remote").is_some()
     }

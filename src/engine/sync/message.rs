@@ -24,7 +24,7 @@ pub(super) enum Deed {
 }
 
 impl Deed {
-    fn is_other(self) -> bool {
+    pub fn is_other(self) -> bool {
         matches!(self, Deed::AddOther | Deed::ChangeOther | Deed::Use)
     }
 
@@ -58,6 +58,16 @@ pub(super) struct Doers {
     pub tools: BTreeSet<String>,
 }
 
+impl Doers {
+    /// Adds whom a memory names.
+    pub fn add(&mut self, agent: String, user: String) {
+        self.agents
+            .extend(Some(agent).filter(|agent| !agent.is_empty()));
+        self.users
+            .extend(Some(user).filter(|user| !user.is_empty()));
+    }
+}
+
 /// What a commit is made for, where that says more than its files do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reason {
@@ -71,22 +81,35 @@ const MOST_LINES: usize = 1000;
 /// As many names as a trailer is good for.
 const MOST_DOERS: usize = 8;
 
-/// The message of a commit of `told`, which is not empty.
-pub(super) fn message(told: &[Told], doers: &Doers, reason: Option<&Reason>) -> String {
-    let memories: Vec<&Told> = told.iter().filter(|one| !one.deed.is_other()).collect();
+/// The message of a commit of `told`, which is not empty: what was done together, by what was done,
+/// oldest first. Each has a paragraph, which is how `said` tells them apart.
+pub(super) fn message(told: &[Vec<Told>], doers: &Doers, reason: Option<&Reason>) -> String {
+    let all: Vec<&Told> = told.iter().flatten().collect();
+    let memories: Vec<&Told> = all
+        .iter()
+        .copied()
+        .filter(|one| !one.deed.is_other())
+        .collect();
     let given = reason.map(|reason| one_line(&reason.subject));
-    let mut text = match (told, memories.as_slice()) {
+    let is_apart = given.is_none() && all.len() <= MOST_LINES;
+    let mut text = match (all.as_slice(), memories.as_slice()) {
         ([one], _) => given.unwrap_or_else(|| subject(one)),
         (several, memories) => {
             let mut text = match (given, memories) {
                 (Some(given), _) => given,
-                (None, []) => subject(&several[0]),
+                (None, []) => subject(several[0]),
                 (None, [one]) => subject(one),
                 (None, _) => counts(memories),
             };
             text.push_str("\n\n");
-            for one in several.iter().take(MOST_LINES) {
-                let _ = writeln!(text, "{}", subject(one));
+            for (at, together) in told.iter().enumerate() {
+                if at > 0 && is_apart {
+                    text.push('\n');
+                }
+                let before: usize = told[..at].iter().map(Vec::len).sum();
+                for one in together.iter().take(MOST_LINES.saturating_sub(before)) {
+                    let _ = writeln!(text, "{}", subject(one));
+                }
             }
             if several.len() > MOST_LINES {
                 let _ = writeln!(text, "and {} more", several.len() - MOST_LINES);
@@ -182,7 +205,7 @@ mod tests {
             tools: ["remember (claude-code)".to_owned()].into(),
         };
         assert_eq!(
-            message(&[add], &doers, None),
+            message(&[vec![add]], &doers, None),
             "Add memory aaaaaaaa (20260101_000000_aaaaaaaa.md)\n\n\
              Agent: claude\nUser: mira\nTool: remember (claude-code)\n"
         );
@@ -190,14 +213,14 @@ mod tests {
 
     #[test]
     fn several_are_counted_and_listed() {
-        let all = [
+        let all = vec![
             told(Deed::Add, "files/2026-01/20260101_000000_aaaaaaaa.md"),
             told(Deed::Add, "files/a\nb.md"),
             told(Deed::Forget, "archive/20260101_000000_bbbbbbbb.md"),
             told(Deed::ChangeOther, "memdir.toml"),
         ];
         assert_eq!(
-            message(&all, &Doers::default(), None),
+            message(&[all], &Doers::default(), None),
             "Add 2 memories, forget 1\n\n\
              Add memory aaaaaaaa (20260101_000000_aaaaaaaa.md)\n\
              Add memory a b (a b.md)\n\
@@ -207,9 +230,26 @@ mod tests {
     }
 
     #[test]
+    fn each_deed_has_a_paragraph() {
+        let add = told(Deed::Add, "files/tulips.md");
+        let forget = told(Deed::Forget, "archive/20260101_000000_bbbbbbbb.md");
+        let doers = Doers {
+            tools: ["by hand".to_owned()].into(),
+            ..Doers::default()
+        };
+        assert_eq!(
+            message(&[vec![add], vec![forget]], &doers, None),
+            "Add 1 memory, forget 1\n\n\
+             Add memory tulips (tulips.md)\n\n\
+             Forget memory bbbbbbbb (20260101_000000_bbbbbbbb.md)\n\n\
+             Tool: by hand\n"
+        );
+    }
+
+    #[test]
     fn uses_have_no_names() {
-        let uses = [told(Deed::Use, "journal")];
-        let said = message(&uses, &Doers::default(), None);
+        let uses = vec![told(Deed::Use, "journal")];
+        let said = message(&[uses], &Doers::default(), None);
         assert_eq!(said, "Add uses of memories\n");
     }
 
@@ -225,7 +265,7 @@ mod tests {
             trailers: vec![("Undoes", "0123".to_owned())],
         };
         assert_eq!(
-            message(&[forget], &doers, Some(&reason)),
+            message(&[vec![forget]], &doers, Some(&reason)),
             "Undo Add memory\n\nTool: undo\nUndoes: 0123\n"
         );
     }

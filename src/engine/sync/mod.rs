@@ -24,6 +24,7 @@ mod plan;
 mod purge;
 mod rearrange;
 mod repair;
+mod replaced;
 mod reset;
 mod said;
 mod setup;
@@ -35,6 +36,7 @@ mod undo;
 mod unfinished;
 mod unite;
 mod with;
+mod words;
 
 pub use commit::Committed;
 pub(super) use committer::Committer;
@@ -68,6 +70,7 @@ pub use with::Direction;
 pub use with::Taken;
 pub use with::With;
 pub use with::WithReport;
+pub use words::OneDeed;
 
 use std::time::Duration;
 

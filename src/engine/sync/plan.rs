@@ -5,6 +5,7 @@
 //! `undo`.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 
 use super::SETTINGS;
@@ -89,20 +90,20 @@ type Pair = (Option<At>, Option<At>);
 type Present = HashMap<String, Vec<(Place, String)>>;
 
 impl Engine {
-    /// What has to be done to undo `moment`; with a `file` name, without folders, to that file
+    /// What has to be done to undo `moment`; with `files`, names without folders, to those files
     /// only.
     pub(super) fn plan(
         &self,
         history: &History,
         moment: &Moment,
-        file: Option<&str>,
+        files: Option<&BTreeSet<String>>,
     ) -> Result<Plan, EngineError> {
         let parent = moment.parents.first().copied();
         let changes = history.repository.changes(parent, moment.id)?;
         let present = self.present_files()?;
         let mut plan = Plan::default();
         for (name, pairs) in by_file(changes) {
-            if file.is_some_and(|file| file != name) {
+            if files.is_some_and(|files| !files.contains(&name)) {
                 continue;
             }
             for (before, after) in pairs {

@@ -212,7 +212,11 @@ impl Engine {
         }
         drop(together);
         let stems = purged.iter().map(|(_, stem, _)| Stem::clone(stem));
-        self.forget_in_plans(&stems.collect::<Vec<Stem>>());
+        let stems: Vec<Stem> = stems.collect();
+        self.forget_in_plans(&stems);
+        if reach == Reach::Everywhere {
+            self.forget_replaced(|name| stems.contains(&stem_of(name)));
+        }
         let mut commit = None;
         if let (Some((_lock, user)), [(_, first, _), ..]) = (&turn, purged.as_slice()) {
             let subject = match purged.len() {

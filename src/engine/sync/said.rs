@@ -16,6 +16,29 @@ pub(super) struct Said {
     pub undoes: Vec<Undoes>,
     /// What the memories are called that it is about, in its order; what was done to each is in front.
     pub memories: Vec<(String, String)>,
+    /// Where it tells of several deeds: of each its lines, oldest first.
+    pub deeds: Vec<Vec<String>>,
+}
+
+impl Said {
+    /// The file, without folders, that a line of a deed is about.
+    pub fn file_in(line: &str) -> &str {
+        let Some((_, name)) = line.split_once(" memory ") else {
+            return line.split_once(' ').map_or(line, |(_, file)| file);
+        };
+        // `NAME (NAME.md)`, or `ID (NAME.md)`; a name may hold what looks like the middle of it.
+        let name = name.strip_suffix(')').unwrap_or(name);
+        let twice = name
+            .len()
+            .checked_sub(" (.md".len())
+            .map(|length| length / 2);
+        match twice.and_then(|at| Some((name.get(..at)?, name.get(at..)?))) {
+            Some((one, other)) if other.strip_prefix(" (") == Some(&format!("{one}.md")) => {
+                &other[2..]
+            }
+            _ => name.split_once(" (").map_or(name, |(_, file)| file),
+        }
+    }
 }
 
 /// What a commit undoes.
@@ -70,9 +93,16 @@ pub(super) fn read(message: &str) -> Said {
         })
         .collect();
     // Trailers are the last paragraph, and never the first.
-    let Some((_, last)) = message.rsplit_once("\n\n") else {
+    let Some((body, last)) = message.rsplit_once("\n\n") else {
         return said;
     };
+    let deeds = body.split("\n\n").skip(1);
+    said.deeds = deeds
+        .map(|deed| deed.lines().map(str::to_owned).collect())
+        .collect();
+    if said.deeds.len() < 2 {
+        said.deeds.clear();
+    }
     for line in last.lines() {
         let Some((key, value)) = line.split_once(": ") else {
             continue;
@@ -116,6 +146,16 @@ mod tests {
         assert_eq!(said.tools, ["undo"]);
         let written: Vec<String> = said.undoes.iter().map(Undoes::written).collect();
         assert_eq!(written, [COMMIT.to_owned(), format!("{COMMIT} x y.md")]);
+        assert_eq!(said.deeds, [[""; 0]; 0]);
+        let said = read(
+            "Add 2 memories\n\nAdd memory a (1) (a (1).md)\nAdd x.toml\n\nAdd memory b (b.md)\n\nTool: t\n",
+        );
+        let files = |deed: &Vec<String>| -> Vec<String> {
+            let files = deed.iter().map(|line| Said::file_in(line).to_owned());
+            files.collect()
+        };
+        let files: Vec<Vec<String>> = said.deeds.iter().map(files).collect();
+        assert_eq!(files, [vec!["a (1).md", "x.toml"], vec!["b.md"]]);
         assert_eq!(read("Tool: mend").tools, [""; 0]);
         assert_eq!(read(""), Said::default());
     }

@@ -20,11 +20,11 @@ use super::plan::Operation;
 use super::plan::Plan;
 use super::plan::place_of;
 use super::said;
+use super::said::Said;
 use super::said::UNDOES;
 use super::said::Undoes;
 use crate::engine::Engine;
 use crate::engine::EngineError;
-use crate::engine::reading::stem_of;
 use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
@@ -70,10 +70,23 @@ enum Aim {
     Commit(Id),
 }
 
-/// A commit, and of which file its change is to be undone; `None`: of all.
+/// A commit, and of which files its changes are to be undone; `None`: of all.
 struct Choice {
     moment: Moment,
-    file: Option<String>,
+    files: Option<BTreeSet<String>>,
+    /// What was done to these.
+    what: String,
+}
+
+impl Choice {
+    fn of_all(moment: Moment) -> Choice {
+        let what = said::read(&moment.message).subject;
+        Choice {
+            moment,
+            files: None,
+            what,
+        }
+    }
 }
 
 /// How often it is begun anew because somebody else was faster.
@@ -103,11 +116,10 @@ impl Engine {
         let history = self.history()?;
         let choice = self.choose(&history, aim)?;
         let moment = &choice.moment;
-        let said = said::read(&moment.message);
         let mut plan = self.sound_plan(&history, &choice)?;
         let mut undone = Undone {
             undone: moment.id.to_string(),
-            what: said.subject.clone(),
+            what: choice.what.clone(),
             files: plan.files.clone(),
             commit: None,
         };
@@ -115,20 +127,21 @@ impl Engine {
             return Ok(undone);
         }
         let names = self.perform_all(&mut plan, "undo", || self.sound_plan(&history, &choice))?;
-        let subject = match &choice.file {
-            None => format!("Undo {}", said.subject),
-            Some(file) => {
-                let stem = stem_of(file);
-                format!("Undo {} for memory {}", said.subject, stem.short())
-            }
+        let written = |file: Option<String>| {
+            let commit = moment.id;
+            (UNDOES, Undoes { commit, file }.written())
         };
-        let undoes = Undoes {
-            commit: moment.id,
-            file: choice.file,
+        let trailers = match &choice.files {
+            None => vec![written(None)],
+            Some(files) => files
+                .iter()
+                .cloned()
+                .map(|file| written(Some(file)))
+                .collect(),
         };
         let reason = Reason {
-            subject,
-            trailers: vec![(UNDOES, undoes.written())],
+            subject: format!("Undo {}", choice.what),
+            trailers,
         };
         undone.commit = self.commit_as(names, user, &reason)?;
         Ok(undone)
@@ -288,8 +301,8 @@ impl Engine {
                         Some(ids) => ids.contains(&moment.id),
                         None => !said::read(&moment.message).tools.is_empty(),
                     };
-                    if is_candidate && is_ours && self.has_effect(history, &moment, None)? {
-                        chosen = Some(Choice { moment, file: None });
+                    if is_candidate && is_ours {
+                        chosen = self.last_deed(history, moment, &undone)?;
                     }
                     Ok(chosen.is_none())
                 })?;
@@ -298,10 +311,17 @@ impl Engine {
                 let file = format!("{stem}.md");
                 history.each_of(&stem, |moment, _| {
                     let is_candidate = undone.pass(&moment, Some(&file));
-                    if is_candidate && self.has_effect(history, &moment, Some(&file))? {
+                    let only = BTreeSet::from([file.clone()]);
+                    if is_candidate && self.has_effect(history, &moment, Some(&only))? {
                         let is_alone = self.plan(history, &moment, None)?.is_of_one_file();
-                        let file = (!is_alone).then(|| file.clone());
-                        chosen = Some(Choice { moment, file });
+                        let mut choice = Choice::of_all(moment);
+                        if !is_alone {
+                            choice
+                                .what
+                                .push_str(&format!(" for memory {}", stem.short()));
+                            choice.files = Some(only);
+                        }
+                        chosen = Some(choice);
                     }
                     Ok(chosen.is_none())
                 })?;
@@ -310,7 +330,7 @@ impl Engine {
                 history.each(|moment| {
                     undone.pass(&moment, None);
                     if moment.id == id {
-                        chosen = Some(Choice { moment, file: None });
+                        chosen = Some(Choice::of_all(moment));
                     }
                     Ok(chosen.is_none())
                 })?;
@@ -340,20 +360,52 @@ impl Engine {
         chosen.ok_or_else(|| PastError::NothingToUndo.into())
     }
 
+    /// What was done last of what `moment` tells, and is not undone: a commit may hold several
+    /// things that have nothing to do with each other.
+    fn last_deed(
+        &self,
+        history: &History,
+        moment: Moment,
+        undone: &UndoneBefore,
+    ) -> Result<Option<Choice>, EngineError> {
+        let said = said::read(&moment.message);
+        for deed in said.deeds.iter().rev() {
+            let files = deed.iter().map(|line| Said::file_in(line).to_owned());
+            let files: BTreeSet<String> = files.collect();
+            let is_undone = |file: &String| undone.files.contains(&(moment.id, file.clone()));
+            if files.iter().any(is_undone) || !self.has_effect(history, &moment, Some(&files))? {
+                continue;
+            }
+            let what = match deed.as_slice() {
+                [one] => one.clone(),
+                [first, others @ ..] => format!("{first} and {} more", others.len()),
+                [] => continue,
+            };
+            return Ok(Some(Choice {
+                moment,
+                files: Some(files),
+                what,
+            }));
+        }
+        let is_one = said.deeds.is_empty();
+        let is_chosen = is_one && self.has_effect(history, &moment, None)?;
+        Ok(is_chosen.then(|| Choice::of_all(moment)))
+    }
+
     /// Whether undoing `moment` would change anything, or is refused.
     fn has_effect(
         &self,
         history: &History,
         moment: &Moment,
-        file: Option<&str>,
+        files: Option<&BTreeSet<String>>,
     ) -> Result<bool, EngineError> {
-        let plan = self.plan(history, moment, file)?;
+        let plan = self.plan(history, moment, files)?;
         Ok(!plan.operations.is_empty() || !plan.refused.is_empty())
     }
 
     /// The plan for `choice`, if all of it can be done.
     fn sound_plan(&self, history: &History, choice: &Choice) -> Result<Plan, EngineError> {
-        let plan = self.plan(history, &choice.moment, choice.file.as_deref())?;
+        let plan = self.plan(history, &choice.moment, choice.files.as_ref())?;
         if plan.refused.is_empty() {
             return Ok(plan);
         }
@@ -411,7 +463,7 @@ impl Engine {
             }
             Operation::Replace { place, seen, bytes } => {
                 let name = &seen.entry.name;
-                match self.store.replace(*place, name, seen, bytes) {
+                match self.replace_text(*place, name, seen, bytes) {
                     Err(FilesError::Missing { .. }) => return Ok(false),
                     replaced => {
                         note(name);

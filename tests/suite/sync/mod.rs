@@ -13,6 +13,7 @@ mod past;
 mod purging;
 mod refused;
 mod repairing;
+mod replaced;
 pub mod repository;
 mod resolving;
 mod secrets;

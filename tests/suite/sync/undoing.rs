@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use super::Git;
 use super::machines;
 use super::machines::Machines;
@@ -399,4 +401,46 @@ fn undoing_touches_no_file_of_the_same_name_in_another_folder() {
     home.run(&["sync"]).done();
     home.run(&["undo", added.trim()]);
     assert!(home.files().join("p2/index.md").exists());
+}
+
+#[test]
+fn what_was_done_by_hand_to_other_memories_stays() {
+    let home = home_with("One.\n");
+    home.put("tulips.md", "# Tulips\n\nRed ones.\n");
+    fs::remove_file(home.files().join(NAME)).unwrap();
+    let said = home.run(&["undo"]).done();
+    assert!(
+        said.contains(&format!("files/{NAME}  written back")),
+        "{said}"
+    );
+    assert_eq!(names(&home.files()), [NAME, "tulips.md"]);
+    // The next one takes back what was done before that.
+    home.run(&["undo"]).done();
+    assert_eq!(names(&home.files()), [NAME]);
+    assert_eq!(archived(&home), ["tulips.md"]);
+    Git::of(&home).assert_sound();
+}
+
+#[test]
+fn calls_of_a_server_are_undone_one_by_one() {
+    let home = home_with("One.\n");
+    let git = Git::of(&home);
+    let mut session = Session::on(&home);
+    let remember =
+        |content: &str| json!({"agent": "a", "user": "u", "topics": ["t"], "content": content});
+    session.tool("remember", remember("Kept."));
+    session.tool("remember", remember("Taken back."));
+    super::until("both are committed", || {
+        let log = git.says(&["log", "-p"]);
+        log.contains("+Kept.") && log.contains("+Taken back.")
+    });
+    drop(session);
+    home.run(&["undo"]).done();
+    let texts: Vec<String> = names(&home.files())
+        .iter()
+        .map(|name| fs::read_to_string(home.files().join(name)).unwrap())
+        .collect();
+    assert_eq!(texts.len(), 2);
+    assert!(texts.iter().any(|text| text.contains("Kept.")));
+    git.assert_sound();
 }

@@ -1,0 +1,255 @@
+//! Texts of memories that were replaced, kept aside until a history holds them.
+//!
+//! Promises: a text that [`Store::replace_and_keep`] replaced lies whole in the folder `replaced` of
+//! the state folder when that returns, or was found by nobody; the texts of one memory keep their
+//! order. Whether a history holds such a text already is the business of whoever takes it from here.
+
+use std::io;
+
+use super::At;
+use super::FilesError;
+use super::disk;
+use super::store::Place;
+use super::store::Store;
+use super::store::content_hash;
+use super::swap::SwapName;
+use crate::beneath::Folder;
+use crate::beneath::Kind;
+use crate::beneath::Target;
+
+/// A text that was replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplacedText {
+    pub place: Place,
+    /// Where the memory lay, below the place's folder.
+    pub name: String,
+    /// Texts of one memory are replaced in the order of their numbers.
+    number: u32,
+    /// The beginning of its hash, and of the hash of the text that took its place.
+    seen: u64,
+    new: u64,
+}
+
+/// The folder of such texts among the derived things; below it lies a folder for each memory, at its
+/// path below the store.
+const FOLDER: &str = "replaced";
+/// A folder that somebody else empties and removes in the same moment is made again.
+const MAX_TRIES: usize = 8;
+/// Folders of memories are not nested deeper.
+const MAX_DEPTH: usize = 64;
+
+impl ReplacedText {
+    fn file(&self) -> String {
+        let ReplacedText {
+            number, seen, new, ..
+        } = self;
+        format!("{number:08x}-{seen:016x}-{new:016x}")
+    }
+
+    fn parse(place: Place, name: &str, file: &str) -> Option<ReplacedText> {
+        let mut parts = file.split('-');
+        let number = u32::from_str_radix(parts.next()?, 16).ok()?;
+        let seen = u64::from_str_radix(parts.next()?, 16).ok()?;
+        let new = u64::from_str_radix(parts.next()?, 16).ok()?;
+        parts.next().is_none().then(|| ReplacedText {
+            place,
+            name: name.to_owned(),
+            number,
+            seen,
+            new,
+        })
+    }
+
+    /// Whether the text was itself put in the place of `earlier` by this program.
+    pub fn followed(&self, earlier: &ReplacedText) -> bool {
+        self.place == earlier.place && self.name == earlier.name && self.seen == earlier.new
+    }
+
+    /// Whether `bytes` are what took its place.
+    pub fn was_replaced_by(&self, bytes: &[u8]) -> bool {
+        content_hash(bytes) as u64 == self.new
+    }
+
+    /// The beginning of its hash.
+    pub fn hash(&self) -> u64 {
+        self.seen
+    }
+
+    /// What it is called in the archive, where that keeps it; tells the memory and the text.
+    pub fn archived_name(&self) -> String {
+        let name = self.name.strip_suffix(".md").unwrap_or(&self.name);
+        format!("{name}.replaced-{:016x}.md", self.seen)
+    }
+
+    fn folder(&self) -> String {
+        self.place.path_of(&self.name)
+    }
+}
+
+/// The next free number in the folder of a memory.
+fn next_number(folder: &Folder) -> io::Result<u32> {
+    let numbers = folder.names()?.into_iter().filter_map(|(file, _)| {
+        let number = file.split('-').next()?;
+        u32::from_str_radix(number, 16).ok()
+    });
+    Ok(numbers.max().map_or(0, |number| number.wrapping_add(1)))
+}
+
+impl Store {
+    /// Keeps the file `beside` in `folder`, which holds the text of the memory `name` that was
+    /// replaced. The caller holds the memory's lock.
+    pub(super) fn keep_aside(
+        &self,
+        place: Place,
+        name: &str,
+        folder: &Folder,
+        beside: &str,
+        swap_name: &SwapName,
+    ) -> Result<(), FilesError> {
+        self.in_aside(place, name, swap_name, |aside, file| {
+            disk::step();
+            match folder.rename(beside, aside, file, Target::Keep) {
+                // The state folder may be a mount of its own.
+                Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                    let bytes = disk::read(folder, beside)?;
+                    aside.write_derived(file, &bytes, true)?;
+                    disk::remove(folder, beside)
+                }
+                other => other,
+            }
+        })
+    }
+
+    /// Keeps a copy of `bytes`, the text of the memory `name` that is to be replaced. The caller
+    /// holds the memory's lock.
+    pub(super) fn keep_copy_aside(
+        &self,
+        place: Place,
+        name: &str,
+        bytes: &[u8],
+        swap_name: &SwapName,
+    ) -> Result<(), FilesError> {
+        self.in_aside(place, name, swap_name, |aside, file| {
+            aside.write_derived(file, bytes, true)
+        })
+    }
+
+    fn in_aside(
+        &self,
+        place: Place,
+        name: &str,
+        swap_name: &SwapName,
+        put: impl Fn(&Folder, &str) -> io::Result<()>,
+    ) -> Result<(), FilesError> {
+        let (seen, new) = swap_name.hashes();
+        let mut text = ReplacedText {
+            place,
+            name: name.to_owned(),
+            number: 0,
+            seen,
+            new,
+        };
+        let top = self.state().join(FOLDER);
+        let mut kept = Ok(());
+        for _ in 0..MAX_TRIES {
+            let mut keep = || {
+                let aside = Folder::create_of_state(&top)?.create_below(&text.folder())?;
+                text.number = next_number(&aside)?;
+                put(&aside, &text.file())?;
+                aside.sync()
+            };
+            kept = disk::uninterrupted(&mut keep);
+            match &kept {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                _ => break,
+            }
+        }
+        kept.at("keep the former text in", &top)
+    }
+
+    /// The texts that were replaced and are kept aside; those of one memory in their order.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they cannot be listed.
+    pub fn replaced(&self) -> Result<Vec<ReplacedText>, FilesError> {
+        let mut texts = Vec::new();
+        let top = self.state().join(FOLDER);
+        let folder = match Folder::of_state(&top) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(texts),
+            other => other.at("list", &top)?,
+        };
+        for place in [Place::Files, Place::Archive] {
+            if let Ok(folder) = folder.below(place.folder()) {
+                collect(place, "", &folder, 0, &mut texts);
+            }
+        }
+        texts.sort_by(|one, other| (one.folder(), one.number).cmp(&(other.folder(), other.number)));
+        Ok(texts)
+    }
+
+    /// The bytes of a text that is kept aside; `None` if somebody else has taken it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be read.
+    pub fn replaced_bytes(&self, text: &ReplacedText) -> Result<Option<Vec<u8>>, FilesError> {
+        let top = self.state().join(FOLDER);
+        let read = || {
+            let folder = Folder::of_state(&top)?.below(&text.folder())?;
+            disk::read(&folder, &text.file())
+        };
+        match disk::uninterrupted(read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => other.map(Some).at("read", &top.join(text.folder())),
+        }
+    }
+
+    /// Lets go of a text that was kept aside.
+    pub fn release_replaced(&self, text: &ReplacedText) {
+        let top = self.state().join(FOLDER);
+        let Ok(top) = Folder::of_state(&top) else {
+            return;
+        };
+        let folder = text.folder();
+        let removed = top
+            .below(&folder)
+            .and_then(|folder| disk::remove(&folder, &text.file()));
+        if removed.is_err() {
+            return; // The next one looks at it again.
+        }
+        // Folders go with their last text; one that holds anything stays, as the system sees to it.
+        let mut empty = folder.as_str();
+        while let Some((above, name)) = empty.rsplit_once('/') {
+            if top
+                .below(above)
+                .and_then(|above| above.remove_folder(name))
+                .is_err()
+            {
+                return;
+            }
+            empty = above;
+        }
+    }
+}
+
+fn collect(place: Place, name: &str, folder: &Folder, depth: usize, texts: &mut Vec<ReplacedText>) {
+    let Ok(names) = folder.names() else {
+        return; // Removed in this moment, as empty.
+    };
+    for (file, kind) in names {
+        match kind {
+            Kind::File => texts.extend(ReplacedText::parse(place, name, &file)),
+            Kind::Folder if depth < MAX_DEPTH => {
+                if let Ok(below) = folder.below(&file) {
+                    let name = match name {
+                        "" => file,
+                        name => format!("{name}/{file}"),
+                    };
+                    collect(place, &name, &below, depth + 1, texts);
+                }
+            }
+            _ => {}
+        }
+    }
+}
