@@ -312,6 +312,12 @@ impl Context {
     /// The store, made if it does not exist; one that was named on the command line only where a
     /// slip is unlikely.
     fn engine_for_writing(&self) -> Result<Engine, Failure> {
+        if let Some(lookalike) = &self.config.lookalike {
+            let (lookalike, own) = (lookalike.display(), self.config.store.value.display());
+            tracing::warn!(
+                "this goes to the store {own}: {lookalike} looks like a store, but has no memdir.toml and no memory; `memdir init {lookalike}` makes it one, and `--store` names one"
+            );
+        }
         self.open(true)
     }
 

@@ -48,6 +48,8 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
     let cannot =
         |error| Failure::new(format!("cannot make a store in {}", folder.display())).because(error);
     let existed = folder.join("memdir.toml").exists();
+    let begun = crate::files::Begun::at(&folder);
+    let was_trusted = super::trust::is_recorded(&context.environment, &folder);
     crate::files::create_private_folder(&folder.join("files")).map_err(cannot)?;
     super::trust::record(&context.environment, &folder, command.allow_links);
     // What the remote holds comes first: it may bring settings along.
@@ -55,9 +57,17 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
         None => None,
         Some(address) => {
             let engine = context.open_at(&folder)?;
-            let exchanged =
-                super::sync::set_up(context, &engine, address, command.allow_local, false)?;
-            Some((engine, exchanged))
+            match super::sync::set_up(context, &engine, address, command.allow_local, false) {
+                Ok(exchanged) => Some((engine, exchanged)),
+                Err(failure) => {
+                    // What failed leaves no half of a store, which a write would then pass over.
+                    drop(engine);
+                    if begun.take_back() && !was_trusted {
+                        super::trust::forget(&context.environment, &folder);
+                    }
+                    return Err(failure);
+                }
+            }
         }
     };
     if !folder.join("memdir.toml").exists() {

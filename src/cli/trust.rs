@@ -78,6 +78,20 @@ pub(super) fn record(environment: &Environment, store: &Path, allow_links: bool)
     }
 }
 
+/// Whether the user's record holds the store at `store`.
+pub(super) fn is_recorded(environment: &Environment, store: &Path) -> bool {
+    environment
+        .records()
+        .is_some_and(|records| records.find(store).is_some())
+}
+
+/// Takes the store at `store`, which was not made after all, out of the user's record.
+pub(super) fn forget(environment: &Environment, store: &Path) {
+    if let Some(records) = environment.records() {
+        let _ = records.revoke(store); // It names a folder that is no store: nothing comes of it.
+    }
+}
+
 /// Has the user decide about a store that was found above the working folder. Returns whether it
 /// is to be used; what goes on without it uses the user's own store.
 ///

@@ -17,6 +17,8 @@ pub enum StoreOrigin {
     Parent,
 }
 
+/// The folder of derived things.
+const STATE: &str = ".memdir";
 /// The settings file that marks a folder as a store.
 pub const MARK: &str = "memdir.toml";
 
@@ -44,6 +46,13 @@ fn holds_a_memory(files: &Path) -> bool {
             .and_then(|name| name.strip_suffix(".md"))
             .is_some_and(|stem| Stem::parse(stem).is_some())
     })
+}
+
+/// The nearest of `folder` and its parents that holds a folder `files` or memdir's folder of derived
+/// things.
+pub(super) fn nearest_lookalike(folder: &Path) -> Option<PathBuf> {
+    let looks = |folder: &&Path| folder.join("files").is_dir() || folder.join(STATE).is_dir();
+    folder.ancestors().find(looks).map(Path::to_owned)
 }
 
 /// Whether `folder` is a store, or may be one: it has a settings file or a folder `files`.

@@ -120,6 +120,9 @@ pub struct Config {
     /// A store above the working folder that the user has not agreed to use. Nothing of it was
     /// read; `store` is the one to use instead.
     pub untrusted: Option<PathBuf>,
+    /// A folder at or above the working folder that looks like a store and is none, where `store` was
+    /// not found by looking there.
+    pub lookalike: Option<PathBuf>,
     /// The store that is used where nothing else is named: by the user's settings, or by default.
     pub usual_store: Option<PathBuf>,
     /// Where the index lies, if not in the store.
@@ -217,6 +220,7 @@ impl Config {
             store,
             origin: store_origin,
             untrusted,
+            lookalike,
             usual: usual_store,
         } = find_store(flags, environment, &user_layer)?;
         let store_file = store.value.join(discover::MARK);
@@ -286,6 +290,7 @@ impl Config {
             store,
             store_origin,
             untrusted,
+            lookalike,
             usual_store,
             warnings,
         })
@@ -526,6 +531,8 @@ struct FoundStore {
     origin: StoreOrigin,
     /// As [`Config::untrusted`].
     untrusted: Option<PathBuf>,
+    /// As [`Config::lookalike`].
+    lookalike: Option<PathBuf>,
     /// As [`Config::usual_store`].
     usual: Option<PathBuf>,
 }
@@ -551,6 +558,7 @@ fn find_store(
         store: Setting { value, origin },
         origin: store_origin,
         untrusted: None,
+        lookalike: None,
         usual: usual.as_ref().map(|(value, _)| value.clone()),
     };
     if let Some(store) = &flags.store {
@@ -581,8 +589,11 @@ fn find_store(
         return Ok(found(above.clone(), origin, StoreOrigin::Parent));
     }
     let (value, origin) = usual.clone().ok_or(ConfigError::NoHome)?;
+    let lookalike = discover::nearest_lookalike(&environment.folder)
+        .filter(|lookalike| above.is_none() && !is_usual(lookalike));
     Ok(FoundStore {
         untrusted: above,
+        lookalike,
         ..found(value, origin, StoreOrigin::Configured)
     })
 }

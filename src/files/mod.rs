@@ -9,6 +9,7 @@
 
 mod append;
 mod backup;
+mod begun;
 mod disk;
 mod draft;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use append::append_lines;
 pub use append::open_lines;
 pub use backup::BACKUPS;
 pub use backup::Backup;
+pub use begun::Begun;
 pub use disk::STATE_FOLDER;
 pub use disk::create_private_folder;
 pub use disk::names_in;

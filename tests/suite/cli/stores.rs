@@ -389,3 +389,55 @@ fn the_index_lies_where_it_is_told_to() {
     assert_eq!(names(&home.store()), [".git", "files", "journal"]);
     assert!(home.root().join("elsewhere").is_dir());
 }
+
+#[test]
+fn a_remote_that_cannot_be_had_leaves_no_store() {
+    let home = Home::new();
+    let init = |folder: &str| {
+        let mut command = home.bare();
+        command.args([
+            "init",
+            folder,
+            "--remote",
+            "./no-such-remote",
+            "--allow-local",
+        ]);
+        run(&mut command)
+    };
+    assert_ne!(init("deep/new").code, 0);
+    assert!(!home.root().join("deep").exists());
+    // What was there before stays, and nothing is beside it.
+    home.write("notes/files/a.md", "A note of somebody.");
+    home.write("notes/other.txt", "x");
+    assert_ne!(init("notes").code, 0);
+    assert_eq!(names(&home.root().join("notes")), ["files", "other.txt"]);
+    assert_eq!(names(&home.root().join("notes/files")), ["a.md"]);
+    let mut command = home.bare();
+    let said = run(command.args(["trust", "--json"]));
+    assert!(!said.stderr.contains("notes"));
+    assert!(!String::from_utf8_lossy(&said.stdout).contains("notes"));
+}
+
+#[test]
+fn a_write_that_goes_elsewhere_than_the_folder_suggests_says_so() {
+    let home = Home::new();
+    home.make("half/.memdir");
+    let inside = home.make("half/deeper");
+    let remember = |folder: &std::path::Path| {
+        let mut command = home.bare();
+        command.current_dir(folder).args(["remember", "A needle."]);
+        let ran = run(&mut command);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.stderr
+    };
+    let said = remember(&inside);
+    assert!(said.contains("half looks like a store"), "{said}");
+    assert!(said.contains("memdir init"), "{said}");
+    assert_eq!(names(&home.root().join("half")), [".memdir", "deeper"]);
+    let other = home.make("other");
+    assert!(!remember(&other).contains("looks like"));
+    // Who names a store knows where it goes.
+    let mut command = home.command(&["remember", "Another needle."]);
+    let said = run(command.current_dir(&inside));
+    assert!(!said.stderr.contains("looks like"), "{said:?}");
+}

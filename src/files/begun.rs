@@ -1,0 +1,85 @@
+//! Takes back a store that was begun and could not be set up.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use super::disk::STATE_FOLDER;
+use super::journals::JOURNALS;
+use crate::beneath::Folder;
+use crate::beneath::Kind;
+
+/// What a folder did not hold before a store was begun in it.
+#[derive(Debug)]
+pub struct Begun {
+    folder: PathBuf,
+    /// The topmost folder that was not there either.
+    new_above: Option<PathBuf>,
+    parts: Vec<&'static str>,
+}
+
+/// What setting a store up makes, the memories first.
+const PARTS: [&str; 7] = [
+    "files",
+    "archive",
+    JOURNALS,
+    "tombstones",
+    "memdir.toml",
+    ".git",
+    STATE_FOLDER,
+];
+
+impl Begun {
+    /// Looks at `folder` before anything is made there.
+    pub fn at(folder: &Path) -> Begun {
+        let is_missing = |path: &&Path| path.symlink_metadata().is_err();
+        let missing = folder.ancestors().take_while(is_missing);
+        let parts = PARTS.into_iter();
+        Begun {
+            folder: folder.to_owned(),
+            new_above: missing.last().map(Path::to_owned),
+            parts: parts
+                .filter(|part| folder.join(part).symlink_metadata().is_err())
+                .collect(),
+        }
+    }
+
+    /// Removes what was made since, unless memories came meanwhile; whether it is gone.
+    pub fn take_back(self) -> bool {
+        let Ok(folder) = Folder::open(&self.folder) else {
+            return false;
+        };
+        let memories = ["files", "archive"].into_iter();
+        let mut memories = memories.filter(|part| self.parts.contains(part));
+        if memories.any(|part| holds_files(&folder, part)) {
+            return false;
+        }
+        let mut is_gone = true;
+        for part in self.parts {
+            let removed = match folder.facts(part).map(|facts| facts.kind) {
+                Err(_) => continue,
+                Ok(Kind::Folder) => folder.remove_all(part),
+                Ok(_) => folder.remove(part),
+            };
+            is_gone &= removed.is_ok();
+        }
+        drop(folder);
+        let Some(new_above) = self.new_above else {
+            return is_gone;
+        };
+        for path in self.folder.ancestors() {
+            // One that holds anything stays, as the system sees to it.
+            let parted =
+                Folder::parent_of(path).and_then(|(above, name)| above.remove_folder(name));
+            is_gone &= parted.is_ok();
+            if path == new_above || !is_gone {
+                break;
+            }
+        }
+        is_gone
+    }
+}
+
+fn holds_files(folder: &Folder, part: &str) -> bool {
+    let names = folder.below(part).and_then(|folder| folder.names());
+    names.is_ok_and(|names| !names.is_empty())
+}
