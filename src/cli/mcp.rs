@@ -11,6 +11,7 @@ use super::args::Mcp;
 use super::args::ToolSet;
 use super::fail::Failure;
 use super::llm;
+use crate::config::Origin;
 use crate::dialect;
 use crate::dialect::Dialect;
 use crate::dialect::FeatureTier;
@@ -26,6 +27,10 @@ use crate::http::bridge::Token;
 use crate::http::bridge::Whereabouts;
 use crate::http::tokens;
 use crate::mcp::Served;
+use crate::model::normalized_namespace;
+
+/// The tool set of the program that keeps a file in each working folder.
+const I_AM: &str = "i-am";
 
 /// Serves agents until standard input ends.
 pub(super) fn mcp(context: &mut Context, command: &Mcp) -> Result<Outcome, Failure> {
@@ -118,6 +123,13 @@ pub(super) fn begin(
     wanted: &ToolSet,
 ) -> Result<(Served, Background), Failure> {
     let dialect = dialect(context, wanted)?;
+    let name = wanted
+        .dialect
+        .as_deref()
+        .or(context.config.mcp.dialect.as_deref());
+    if name == Some(I_AM) {
+        keep_folders_apart(context);
+    }
     let preferences = preferences(context, wanted)?;
     let root = context.config.store.value.clone();
     let is_new = !crate::config::is_store(&root);
@@ -159,6 +171,21 @@ fn warn_of_others(context: &Context, dialect: &str) {
             path.display()
         );
     }
+}
+
+/// Outside of a git project, has the working folder name the namespace: the program that the set
+/// comes from keeps a file in each.
+fn keep_folders_apart(context: &mut Context) {
+    let folder = &context.environment.folder;
+    let home = context.environment.variables.get("HOME");
+    let is_home = home.is_some_and(|home| std::path::Path::new(home) == folder);
+    let is_in_store = folder.starts_with(&context.config.store.value);
+    let namespace = &mut context.config.namespace;
+    if namespace.value.is_some() || namespace.origin != Origin::Default || is_home || is_in_store {
+        return;
+    }
+    let name = folder.file_name().and_then(|name| name.to_str());
+    namespace.value = name.map(|name| normalized_namespace(name).into_owned());
 }
 
 fn dialect(context: &Context, wanted: &ToolSet) -> Result<Arc<dyn Dialect>, Failure> {

@@ -200,9 +200,14 @@ impl Engine {
         self.renew(&stem, new.clone(), &WritePolicy::plain())
     }
 
-    /// The live memory whose metadata holds all of `names`, texts by their keys: the newest one, if
-    /// there are several, but no earlier text of another one.
-    pub(super) fn called_by(&self, names: &[(&str, &str)]) -> Result<Option<Stem>, EngineError> {
+    /// The live memory whose metadata holds all of `names`, texts by their keys, and that is of
+    /// `namespace` or else of all: the newest one, if there are several, but no earlier text of
+    /// another one.
+    pub(super) fn called_by(
+        &self,
+        names: &[(&str, &str)],
+        namespace: Option<&str>,
+    ) -> Result<Option<Stem>, EngineError> {
         let equals = names
             .iter()
             .map(|(key, name)| (format!("metadata.{key}"), (*name).to_owned()));
@@ -214,15 +219,18 @@ impl Engine {
         let found = self.mending(|| self.names_of(self.snapshot()?.as_ref(), &filter))?;
         // The index folds case and cuts long values; what is written decides.
         let is_it = |memory: &Memory| {
-            names
-                .iter()
-                .all(|(key, name)| text(memory, key) == Some(name))
+            let own = memory.namespace.as_deref();
+            (own.is_none() || own == namespace)
+                && names
+                    .iter()
+                    .all(|(key, name)| text(memory, key) == Some(name))
         };
         let memories = found.iter().filter_map(|name| self.read_memory(name));
         let place = |memory: &Memory| {
             let is_earlier = text(memory, EARLIER_OF).is_some();
             let newest = Reverse(memory.timestamp.utc());
-            (is_earlier, newest, memory.stem.clone())
+            let is_of_all = memory.namespace.as_deref() != namespace;
+            (is_of_all, is_earlier, newest, memory.stem.clone())
         };
         let found = memories.filter(is_it).min_by_key(place);
         Ok(found.map(|memory| memory.stem))

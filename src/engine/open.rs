@@ -252,6 +252,12 @@ impl Engine {
         self.clock.now()
     }
 
+    /// The namespace of new memories that state none: the project of whoever asks. `None` is
+    /// `global`.
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
     /// So many characters a memory has that is made of several, unless asked otherwise.
     pub fn summary_length(&self) -> usize {
         self.maintenance.compaction.budget

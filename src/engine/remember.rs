@@ -176,7 +176,7 @@ impl Engine {
             false => {
                 let name: Vec<&str> = names.iter().map(|(_, name)| *name).collect();
                 let lock = self.lock_shard("name", &name.join("\0"), "the name")?;
-                if let Some(stem) = self.called_by(&names)? {
+                if let Some(stem) = self.called_by(&names, memory.namespace.as_deref())? {
                     return Ok(Stored::Written(self.renew(&stem, memory, policy)?));
                 }
                 Some(lock)

@@ -97,7 +97,7 @@ pub(super) fn list(call: &Call<'_>, category: Option<&str>) -> Result<Vec<Entry>
         let Some(key) = own_key(&hit.memory) else {
             continue;
         };
-        let claim = claim(hit);
+        let claim = claim(call, hit);
         let holder = holders
             .entry((category_of(&hit.memory), key.to_owned()))
             .or_insert_with(|| claim.clone());
@@ -109,7 +109,7 @@ pub(super) fn list(call: &Call<'_>, category: Option<&str>) -> Result<Vec<Entry>
         let category = category_of(&hit.memory);
         let holder = |key: &str| holders.get(&(category, key.to_owned()));
         let own = own_key(&hit.memory);
-        let key = match own.filter(|own| holder(own) == Some(&claim(&hit))) {
+        let key = match own.filter(|own| holder(own) == Some(&claim(call, &hit))) {
             Some(own) => own.to_owned(),
             None => {
                 let id = id_of(call, &hit, stems[&hit.memory.stem] == 1);
@@ -199,23 +199,60 @@ fn holder(call: &Call<'_>, category: &str, key: &str) -> Result<Option<Hit>, Too
     // The index folds case.
     let with_key = hits
         .filter(|hit| own_key(&hit.memory) == Some(key) && category_of(&hit.memory) == category);
-    Ok(with_key.min_by_key(claim))
+    Ok(with_key.min_by_key(|hit| claim(call, hit)))
 }
 
 /// What orders the memories that were stored under one key: the first one has it.
-type Claim = (bool, Reverse<DateTime<Utc>>, Stem, String);
+type Claim = (Reach, bool, Reverse<DateTime<Utc>>, Stem, String);
 
-/// The newest one goes first: one that comes back from the archive does not take the key from what
+/// Whose an entry is, seen from the project of whoever asks: each has keys of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reach {
+    Own,
+    /// It is of no project, and so of all.
+    All,
+    /// It is of another project.
+    Other,
+}
+
+/// Whose `memory` is.
+pub(super) fn reach(call: &Call<'_>, memory: &Memory) -> Reach {
+    match memory.namespace.as_deref() {
+        own if own == call.engine.namespace() => Reach::Own,
+        None => Reach::All,
+        Some(_) => Reach::Other,
+    }
+}
+
+/// What is of the project of whoever asks goes first. The newest one goes first: one that comes back from the archive does not take the key from what
 /// was stored since. Nor does an earlier text of an entry, which is as old as that. All of it stands
-/// in the files, so that every machine tells the same.
-fn claim(hit: &Hit) -> Claim {
+/// in the files, so that every machine tells the same in a project.
+fn claim(call: &Call<'_>, hit: &Hit) -> Claim {
     let memory = &hit.memory;
     (
+        reach(call, memory),
         text(memory, EARLIER_OF).is_some(),
         Reverse(memory.timestamp.utc()),
         memory.stem.clone(),
         hit.name.clone(),
     )
+}
+
+/// As [`find`], of those that may be changed: a key of another project is another one.
+///
+/// # Errors
+///
+/// As for [`find`].
+pub(super) fn find_own(
+    call: &Call<'_>,
+    category: &str,
+    key: &str,
+) -> Result<Option<Entry>, ToolError> {
+    let found = find(call, category, key)?;
+    let is_other = |entry: &Entry| {
+        own_key(&entry.memory) == Some(key) && reach(call, &entry.memory) == Reach::Other
+    };
+    Ok(found.filter(|entry| !is_other(entry)))
 }
 
 /// The entry that a memory is; `None` if it is gone.

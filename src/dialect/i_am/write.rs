@@ -6,9 +6,11 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::entry::Entry;
+use super::entry::Reach;
 use super::entry::USUAL_IMPORTANCE;
-use super::entry::find;
+use super::entry::find_own;
 use super::entry::own_key;
+use super::entry::reach;
 use super::entry::with_stem;
 use super::given;
 use super::teller::SUPERSEDED;
@@ -47,7 +49,7 @@ pub(super) fn remember(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, 
     let category = given::category(arguments, "category")?;
     let key = given::key(arguments, "key")?;
     let memory = memory(call, arguments)?;
-    if let Some(entry) = find(call, category, &key)? {
+    if let Some(entry) = find_own(call, category, &key)? {
         let update = NewMemory {
             // What an entry that is there comes from changes only if it is said.
             source: source(arguments)?,
@@ -201,6 +203,14 @@ fn suggested(call: &Call<'_>, suggestions: &[Suggestion]) -> Result<Reply, ToolE
 
 pub(super) fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let entry = given::entry(call, arguments, "category", "key")?;
+    if own_key(&entry.memory) == Some(&entry.key) && reach(call, &entry.memory) == Reach::Other {
+        return Err(ToolError::refused(format!(
+            "the key '{}' is one of the project `{}`: forget it there, or with `memdir forget {}`",
+            entry.key,
+            entry.memory.namespace_or_global(),
+            call.engine.shown_id(&entry.memory.stem)
+        )));
+    }
     let told = Teller::new(call)?.entry(&entry)?;
     let incoming = super::links::incoming(call, &entry)?;
     // The archive holds the whole file before any link is touched.

@@ -319,3 +319,57 @@ fn a_reply_about_many_entries_keeps_to_its_size() {
     let said = run(&engine, "search", json!({"query": "words ".repeat(9_000)}));
     assert_eq!(said["query"].as_str().unwrap().len(), 200);
 }
+
+#[test]
+fn each_project_has_keys_of_its_own() {
+    let store = TestStore::new();
+    let of = |project: &str| {
+        let options = Options {
+            namespace: Some(project.to_owned()),
+            ..store.options()
+        };
+        Engine::open(options, clock(noon())).unwrap()
+    };
+    let (atlas, bolt) = (of("atlas"), of("bolt"));
+    let said = remember(&atlas, "user", "editor", "Vim, for atlas.", &[]);
+    assert_eq!(said["action"], "ADD");
+    // What only another project has is found, and not changed.
+    assert_eq!(recall(&bolt, "user", "editor")["value"], "Vim, for atlas.");
+    let wrong = json!({"category": "user", "key": "editor"});
+    let refused = run(&bolt, "forget", wrong.clone());
+    assert!(
+        refused["error"].as_str().unwrap().contains("atlas"),
+        "{refused}"
+    );
+    let said = remember(&bolt, "user", "editor", "Emacs, for bolt.", &[]);
+    assert_eq!(
+        (&said["action"], &said["key"]),
+        (&json!("ADD"), &json!("editor"))
+    );
+    assert_eq!(recall(&atlas, "user", "editor")["value"], "Vim, for atlas.");
+    assert_eq!(recall(&bolt, "user", "editor")["value"], "Emacs, for bolt.");
+    let said = remember(&bolt, "user", "editor", "Helix, for bolt.", &[]);
+    assert_eq!(said["action"], "UPDATE");
+    assert_eq!(recall(&atlas, "user", "editor")["value"], "Vim, for atlas.");
+    assert!(run(&bolt, "forget", wrong)["error"].is_null());
+    assert_eq!(recall(&atlas, "user", "editor")["value"], "Vim, for atlas.");
+}
+
+#[test]
+fn folders_outside_of_git_are_projects_as_well() {
+    let home = crate::program::Home::new();
+    let store = |folder: &str, value: &str| {
+        let mut command = home.command(&["mcp", "--dialect", "i-am"]);
+        command.current_dir(home.make(folder));
+        let mut session = crate::session::Session::open_on(command);
+        let entry = json!({"category": "user", "key": "editor", "value": value, "force": true});
+        session.tool("remember", entry)["structuredContent"]["action"].clone()
+    };
+    assert_eq!(store("one", "Vim."), "ADD");
+    assert_eq!(store("two", "Emacs."), "ADD");
+    assert_eq!(store("two", "Helix."), "UPDATE");
+    let texts = names(&home.files()).into_iter();
+    let texts = texts.map(|name| fs::read_to_string(home.files().join(name)).unwrap());
+    let texts: Vec<String> = texts.collect();
+    assert!(texts.iter().any(|text| text.contains("Vim.")), "{texts:?}");
+}
