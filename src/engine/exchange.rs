@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::collections::HashMap;
 
 use chrono::DateTime;
+use chrono::TimeDelta;
 use chrono::Utc;
 
 use super::Engine;
@@ -15,10 +16,12 @@ use super::reading::stem_of;
 use super::relating::End;
 use super::relating::Relating;
 use super::screen::Screened;
+use super::uses::BY_IMPORT;
 use crate::files::AtWork;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
+use crate::import::Ended;
 use crate::import::Foreign;
 use crate::import::ImportError;
 use crate::import::Item;
@@ -110,6 +113,10 @@ struct Progress {
     known: Known,
     relating: Relating,
     uses: Vec<(DateTime<Utc>, Stem)>,
+    /// When memories were changed where they come from, by their files.
+    updated: Vec<(String, DateTime<Utc>)>,
+    /// The files of memories that live no more where they come from.
+    ended: Vec<(String, Ended)>,
     report: Report,
     /// Below `files/`: those with files that came in, which are to be synced.
     folders: RefCell<BTreeSet<String>>,
@@ -186,11 +193,18 @@ impl Engine {
         let Progress {
             known,
             relating,
+            ended,
+            updated,
             mut report,
             ..
         } = progress;
         let related =
             self.relate_imported(relating, relate_all, &|source_id| known.only(source_id))?;
+        // After the relations, which are no change of what the source says.
+        for (name, at) in updated {
+            self.record_at(at, "update", &name, Some(BY_IMPORT));
+        }
+        self.end_imported(ended)?;
         report.linked = related.set;
         report.lacks("links to what is not there", related.dangling);
         report.lacks("links to a name that several have", related.ambiguous);
@@ -202,6 +216,36 @@ impl Engine {
             related.circular,
         );
         Ok(report)
+    }
+
+    /// Archives what lives no more where it comes from, unless a memory that is there replaces it.
+    fn end_imported(&self, ended: Vec<(String, Ended)>) -> Result<(), EngineError> {
+        let mut by_reason: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (name, ended) in ended {
+            let why = match ended {
+                Ended::Archived(why) => why,
+                Ended::Superseded => {
+                    let version = self.store.reader(Place::Files).read(&name, u64::MAX);
+                    let is_replaced = version.is_ok_and(|version| {
+                        parse(&version.entry, &version.bytes)
+                            .superseded_by
+                            .is_some()
+                    });
+                    if is_replaced {
+                        continue;
+                    }
+                    "superseded where it comes from, which does not say by what".to_owned()
+                }
+            };
+            by_reason.entry(why).or_default().push(name);
+        }
+        for (why, names) in by_reason {
+            let archived = self.archive_all(names, Some(&why), false, |_| true);
+            if let Some((_, error)) = archived.failed.into_iter().next() {
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     /// What was imported before, the forgotten ones included: importing again does not bring
@@ -242,6 +286,9 @@ impl Engine {
             names,
             relations,
             last_used,
+            earlier_uses,
+            updated,
+            ended,
             not_carried,
         } = foreign;
         // The name of an entity says something by itself.
@@ -327,8 +374,19 @@ impl Engine {
         }
         if let Some(stem) = &end.stem {
             progress.known.took(stem, key.as_deref(), &memory);
-            let used = last_used.map(|at| (at.utc(), stem.clone()));
-            progress.uses.extend(used);
+            if let Some(at) = last_used {
+                // Lines that say the same are one: each use has a moment of its own.
+                let each = (0..=earlier_uses).rev().map(|number| {
+                    let before = TimeDelta::seconds(i64::try_from(number).unwrap_or(0));
+                    (at.utc() - before, stem.clone())
+                });
+                progress.uses.extend(each);
+            }
+            let name = self.layout.name_of(stem);
+            if let Some(updated) = updated {
+                progress.updated.push((name.clone(), updated.utc()));
+            }
+            progress.ended.extend(ended.map(|ended| (name, ended)));
         }
         let stem = end.stem.clone();
         progress.relating.became(source_id.as_deref(), names, end);

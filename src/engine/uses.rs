@@ -33,7 +33,11 @@ use crate::model::Usage;
 
 const UNRECORDED: &str = "uses and changes are not recorded";
 /// What makes a memory, and what only moves it.
-const WRITES: [&str; 2] = ["remember", "import"];
+const WRITES: [&str; 2] = ["remember", IMPORT];
+/// What a record says of memories that came from elsewhere.
+const IMPORT: &str = "import";
+/// Why a record is there that tells of a change made where a memory comes from.
+pub(super) const BY_IMPORT: &str = "as it was imported";
 const MOVES: [&str; 2] = ["forget", RESTORE];
 /// So many records are collected at most.
 const MOST_WAITING: usize = 256;
@@ -114,9 +118,14 @@ impl Engine {
 
     /// Notes that `did` was done to the file `name`, for whoever asks later.
     pub(super) fn record(&self, did: &str, name: &str, why: Option<&str>) {
+        self.record_at(self.clock.now(), did, name, why);
+    }
+
+    /// As [`Engine::record`], of what was done at some other moment.
+    pub(super) fn record_at(&self, at: DateTime<Utc>, did: &str, name: &str, why: Option<&str>) {
         let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         let record = Record {
-            at: self.clock.now(),
+            at,
             did: did.to_owned(),
             of: vec![stem_of(name).as_str().to_owned()],
             client: client.clone(),
@@ -185,12 +194,19 @@ impl Engine {
     pub fn last_changes(&self) -> Result<HashMap<String, DateTime<Utc>>, EngineError> {
         let mut known: HashSet<String> = HashSet::new();
         let mut changes = HashMap::new();
+        let mut imported: HashSet<String> = HashSet::new();
         for record in self.records_since(None)? {
+            if record.why.as_deref() == Some(BY_IMPORT) {
+                imported.extend(record.of.iter().cloned());
+            }
+            let is_import = record.did == IMPORT;
             let is_move = MOVES.contains(&record.did.as_str());
             for stem in record.of {
                 let is_first = WRITES.contains(&record.did.as_str()) && !known.contains(&stem);
                 known.insert(stem.clone());
-                if !is_move && !is_first {
+                // Of what says itself when it was changed, the import is no change.
+                let is_told = is_import && imported.contains(&stem);
+                if !is_move && !is_first && !is_told {
                     changes.insert(stem, record.at);
                 }
             }

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::Defaults;
+use super::Ended;
 use super::ImportError;
 use super::Item;
 use super::Items;
@@ -137,8 +138,16 @@ fn memory(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<I
     }
     let id = fields.take(&["id"], fields::text);
     let metadata = fields.take(&["metadata"], fields::map_or_json);
-    draft.take_updated(&mut fields);
-    draft.take_uses(&mut fields);
+    draft.take_change(&mut fields);
+    draft.take_all_uses(&mut fields);
+    // Only its table of archived memories has these.
+    if let Some(at) = fields.take(&["archived_at"], fields::any_text) {
+        let why = fields.take(&["archive_reason"], fields::text);
+        let why = why.unwrap_or_else(|| "gc".to_owned());
+        draft.ended = Some(Ended::Archived(format!(
+            "archived in ai-memory: {why}, {at}"
+        )));
+    }
     draft.keep_rest(metadata.unwrap_or_default(), fields)?;
     let timestamp = draft.memory.timestamp.as_ref();
     match id.as_deref().zip(timestamp).and_then(own_handle) {

@@ -5,6 +5,7 @@
 //! more fields than a frontmatter holds, cannot be repaired.
 
 use super::Defaults;
+use super::Ended;
 use super::Foreign;
 use super::ImportError;
 use super::fields;
@@ -27,6 +28,8 @@ const MAX_LINKS: usize = 200;
 const MAX_ENTRIES: usize = 61;
 /// More metadata than this fits into no frontmatter, however it is written.
 const MAX_METADATA_BYTES: usize = 16 * 1024;
+/// More uses of one memory say nothing more.
+const MOST_USES: usize = 1_000;
 /// Two levels less than allowed, so that no one has to count which of them is the outermost.
 const MAX_NESTING: usize = 12;
 
@@ -38,6 +41,12 @@ pub(super) struct Draft {
     pub relations: Vec<Link>,
     /// As [`Foreign::last_used`].
     pub last_used: Option<Timestamp>,
+    /// As [`Foreign::earlier_uses`].
+    pub earlier_uses: usize,
+    /// As [`Foreign::updated`].
+    pub updated: Option<Timestamp>,
+    /// As [`Foreign::ended`].
+    pub ended: Option<Ended>,
     /// As [`Foreign::not_carried`].
     pub not_carried: Vec<&'static str>,
     source: String,
@@ -53,6 +62,9 @@ impl Draft {
             names: Vec::new(),
             relations: Vec::new(),
             last_used: None,
+            earlier_uses: 0,
+            updated: None,
+            ended: None,
             not_carried: Vec::new(),
             source,
             source_id: None,
@@ -118,6 +130,35 @@ impl Draft {
             self.not_carried
                 .push("counts of uses, kept as `access_count`");
         }
+    }
+
+    /// As [`Draft::take_updated`], where it is also to count as the time of a change.
+    pub fn take_change(&mut self, fields: &mut Fields) {
+        self.take_updated(fields);
+        let mut metadata = self.memory.metadata.iter();
+        let kept = metadata.find(|(key, _)| key == "updated_at");
+        self.updated = kept.and_then(|(_, value)| match value {
+            MetaValue::Text(text) => Timestamp::parse(text),
+            _ => None,
+        });
+    }
+
+    /// As [`Draft::take_uses`], of a source whose uses are of the kind that is counted here: all of
+    /// them come over, at the moment of the last one.
+    pub fn take_all_uses(&mut self, fields: &mut Fields) {
+        let count = fields.take(&["access_count"], fields::count).unwrap_or(0);
+        let last = fields.take(&["last_accessed", "last_accessed_at"], fields::moment);
+        let uses = usize::try_from(count).unwrap_or(0).min(MOST_USES);
+        let uses = uses.max(usize::from(last.is_some()));
+        let at = last.or_else(|| self.updated.clone());
+        let at = at.or_else(|| self.memory.timestamp.clone());
+        if at.is_none() && uses > 0 {
+            self.keep("access_count", MetaValue::Int(count));
+            self.not_carried
+                .push("counts of uses, kept as `access_count`");
+        }
+        self.last_used = at.filter(|_| uses > 0);
+        self.earlier_uses = uses.saturating_sub(1);
     }
 
     /// Says that it stands to the memory that its source calls `to`.
@@ -186,6 +227,9 @@ impl Draft {
             names: self.names,
             relations: self.relations,
             last_used: self.last_used,
+            earlier_uses: self.earlier_uses,
+            updated: self.updated,
+            ended: self.ended,
             not_carried: self.not_carried,
         })
     }

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::Defaults;
+use super::Ended;
 use super::ImportError;
 use super::Item;
 use super::Items;
@@ -78,8 +79,15 @@ fn item(
     memory.topics = fields.take_words("tags");
     memory.importance = fields.take(&["importance"], fields::importance);
     memory.confidence = fields.take(&["confidence"], fields::confidence);
-    memory.status = fields.take(&["status"], fields::text);
+    let status = fields.take(&["status"], fields::text);
     memory.namespace = defaults.namespace.clone();
+    // Where a memory lies says that here.
+    draft.ended = match status.as_deref() {
+        Some("archived") => Some(Ended::Archived("archived in i-am".to_owned())),
+        Some("superseded") => Some(Ended::Superseded),
+        _ => None,
+    };
+    draft.memory.status = status.filter(|_| draft.ended.is_none());
     draft.keep("category", MetaValue::Text(category));
     draft.keep("key", MetaValue::Text(key));
     // Where it comes from is a word in the first version.
@@ -96,8 +104,8 @@ fn item(
     for link in links.drain(..) {
         draft.relate(&link.relation, link.to);
     }
-    draft.take_updated(&mut fields);
-    draft.take_uses(&mut fields);
+    draft.take_change(&mut fields);
+    draft.take_all_uses(&mut fields);
     draft.keep_rest(Vec::new(), fields)?;
     draft.called(Some(name));
     Ok(draft.finish(defaults)?.into())

@@ -53,8 +53,23 @@ pub struct Foreign {
     pub relations: Vec<Link>,
     /// When it was used there the last time.
     pub last_used: Option<Timestamp>,
+    /// How often it was used there before that, where the source counts what memdir counts.
+    pub earlier_uses: usize,
+    /// When it was changed there the last time, where that is another moment than its making.
+    pub updated: Option<Timestamp>,
+    /// Why it lives no more there.
+    pub ended: Option<Ended>,
     /// What it had that no memory has a place for, by words for the sorts.
     pub not_carried: Vec<&'static str>,
+}
+
+/// Why a memory lives no more where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// It was put aside, for this reason.
+    Archived(String),
+    /// Another one replaced it, which the source may not name.
+    Superseded,
 }
 
 /// That one memory of a source stands to another, by what they are called there. It may be told

@@ -45,7 +45,7 @@ struct Table {
     columns: &'static [&'static str],
 }
 
-const TABLES: [Table; 2] = [
+const TABLES: [Table; 3] = [
     Table {
         name: "memories",
         list: MEMORIES,
@@ -71,6 +71,29 @@ const TABLES: [Table; 2] = [
         name: "memory_links",
         list: LINKS,
         columns: &["source_id", "target_id", "relation", "created_at"],
+    },
+    // What its own clearing up has put aside. An older version has no such table.
+    Table {
+        name: "archived_memories",
+        list: MEMORIES,
+        columns: &[
+            "id",
+            "tier",
+            "namespace",
+            "title",
+            "content",
+            "tags",
+            "priority",
+            "confidence",
+            "source",
+            "access_count",
+            "created_at",
+            "updated_at",
+            "last_accessed_at",
+            "expires_at",
+            "archived_at",
+            "archive_reason",
+        ],
     },
 ];
 
@@ -102,7 +125,6 @@ pub(super) fn ai_memory(path: &Path, defaults: Defaults) -> Result<Items, Import
                     and `content`. Of another program, import the export.";
         return Err(unreadable(path, what.to_owned()));
     }
-    database.count_archived();
     Ok(Box::new(std::iter::from_fn(move || database.next())))
 }
 
@@ -259,23 +281,6 @@ impl Database {
             });
         }
         Ok(count)
-    }
-
-    /// What its own clearing up has put aside stays there: it is only told.
-    fn count_archived(&mut self) {
-        let query = "SELECT id FROM archived_memories";
-        let ids = self.connection.prepare(query).and_then(|mut statement| {
-            let ids = statement.query_map([], |row| row.get::<_, String>(0))?;
-            ids.collect::<rusqlite::Result<Vec<String>>>()
-        });
-        // An older version has no such table.
-        self.ready
-            .extend(ids.unwrap_or_default().into_iter().map(|id| {
-                Ok(Item::LeftOut {
-                    source_id: Some(id),
-                    what: "memories that were archived there",
-                })
-            }));
     }
 }
 

@@ -327,7 +327,6 @@ const SCHEMA: &str = "
         relation TEXT NOT NULL DEFAULT 'related_to', created_at TEXT,
         PRIMARY KEY (source_id, target_id, relation));
     CREATE TABLE archived_memories (id TEXT PRIMARY KEY, content TEXT, archived_at TEXT);
-    INSERT INTO archived_memories VALUES ('old', 'Ended.', 'then');
 ";
 
 /// Fills a database as ai-memory does, and copies it while it is still open.
@@ -411,8 +410,7 @@ fn database(home: &Home, case: &mut Case, mode: &str) {
     }
 }
 
-const DATABASE_REPORT: &str =
-    "links set: 1000\nnot carried over: memories that were archived there (1)\n";
+const DATABASE_REPORT: &str = "links set: 1000\n";
 
 #[test]
 fn a_database_of_ai_memory_comes_in_whole() {
@@ -458,8 +456,7 @@ fn the_entries_of_i_am_come_in_whole() {
     let mut case = case(
         "i-am",
         path,
-        "links set: 1000\nnot carried over: counts of uses, kept as `access_count` (1000), \
-         links to what is not there (1)\n",
+        "links set: 1000\nnot carried over: links to what is not there (1)\n",
         1,
     );
     let mut categories = json!({"user": {}, "tools": {}});
@@ -484,7 +481,7 @@ fn the_entries_of_i_am_come_in_whole() {
                 "topics": ["x", "y"], "confidence": 0.75, "importance": 1 + n % 10,
                 "source": "user-stated", "status": "active",
                 "metadata": {"category": category, "key": key, "source_detail": "said so",
-                    "updated_at": later(n), "access_count": 12},
+                    "updated_at": later(n)},
                 "links": link(called(next(n)), "elaborates"),
             }),
         );
@@ -982,4 +979,94 @@ proptest! {
         prop_assert_eq!(run(), (0, first.1));
         prop_assert_eq!(store.texts(), texts);
     }
+}
+
+#[test]
+fn what_lives_no_more_in_i_am_comes_into_the_archive() {
+    let home = Home::new();
+    let entry = |value: &str, status: &str| {
+        json!({
+            "value": value, "created_at": "2026-01-01T00:00:00Z",
+            "updated_at": "2026-02-01T00:00:00Z", "status": status, "access_count": 3,
+            "last_accessed": "2026-03-01T00:00:00Z",
+        })
+    };
+    let mut newer = entry("Newer.", "active");
+    newer["links"] = json!([{"target": "user.older", "relation": "supersedes"}]);
+    let file = json!({"memories": {"user": {
+        "put-aside": entry("Put aside.", "archived"),
+        "lost": entry("Replaced by nobody knows what.", "superseded"),
+        "older": entry("Older.", "superseded"),
+        "newer": newer,
+    }}});
+    home.write("memory.json", file.to_string());
+    home.run(&["import", "--from", "i-am", "memory.json"])
+        .done();
+    let texts = |folder: &str| -> Vec<String> {
+        let folder = home.store().join(folder);
+        let names = crate::program::names(&folder).into_iter();
+        let read = |name: String| fs::read_to_string(folder.join(name)).unwrap();
+        let mut texts: Vec<String> = names
+            .map(read)
+            .map(|text| text.rsplit("---\n").next().unwrap().trim().to_owned())
+            .collect();
+        texts.sort();
+        texts
+    };
+    assert_eq!(texts("files"), ["Newer.", "Older."]);
+    assert_eq!(
+        texts("archive"),
+        ["Put aside.", "Replaced by nobody knows what."]
+    );
+    let listed = home.run(&["archive", "list", "--json"]).text();
+    assert!(listed.contains("archived in i-am"), "{listed}");
+    // Again, nothing comes back.
+    let said = home
+        .run(&["import", "--from", "i-am", "memory.json"])
+        .text();
+    assert!(said.starts_with("imported 0"), "{said}");
+    assert_eq!(texts("files"), ["Newer.", "Older."]);
+    let arguments = ["mcp", "--dialect", "i-am"];
+    let mut session = crate::session::Session::open_on(home.command(&arguments));
+    let reply = session.tool("recall", json!({"category": "user", "key": "newer"}));
+    let entry = &reply["structuredContent"]["entry"];
+    assert_eq!(entry["access_count"], 4, "{reply}");
+    let updated = entry["updated_at"].as_str().unwrap();
+    assert!(updated.starts_with("2026-02-01T00:00:00"), "{reply}");
+}
+
+#[test]
+fn what_ai_memory_archived_comes_into_the_archive_with_its_uses() {
+    let home = Home::new();
+    let path = home.make("source").join("old.db");
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch(
+            "CREATE TABLE memories (id TEXT PRIMARY KEY, content TEXT, access_count INTEGER,
+                created_at TEXT, updated_at TEXT, last_accessed_at TEXT);
+            INSERT INTO memories VALUES ('a', 'Lives.', 7, '2026-01-01T00:00:00Z',
+                '2026-02-01T00:00:00Z', '2026-03-01T00:00:00Z');
+            CREATE TABLE archived_memories (id TEXT PRIMARY KEY, content TEXT, created_at TEXT,
+                archived_at TEXT, archive_reason TEXT);
+            INSERT INTO archived_memories VALUES ('b', 'Ended.', '2026-01-01T00:00:00Z',
+                '2026-02-01T00:00:00Z', 'gc');",
+        )
+        .unwrap();
+    drop(connection);
+    home.run(&["import", "--from", "ai-memory", path.to_str().unwrap()])
+        .done();
+    assert_eq!(crate::program::names(&home.files()).len(), 1);
+    let listed = home.run(&["archive", "list", "--json"]).text();
+    assert!(
+        listed.contains("archived in ai-memory: gc, 2026-02-01T00:00:00Z"),
+        "{listed}"
+    );
+    let arguments = ["mcp", "--dialect", "ai-memory"];
+    let mut session = crate::session::Session::open_on(home.command(&arguments));
+    let reply = session.tool("memory_list", json!({"format": "json"}));
+    let said = reply.to_string();
+    assert!(
+        said.contains("access_count\\\":7") || said.contains("access_count\":7"),
+        "{said}"
+    );
 }
