@@ -96,6 +96,11 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
         let mut tokens = command.max_tokens.unwrap_or(usize::MAX);
         for (number, hit) in thought.hits.iter().enumerate() {
             let mut text = described(&engine, output, hit, (&words, &sought));
+            if let Some(by) = hit.found_only_by() {
+                text.push_str(&format!(
+                    "\n    {DIM}found by its {by}: it holds no word of the query{DIM:#}"
+                ));
+            }
             if command.explain {
                 text.push_str(&explanation(hit, &search));
             }

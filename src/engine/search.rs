@@ -70,6 +70,13 @@ pub struct Hit {
     pub parts: Option<Parts>,
 }
 
+impl Hit {
+    /// `date`, `context` or `meaning`, if that alone found it: it holds no word of what was asked.
+    pub fn found_only_by(&self) -> Option<&'static str> {
+        self.parts.and_then(|parts| parts.found_by.mark())
+    }
+}
+
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Thought {

@@ -34,9 +34,12 @@ const MAX_EPISODE: usize = 50;
 const RELATED: f32 = 0.1;
 /// Several people writing texts of at most so many words in turn are in conversation.
 const TALK_WORDS: f32 = 100.0;
-/// Neighbours with equal timestamps were imported together, not written together: with more
-/// than this share of them, an episode is no context.
-const MAX_EQUAL_TIMES: f32 = 0.5;
+/// Neighbours less than a second apart are of one moment: nobody writes two texts in it, but a copy, a
+/// checkout or an import puts hundreds there.
+const MOMENT_MICROS: i64 = 1_000_000;
+/// Neighbours of one moment were put there together, not written together: with more than this share
+/// of them, an episode is no context.
+const MAX_OF_ONE_MOMENT: f32 = 0.5;
 
 /// A run of memories close in time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -376,10 +379,10 @@ impl Collection {
         let size = rows.len();
         let pairs = size.saturating_sub(1).max(1) as f32;
         let timestamps = self.column(|rows| &rows.timestamps);
-        let equal = rows
+        let of_one_moment = rows
             .clone()
             .skip(1)
-            .filter(|&row| timestamps.get(row) == timestamps.get(row - 1));
+            .filter(|&row| timestamps.get(row) - timestamps.get(row - 1) < MOMENT_MICROS);
         let similarity = |row: u32| {
             let sketch = |row: u32| Sketch(self.column(|rows| &rows.sketches).get(row));
             sketch(row).similarity(&sketch(row - 1))
@@ -397,7 +400,7 @@ impl Collection {
                     .any(|row| users.get(row) != users.get(rows.start))
         };
         let is_context = size >= 2
-            && equal.count() as f32 / pairs <= MAX_EQUAL_TIMES
+            && of_one_moment.count() as f32 / pairs <= MAX_OF_ONE_MOMENT
             && (is_talk() || is_related());
         let lengths = self.lengths();
         Episode {

@@ -16,6 +16,7 @@ use super::lexical::Scorer;
 use super::lexical::Words;
 use super::lexical::idf;
 use super::lexical::query_terms;
+use super::parts::FoundBy;
 use super::parts::Parts;
 use super::question::Names;
 use super::question::Question;
@@ -44,6 +45,8 @@ pub type Meaning<'a> = dyn Fn(&str) -> Option<Cosines> + 'a;
 
 /// So many of the best are compared exactly: more than anybody reads.
 const EXACT: usize = 200;
+/// How far behind the last that words found the first is that only its meaning found.
+const BEHIND: f32 = 0.001;
 /// So many of the best are looked at piece by piece, if they are very long.
 const LOOKED_AT: usize = 50;
 
@@ -138,6 +141,7 @@ pub fn score<'a, P: Postings>(
         question,
         best_words: 0.0,
         best_date: 0.0,
+        behind: 0.0,
     };
     scoring.add_dates(postings)?;
     scoring.add_nearest(&passes);
@@ -187,6 +191,8 @@ struct Scoring<'a> {
     with_named: Vec<bool>,
     best_words: f32,
     best_date: f32,
+    /// What is added to the score of memories that only their meaning found.
+    behind: f32,
 }
 
 impl Scoring<'_> {
@@ -267,7 +273,58 @@ impl Scoring<'_> {
                 scored[place] = self.scored(scored[place].row);
             }
         }
+        self.put_behind(&mut scored);
         scored
+    }
+
+    /// Has those that only their meaning found follow all others where words are asked for, and leaves
+    /// out what is not near. A question asks for what is meant: there they stand where they rank.
+    fn put_behind(&mut self, scored: &mut Vec<Scored>) {
+        if self.question.asks || self.cosines.is_none() {
+            return;
+        }
+        scored.retain(|hit| {
+            let is_near = self.nearness(hit.row) >= LEAST_COSINE;
+            is_near || self.found_by(hit.row) != FoundBy::Meaning
+        });
+        let by_meaning = |hit: &&Scored| self.found_by(hit.row) == FoundBy::Meaning;
+        let best = scored.iter().filter(by_meaning).map(|hit| hit.score);
+        let best = best.fold(f32::NEG_INFINITY, f32::max);
+        let others = scored.iter().filter(|hit| !by_meaning(hit));
+        let last = others.map(|hit| hit.score).fold(f32::INFINITY, f32::min);
+        // Of no others nothing is behind: the sum is infinite then.
+        let behind = (last - best - BEHIND).min(0.0);
+        if !behind.is_finite() || behind == 0.0 {
+            return;
+        }
+        self.behind = behind;
+        for hit in scored.iter_mut() {
+            *hit = self.scored(hit.row);
+        }
+    }
+
+    /// The better of a row's two cosines.
+    fn nearness(&self, row: u32) -> f32 {
+        let of = |near: &Vec<f32>| near[row as usize];
+        let cosines = self.cosines.as_ref();
+        cosines.map_or(0.0, |cosines| of(&cosines.own).max(of(&cosines.window)))
+    }
+
+    fn found_by(&self, row: u32) -> FoundBy {
+        let at = row as usize;
+        let is_author = || {
+            let user = self.collection.users().get(row);
+            self.question.users.contains_key(&user)
+        };
+        if self.words.holders.contains(row) || is_author() {
+            FoundBy::Words
+        } else if self.dates.get(at).is_some_and(|date| *date > 0.0) {
+            FoundBy::Date
+        } else if self.words.scores[at] > 0.0 {
+            FoundBy::Context
+        } else {
+            FoundBy::Meaning
+        }
     }
 
     fn compare_exactly(&mut self, row: u32) {
@@ -330,7 +387,13 @@ impl Scoring<'_> {
         let at = row as usize;
         let share = |score: f32, best: f32| if best > 0.0 { score / best } else { 0.0 };
         let date = self.dates.get(at).copied().unwrap_or(0.0);
+        let found_by = self.found_by(row);
         let mut parts = Parts {
+            found_by,
+            behind: match found_by {
+                FoundBy::Meaning => self.behind,
+                _ => 0.0,
+            },
             words: share(self.words.scores[at], self.best_words),
             coverage: self.coverage(row),
             passage: self.passages.get(&row).copied().unwrap_or(0.0),

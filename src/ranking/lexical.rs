@@ -194,6 +194,8 @@ pub(super) struct Words {
     /// The share of the query's content words, by idf, that stand in the memory itself.
     pub coverage: Vec<f32>,
     pub candidates: RowSet,
+    /// The rows that hold a term themselves.
+    pub holders: RowSet,
 }
 
 impl Scorer<'_> {
@@ -203,6 +205,7 @@ impl Scorer<'_> {
             scores: vec![0.0; count],
             coverage: vec![0.0; count],
             candidates: RowSet::none(count),
+            holders: RowSet::none(count),
         };
         let mut strongest = vec![0.0_f32; count];
         let mut touched: Vec<u32> = Vec::new();
@@ -219,6 +222,7 @@ impl Scorer<'_> {
                     number = episodes.of(row);
                     episode = episodes.get(number);
                 }
+                words.holders.put_in(row);
                 by_episode.count(number, frequency);
                 words.coverage[row as usize] += covers;
                 let length = lengths.get(row) / self.collection.mean_length;

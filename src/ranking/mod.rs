@@ -28,6 +28,7 @@ pub use lexical::MOST_TERMS;
 pub use lexical::Postings;
 pub use lexical::bm25;
 pub use lexical::idf;
+pub use parts::FoundBy;
 pub use parts::Parts;
 pub use question::Names;
 pub use question::Question;

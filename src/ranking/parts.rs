@@ -2,9 +2,36 @@
 
 use super::weights::Weights;
 
+/// What a memory was found by: the nearest to its own text that holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FoundBy {
+    /// A word of the query stands in its title, user, topics or content.
+    #[default]
+    Words,
+    /// It is of a day, month or year that the query names.
+    Date,
+    /// A word of the query stands in what was written just before or after it.
+    Context,
+    /// It is near in meaning, by no word.
+    Meaning,
+}
+
+impl FoundBy {
+    /// What is said of a hit that holds no word of the query; `None` of one that does.
+    pub fn mark(self) -> Option<&'static str> {
+        match self {
+            FoundBy::Words => None,
+            FoundBy::Date => Some("date"),
+            FoundBy::Context => Some("context"),
+            FoundBy::Meaning => Some("meaning"),
+        }
+    }
+}
+
 /// How much of each part a memory has, before the parts are weighed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Parts {
+    pub found_by: FoundBy,
     /// Its words and those of its context, of the most that a candidate has.
     pub words: f32,
     /// How far the query's words stand in the memory itself.
@@ -26,11 +53,14 @@ pub struct Parts {
     pub answers: f32,
     pub names: f32,
     pub tells_time: f32,
+    /// What is taken from memories that only their meaning found, below those that words found; never
+    /// above 0.
+    pub behind: f32,
 }
 
 impl Parts {
     /// Each part with its name and what it adds to the score, in the order of the documentation.
-    pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 13] {
+    pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 14] {
         [
             ("words", self.words),
             ("coverage", weights.coverage * self.coverage),
@@ -45,6 +75,7 @@ impl Parts {
             ("answers", weights.answers * self.answers),
             ("names", weights.names * self.names),
             ("tells_time", weights.tells_time * self.tells_time),
+            ("behind", self.behind),
         ]
     }
 

@@ -37,6 +37,7 @@ mod mcp;
 mod meaning;
 mod merging;
 mod models;
+mod moments;
 mod namespaces;
 mod program;
 mod rankings;

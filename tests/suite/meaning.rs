@@ -187,6 +187,29 @@ fn what_no_word_finds_is_found_by_its_meaning() {
 }
 
 #[test]
+fn what_only_its_meaning_finds_stands_behind_what_words_find_and_says_so() {
+    let store = store_of_two();
+    // It holds one of the words asked for among a hundred others: near to it in meaning it is not.
+    let (name, at) = ("20260103_000000_cccccccc.md", "2026-01-03T00:00:00Z");
+    let text = format!("{} bookous", "the river was cold and deep ".repeat(20));
+    store.put(name, memory_text("cccccccc", at, &text));
+    let (engine, _) = engine(&store);
+    assert_eq!(embed(&engine), 3);
+    let hits = engine.search(&query("breadous bookous")).unwrap().hits;
+    assert_eq!(hits[0].name, name);
+    assert_eq!(hits[0].found_only_by(), None);
+    assert_eq!(hits[1].name, BREAD);
+    assert_eq!(hits[1].found_only_by(), Some("meaning"));
+    assert!(hits.is_sorted_by(|one, next| one.score >= next.score));
+    // A question asks for what is meant.
+    let hits = engine
+        .search(&query("what is breadous bookous?"))
+        .unwrap()
+        .hits;
+    assert!(hits.iter().any(|hit| hit.name == BREAD));
+}
+
+#[test]
 fn a_filter_holds_for_what_is_found_by_meaning() {
     let store = store_of_two();
     let (engine, _) = engine(&store);

@@ -314,5 +314,8 @@ pub(super) fn shown(call: &Call<'_>, memory: &Memory, name: Option<&str>) -> Val
 fn scored(call: &Call<'_>, hit: &Hit) -> Value {
     let mut row = shape::memory(call.engine, &hit.memory, Some(&hit.name));
     row.insert("score".to_owned(), shape::rounded(hit.score));
+    if let Some(by) = hit.found_only_by() {
+        row.insert("found_by".to_owned(), json!(by));
+    }
     Value::Object(row)
 }

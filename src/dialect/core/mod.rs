@@ -247,6 +247,7 @@ fn think_result() -> JsonObject {
         "matching_keywords": {"type": "array", "items": {"type": "string"}},
         "content_preview": {"type": "string"},
         "truncated": {"type": "boolean"},
+        "found_by": {"type": "string"},
         "error": {"type": "string"},
     }))
 }

@@ -170,5 +170,8 @@ fn hit_object(
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
     put("content_preview", json!(shown.text));
     put("truncated", json!(shown.truncated));
+    if let Some(by) = hit.found_only_by() {
+        put("found_by", json!(by));
+    }
     object
 }

@@ -112,16 +112,20 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
     let note = found.note();
     let mut scored = Vec::new();
     for hit in found.hits {
-        scored.push((hit.score, Entry::of_hit(call, hit)?));
+        let (score, found_only_by) = (hit.score, hit.found_only_by());
+        scored.push((score, found_only_by, Entry::of_hit(call, hit)?));
     }
-    let recalled: Vec<_> = scored.iter().map(|(_, entry)| entry.recalled()).collect();
+    let recalled: Vec<_> = scored.iter().map(|(.., entry)| entry.recalled()).collect();
     call.engine.count_uses(&recalled);
     let teller = Teller::new(call)?;
     let mut results = Vec::new();
-    for (score, entry) in &scored {
+    for (score, found_only_by, entry) in &scored {
         let mut told = teller.called(entry)?;
         let score = (score * 10_000.0).round() / 10_000.0;
         told.insert("score".to_owned(), json!(score));
+        if let Some(by) = found_only_by {
+            told.insert("found_by".to_owned(), json!(by));
+        }
         results.push(Value::Object(told));
     }
     let mut reply = object(json!({

@@ -201,6 +201,7 @@ fn by_query(
     let mut answer = Answer::of(options.budget);
     answer.note = note;
     for (hit, related_to) in results {
+        let found_only_by = hit.found_only_by();
         let Hit {
             memory,
             name,
@@ -212,6 +213,9 @@ fn by_query(
             true => summary(engine, &memory, score),
             false => whole(engine, &memory, score),
         };
+        if let Some(by) = found_only_by {
+            shown.insert("found_by".to_owned(), json!(by));
+        }
         if let Some(entity) = related_to {
             shown.insert("related_to".to_owned(), json!(engine.shown_id(&entity)));
         }
