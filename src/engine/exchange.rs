@@ -407,6 +407,7 @@ impl Engine {
         let now = self.clock.now();
         let stated = Stated {
             timestamp: memory.timestamp.as_ref().map_or(now, Timestamp::utc),
+            updated: None,
             expires: memory.expires.as_ref().map(Timestamp::utc),
             tier: memory.tier,
             kind: memory.kind,

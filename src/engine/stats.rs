@@ -175,13 +175,6 @@ impl Engine {
         })
     }
 
-    /// When the file `name`, below `files/`, was last written, as far as the file system tells;
-    /// `None` if it is gone.
-    pub fn changed_at(&self, name: &str) -> Option<DateTime<Utc>> {
-        let entry = self.store.look_at(Place::Files, name)?.ok()?;
-        Some(DateTime::from_timestamp_nanos(entry.stamp.modified))
-    }
-
     /// The values of a facet (`topics`, `namespace`, `user`, …) with their numbers of live memories,
     /// the commonest first.
     ///

@@ -35,6 +35,8 @@ pub(super) fn superseded_by(stem: &Stem) -> Change {
     }
 }
 
+/// Why a memory that is there is written by what makes memories.
+const REPLACED: &str = "replaced what was there";
 /// How often a change is made anew because somebody else was faster.
 const MAX_TRIES: usize = 16;
 
@@ -222,7 +224,8 @@ impl Engine {
             }
             other => other?,
         };
-        self.changed_with(tool, name);
+        // What makes memories says when it wrote over one that was there.
+        self.changed_because(tool, name, (tool == "remember").then_some(REPLACED));
         match replaced {
             Replaced::Done => Ok(Some(Edited {
                 memory: self.preview(name, bytes),

@@ -3,8 +3,6 @@
 //! Uses and records go to the journal; losing one costs a count, never the operation that it tells
 //! of, so a journal that cannot be written is a warning.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::PoisonError;
@@ -21,7 +19,6 @@ use super::recall::Recalled;
 use super::sync::OneDeed;
 use crate::index::Moment;
 use crate::journal::JournalError;
-use crate::journal::RESTORE;
 use crate::journal::Record;
 use crate::journal::Uses;
 use crate::lifecycle;
@@ -32,13 +29,8 @@ use crate::model::Stem;
 use crate::model::Usage;
 
 const UNRECORDED: &str = "uses and changes are not recorded";
-/// What makes a memory, and what only moves it.
-const WRITES: [&str; 2] = ["remember", IMPORT];
-/// What a record says of memories that came from elsewhere.
-const IMPORT: &str = "import";
 /// Why a record is there that tells of a change made where a memory comes from.
 pub(super) const BY_IMPORT: &str = "as it was imported";
-const MOVES: [&str; 2] = ["forget", RESTORE];
 /// So many records are collected at most.
 const MOST_WAITING: usize = 256;
 
@@ -183,35 +175,6 @@ impl Engine {
     pub fn records_since(&self, since: Option<DateTime<Utc>>) -> Result<Vec<Record>, EngineError> {
         let is_since = |record: &Record| since.is_none_or(|since| record.at >= since);
         Ok(self.journal.records(is_since)?)
-    }
-
-    /// When memories were changed last since they were first written, by their stems, as far as a
-    /// program did it: an editor leaves no record. Moving to the archive and back is no change.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a journal cannot be read.
-    pub fn last_changes(&self) -> Result<HashMap<String, DateTime<Utc>>, EngineError> {
-        let mut known: HashSet<String> = HashSet::new();
-        let mut changes = HashMap::new();
-        let mut imported: HashSet<String> = HashSet::new();
-        for record in self.records_since(None)? {
-            if record.why.as_deref() == Some(BY_IMPORT) {
-                imported.extend(record.of.iter().cloned());
-            }
-            let is_import = record.did == IMPORT;
-            let is_move = MOVES.contains(&record.did.as_str());
-            for stem in record.of {
-                let is_first = WRITES.contains(&record.did.as_str()) && !known.contains(&stem);
-                known.insert(stem.clone());
-                // Of what says itself when it was changed, the import is no change.
-                let is_told = is_import && imported.contains(&stem);
-                if !is_move && !is_first && !is_told {
-                    changes.insert(stem, record.at);
-                }
-            }
-        }
-        Ok(changes)
     }
 
     /// Sums up the uses in the journals that this copy has left.

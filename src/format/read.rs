@@ -22,6 +22,7 @@ use crate::model::POSSIBLE_TIMES;
 use crate::model::Problem;
 use crate::model::Stem;
 use crate::model::Timestamp;
+use crate::model::UPDATED;
 use crate::model::is_possible_time;
 use crate::model::normalized_namespace;
 
@@ -56,9 +57,13 @@ const LIST_KEYS: [&str; 3] = ["topics", "tags", "supersedes"];
 /// Programs that name files in local time are at most so far away from a name in UTC.
 const MOST_APART: chrono::Duration = chrono::Duration::hours(24);
 
+/// Where other programs state when a note was written, in the order in which they are asked.
+const STATED_TIMES: [&str; 4] = ["created", "created_at", "date", UPDATED];
+
 /// Reads a memory file.
 ///
-/// `modified` stands in where neither the frontmatter nor the name states a time. What cannot be
+/// The time is what the frontmatter states (`timestamp`, else `created`, `date` or `updated`), else the
+/// one in the name; `modified` stands in where neither states one. What cannot be
 /// read is left out and named in `problems`; the content is always there.
 pub fn parse(stem: &Stem, bytes: &[u8], modified: DateTime<Utc>) -> Memory {
     Reader::new(bytes).memory(stem, modified)
@@ -327,8 +332,14 @@ impl<'a> Reader<'a> {
                 what,
             });
         }
-        let named = stem.time().filter(|at| is_possible_time(*at));
-        Timestamp::from_utc(named.unwrap_or(modified))
+        // Keys of other programs: one that says no time is no fault of the file.
+        let stated = STATED_TIMES
+            .into_iter()
+            .find_map(|key| Timestamp::parse(&self.raw(key)?));
+        stated.unwrap_or_else(|| {
+            let named = stem.time().filter(|at| is_possible_time(*at));
+            Timestamp::from_utc(named.unwrap_or(modified))
+        })
     }
 
     fn expires(&mut self) -> Option<Timestamp> {

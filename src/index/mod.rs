@@ -163,17 +163,16 @@ pub struct Moment<'a> {
 }
 
 impl Moment<'_> {
-    /// What the memory in the file `name`, changed at a time in nanoseconds since 1970, is worth.
-    fn standing(&self, name: &str, stated: &Stated, changed: i64) -> Standing {
+    /// What the memory in the file `name` is worth.
+    fn standing(&self, name: &str, stated: &Stated) -> Standing {
         let state = (self.state)(facts::stem_in(name), stated, self.now);
         let days = |at: DateTime<Utc>| (self.now - at).num_seconds() as f32 / 86_400.0;
-        let changed = DateTime::from_timestamp_nanos(changed).max(stated.timestamp);
         Standing {
             importance: f32::from(state.importance),
-            confidence: state.confidence as f32,
+            confidence: stated.confidence.unwrap_or(lifecycle::USUAL_CONFIDENCE) as f32,
             tier: state.tier,
             uses: state.uses,
-            unchanged: days(changed),
+            unchanged: days(state.changed),
             unused: state.last_used.map(days),
         }
     }

@@ -121,9 +121,7 @@ impl Line {
     pub fn counts(&self) -> bool {
         match self {
             Line::Used(..) | Line::Sums(..) | Line::Summed(_) => true,
-            Line::Record(record) => {
-                [super::RESTORE, super::DECAY, super::UNDO_DECAY].contains(&record.did.as_str())
-            }
+            Line::Record(record) => record.note().is_some(),
         }
     }
 

@@ -10,10 +10,38 @@ use super::DECAY;
 use super::Journal;
 use super::JournalError;
 use super::RESTORE;
+use super::Record;
 use super::UNDO_DECAY;
 use super::line::Line;
 use crate::model::Stem;
 use crate::model::Usage;
+
+/// What is done to a file and leaves its content as it was.
+const NO_CHANGES: [&str; 8] = [
+    "forget",
+    "import",
+    "layout",
+    "link",
+    "reflect",
+    "standard",
+    "supersede",
+    "unlink",
+];
+
+impl Record {
+    /// What it says of the memories that it tells of; `None` if that is nothing that counts.
+    pub(super) fn note(&self) -> Option<fn(&mut Usage, DateTime<Utc>)> {
+        match self.did.as_str() {
+            RESTORE => Some(Usage::restored_at),
+            DECAY => Some(Usage::settled_at),
+            UNDO_DECAY => Some(Usage::unsettled_at),
+            // When a memory was made stands in its file.
+            "remember" if self.why.is_none() => None,
+            did if NO_CHANGES.contains(&did) => None,
+            _ => Some(Usage::changed_at),
+        }
+    }
+}
 
 impl Journal {
     /// Counts one use of each of the memories, each at its own moment.
@@ -84,12 +112,7 @@ impl Uses {
             }
             Line::Used(..) | Line::Sums(..) | Line::Summed(_) => {}
             Line::Record(record) => {
-                let note = match record.did.as_str() {
-                    RESTORE => Usage::restored_at,
-                    DECAY => Usage::settled_at,
-                    UNDO_DECAY => Usage::unsettled_at,
-                    _ => return,
-                };
+                let Some(note) = record.note() else { return };
                 for stem in record.of {
                     note(self.0.entry(stem).or_default(), record.at);
                 }

@@ -74,6 +74,8 @@ use crate::model::Usage;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stated {
     pub timestamp: DateTime<Utc>,
+    /// When it was changed last.
+    pub updated: Option<DateTime<Utc>>,
     pub expires: Option<DateTime<Utc>>,
     pub tier: Option<Tier>,
     pub kind: Option<Kind>,
@@ -85,6 +87,7 @@ impl Stated {
     pub fn of(memory: &Memory) -> Stated {
         Stated {
             timestamp: memory.timestamp.utc(),
+            updated: memory.updated().map(|updated| updated.utc()),
             expires: memory.expires.as_ref().map(|expires| expires.utc()),
             tier: memory.tier,
             kind: memory.kind,
@@ -114,6 +117,9 @@ pub struct State {
     /// How often it was used.
     pub uses: u32,
     pub last_used: Option<DateTime<Utc>>,
+    /// When its content was written or changed the last time: as the file states it, and as records of
+    /// changes say. The file system's times are none of it: every copy has others.
+    pub changed: DateTime<Utc>,
 }
 
 impl State {
@@ -142,6 +148,10 @@ pub fn state(stated: &Stated, usage: &Usage, life: &Life, now: DateTime<Utc>) ->
         confidence: confidence(stated, &known, life, now),
         uses: known.count(),
         last_used: known.last,
+        changed: [stated.updated.filter(|at| *at <= most(now)), known.changed]
+            .into_iter()
+            .flatten()
+            .fold(stated.timestamp, DateTime::max),
     }
 }
 
@@ -151,11 +161,17 @@ struct Known {
     last: Option<DateTime<Utc>>,
     restored: Option<DateTime<Utc>>,
     settled: Option<DateTime<Utc>>,
+    changed: Option<DateTime<Utc>>,
+}
+
+/// What is later lies in the future.
+fn most(now: DateTime<Utc>) -> DateTime<Utc> {
+    later(now, AHEAD).unwrap_or(now)
 }
 
 impl Known {
     fn of(usage: &Usage, now: DateTime<Utc>) -> Known {
-        let most = later(now, AHEAD).unwrap_or(now);
+        let most = most(now);
         let is_past = |at: &DateTime<Utc>| *at <= most;
         Known {
             days: usage
@@ -165,6 +181,7 @@ impl Known {
             last: usage.last().filter(is_past),
             restored: usage.restored().filter(is_past),
             settled: usage.settled().filter(is_past),
+            changed: usage.changed().filter(is_past),
         }
     }
 

@@ -21,16 +21,14 @@ pub struct Seen {
     pub memory: Memory,
     pub state: State,
     pub usage: Usage,
-    /// When anybody last wrote its file, as far as the file system tells.
-    pub written: DateTime<Utc>,
 }
 
 impl Seen {
     /// When anybody last wrote it, used it, or brought it back from the archive.
     pub fn touched(&self) -> DateTime<Utc> {
         let moments = [self.usage.last(), self.usage.restored()];
-        let written = self.written.max(self.memory.timestamp.utc());
-        moments.into_iter().flatten().fold(written, DateTime::max)
+        let changed = self.state.changed;
+        moments.into_iter().flatten().fold(changed, DateTime::max)
     }
 }
 

@@ -16,6 +16,7 @@ const BORN: &str = "2026-03-01T12:00:00Z";
 
 fn stated(tier: Option<Tier>) -> Stated {
     Stated {
+        updated: None,
         timestamp: at(BORN),
         expires: None,
         tier,

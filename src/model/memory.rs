@@ -66,7 +66,17 @@ pub struct Memory {
     pub problems: Vec<Problem>,
 }
 
+/// The key under which other programs state when a note was changed last.
+pub const UPDATED: &str = "updated";
+
 impl Memory {
+    /// When its frontmatter says that it was changed last (`updated`).
+    pub fn updated(&self) -> Option<Timestamp> {
+        let mut unknown = self.unknown.iter();
+        let (_, text) = unknown.find(|(key, _)| key == UPDATED)?;
+        Timestamp::parse(text.trim().trim_matches(['"', '\'']))
+    }
+
     /// The namespace it counts as: `global` when it states none.
     pub fn namespace_or_global(&self) -> &str {
         self.namespace.as_deref().unwrap_or(GLOBAL)

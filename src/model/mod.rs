@@ -32,6 +32,7 @@ pub use memory::Link;
 pub use memory::Memory;
 pub use memory::MetaValue;
 pub use memory::NewMemory;
+pub use memory::UPDATED;
 pub use mentions::MENTIONED;
 pub use mentions::mentioned;
 pub use mentions::plain_id;

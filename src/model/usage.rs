@@ -17,6 +17,7 @@ pub struct Usage {
     restored: Option<DateTime<Utc>>,
     settled: Option<DateTime<Utc>>,
     unsettled: Option<DateTime<Utc>>,
+    changed: Option<DateTime<Utc>>,
 }
 
 impl Usage {
@@ -52,6 +53,11 @@ impl Usage {
         self.unsettled = self.unsettled.max(Some(at));
     }
 
+    /// Notes that its content was changed at the moment `at`.
+    pub fn changed_at(&mut self, at: DateTime<Utc>) {
+        self.changed = self.changed.max(Some(at));
+    }
+
     /// Adds the uses of the same memory elsewhere.
     pub fn add_all(&mut self, other: &Usage) {
         for (&day, &count) in &other.days {
@@ -61,6 +67,7 @@ impl Usage {
         self.restored = self.restored.max(other.restored);
         self.settled = self.settled.max(other.settled);
         self.unsettled = self.unsettled.max(other.unsettled);
+        self.changed = self.changed.max(other.changed);
     }
 
     /// Takes over what `other`, counted of the same uses at another time, has more of.
@@ -73,6 +80,7 @@ impl Usage {
         self.restored = self.restored.max(other.restored);
         self.settled = self.settled.max(other.settled);
         self.unsettled = self.unsettled.max(other.unsettled);
+        self.changed = self.changed.max(other.changed);
     }
 
     pub fn count(&self) -> u32 {
@@ -94,6 +102,11 @@ impl Usage {
     pub fn settled(&self) -> Option<DateTime<Utc>> {
         self.settled
             .filter(|settled| self.unsettled < Some(*settled))
+    }
+
+    /// When its content was changed the last time after it was made, as far as records say so.
+    pub fn changed(&self) -> Option<DateTime<Utc>> {
+        self.changed
     }
 
     /// When it was brought back from the archive the last time.

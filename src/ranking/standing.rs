@@ -12,11 +12,11 @@ use crate::model::Tier;
 pub struct Standing {
     /// 1–10.
     pub importance: f32,
-    /// 0–1.
+    /// As it is stated, 0–1: uses raise it elsewhere, and have their own part here.
     pub confidence: f32,
     pub tier: Option<Tier>,
     pub uses: u32,
-    /// Days since its file was changed, or since it was written if that is later.
+    /// Days since its content was changed, or since it was written.
     pub unchanged: f32,
     /// Days since its last use; `None` if it was never used.
     pub unused: Option<f32>,

@@ -10,6 +10,7 @@ mod archive;
 mod cli;
 mod cli_import;
 mod contradictions;
+mod copies;
 mod core_dialect;
 mod dialects;
 mod drafts;

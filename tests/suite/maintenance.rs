@@ -401,8 +401,7 @@ fn only_what_is_doubted_or_superseded_and_unused_is_cleaned_up() {
     };
     remember(&engine, new);
     let cleanup = || engine.plan_cleanup(&Filter::default(), &Cleanup::default());
-    assert!(cleanup().unwrap().plan.is_empty(), "they were written now");
-    age_files(&store, 100);
+    // The files are new, as those of a copy are; what they say is old.
     let plan = cleanup();
     let done = engine.perform_plan(&plan.unwrap()).unwrap().unwrap();
     let mut archived = done.archived.clone();

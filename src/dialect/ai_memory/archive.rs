@@ -117,7 +117,7 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
 
 /// One of them, with its content.
 pub(super) fn entry(call: &Call<'_>, one: &Forgotten) -> Value {
-    let mut entry = shape::memory(call.engine, &one.memory, None);
+    let mut entry = shape::memory(call.engine, &one.memory);
     entry.insert("archived_at".to_owned(), shape::moment(one.at));
     entry.insert("archive_reason".to_owned(), json!(reason(one)));
     Value::Object(entry)

@@ -272,20 +272,13 @@ pub(super) fn newest(
 /// Memories as this tool set shows them.
 pub(super) fn rows(call: &Call<'_>, thought: &Thought) -> Vec<Value> {
     let hits = thought.hits.iter();
-    hits.map(|hit| shown(call, &hit.memory, Some(&hit.name)))
-        .collect()
+    hits.map(|hit| shown(call, &hit.memory)).collect()
 }
 
 /// The standards that hold in a namespace, the most general first.
 fn standards(call: &Call<'_>, namespace: &str) -> Result<Vec<Value>, ToolError> {
     let standards = call.engine.standards_in(namespace)?.into_iter();
-    Ok(standards
-        .map(|(_, memory)| {
-            // One that is gone in this moment has no file to tell of.
-            let found = call.engine.resolve(memory.stem.as_str()).ok();
-            shown(call, &memory, found.as_ref().map(|(_, name)| name.as_str()))
-        })
-        .collect())
+    Ok(standards.map(|(_, memory)| shown(call, &memory)).collect())
 }
 
 /// Standards before hits, each memory once.
@@ -307,12 +300,12 @@ fn with_standards(call: &Call<'_>, mut rows: Vec<Value>, hits: &[Hit]) -> JsonOb
     answer
 }
 
-pub(super) fn shown(call: &Call<'_>, memory: &Memory, name: Option<&str>) -> Value {
-    Value::Object(shape::memory(call.engine, memory, name))
+pub(super) fn shown(call: &Call<'_>, memory: &Memory) -> Value {
+    Value::Object(shape::memory(call.engine, memory))
 }
 
 fn scored(call: &Call<'_>, hit: &Hit) -> Value {
-    let mut row = shape::memory(call.engine, &hit.memory, Some(&hit.name));
+    let mut row = shape::memory(call.engine, &hit.memory);
     row.insert("score".to_owned(), shape::rounded(hit.score));
     if let Some(by) = hit.found_only_by() {
         row.insert("found_by".to_owned(), json!(by));

@@ -44,9 +44,9 @@ pub(super) const PROMOTE: Tool = tool(
 
 fn get(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let id = check::id(arguments, "id")?;
-    let (memory, name) = found_in(call, &id)?;
+    let (memory, _) = found_in(call, &id)?;
     Ok(Reply::json(json!({
-        "memory": shape::memory(call.engine, &memory, Some(&name)),
+        "memory": shape::memory(call.engine, &memory),
         "links": shape::links(call.engine, &memory.stem)?,
     })))
 }

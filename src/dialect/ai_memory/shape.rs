@@ -3,7 +3,6 @@
 use chrono::DateTime;
 use chrono::SecondsFormat;
 use chrono::SubsecRound;
-use chrono::TimeDelta;
 use chrono::Utc;
 use serde_json::Value;
 use serde_json::json;
@@ -23,6 +22,8 @@ use crate::model::Memory;
 use crate::model::Stem;
 
 /// What a memory counts as that states none.
+pub(super) const USUAL_IMPORTANCE: u8 = 5;
+const USUAL_CONFIDENCE: f64 = 1.0;
 const USUAL_TIER: &str = "long";
 const USUAL_SOURCE: &str = "api";
 const UNTITLED: &str = "(untitled)";
@@ -36,12 +37,9 @@ pub(super) const FORMAT: Parameter = Parameter::word(
 );
 
 /// The fifteen fields of a memory, as it is now.
-///
-/// The file's name says when it was changed; one in the archive has none.
-pub(super) fn memory(engine: &Engine, memory: &Memory, name: Option<&str>) -> JsonObject {
+pub(super) fn memory(engine: &Engine, memory: &Memory) -> JsonObject {
     let (state, usage) = engine.state_of(memory);
     let created = memory.timestamp.utc();
-    let changed = name.and_then(|name| engine.changed_at(name));
     let mut object = JsonObject::new();
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
     put("id", json!(engine.shown_id(&memory.stem)));
@@ -54,16 +52,16 @@ pub(super) fn memory(engine: &Engine, memory: &Memory, name: Option<&str>) -> Js
     put("content", json!(memory.content));
     put("tags", json!(memory.topics));
     put("priority", json!(state.importance));
-    put("confidence", rounded(state.confidence));
+    // Here confidence is what was said; that it is asked for often counts as uses, once.
+    let confidence = memory.confidence.unwrap_or(USUAL_CONFIDENCE);
+    put("confidence", rounded(confidence));
     put(
         "source",
         json!(memory.source.as_deref().unwrap_or(USUAL_SOURCE)),
     );
     put("access_count", json!(usage.count()));
     put("created_at", moment(created));
-    // A file is there a moment after the time that it states; that is no change.
-    let changed = changed.filter(|at| *at - created > TimeDelta::seconds(1));
-    put("updated_at", moment(changed.unwrap_or(created)));
+    put("updated_at", moment(state.changed));
     put("last_accessed_at", usage.last().map_or(Value::Null, moment));
     put("expires_at", state.expires.map_or(Value::Null, moment));
     put("metadata", shape::map(&memory.metadata));

@@ -295,8 +295,8 @@ pub(super) fn found_in(call: &Call<'_>, id: &str) -> Result<(Box<Memory>, String
 
 /// The memory with this stem as this tool set shows it.
 pub(super) fn read(call: &Call<'_>, stem: &Stem) -> Result<JsonObject, ToolError> {
-    let (memory, name) = found_in(call, stem.as_str())?;
-    Ok(shape::memory(call.engine, &memory, Some(&name)))
+    let (memory, _) = found_in(call, stem.as_str())?;
+    Ok(shape::memory(call.engine, &memory))
 }
 
 /// Makes sure that no current memory of the user but `except` has the title in the namespace, nor

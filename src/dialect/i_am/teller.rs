@@ -34,7 +34,6 @@ pub(super) const SUPERSEDED: &str = "superseded";
 /// Says what entries are, in the words of this set.
 pub(super) struct Teller<'a> {
     call: &'a Call<'a>,
-    changes: HashMap<String, DateTime<Utc>>,
     /// What is not active, if it is known of all that are told of.
     inactive: Option<HashMap<Stem, &'static str>>,
     /// What links call memories, and what this set does.
@@ -50,7 +49,6 @@ impl<'a> Teller<'a> {
     pub fn new(call: &'a Call<'a>) -> Result<Teller<'a>, ToolError> {
         Ok(Teller {
             call,
-            changes: call.engine.last_changes()?,
             inactive: None,
             names: RefCell::default(),
         })
@@ -101,13 +99,12 @@ impl<'a> Teller<'a> {
     /// Fails if the store cannot be searched for what it is linked with.
     pub fn entry(&self, entry: &Entry) -> Result<JsonObject, ToolError> {
         let memory = &entry.memory;
-        let (_, usage) = self.call.engine.state_of(memory);
+        let (state, usage) = self.call.engine.state_of(memory);
         let created = memory.timestamp.utc();
-        let updated = self.changes.get(entry.id()).copied().unwrap_or(created);
         Ok(object(json!({
             "value": memory.content,
             "created_at": moment(created),
-            "updated_at": moment(updated.max(created)),
+            "updated_at": moment(state.changed),
             "tags": memory.topics,
             "confidence": memory.confidence,
             "importance": entry.importance(),

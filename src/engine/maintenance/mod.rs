@@ -13,7 +13,6 @@ mod schedule;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use chrono::DateTime;
 use chrono::TimeDelta;
 
 use super::Engine;
@@ -342,7 +341,6 @@ impl Engine {
                     gathered.damaged += 1;
                     continue;
                 }
-                let written = version.entry.stamp.modified;
                 let usage = self.usage_of(&memory.stem);
                 let state = (moment.state)(memory.stem.as_str(), &Stated::of(&memory), moment.now);
                 let file = File {
@@ -355,7 +353,6 @@ impl Engine {
                     memory,
                     state,
                     usage,
-                    written: DateTime::from_timestamp_nanos(written).min(moment.now),
                 });
             }
         });

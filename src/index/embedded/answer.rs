@@ -122,10 +122,7 @@ impl EmbeddedSnapshot {
         let meaning = |text: &str| self.cosines(sought.embed?(text)?);
         let memory = |row| texts(self.table.name(row));
         let pieces = |row| memory(row).map_or_else(Vec::new, |memory| passage::texts_of(&memory));
-        let standing = |row| {
-            let changed = self.table.indexed(row).stamp.modified;
-            moment.standing(self.table.name(row), &self.table.stated(row), changed)
-        };
+        let standing = |row| moment.standing(self.table.name(row), &self.table.stated(row));
         let query = fused::Query {
             text: sought.text,
             ranking: sought.ranking,

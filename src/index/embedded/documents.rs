@@ -25,6 +25,7 @@ pub(super) struct Columns {
     pub user: StrColumn,
     pub timestamp: Fast<i64>,
     expires: Fast<i64>,
+    updated: Fast<i64>,
     importance: Fast<u64>,
     confidence: Fast<f64>,
     length: Fast<u64>,
@@ -53,6 +54,7 @@ impl Columns {
             user,
             timestamp: fast.i64("timestamp")?,
             expires: fast.i64("expires")?,
+            updated: fast.i64("updated")?,
             importance: fast.u64("importance")?,
             confidence: fast.f64("confidence")?,
             length: fast.u64("length")?,
@@ -75,6 +77,8 @@ impl Columns {
 pub(super) struct Values {
     /// Microseconds since 1970; the greatest number for never.
     pub expires: i64,
+    /// The same; the smallest number where none is stated.
+    pub updated: i64,
     /// 0: none is stated.
     pub importance: u8,
     /// Below 0: none is stated.
@@ -102,6 +106,7 @@ impl Columns {
         let number = |column: &Fast<u64>| column.first(doc).unwrap_or(0);
         Values {
             expires: self.expires.first(doc).unwrap_or(i64::MAX),
+            updated: self.updated.first(doc).unwrap_or(i64::MIN),
             importance: number(&self.importance) as u8,
             confidence: self.confidence.first(doc).unwrap_or(-1.0) as f32,
             flags: number(&self.flags) as u8,

@@ -45,6 +45,7 @@ pub(super) struct Flat {
     /// Where each row's name lies in `names`.
     pub name_ranges: Column<[u32; 2]>,
     pub expires: Column<i64>,
+    pub updated: Column<i64>,
     pub importance: Column<u8>,
     pub confidence: Column<f32>,
     pub flags: Column<u8>,
@@ -159,7 +160,8 @@ impl Flat {
             .collect();
         let count = unplaced.len();
         let mut members = Members::with_capacity(count);
-        let (mut expires, mut importance) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let (mut expires, mut updated) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut importance = Vec::with_capacity(count);
         let (mut confidence, mut flags) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut versions = Vec::with_capacity(count);
         for (row, from) in unplaced.iter().enumerate() {
@@ -169,6 +171,7 @@ impl Flat {
             let values = columns.values(from.doc);
             rows[from.segment as usize][from.doc as usize] = row as u32;
             expires.push(values.expires);
+            updated.push(values.updated);
             importance.push(values.importance);
             confidence.push(values.confidence);
             flags.push(values.flags);
@@ -194,6 +197,7 @@ impl Flat {
                 .collect(),
             name_ranges: name_ranges.into(),
             expires: expires.into(),
+            updated: updated.into(),
             importance: importance.into(),
             confidence: confidence.into(),
             flags: flags.into(),
@@ -205,7 +209,13 @@ impl Flat {
             let at = *row as usize;
             let (expires, importance) = (flat.expires[at], flat.importance[at]);
             let confidence = flat.confidence[at];
-            !stated(0, expires, flat.flags[at], importance, confidence).is_permanent()
+            !stated(
+                [0, expires, i64::MIN],
+                flat.flags[at],
+                importance,
+                confidence,
+            )
+            .is_permanent()
         };
         let impermanent: Vec<u32> = (0..flat.len() as u32).filter(may_end).collect();
         flat.impermanent = impermanent.into();
@@ -231,10 +241,10 @@ impl Flat {
     }
 }
 
-/// What a memory's file states of its life, as the columns hold it.
+/// What a memory's file states of its life, as the columns hold it: when it was written, when it ends
+/// and when it was changed, then the rest.
 pub(super) fn stated(
-    timestamp: i64,
-    expires: i64,
+    [timestamp, expires, updated]: [i64; 3],
     flags: u8,
     importance: u8,
     confidence: f32,
@@ -243,6 +253,7 @@ pub(super) fn stated(
     let confidence = f64::from(confidence);
     Stated {
         timestamp: moment(timestamp),
+        updated: (updated != i64::MIN).then(|| moment(updated)),
         expires: (expires != i64::MAX).then(|| moment(expires)),
         tier: schema::tier_of(flags),
         kind: schema::kind_of(flags),

@@ -26,7 +26,7 @@ pub(super) const NAME: &str = "table";
 const PART: usize = 64;
 
 /// What stands before the state: another one means other columns.
-const FORMAT: &str = "3 ";
+const FORMAT: &str = "4 ";
 
 /// Columns of the table, in their order; behind them are those of the rows of each segment's
 /// documents.
@@ -35,14 +35,15 @@ const WORDS: usize = 1;
 const NAMES: usize = 2;
 const NAME_RANGES: usize = 3;
 const EXPIRES: usize = 4;
-const IMPORTANCE: usize = 5;
-const CONFIDENCE: usize = 6;
-const FLAGS: usize = 7;
-const VERSIONS: usize = 8;
-const BY_NAME: usize = 9;
-const IMPERMANENT: usize = 10;
-const CUT: usize = 11;
-const ROWS: usize = 12;
+const UPDATED: usize = 5;
+const IMPORTANCE: usize = 6;
+const CONFIDENCE: usize = 7;
+const FLAGS: usize = 8;
+const VERSIONS: usize = 9;
+const BY_NAME: usize = 10;
+const IMPERMANENT: usize = 11;
+const CUT: usize = 12;
+const ROWS: usize = 13;
 
 /// What is not numbers: the namespaces, the users, and each segment's name with the number of what
 /// was deleted in it last.
@@ -62,6 +63,7 @@ pub(super) fn open(folder: &Path) -> Option<Flat> {
         names: Texts(file.column(NAMES)?),
         name_ranges,
         expires: file.column(EXPIRES)?,
+        updated: file.column(UPDATED)?,
         importance: file.column(IMPORTANCE)?,
         confidence: file.column(CONFIDENCE)?,
         flags: file.column(FLAGS)?,
@@ -74,6 +76,7 @@ pub(super) fn open(folder: &Path) -> Option<Flat> {
     };
     let lengths = [
         flat.expires.len(),
+        flat.updated.len(),
         flat.importance.len(),
         flat.confidence.len(),
         flat.flags.len(),
@@ -120,6 +123,7 @@ pub(super) fn write<'a>(
         [start, end]
     }))?;
     file.add_values(table.values(&flat.expires, |values| values.expires))?;
+    file.add_values(table.values(&flat.updated, |values| values.updated))?;
     file.add_values(table.values(&flat.importance, |values| values.importance))?;
     file.add_values(table.values(&flat.confidence, |values| values.confidence))?;
     file.add_values(table.values(&flat.flags, |values| values.flags))?;

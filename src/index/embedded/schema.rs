@@ -55,6 +55,7 @@ pub(super) struct Fields {
     pub timestamp: Field,
     /// Microseconds since 1970; `i64::MAX` for never.
     pub expires: Field,
+    pub updated: Field,
     pub importance: Field,
     pub confidence: Field,
     /// Number of terms.
@@ -140,6 +141,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         user: builder.add_text_field("user", TextOptions::default().set_fast("raw")),
         timestamp: builder.add_i64_field("timestamp", FAST),
         expires: builder.add_i64_field("expires", FAST),
+        updated: builder.add_i64_field("updated", FAST),
         importance: builder.add_u64_field("importance", FAST),
         confidence: builder.add_f64_field("confidence", FAST),
         length: builder.add_u64_field("length", FAST),
@@ -209,6 +211,9 @@ pub(super) fn fill(
         .as_ref()
         .map_or(i64::MAX, |at| at.utc().timestamp_micros());
     filled.add_i64(fields.expires, expires);
+    let updated = memory.updated();
+    let updated = updated.map_or(i64::MIN, |at| at.utc().timestamp_micros());
+    filled.add_i64(fields.updated, updated);
     filled.add_u64(fields.importance, memory.importance.map_or(0, u64::from));
     filled.add_f64(fields.confidence, memory.confidence.unwrap_or(-1.0));
     filled.add_u64(fields.length, u64::from(looked.length));

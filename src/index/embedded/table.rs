@@ -338,19 +338,14 @@ impl Table {
         match self.splice.origin(row) {
             Origin::Old(row) => {
                 let (flat, at) = (&*self.flat, row as usize);
-                let (expires, flags) = (flat.expires[at], flat.flags[at]);
+                let moments = [timestamp, flat.expires[at], flat.updated[at]];
                 let (importance, confidence) = (flat.importance[at], flat.confidence[at]);
-                stated(timestamp, expires, flags, importance, confidence)
+                stated(moments, flat.flags[at], importance, confidence)
             }
             Origin::New(number) => {
                 let new = &self.newcomers[number as usize].values;
-                stated(
-                    timestamp,
-                    new.expires,
-                    new.flags,
-                    new.importance,
-                    new.confidence,
-                )
+                let moments = [timestamp, new.expires, new.updated];
+                stated(moments, new.flags, new.importance, new.confidence)
             }
         }
     }

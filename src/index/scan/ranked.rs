@@ -109,9 +109,8 @@ impl Scan {
             |row: u32| memory(row).map_or_else(Vec::new, |memory| passage::texts_of(&memory));
         let standing = |row: u32| {
             let line = &lines[row as usize];
-            let changed = line.indexed.stamp.modified;
             let name = self.name(line.file);
-            conditions.moment().standing(name, &line.stated, changed)
+            conditions.moment().standing(name, &line.stated)
         };
         // Vectors are kept beside an index, and there is none.
         let query = fused::Query {

@@ -58,6 +58,26 @@ fn hundreds_of_recalls_in_a_day_make_nothing_permanent() {
 }
 
 #[test]
+fn uses_count_as_uses_and_raise_no_confidence() {
+    let home = Home::new();
+    let mut session = open(&home);
+    let rumour = json!({"confidence": 0.3, "tags": ["tree"]});
+    let id = store(&mut session, "Rumour", "The oak may be felled.", rumour);
+    let search = json!({"query": "oak", "format": "json"});
+    let before = json_of(&mut session, "search", search.clone())["results"][0].clone();
+    for _ in 0..5 {
+        text_of(&mut session, "recall", json!({"context": "oak"}));
+    }
+    let memory = get(&mut session, &id);
+    assert_eq!(memory["confidence"], 0.3);
+    assert_eq!(memory["access_count"], 5);
+    // Each use adds a tenth, and nothing by way of the confidence.
+    let after = json_of(&mut session, "search", search)["results"][0].clone();
+    let risen = after["score"].as_f64().unwrap() - before["score"].as_f64().unwrap();
+    assert!((risen - 0.5).abs() < 0.01, "{risen}");
+}
+
+#[test]
 fn a_ttl_is_a_life_of_its_own() {
     let home = Home::new();
     let mut session = open(&home);

@@ -124,8 +124,12 @@ const LINK: &[Parameter] = &[
 fn export(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
     let engine = call.engine;
     let (mut memories, mut shown) = (Vec::new(), Vec::new());
-    engine.export(&Filter::default(), &mut |memory, name| {
-        shown.push(Value::Object(shape::memory(engine, &memory, Some(&name))));
+    engine.export(&Filter::default(), &mut |memory, _| {
+        let mut stated = shape::memory(engine, &memory);
+        // What uses have added comes with the uses: who takes both in would count them twice.
+        let priority = memory.importance.unwrap_or(shape::USUAL_IMPORTANCE);
+        stated.insert("priority".to_owned(), json!(priority));
+        shown.push(Value::Object(stated));
         // Of the texts one copy is enough.
         memories.push(Memory {
             content: String::new(),
