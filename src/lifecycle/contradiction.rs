@@ -60,7 +60,10 @@ impl fmt::Display for Evidence {
 pub struct Claims {
     namespace: String,
     user: String,
-    title: Option<String>,
+    /// The title's words that say something.
+    title: Vec<Word>,
+    /// The whole text, where it is a value and no sentence: what the title says is so.
+    value: Vec<Word>,
     is_episodic: bool,
     /// It says that something is not as it was.
     tells_of_change: bool,
@@ -82,7 +85,11 @@ impl Claims {
         Claims {
             namespace: memory.namespace_or_global().to_owned(),
             user: memory.user.clone(),
-            title: memory.title.as_deref().map(claims::plain_line),
+            title: memory
+                .title
+                .as_deref()
+                .map_or_else(Vec::new, claims::subject),
+            value: claims::value(&memory.content),
             is_episodic: memory.kind == Some(Kind::Episodic),
             tells_of_change: claims::tells_of_change(&memory.content),
             claims: claims::of(&memory.content),
@@ -93,7 +100,13 @@ impl Claims {
     /// first, each once.
     pub fn subject_words(&self, limit: usize) -> Vec<String> {
         let mut words: Vec<&Word> = Vec::new();
-        for word in self.claims.iter().flat_map(|claim| &claim.words) {
+        // A value says nothing of what it is of; the title does.
+        let titled = match self.value.is_empty() {
+            true => [].as_slice(),
+            false => &self.title,
+        };
+        let said = self.claims.iter().flat_map(|claim| &claim.words);
+        for word in said.chain(titled) {
             if word.is_content && !words.iter().any(|known| known.stem == word.stem) {
                 words.push(word);
             }
@@ -107,10 +120,10 @@ impl Claims {
     /// Whether a claim of this memory shares enough with one of the other to be compared.
     pub fn may_contradict(&self, other: &Claims) -> bool {
         self.is_comparable(other)
-            && self.claims.iter().any(|one| {
+            && (self.claims.iter().any(|one| {
                 let shared = |claim: &Claim| one.shared_content(claim) >= SHARED;
                 other.claims.iter().any(shared)
-            })
+            }) || are_titled_alike(&self.title, &other.title))
     }
 
     fn is_comparable(&self, other: &Claims) -> bool {
@@ -123,8 +136,11 @@ impl Claims {
         if !self.is_comparable(newer) || newer.tells_of_change {
             return None;
         }
-        let is_titled_alike = self.title.is_some() && self.title == newer.title;
+        let is_titled_alike = are_titled_alike(&self.title, &newer.title);
         let is_same_user = self.user == newer.user;
+        if is_titled_alike && let Some(evidence) = between_values(&self.value, &newer.value) {
+            return Some(evidence);
+        }
         newer.claims.iter().find_map(|here| {
             let comparable = self
                 .claims
@@ -142,6 +158,42 @@ pub fn contradiction(older: &Memory, newer: &Memory) -> Option<Evidence> {
     Claims::of(older).contradicted_by(&Claims::of(newer))
 }
 
+/// Whether one title names the subject of the other, with at most one word more: "Log retention" and
+/// "Retention of logs", "Indentation" and "Indentation style".
+fn are_titled_alike(one: &[Word], other: &[Word]) -> bool {
+    let (short, long) = match one.len() <= other.len() {
+        true => (one, other),
+        false => (other, one),
+    };
+    let is_there = |word: &Word| long.iter().any(|known| known.stem == word.stem);
+    !short.is_empty() && long.len() <= short.len() + 1 && short.iter().all(is_there)
+}
+
+/// What two values of one thing have against each other: "port 8080" and "port 9090".
+fn between_values(there: &[Word], here: &[Word]) -> Option<Evidence> {
+    let prefix = common(there.iter(), here.iter());
+    let suffix = common(there[prefix..].iter().rev(), here[prefix..].iter().rev());
+    let older = &there[prefix..there.len() - suffix];
+    let newer = &here[prefix..here.len() - suffix];
+    let ([one], [other]) = (older, newer) else {
+        return None;
+    };
+    let difference = if one.is_number && other.is_number {
+        Difference::Number
+    } else if vocabulary::are_opposites(&one.plain, &other.plain) {
+        Difference::Opposite
+    } else if one.is_name && other.is_name && prefix + suffix > 0 {
+        Difference::Value
+    } else {
+        return None;
+    };
+    Some(Evidence {
+        difference,
+        older: joined(there),
+        newer: joined(here),
+    })
+}
+
 /// What two claims have against each other. The memories of which they are may bear one title: then
 /// they have the same subject.
 fn between(there: &Claim, here: &Claim, is_titled_alike: bool) -> Option<Evidence> {
@@ -153,7 +205,12 @@ fn between(there: &Claim, here: &Claim, is_titled_alike: bool) -> Option<Evidenc
         })
     };
     if is_negated(there, here) {
-        return difference(Difference::Negation, &there.words, &here.words);
+        // Without their "not" both are one sentence.
+        return Some(Evidence {
+            difference: Difference::Negation,
+            older: there.text.clone(),
+            newer: here.text.clone(),
+        });
     }
     if there.negations != here.negations {
         return None;
@@ -178,6 +235,9 @@ fn between(there: &Claim, here: &Claim, is_titled_alike: bool) -> Option<Evidenc
     };
     if frame.is_opposite(older, newer) {
         return difference(Difference::Opposite, older, newer);
+    }
+    if are_two_answers(older, newer) || frame.are_of_two_things(older, newer) {
+        return None;
     }
     if frame.is_other_number(older, newer) {
         return difference(Difference::Number, older, newer);
@@ -214,7 +274,38 @@ impl Frame<'_> {
             && (!self.before.is_empty() || is_one_thing())
             && (self.shared() >= MUCH_SHARED
                 || content(self.before) > 0 && self.shared() >= SHARED
-                || self.is_of_one_thing() && self.after.is_empty())
+                || self.is_of_one_thing() && self.after.is_empty()
+                || self.is_all_that_is_said())
+            || self.is_of_a_weekday(one, other)
+    }
+
+    /// "Caching is …": a name and what it is, nothing else.
+    fn is_all_that_is_said(&self) -> bool {
+        self.before.last().is_some_and(Word::is_copula)
+            && (2..=4).contains(&self.before.len())
+            && content(self.before) > 0
+            && self.after.is_empty()
+            && !self.claim.is_past
+    }
+
+    /// "We deploy on …": what is done on one day of the week, as a rule.
+    fn is_of_a_weekday(&self, one: &Word, other: &Word) -> bool {
+        let is_on = |word: &Word| vocabulary::is_in_or_on(&word.plain);
+        vocabulary::are_weekdays(&one.plain, &other.plain)
+            && self.before.last().is_some_and(is_on)
+            && content(self.before) > 0
+            && self.after.is_empty()
+            && !self.claim.is_past
+    }
+
+    /// "runs Kubernetes 1.28" and "runs Prometheus 2.53": numbers of two things.
+    fn are_of_two_things(&self, older: &[Word], newer: &[Word]) -> bool {
+        let is_of_a_thing = |value: &[Word]| {
+            value.iter().any(|word| word.is_number)
+                && value.iter().any(|word| word.is_content && !word.is_number)
+        };
+        let is_object = |word: &Word| word.is_content || word.is_stative() && !word.is_copula();
+        self.before.last().is_some_and(is_object) && is_of_a_thing(older) && is_of_a_thing(newer)
     }
 
     /// The same but for a number, of something that is so and did not just happen.
@@ -239,7 +330,8 @@ impl Frame<'_> {
     /// The same but for the value of what has one value at a time.
     fn is_other_value(&self, older: &[Word], newer: &[Word]) -> bool {
         let is_short = |value: &[Word]| value.len() <= MOST_VALUE_WORDS;
-        if !is_short(older) || !is_short(newer) || share_words(older, newer) || self.claim.is_past {
+        let is_said = !self.claim.is_past && !self.claim.is_heading;
+        if !is_short(older) || !is_short(newer) || share_words(older, newer) || !is_said {
             return false;
         }
         if self.before.is_empty() {
@@ -273,7 +365,13 @@ impl Frame<'_> {
                     .any(|ending| word.plain.len() > 4 && word.plain.ends_with(ending))
             };
             let how = usize::from(between.first().is_some_and(|word| is_how(&word)));
+            // "is friendly" and "is from Kenya", "is public" and "is hosted by us": of two kinds.
+            let is_phrase = |value: &[Word]| {
+                let first = &value[0];
+                !(first.is_content || first.is_name) || value.len() > 1 && is_how(&first)
+            };
             return content(&between[how..]) == 0
+                && is_phrase(older) == is_phrase(newer)
                 && (either && subject >= SHARED
                     || are_words && subject >= MUCH_SHARED
                     || are_all_names && self.is_of_one_thing() && self.after.is_empty());
@@ -361,6 +459,7 @@ impl Frame<'_> {
             .any(|word| word.is_content && !word.is_capital());
         verb.is_copula()
             && !self.claim.is_past
+            && !self.claim.is_heading
             && content(subject) >= SHARED
             && names_a_thing
             && one.is_name
@@ -383,6 +482,18 @@ impl Frame<'_> {
             .enumerate()
             .any(|(place, word)| is_value((at + place, word)))
     }
+}
+
+/// "in the cellar" and "for 30 days", "from main" and "with Ansible": they answer two questions.
+fn are_two_answers(older: &[Word], newer: &[Word]) -> bool {
+    let (one, other) = (&older[0], &newer[0]);
+    let opens =
+        |word: &Word| !(word.is_content || word.is_name || vocabulary::is_definite(&word.plain));
+    older.len() > 1
+        && newer.len() > 1
+        && opens(one)
+        && opens(other)
+        && !vocabulary::are_opposites(&one.plain, &other.plain)
 }
 
 /// Whether the claims say the same, one of them with a "not". The one without may say more.
@@ -431,7 +542,8 @@ fn is_turned_round(ours: &[Word], theirs: &[Word]) -> bool {
         && one[at - 1] != one[at + 1];
     one.sort_unstable();
     other.sort_unstable();
-    is_swapped && one == other && content(ours) >= MUCH_SHARED
+    let is_preference = ours.len() == 3 && ours[1].plain == "over";
+    is_swapped && one == other && (content(ours) >= MUCH_SHARED || is_preference)
 }
 
 fn common<'a>(

@@ -8,12 +8,16 @@ use crate::words::is_stop_word;
 /// One thing that a memory says.
 #[derive(Debug, Clone)]
 pub(super) struct Claim {
+    /// As it is written.
+    pub text: String,
     /// Without negations and fillers.
     pub words: Vec<Word>,
     /// How often it says "not".
     pub negations: usize,
     /// It tells what happened, not how something is.
     pub is_past: bool,
+    /// It names what follows and says nothing; capitals name nothing in it.
+    pub is_heading: bool,
     /// It speaks of whoever says it.
     pub is_personal: bool,
 }
@@ -80,6 +84,8 @@ const SHORT_CLAUSE: usize = 3;
 /// So many lines that begin with a speaker's name make a talk.
 const SPEAKERS: usize = 3;
 const LONGEST_NAME: usize = 40;
+/// So many words that say something, all written with capitals, make a heading.
+const HEADING_WORDS: usize = 3;
 /// So much of a text is looked at, in bytes.
 const LOOKED_AT: usize = 4_000;
 
@@ -95,10 +101,39 @@ pub(super) fn of(text: &str) -> Vec<Claim> {
     claims
 }
 
-/// A title as titles are compared.
-pub(super) fn plain_line(line: &str) -> String {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    words.join(" ").to_lowercase()
+/// What a title is about: its words that say something, without endings, each once.
+pub(super) fn subject(title: &str) -> Vec<Word> {
+    let mut subject: Vec<Word> = Vec::new();
+    for text in title.split_whitespace() {
+        let plain = text.trim_matches(is_edge).replace('’', "'").to_lowercase();
+        // "Node.js" is "Node".
+        let plain = plain
+            .split_once('.')
+            .map_or(plain.as_str(), |(name, _)| match name.len() {
+                0 | 1 => plain.as_str(),
+                _ => name,
+            });
+        let word = word(plain.to_owned(), plain.to_owned(), 0);
+        let is_new = subject.iter().all(|known| known.stem != word.stem);
+        if !plain.is_empty() && word.is_content && is_new {
+            subject.push(word);
+        }
+    }
+    subject
+}
+
+/// The words of a text that is one value: "port 8080", "Two spaces." Else none.
+pub(super) fn value(text: &str) -> Vec<Word> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if words.len() >= LEAST_WORDS || text.contains('?') {
+        return Vec::new();
+    }
+    let words = words.iter().enumerate().filter_map(|(place, text)| {
+        let text = text.trim_matches(is_edge).to_owned();
+        let plain = text.to_lowercase();
+        (!text.is_empty()).then(|| word(text, plain, place))
+    });
+    words.collect()
 }
 
 /// Whether a text says that something is not as it was.
@@ -191,9 +226,11 @@ fn claim(sentence: &str) -> Option<Claim> {
         return None;
     }
     let mut claim = Claim {
+        text: words.join(" ").trim_matches(is_edge).to_owned(),
         words: Vec::new(),
         negations: 0,
         is_past: false,
+        is_heading: false,
         is_personal: false,
     };
     let mut plain: Vec<String> = Vec::new();
@@ -235,12 +272,23 @@ fn claim(sentence: &str) -> Option<Claim> {
     if plain.len() + claim.negations < LEAST_WORDS || vocabulary::is_of_a_day(&plain) {
         return None;
     }
+    claim.is_heading = is_heading(&claim.words);
     // "not only" says more, not less.
     if claim.negations > 0 && plain.iter().any(|word| vocabulary::is_only(word)) {
         return None;
     }
     claim.is_past = is_past(&plain);
     Some(claim)
+}
+
+/// "Set Clear Goals": whether every word is written as in a title.
+fn is_heading(words: &[Word]) -> bool {
+    let said = || {
+        words
+            .iter()
+            .filter(|word| word.is_content && !word.is_number)
+    };
+    said().count() >= HEADING_WORDS && said().all(Word::is_capital)
 }
 
 fn word(text: String, plain: String, place: usize) -> Word {
@@ -328,7 +376,10 @@ fn is_past(words: &[String]) -> bool {
     let is_so = words.iter().any(|word| vocabulary::makes_a_state(word));
     let is_participle =
         |word: &String| word.len() > 4 && word.ends_with("ed") && !word.ends_with("eed");
-    words.iter().any(|word| vocabulary::is_past(word))
+    // "is sent" is so, "sent" is past.
+    let is_made = |place: usize| place > 0 && vocabulary::is_copula(&words[place - 1]);
+    let mut placed = words.iter().enumerate();
+    placed.any(|(place, word)| vocabulary::is_past(word) && !is_made(place))
         || (!is_so && words.iter().skip(1).any(is_participle))
 }
 

@@ -63,7 +63,7 @@ fn one_difference_in_what_is_the_same_otherwise_is_evidence() {
         (
             "The flag fast-path is enabled.",
             "The flag fast-path is not enabled.",
-            "negation: there \"The flag fast-path is enabled\", here \"The flag fast-path is enabled\"",
+            "negation: there \"The flag fast-path is enabled\", here \"The flag fast-path is not enabled\"",
         ),
         (
             "Lena is the owner of the billing module.",
@@ -194,4 +194,88 @@ fn short_statements_contradict_each_other_where_they_say_so() {
     };
     assert!(hinted(true).len() >= 130, "{} of 150", hinted(true).len());
     assert!(hinted(false).len() <= 3, "{:?}", hinted(false));
+}
+
+/// The pairs in the fixture of plain statements: which half they are of, whether they contradict each
+/// other, and both memories.
+fn plain_pairs() -> Vec<(usize, bool, Memory, Memory)> {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/fixtures/plain_contradictions.jsonl"
+    );
+    let text = std::fs::read_to_string(path).unwrap();
+    let rows = text.lines().enumerate().map(|(line, text)| {
+        let row: serde_json::Value = serde_json::from_str(text).unwrap();
+        let side = |key: &str, at: usize| {
+            let mut memory = memory(row[key].as_str().unwrap());
+            memory.title = row["title"][at].as_str().map(str::to_owned);
+            memory
+        };
+        let contradicts = row["contradicts"].as_bool().unwrap();
+        (
+            line / 4 % 2,
+            contradicts,
+            side("first", 0),
+            side("second", 1),
+        )
+    });
+    rows.collect()
+}
+
+#[test]
+fn plain_opposites_are_seen_and_what_looks_like_them_is_not() {
+    let pairs = plain_pairs();
+    let hinted = |half: usize, contradicts: bool| -> Vec<&str> {
+        let of_half = pairs
+            .iter()
+            .filter(|one| (one.0, one.1) == (half, contradicts));
+        let hinted = of_half.filter(|(.., older, newer)| contradiction(older, newer).is_some());
+        hinted.map(|(.., newer)| newer.content.as_str()).collect()
+    };
+    for half in [0, 1] {
+        let (seen, imagined) = (hinted(half, true), hinted(half, false));
+        assert!(
+            seen.len() >= 24,
+            "half {half}: {} of 30: {seen:#?}",
+            seen.len()
+        );
+        assert!(imagined.len() <= 1, "half {half}: {imagined:#?}");
+    }
+    assert!(hinted(0, false).len() + hinted(1, false).len() <= 1);
+}
+
+#[test]
+fn a_not_is_quoted_where_it_stands() {
+    let (one, other) = ("We use Postgres.", "We do not use Postgres.");
+    let told = |older: &str, newer: &str| {
+        contradiction(&memory(older), &memory(newer))
+            .unwrap()
+            .to_string()
+    };
+    assert_eq!(
+        told(one, other),
+        "there \"We use Postgres\", here \"We do not use Postgres\""
+    );
+    assert_eq!(
+        told(other, one),
+        "there \"We do not use Postgres\", here \"We use Postgres\""
+    );
+}
+
+#[test]
+fn titles_that_name_one_thing_make_its_values_comparable() {
+    let of = |title: &str, text: &str| Memory {
+        title: Some(title.to_owned()),
+        ..memory(text)
+    };
+    let found = |one: &Memory, other: &Memory| contradiction(one, other).is_some();
+    let port = of("API port", "port 8080");
+    assert!(found(&port, &of("Port of the API", "port 9090")));
+    assert!(!found(&port, &of("Port of the database", "port 5432")));
+    assert!(!found(&port, &of("Port of the API", "port 8080")));
+    assert!(!found(&port, &memory("port 9090")));
+    assert!(found(
+        &of("Indentation", "tabs"),
+        &of("Indentation style", "spaces")
+    ));
 }

@@ -10,7 +10,7 @@ pub(super) fn is_copula(word: &str) -> bool {
 
 /// What something has one of at a time: it says how things are, and for long.
 pub(super) fn is_stative(word: &str) -> bool {
-    const WORDS: [&str; 145] = [
+    const WORDS: [&str; 146] = [
         "reports",
         "leaves",
         "departs",
@@ -49,6 +49,7 @@ pub(super) fn is_stative(word: &str) -> bool {
         "works",
         "lie",
         "lies",
+        "sent",
         "stored",
         "kept",
         "saved",
@@ -434,6 +435,31 @@ const COLOURS: [&str; 14] = [
 /// Before a place, a time or a language, of which there is one.
 pub(super) fn is_in_or_on(word: &str) -> bool {
     matches!(word, "in" | "on" | "at" | "from" | "im" | "am" | "auf")
+}
+
+/// Whether both are days of the week, and not the same.
+pub(super) fn are_weekdays(one: &str, other: &str) -> bool {
+    const DAYS: [&str; 14] = [
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "montags",
+        "dienstags",
+        "mittwochs",
+        "donnerstags",
+        "freitags",
+        "samstags",
+        "sonntags",
+    ];
+    let day = |word: &str| {
+        DAYS.iter()
+            .position(|day| word == *day || word.strip_suffix('s') == Some(day))
+    };
+    matches!((day(one), day(other)), (Some(one), Some(other)) if one != other)
 }
 
 /// Whether both cannot be.
