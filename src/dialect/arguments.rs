@@ -3,11 +3,15 @@
 //! Models send lists as arrays, as JSON in a string, or with commas; numbers as text; absent
 //! values as null. All that is read. What cannot be meant gets a message that says how to call.
 
+use chrono::DateTime;
+use chrono::Utc;
 use serde_json::Value;
 
 use super::JsonObject;
 use super::parameter::Form;
 use super::parameter::Parameter;
+use crate::engine::Toward;
+use crate::engine::read_moment;
 use crate::model::POSSIBLE_TIMES;
 use crate::model::Timestamp;
 
@@ -383,6 +387,29 @@ impl Arguments {
             _ => None,
         };
         Some(number.filter(|number| number.is_finite()))
+    }
+
+    /// A moment as people and agents write them: ISO 8601, `yesterday`, `3d`, `last week`. What is in
+    /// ISO 8601 stays as it is written.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is none.
+    pub fn when(
+        &self,
+        name: &str,
+        now: DateTime<Utc>,
+        toward: Toward,
+    ) -> Result<Option<Timestamp>, BadArgument> {
+        let Some(text) = self.text(name)? else {
+            return Ok(None);
+        };
+        let read = || read_moment(&text, now, toward).map(Timestamp::from_utc);
+        Timestamp::parse(&text).or_else(read).map(Some).ok_or_else(|| {
+            BadArgument(format!(
+                "`{name}` must be a date or time {POSSIBLE_TIMES}, such as 2026-01-31 or 2026-01-31T09:00:00Z, or one seen from now, such as yesterday, 3d, last week"
+            ))
+        })
     }
 
     /// A moment in ISO 8601.

@@ -144,6 +144,8 @@ pub use sync::Unpurged;
 pub use sync::Versions;
 pub use sync::With;
 pub use sync::WithReport;
+pub use times::Toward;
+pub use times::read_moment;
 pub use update::Edited;
 pub use verify::Proof;
 

@@ -1,7 +1,8 @@
-//! Times that a text asks for as seen from now: `yesterday`, `last week`, `3 days ago`.
+//! Times that a text asks for: `yesterday`, `last week`, `3 days ago`, `this morning`, `recently`,
+//! `8 May 2026`, `in March`.
 //!
-//! English words, whole days of the asker's calendar. A week begins on Monday. Dates that are named
-//! outright are left to `dates`.
+//! English words, whole days of the asker's calendar. A week begins on Monday. A day or a month
+//! without its year is the last one that has begun.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -41,16 +42,28 @@ enum Unit {
 }
 
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
+    let months = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|\
+                  sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?";
+    let year = "(?:19|20)[0-9]{2}";
     let number = "[0-9]{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve";
     Regex::new(&format!(
         r"(?ix)
         \b (?P<since> since \s+ )?
-        (?: (?: in | during | over | within | from ) \s+ )?
+        (?P<within> (?: in | during | over | within | from | on ) \s+ )?
         (?: the \s+ )?
         (?:
             (?P<before_yesterday> day \s+ before \s+ yesterday )
           | (?P<yesterday> yesterday )
-          | (?P<today> today )
+          | (?P<today> today | this \s+ (?: morning | afternoon | evening ) | tonight )
+          | (?P<night> last \s+ night )
+          | (?P<lately> recently | lately )
+          | (?P<iso_year> {year} ) - (?P<iso_month> [0-9]{{2}} ) (?: - (?P<iso_day> [0-9]{{2}} ) )?
+          | (?P<day> [0-9]{{1,2}} ) (?: st | nd | rd | th )? \s+ (?: of \s+ )? (?P<of_month> {months} )
+            (?: ,? \s+ (?P<of_year> {year} ) )?
+          | (?P<month> {months} ) \s+ (?P<month_day> [0-9]{{1,2}} ) (?: st | nd | rd | th )?
+            (?: ,? \s+ (?P<day_year> {year} ) )?
+          | (?P<named> {months} ) (?: ,? \s+ (?P<named_year> {year} ) )?
+          | (?P<year> {year} )
           | (?P<which> this | last | past | previous ) \s+
             (?: (?P<one> week | month | year )
               | (?P<weekday> mon | tues | wednes | thurs | fri | satur | sun ) day )
@@ -68,6 +81,12 @@ const NUMBERS: [&str; 12] = [
     "twelve",
 ];
 
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
+/// So many days are "recently".
+const LATELY: u32 = 7;
+
 /// The time that `text` asks for, if it asks for one, as of `now`. Of several it is all that lies
 /// between the first and the last of them.
 pub fn asked_time<Tz: TimeZone>(text: &str, now: &DateTime<Tz>) -> Option<AskedTime> {
@@ -81,7 +100,21 @@ pub fn asked_time<Tz: TimeZone>(text: &str, now: &DateTime<Tz>) -> Option<AskedT
         let is_part = after
             .get(..3)
             .is_some_and(|of| of.eq_ignore_ascii_case(b"of "));
-        let Some(span) = (!is_part).then(|| span(&found, now)).flatten() else {
+        // A date in a file's name, a version or a time is no time that is asked for.
+        let is_joined = |character: Option<char>| {
+            character.is_some_and(|one| matches!(one, '-' | '_' | '/' | ':' | '.' | '@'))
+        };
+        let behind = &text[whole.end()..];
+        let goes_on = is_joined(behind.chars().next())
+            && behind.chars().nth(1).is_some_and(char::is_alphanumeric);
+        let is_within = is_joined(text[..whole.start()].chars().next_back()) || goes_on;
+        // "before May 2026" asks for what is not in it.
+        let before = text[..whole.start()].trim_end().rsplit(' ').next();
+        let is_edge = before.is_some_and(|word| {
+            ["before", "until", "after", "by"].contains(&word.to_lowercase().as_str())
+        });
+        let is_time = !is_part && !is_within && !is_edge;
+        let Some(span) = is_time.then(|| span(&found, now)).flatten() else {
             continue;
         };
         spans.push(span);
@@ -120,6 +153,12 @@ fn span<Tz: TimeZone>(
         (whole(Unit::Day, today, 1)?, None)
     } else if word("today").is_some() {
         (whole(Unit::Day, today, 0)?, None)
+    } else if word("night").is_some() {
+        (earlier(Unit::Day, today, 1)?..tomorrow, None)
+    } else if word("lately").is_some() {
+        (earlier(Unit::Day, tomorrow, LATELY)?..tomorrow, None)
+    } else if let Some(days) = dated(&word, today) {
+        (days?, None)
     } else if let Some(count) = word("rolling") {
         let (count, unit) = (number(&count)?, word("rolled")?);
         if count == 0 {
@@ -165,6 +204,61 @@ fn span<Tz: TimeZone>(
         Some(_) => (days.start..tomorrow, exact),
         None => (days, exact),
     })
+}
+
+/// The days of a date, if one is named; `Some(None)` for one that is in no calendar.
+fn dated(
+    word: &impl Fn(&str) -> Option<String>,
+    today: NaiveDate,
+) -> Option<Option<Range<NaiveDate>>> {
+    let number = |name: &str| word(name).and_then(|digits| digits.parse::<u32>().ok());
+    let year = |name: &str| word(name).and_then(|digits| digits.parse::<i32>().ok());
+    let month = |name: &str| {
+        let begins = word(name)?.get(..3)?.to_owned();
+        let at = MONTHS.iter().position(|month| *month == begins)?;
+        Some(at as u32 + 1)
+    };
+    // Without its year it is the last that has begun.
+    let of_year = |given: Option<i32>, month: u32, day: u32| {
+        let date = |year: i32| NaiveDate::from_ymd_opt(year, month, day);
+        match given {
+            Some(year) => date(year),
+            None => (0..=4)
+                .filter_map(|back| date(today.year() - back))
+                .find(|date| *date <= today),
+        }
+    };
+    let days = |from: Option<NaiveDate>, unit: Unit| whole(unit, from?, 0);
+    if let Some(given) = year("iso_year") {
+        let month = number("iso_month")?;
+        return Some(match number("iso_day") {
+            Some(day) => days(of_year(Some(given), month, day), Unit::Day),
+            None => days(of_year(Some(given), month, 1), Unit::Month),
+        });
+    }
+    if let Some(month) = month("of_month") {
+        let date = of_year(year("of_year"), month, number("day")?);
+        return Some(days(date, Unit::Day));
+    }
+    if let Some(month) = month("month") {
+        let date = of_year(year("day_year"), month, number("month_day")?);
+        return Some(days(date, Unit::Day));
+    }
+    let is_within = word("within").is_some() || word("since").is_some();
+    if let Some(month) = month("named") {
+        let given = year("named_year");
+        // "may", "march" and a lone "2026" are other words as well.
+        let is_meant = given.is_some() || is_within;
+        return Some(days(
+            of_year(given, month, 1).filter(|_| is_meant),
+            Unit::Month,
+        ));
+    }
+    let given = year("year")?;
+    Some(days(
+        of_year(Some(given), 1, 1).filter(|_| is_within),
+        Unit::Year,
+    ))
 }
 
 /// The whole unit that lies `count` units before the one of `today`.
@@ -281,6 +375,31 @@ mod tests {
         check("last Wednesday", "2026-02-25..2026-02-26", "");
         check("since yesterday: news", "2026-03-03..2026-03-05", ": news");
         check("yesterday or today", "2026-03-03..2026-03-05", "or");
+        check(
+            "what broke this morning?",
+            "2026-03-04..2026-03-05",
+            "what broke ?",
+        );
+        check("last night", "2026-03-03..2026-03-05", "");
+        check("recently added", "2026-02-26..2026-03-05", "added");
+    }
+
+    #[test]
+    fn dates_that_are_named_are_days_months_and_years() {
+        check(
+            "what happened on 8 May 2025?",
+            "2025-05-08..2025-05-09",
+            "what happened ?",
+        );
+        check("May 8th, 2025", "2025-05-08..2025-05-09", "");
+        check("the 3rd of March", "2026-03-03..2026-03-04", "");
+        check("8 May", "2025-05-08..2025-05-09", "");
+        check("2025-12-24", "2025-12-24..2025-12-25", "");
+        check("in 2025-12", "2025-12-01..2026-01-01", "");
+        check("in May 2025", "2025-05-01..2025-06-01", "");
+        check("deploys in February", "2026-02-01..2026-03-01", "deploys");
+        check("in 2024", "2024-01-01..2025-01-01", "");
+        check("since 2 March", "2026-03-02..2026-03-05", "");
     }
 
     #[test]
@@ -311,6 +430,13 @@ mod tests {
             "weekly report",
             "last",
             "999 years from now",
+            "may I march on",
+            "the 2026 budget",
+            "report-2026-05-08.md",
+            "2026-05-08T10:00:00Z",
+            "before May 2026",
+            "2026-13-40",
+            "version 2026.05",
         ] {
             assert_eq!(asked(text), None, "{text}");
         }

@@ -2,9 +2,12 @@
 
 use std::process::Command;
 
+use serde_json::json;
+
 use crate::program::Home;
 use crate::program::Ran;
 use crate::program::run;
+use crate::session::Session;
 
 /// What is said of a time that cannot be given.
 const SAID: &str = "1970 to 9999";
@@ -40,6 +43,48 @@ fn a_time_outside_of_the_years_is_refused_in_words() {
         }
     }
     assert_eq!(std::fs::read_dir(home.files()).unwrap().count(), 1);
+}
+
+#[test]
+fn tools_read_times_as_the_command_line_does() {
+    let home = Home::new();
+    let mut session = Session::on(&home);
+    let memory = json!({"agent": "a", "user": "u", "topics": ["t"], "content": "The heron left.",
+        "expires": "30d"});
+    let said = session.tool("remember", memory);
+    assert_ne!(said["isError"], true, "{said}");
+    let id = said["structuredContent"]["memory_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let mut count = |since: &str| {
+        let said = session.tool("think", json!({"query": "heron", "since": since}));
+        assert_ne!(said["isError"], true, "{since}: {said}");
+        said["structuredContent"]["results"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    for since in [
+        "yesterday",
+        "3d",
+        "2 weeks ago",
+        "last week",
+        "2026-01-01",
+        "today",
+    ] {
+        assert_eq!(count(since), 1, "{since}");
+    }
+    assert_eq!(count("tomorrow"), 0);
+    let said = session.tool("think", json!({"query": "heron", "since": "some day"}));
+    assert_eq!(said["isError"], true);
+    let shown = home.run(&["inspect", &id, "--json"]).json();
+    let expires = shown["now"]["expires"].as_str().unwrap();
+    let expires = chrono::DateTime::parse_from_rfc3339(expires)
+        .unwrap()
+        .to_utc();
+    let days = (expires - chrono::Utc::now()).num_hours();
+    assert!((29 * 24..=30 * 24).contains(&days), "{days} hours");
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! What a value may be: the limits of this tool set, and the messages where one is not kept.
 
-use chrono::DateTime;
 use chrono::TimeDelta;
 use serde_json::Value;
 
@@ -10,6 +9,7 @@ use crate::dialect::JsonObject;
 use crate::dialect::ToolError;
 use crate::dialect::reply::written;
 use crate::dialect::shape;
+use crate::engine::Toward;
 use crate::model::MetaValue;
 use crate::model::POSSIBLE_TIMES;
 use crate::model::Timestamp;
@@ -183,19 +183,21 @@ pub(super) fn expires_at(
     let Some(text) = arguments.text("expires_at")? else {
         return Ok(None);
     };
-    let Ok(at) = DateTime::parse_from_rfc3339(text.trim()) else {
-        let what = "expires_at must be a time in RFC3339, such as 2026-01-31T09:00:00Z";
+    let now = call.engine.now();
+    let Some(at) = arguments
+        .when("expires_at", now, Toward::Future)
+        .ok()
+        .flatten()
+    else {
+        let what = format!(
+            "expires_at must be a time {POSSIBLE_TIMES}, in RFC3339 (2026-01-31T09:00:00Z) or seen from now (30d), not `{text}`"
+        );
         return Err(ToolError::refused(what));
     };
-    if at.to_utc() <= call.engine.now() {
+    if at.utc() <= now {
         return Err(ToolError::refused("expires_at is in the past"));
     }
-    match Timestamp::parse(&text) {
-        Some(at) => Ok(Some(at)),
-        None => Err(ToolError::refused(format!(
-            "expires_at must be a time {POSSIBLE_TIMES}"
-        ))),
-    }
+    Ok(Some(at))
 }
 
 pub(super) fn metadata(

@@ -26,6 +26,7 @@ use crate::engine::Ranking;
 use crate::engine::Recalled;
 use crate::engine::Search;
 use crate::engine::Thought;
+use crate::engine::Toward;
 use crate::engine::Wanted;
 use crate::model::Filter;
 use crate::model::Memory;
@@ -35,8 +36,10 @@ pub(super) const NAMESPACE: Parameter =
     Parameter::text("namespace", "Only of this one, and what lies in it");
 pub(super) const TIER: Parameter = Parameter::word("tier", check::TIERS, "Only of this tier");
 pub(super) const TAGS: Parameter = Parameter::texts("tags", "Only with all of these");
-pub(super) const SINCE: Parameter =
-    Parameter::text("since", "Only made from this time on, RFC3339");
+pub(super) const SINCE: Parameter = Parameter::text(
+    "since",
+    "Only made from this time on: RFC3339, yesterday, 3d, last week",
+);
 pub(super) const UNTIL: Parameter = Parameter::text("until", "Only made before it");
 pub(super) const MIN_PRIORITY: Parameter =
     Parameter::whole("min_priority", 1, 10, "Only at least so important");
@@ -110,7 +113,7 @@ pub(super) const SESSION_START: Tool = tool(
     session_start,
 );
 
-pub(super) fn filter(arguments: &Arguments) -> Result<Filter, ToolError> {
+pub(super) fn filter(call: &Call<'_>, arguments: &Arguments) -> Result<Filter, ToolError> {
     let tiers: Vec<Tier> = arguments.word("tier")?.into_iter().collect();
     Ok(Filter {
         namespaces: arguments.set_text("namespace")?.into_iter().collect(),
@@ -118,8 +121,12 @@ pub(super) fn filter(arguments: &Arguments) -> Result<Filter, ToolError> {
         untiered: tiers.contains(&Tier::Long),
         tiers,
         topics: arguments.list("tags")?.unwrap_or_default(),
-        since: arguments.moment("since")?.map(|at| at.utc()),
-        until: arguments.moment("until")?.map(|at| at.utc()),
+        since: arguments
+            .when("since", call.engine.now(), Toward::Past)?
+            .map(|at| at.utc()),
+        until: arguments
+            .when("until", call.engine.now(), Toward::Past)?
+            .map(|at| at.utc()),
         min_importance: arguments.number("min_priority")?.map(|n| n as u8),
         ..Filter::default()
     })
@@ -151,7 +158,7 @@ pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObj
     let ranking = ranking(call, method);
     let search = Search {
         wanted: Wanted::Text(context),
-        filter: filter(arguments)?,
+        filter: filter(call, arguments)?,
         ranking,
         limit: limit(arguments, 10, MOST_RECALLED)?,
         offset: 0,
@@ -196,7 +203,7 @@ pub(super) fn found(
     let search = Search {
         filter: Filter {
             words: vec![query.clone()],
-            ..filter(arguments)?
+            ..filter(call, arguments)?
         },
         wanted: Wanted::Text(query.clone()),
         ranking: ranking(call, Method::FiveFactor),
@@ -216,7 +223,7 @@ pub(super) fn found(
 fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let limit = limit(arguments, 20, MOST_FOUND)?;
     let offset = arguments.number("offset")?.unwrap_or(0);
-    let thought = newest(call, filter(arguments)?, limit, offset as usize)?;
+    let thought = newest(call, filter(call, arguments)?, limit, offset as usize)?;
     let rows = rows(call, &thought);
     let mut answer = JsonObject::new();
     answer.insert("count".to_owned(), json!(rows.len()));

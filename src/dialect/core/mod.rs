@@ -132,7 +132,10 @@ const TOOLS: &[Tool] = &[
                 "Project it belongs to; default: the current one. \"global\" for all",
             ),
             Parameter::whole("importance", 1, 10, "1 to 10"),
-            Parameter::text("expires", "ISO date or time after which it no longer holds"),
+            Parameter::text(
+                "expires",
+                "ISO date or time after which it no longer holds, or an amount of time: 30d",
+            ),
             Parameter::texts("supersedes", "Ids of memories that this one replaces"),
             Parameter::text(
                 "idempotency_key",
@@ -177,7 +180,10 @@ const TOOLS: &[Tool] = &[
                 &["episodic", "semantic", "procedural", "entity"],
                 "",
             ),
-            Parameter::text("since", "Only from this ISO date or time on"),
+            Parameter::text(
+                "since",
+                "Only from this ISO date or time on, or yesterday, 3d, last week",
+            ),
             Parameter::text("until", "Only before it"),
             Parameter::texts("ids", "Only among these"),
             Parameter::texts("memory_ids", "").hidden(),

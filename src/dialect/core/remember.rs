@@ -7,6 +7,7 @@ use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
+use crate::engine::Toward;
 use crate::engine::WritePolicy;
 use crate::format::from_json;
 use crate::model::NewMemory;
@@ -55,7 +56,7 @@ fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError
         title: arguments.line("title")?,
         namespace: arguments.set_text("namespace")?,
         importance: arguments.number("importance")?.map(|n| n as u8),
-        expires: arguments.moment("expires")?,
+        expires: arguments.when("expires", call.engine.now(), Toward::Future)?,
         supersedes: arguments.list("supersedes")?.unwrap_or_default(),
         metadata: arguments
             .object("metadata")?

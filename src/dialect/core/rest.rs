@@ -18,7 +18,8 @@ use crate::engine::PastChange;
 use crate::engine::PastText;
 use crate::engine::Proof;
 use crate::engine::Revision;
-use crate::model::Timestamp;
+use crate::engine::Toward;
+use crate::engine::read_moment;
 
 pub(in crate::dialect) const ENDPOINTS: &[Endpoint] = &[TOPICS, HISTORY, DIFF, STATUS, VERIFY];
 
@@ -162,7 +163,7 @@ fn diff_schema() -> Value {
 fn diff(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
     let id = arguments.required_text("id")?;
     let revision = arguments.set_text("revision")?.map(|text| Revision {
-        at: Timestamp::parse(&text).map(|at| at.utc()),
+        at: read_moment(&text, call.engine.now(), Toward::Past),
         text,
     });
     let versions = call.engine.versions(&id, revision.as_ref())?;

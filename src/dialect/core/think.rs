@@ -20,6 +20,7 @@ use crate::engine::EngineError;
 use crate::engine::Hit;
 use crate::engine::Search;
 use crate::engine::Thought;
+use crate::engine::Toward;
 use crate::engine::Wanted;
 use crate::model::Budget;
 use crate::model::Filter;
@@ -71,8 +72,12 @@ fn search(call: &Call<'_>, arguments: &Arguments) -> Result<(Search, Budget), To
         topic_match,
         namespaces: one("namespace")?,
         kinds: arguments.word("kind")?.into_iter().collect(),
-        since: arguments.moment("since")?.map(|at| at.utc()),
-        until: arguments.moment("until")?.map(|at| at.utc()),
+        since: arguments
+            .when("since", engine.now(), Toward::Past)?
+            .map(|at| at.utc()),
+        until: arguments
+            .when("until", engine.now(), Toward::Past)?
+            .map(|at| at.utc()),
         stems: arguments
             .list_of_either("ids", "memory_ids")?
             .map(|ids| stems(engine, &ids)),

@@ -530,6 +530,30 @@ mod times {
         let engine = store.engine();
         let time = engine.asked_time("what was signed last month").unwrap();
         assert_eq!(time.rest.trim(), "what was signed");
+        for text in [
+            "what was signed in May",
+            "signed on 15 May 2026?",
+            "since 2026-05-15",
+        ] {
+            let time = engine.asked_time(text).unwrap();
+            let stems = engine.of_time(&time, &Filter::default()).unwrap();
+            let is_found = |id: &str| stems.iter().any(|stem| stem.short() == id);
+            assert!(is_found("1f3a9c01") && is_found("1f3a9c04"), "{text}");
+            // Since then it was written, whatever day it tells of.
+            assert_eq!(is_found("1f3a9c02"), text.starts_with("since"), "{text}");
+        }
+        for text in ["what was signed recently", "signed this morning"] {
+            let time = engine.asked_time(text).unwrap();
+            let stems = engine.of_time(&time, &Filter::default()).unwrap();
+            assert!(
+                stems.iter().any(|stem| stem.short() == "1f3a9c03"),
+                "{text}"
+            );
+            assert!(
+                stems.iter().all(|stem| stem.short() != "1f3a9c04"),
+                "{text}"
+            );
+        }
         let of = |filter: &Filter| -> Vec<String> {
             let stems = engine.of_time(&time, filter).unwrap();
             stems.iter().map(|stem| stem.short().to_owned()).collect()

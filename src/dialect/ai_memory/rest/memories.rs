@@ -254,7 +254,7 @@ fn create_many(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolErr
 
 fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
     let limit = find::limit(arguments, 20, find::MOST_FOUND)?;
-    let filter = find::filter(arguments)?;
+    let filter = find::filter(call, arguments)?;
     let listing = Listing::of(&format!("memories {filter:?}"), arguments)?;
     let behind = Filter {
         after: listing.after.clone(),
