@@ -184,7 +184,7 @@ impl Store {
                 collect(place, "", &folder, 0, &mut texts);
             }
         }
-        texts.sort_by(|one, other| (one.folder(), one.number).cmp(&(other.folder(), other.number)));
+        texts.sort_by_key(|one| (one.folder(), one.number));
         Ok(texts)
     }
 

@@ -16,6 +16,7 @@ use super::message::Told;
 use super::message::message;
 use super::pending::Pending;
 use super::plan::place_of;
+use super::replaced::AfterReplaced;
 use super::words::BY_HAND;
 use super::words::Words;
 use crate::engine::Engine;
@@ -273,7 +274,10 @@ impl Engine {
         words: &mut Words,
     ) -> Result<Committed, EngineError> {
         let head = repository.head()?;
-        let Some((mut head, replaced)) = self.commit_replaced(repository, head, user, words)?
+        let Some(AfterReplaced {
+            mut head,
+            names: replaced,
+        }) = self.commit_replaced(repository, head, user, words)?
         else {
             return Ok(Committed::Busy);
         };

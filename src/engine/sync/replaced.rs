@@ -41,6 +41,22 @@ struct Former {
     tool: String,
 }
 
+/// The branch once the texts that were kept aside are committed.
+pub(super) struct AfterReplaced {
+    pub head: Option<Id>,
+    /// The names of the memories that these texts are of.
+    pub names: BTreeSet<String>,
+}
+
+impl AfterReplaced {
+    fn none(head: Option<Id>) -> AfterReplaced {
+        AfterReplaced {
+            head,
+            names: BTreeSet::new(),
+        }
+    }
+}
+
 /// Where a memory was changed and moved at once, so many get a commit of the change by itself.
 const MOST_MOVED: usize = 64;
 
@@ -113,15 +129,15 @@ impl Engine {
         head: Option<Id>,
         user: &str,
         words: &mut Words,
-    ) -> Result<Option<(Option<Id>, BTreeSet<String>)>, EngineError> {
+    ) -> Result<Option<AfterReplaced>, EngineError> {
         let texts = self.store.replaced()?;
         if texts.is_empty() {
-            return Ok(Some((head, BTreeSet::new())));
+            return Ok(Some(AfterReplaced::none(head)));
         }
         if let Some(head) = head
             && self.unfinished_merge(repository, head)?.is_some()
         {
-            return Ok(Some((Some(head), BTreeSet::new()))); // They wait for the merge.
+            return Ok(Some(AfterReplaced::none(Some(head)))); // They wait for the merge.
         }
         let names = texts.iter().map(|text| text.name.clone()).collect();
         let mut by_memory: BTreeMap<String, Vec<ReplacedText>> = BTreeMap::new();
@@ -184,7 +200,7 @@ impl Engine {
         for text in settled {
             self.store.release_replaced(&text);
         }
-        Ok(Some((head, names)))
+        Ok(Some(AfterReplaced { head, names }))
     }
 
     /// Of memories that were changed and then moved or forgotten, before a commit held the change:
