@@ -75,6 +75,8 @@ fn over_http(store: &str) -> Result<(), String> {
         tls: None,
         reads: rate(50, 200),
         writes: rate(10, 40),
+        owner_reads: rate(50, 200),
+        owner_writes: rate(10, 40),
         mcp: mount,
     };
     let ended = memdir::http::serve(served, &settings, |serving| {
