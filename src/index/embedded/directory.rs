@@ -164,7 +164,20 @@ impl Directory for OpenFolder {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        let file = name(path).and_then(|name| self.0.open_file(name, Access::CreateNew));
+        let open = || name(path).and_then(|name| self.0.open_file(name, Access::CreateNew));
+        let file = match open() {
+            // Its name has the number of a commit, and no file is written for one that is there: a
+            // process was killed in the middle of it, and the next commit has the same number.
+            Err(error)
+                if error.kind() == io::ErrorKind::AlreadyExists
+                    && path.extension().is_some_and(|end| end == "del") =>
+            {
+                name(path)
+                    .and_then(|name| self.0.remove(name))
+                    .and_then(|()| open())
+            }
+            file => file,
+        };
         let file = file.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => OpenWriteError::FileAlreadyExists(path.to_owned()),
             _ => OpenWriteError::wrap_io_error(error, path.to_owned()),
@@ -188,5 +201,31 @@ impl Directory for OpenFolder {
     /// Nobody here asks to be told.
     fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
         Ok(WatchHandle::empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn what_a_killed_commit_left_does_not_stop_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = OpenFolder(Arc::new(Folder::open(folder.path()).unwrap()));
+        let write = |name: &str, text: &[u8]| {
+            let mut file = directory.open_write(Path::new(name))?;
+            file.write_all(text).unwrap();
+            file.flush().unwrap();
+            Ok::<_, OpenWriteError>(())
+        };
+        write("a1.17.del", b"half").unwrap();
+        write("a1.17.del", b"whole").unwrap();
+        let text = std::fs::read(folder.path().join("a1.17.del")).unwrap();
+        assert_eq!(text, b"whole");
+        // Other names are never given twice: whoever finds one there is wrong.
+        write("a1.idx", b"x").unwrap();
+        assert!(write("a1.idx", b"y").is_err());
     }
 }
