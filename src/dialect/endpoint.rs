@@ -49,6 +49,9 @@ pub struct Endpoint {
     pub summary: &'static str,
     /// Of path, query and body.
     pub parameters: &'static [Parameter],
+    /// Members of the body that are passed over: they stand in what is answered, and are nobody's to
+    /// set.
+    pub ignored: &'static [&'static str],
     pub place: Place,
     /// Whether it changes anything: not for who may only read.
     pub writes: bool,

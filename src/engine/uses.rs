@@ -26,6 +26,8 @@ use crate::lifecycle::State;
 use crate::lifecycle::Stated;
 use crate::model::Memory;
 use crate::model::Stem;
+use crate::model::Tier;
+use crate::model::Timestamp;
 use crate::model::Usage;
 
 const UNRECORDED: &str = "uses and changes are not recorded";
@@ -58,6 +60,17 @@ impl Engine {
         let stated = Stated::of(memory);
         let state = lifecycle::state(&stated, &usage, &self.life, self.clock.now());
         (state, usage)
+    }
+
+    /// When a memory ends that gets the tier now and is not used any more; `None` for never.
+    pub fn end_of_tier(&self, tier: Tier) -> Option<Timestamp> {
+        let life = match tier {
+            Tier::Short => self.life.short_life,
+            Tier::Mid => self.life.mid_life,
+            Tier::Long => return None,
+        };
+        let end = self.clock.now().checked_add_signed(life)?;
+        Some(Timestamp::from_utc(end))
     }
 
     /// The uses of the memory with this stem.

@@ -57,7 +57,12 @@ pub async fn arguments(
         Place::Query => {}
         Place::Body if body.trim_ascii().is_empty() => {}
         Place::Body => match serde_json::from_slice(&body) {
-            Ok(Value::Object(given)) => values = given,
+            Ok(Value::Object(given)) => {
+                values = given;
+                let in_path = |name: &str| endpoint.is_in_path(name);
+                values
+                    .retain(|name, _| in_path(name) || !endpoint.ignored.contains(&name.as_str()));
+            }
             Ok(_) => return Err(Trouble::bad("the body must be a JSON object")),
             Err(error) => return Err(not_json(&error)),
         },
@@ -73,7 +78,9 @@ pub async fn arguments(
         },
     }
     for (name, value) in &path {
-        if values.contains_key(name) {
+        let is_ignored = endpoint.ignored.contains(&name);
+        let is_same = values.get(name).is_some_and(|one| one == value);
+        if values.contains_key(name) && !(is_ignored && is_same) {
             let message = format!("`{name}` stands in the address and once more");
             return Err(Trouble::bad(message));
         }

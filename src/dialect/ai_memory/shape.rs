@@ -102,8 +102,11 @@ pub(super) fn stored_relation(relation: &str) -> String {
     relation.replace('_', "-")
 }
 
-/// One relation, with the words of this tool set. When it was made is not known.
+/// One relation, with the words of this tool set. A file does not say when it was made: at the
+/// earliest when both memories were there, which is what is shown.
 pub(super) fn link(engine: &Engine, relation: &Relation) -> Value {
+    let ends = [Some(&relation.from), relation.to.as_ref()];
+    let made = ends.into_iter().flatten().filter_map(Stem::time).max();
     let target = match &relation.to {
         Some(stem) => engine.shown_id(stem),
         None => relation.written.clone(),
@@ -112,7 +115,7 @@ pub(super) fn link(engine: &Engine, relation: &Relation) -> Value {
         "source_id": engine.shown_id(&relation.from),
         "target_id": target,
         "relation": relation.relation.replace('-', "_"),
-        "created_at": Value::Null,
+        "created_at": made.map_or(Value::Null, moment),
     })
 }
 

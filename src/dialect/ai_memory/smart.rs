@@ -17,6 +17,7 @@ use crate::dialect::Parameter;
 use crate::dialect::Reply;
 use crate::dialect::Tool;
 use crate::dialect::ToolError;
+use crate::engine::EngineError;
 use crate::model::Change;
 use crate::model::Filter;
 use crate::model::Memory;
@@ -37,7 +38,7 @@ pub(super) const EXPAND_QUERY: Tool = tool(
 
 pub(super) const AUTO_TAG: Tool = tool(
     "memory_auto_tag",
-    "Give tags to one memory, beside those it has. By a language model where there is one, else tags in use that fit it; the reply says which.",
+    "Give tags to one memory, beside those it has. By a language model where there is one; else tags that fit are proposed and not stored. The reply says which.",
     &[Parameter::text("id", "").required()],
     writes("Tag a memory"),
     auto_tag,
@@ -61,6 +62,8 @@ struct Said<T> {
     note: Option<&'static str>,
 }
 
+const BY_MODEL: &str = "model";
+
 fn said<T>(
     call: &Call<'_>,
     ask: impl FnOnce(&dyn crate::dialect::Assistant) -> Result<T, String>,
@@ -70,7 +73,7 @@ fn said<T>(
         Some(Ok(what)) => {
             return Ok(Said {
                 what,
-                by: "model",
+                by: BY_MODEL,
                 note: None,
             });
         }
@@ -117,6 +120,10 @@ fn expand_query(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolErr
 }
 
 fn auto_tag(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    // Whether something is written depends on who answers; the tool is one that writes.
+    if call.engine.is_read_only() {
+        return Err(EngineError::ReadOnly(call.engine.root().to_owned()).into());
+    }
     let memory = found(call, &check::id(arguments, "id")?)?;
     let title = shape::title(&memory);
     let fitting = || Ok(call.engine.fitting_topics(&memory, MOST_TAGS)?);
@@ -133,6 +140,15 @@ fn auto_tag(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> 
             tags.push(tag.clone());
             new_tags.push(tag.clone());
         }
+    }
+    // What only follows from words is proposed: whoever asks knows which of them are of use.
+    let is_proposed = said.by != BY_MODEL;
+    if is_proposed {
+        let id = call.engine.shown_id(&memory.stem);
+        let fields = json!({
+            "id": id, "new_tags": [], "tags": memory.topics, "proposed_tags": new_tags,
+        });
+        return Ok(reply(&said, fields));
     }
     if !new_tags.is_empty() {
         let change = Change {

@@ -65,7 +65,7 @@ pub(super) const STORE: Tool = tool(
 
 pub(super) const UPDATE: Tool = tool(
     "memory_update",
-    "Change fields of one memory; what is not given stays. A tier is only raised, never lowered. A content that is replaced stays in the archive, and the reply names it. Fails if another memory has the title in the namespace.",
+    "Change fields of one memory; what is not given stays. A lower tier ends the memory sooner; the reply says when. A content that is replaced stays in the archive, and the reply names it. Fails if another memory has the title in the namespace.",
     &[
         Parameter::text("id", "").required(),
         Parameter::text("title", ""),
@@ -214,13 +214,15 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         // A memory of no tier lives for ever.
         Some(Tier::Long) | None => 2,
     };
-    let is_raised = wanted.is_some_and(|wanted| rank(Some(wanted)) > rank(memory.tier));
     let is_lowered = wanted.is_some_and(|wanted| rank(Some(wanted)) < rank(memory.tier));
     let expires = check::expires_at(call, arguments)?;
+    // From now on: by its age it might be over already.
+    let of_lower = wanted.filter(|_| is_lowered && expires.is_none());
+    let expires = expires.or_else(|| engine.end_of_tier(of_lower?));
     let change = Change {
         title: set(title),
         content: check::content(arguments, "content")?,
-        tier: set(wanted.filter(|_| is_raised)),
+        tier: set(wanted),
         namespace: match namespace.as_deref() {
             Some("global") => Patch::Clear,
             _ => set(namespace),
@@ -244,8 +246,14 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     if let Some(earlier) = earlier {
         reply.insert("earlier_id".to_owned(), json!(engine.shown_id(&earlier)));
     }
-    if is_lowered {
-        let note = "the tier stays as it is: it is never lowered";
+    if let Some(wanted) = wanted.filter(|_| is_lowered) {
+        let note = match (reply["tier"].as_str(), reply["expires_at"].as_str()) {
+            (Some(tier), _) if tier != wanted.as_str() => {
+                format!("it states {wanted}, and its uses keep it {tier}")
+            }
+            (_, Some(end)) => format!("it is lowered to {wanted}, and ends at {end}"),
+            (_, None) => format!("it is lowered to {wanted}"),
+        };
         reply.insert("note".to_owned(), json!(note));
     }
     let warnings = edited.screened.warnings();

@@ -36,6 +36,7 @@ const READS: Endpoint = Endpoint {
     place: Place::Query,
     writes: false,
     is_large: false,
+    ignored: &[],
     statuses: &[200],
     reply: topics_schema,
     run: topics,

@@ -583,8 +583,13 @@ fn a_memory_is_changed_field_by_field() {
         (&json!("long"), &Value::Null)
     );
     let lower = json_of(&mut session, "update", json!({"id": id, "tier": "short"}));
-    assert_eq!(lower["tier"], "long");
-    assert!(lower["note"].as_str().unwrap().contains("never lowered"));
+    assert_eq!(lower["tier"], "short");
+    let end = lower["expires_at"].as_str().unwrap();
+    let note = lower["note"].as_str().unwrap();
+    assert!(
+        note.contains("lowered to short") && note.contains(end),
+        "{note}"
+    );
     let global = json_of(
         &mut session,
         "update",

@@ -600,8 +600,12 @@ fn a_server_without_a_model_says_so_and_answers_all_the_same() {
         json!({"tags": ["old"]}),
     );
     let said = json_of(&mut session, "auto_tag", json!({"id": id}));
-    assert_eq!(said["new_tags"], json!(["jenkins"]), "{said}");
-    assert_eq!(get(&mut session, &id)["tags"], json!(["old", "jenkins"]));
+    assert_eq!(said["proposed_tags"], json!(["jenkins"]), "{said}");
+    assert_eq!(
+        (&said["new_tags"], &said["tags"]),
+        (&json!([]), &json!(["old"]))
+    );
+    assert_eq!(get(&mut session, &id)["tags"], json!(["old"]));
     let one = store(
         &mut session,
         "Port",

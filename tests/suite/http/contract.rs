@@ -296,9 +296,20 @@ fn only_what_is_given_changes() {
         assert_eq!(after[field], before[field], "{field}");
     }
     assert_eq!(api.put(&path, &json!({})).done(200).body["updated"], false);
-    // A tier is never lowered; the highest takes the end away.
+    // What the memory is shown with can be given back; what nobody sets is passed over.
+    let mut whole = api.memory(&id);
+    whole["content"] = json!("As it was shown.");
+    let said = api.put(&path, &whole).done(200).body;
+    assert_eq!(said["content"], "As it was shown.");
+    assert_eq!(said["created_at"], before["created_at"]);
+    whole["title"] = json!("A copy");
+    whole["metadata"] = json!({});
+    assert_ne!(api.make(&whole), id);
+    // A tier that is stated holds, down as well as up; the highest takes the end away.
     let short = api.put(&path, &json!({"tier": "short"})).done(200).body;
-    assert_eq!(short["tier"], "mid");
+    assert_eq!(short["tier"], "short");
+    let end = short["expires_at"].as_str().unwrap();
+    assert!(short["note"].as_str().unwrap().contains(end), "{short}");
     let long = api.put(&path, &json!({"tier": "long"})).done(200).body;
     assert_eq!(
         (&long["tier"], &long["expires_at"]),
@@ -313,7 +324,7 @@ fn only_what_is_given_changes() {
         .is_bad("from 1 to 10");
     api.put(&path, &json!({"expires_at": "2020-01-01T00:00:00Z"}))
         .is_bad("in the past");
-    api.put(&path, &json!({"id": id}))
+    api.put(&path, &json!({"id": "ffffffff"}))
         .is_bad("stands in the address");
     api.put("/memories/ffffffff", &json!({"content": "x"}))
         .is_not_there();

@@ -216,8 +216,14 @@ fn an_export_makes_the_same_store_elsewhere_and_adds_nothing_here() {
         (&export["count"], export["links"].as_array().unwrap().len()),
         (&json!(3), 1)
     );
+    let later = memories(&export)
+        .iter()
+        .filter_map(|memory| memory["created_at"].as_str())
+        .max();
+    assert!(export["links"][0]["created_at"].as_str() <= later);
     let link = json!({
-        "source_id": one, "target_id": two, "relation": "derived_from", "created_at": null,
+        "source_id": one, "target_id": two, "relation": "derived_from",
+        "created_at": export["links"][0]["created_at"].as_str().unwrap(),
     });
     assert_eq!(export["links"][0], link);
 

@@ -30,8 +30,18 @@ use crate::model::Stem;
 /// So many memories can be made at once.
 pub(super) const MOST_AT_ONCE: usize = 1_000;
 
+/// What a memory is shown with and nobody sets.
+const OF_ITSELF: &[&str] = &[
+    "id",
+    "access_count",
+    "created_at",
+    "updated_at",
+    "last_accessed_at",
+];
+
 pub(super) const CREATE: Endpoint = Endpoint {
     parameters: write::STORE.parameters,
+    ignored: OF_ITSELF,
     statuses: &[201],
     ..writes(
         Verb::Post,
@@ -144,6 +154,14 @@ pub(super) const GET: Endpoint = Endpoint {
 
 pub(super) const UPDATE: Endpoint = Endpoint {
     parameters: write::UPDATE.parameters,
+    ignored: &[
+        "id",
+        "source",
+        "access_count",
+        "created_at",
+        "updated_at",
+        "last_accessed_at",
+    ],
     ..writes(
         Verb::Put,
         "/memories/{id}",
@@ -217,7 +235,10 @@ fn create_many(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolErr
     for (place, item) in items.into_iter().enumerate() {
         let given = item
             .map_err(ToolError::from)
-            .and_then(|item| Ok(Arguments::new(item, write::STORE.parameters)?))
+            .and_then(|mut item| {
+                item.retain(|name, _| !OF_ITSELF.contains(&name.as_str()));
+                Ok(Arguments::new(item, write::STORE.parameters)?)
+            })
             .and_then(|item| write::given(call, &item));
         match given {
             Ok((memory, _)) => {

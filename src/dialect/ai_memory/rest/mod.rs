@@ -67,6 +67,7 @@ const fn reads(
         name,
         summary,
         parameters: &[],
+        ignored: &[],
         place: Place::Query,
         writes: false,
         is_large: false,
