@@ -10,7 +10,7 @@ use super::args::Import;
 use super::args::Source;
 use super::args::Target;
 use super::fail::Failure;
-use super::maintain::progress_bar;
+use super::maintain::counting_bar;
 use crate::dialect::core;
 use crate::engine;
 use crate::engine::Engine;
@@ -53,7 +53,7 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
         Source::ServerMemory => import::server_memory(path, &defaults)?,
         Source::Mem0 => import::mem0(path, &defaults)?,
     };
-    let bar = progress_bar("importing");
+    let bar = counting_bar("importing");
     let options = engine::Import {
         dry_run: command.dry_run,
     };

@@ -36,6 +36,15 @@ pub(super) fn progress_bar(what: &'static str) -> ProgressBar {
     bar
 }
 
+/// As [`progress_bar`], for what nobody can count before it is done.
+pub(super) fn counting_bar(what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{msg} {pos}");
+    bar.set_style(style.expect("the template is valid"));
+    bar.set_message(what);
+    bar
+}
+
 pub(super) fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let bar = progress_bar("indexing");
@@ -105,7 +114,7 @@ fn outage_line(outage: &Outage, now: DateTime<Utc>) -> String {
     format!("{host} does not answer, searches are by words, {next}: {reason}")
 }
 
-pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
+pub(super) fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let status = engine.status()?;
     let git = engine.git_status();
@@ -211,7 +220,7 @@ pub(super) fn status(context: &mut Context) -> Result<Outcome, Failure> {
     rows.extend(crowded(status.in_no_folder).map(|advice| ("layout", advice)));
     rows.extend(git_rows(&git, now));
     show_rows(output, &rows)?;
-    show_findings(output, &status.findings)?;
+    show_findings(output, &status.findings, verbose)?;
     output.flush()?;
     super::settle(&engine);
     Ok(Outcome::Done)
@@ -237,7 +246,7 @@ fn show_rows(output: &mut Output, rows: &[(&str, String)]) -> std::io::Result<()
     Ok(())
 }
 
-pub(super) fn verify(context: &mut Context) -> Result<Outcome, Failure> {
+pub(super) fn verify(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let proof = engine.verify()?;
     let output = &mut context.output;
@@ -250,7 +259,7 @@ pub(super) fn verify(context: &mut Context) -> Result<Outcome, Failure> {
         output.json(&proof_json(&proof))?;
         return Ok(outcome);
     }
-    show_findings(output, &proof.findings)?;
+    show_findings(output, &proof.findings, verbose)?;
     for fault in &proof.index_faults {
         output.line(format!("index: {fault}"))?;
     }
@@ -277,14 +286,43 @@ pub(super) fn verify(context: &mut Context) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-fn show_findings(output: &mut Output, findings: &[Finding]) -> std::io::Result<()> {
+/// Of so many files with one problem each is named; of more, so many.
+const EXAMPLES: usize = 3;
+
+/// The findings by their kinds: each by itself where they are few, or all are wanted, else their
+/// number, some of them, and what is to be done about all.
+fn show_findings(output: &mut Output, findings: &[Finding], verbose: bool) -> std::io::Result<()> {
+    let mut kinds: Vec<(&str, Vec<&Finding>)> = Vec::new();
     for finding in findings {
-        let (file, problem) = (
-            output.shown(&finding.file),
-            output.shown(&finding.problem.to_string()),
-        );
-        output.line(format!("{BOLD}{file}{BOLD:#}: {problem}"))?;
-        output.line(format!("  {}", finding.problem.hint()))?;
+        let kind = finding.problem.code();
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, group)) => group.push(finding),
+            None => kinds.push((kind, vec![finding])),
+        }
+    }
+    for (kind, group) in kinds {
+        let is_whole = verbose || group.len() <= EXAMPLES;
+        if !is_whole {
+            let count = group.len();
+            output.line(format!("{BOLD}{count} files: {kind}{BOLD:#}"))?;
+        }
+        let indent = if is_whole { "" } else { "  " };
+        let shown = if is_whole { group.len() } else { EXAMPLES };
+        for finding in &group[..shown] {
+            let (file, problem) = (
+                output.shown(&finding.file),
+                output.shown(&finding.problem.to_string()),
+            );
+            output.line(format!("{indent}{BOLD}{file}{BOLD:#}: {problem}"))?;
+            if is_whole {
+                output.line(format!("  {}", finding.problem.hint()))?;
+            }
+        }
+        if !is_whole {
+            let left = group.len() - EXAMPLES;
+            output.line(format!("  and {left} more, which --verbose names"))?;
+            output.line(format!("  {}", group[0].problem.hint()))?;
+        }
     }
     Ok(())
 }

@@ -115,7 +115,7 @@ pub(super) fn decide(
         | Command::Serve(_)
         | Command::Token(_)
         | Command::Config { .. }
-        | Command::Status
+        | Command::Status(_)
         | Command::Path(_) => {
             tracing::warn!("{}", passed_over(found, &config.store.value));
             Ok(false)

@@ -367,7 +367,7 @@ Everything after `git` goes to git as it is. Exit code: git's")]
 A store is made of each set in a temporary folder; your own store is left alone.")]
     Eval(Eval),
     /// Show what state the store is in
-    Status,
+    Status(Findings),
     /// Commit what waits, and bring this machine and the others into step
     #[command(after_help = "Examples:
   memdir sync --setup git@example.org:me/memories.git
@@ -393,7 +393,7 @@ Nothing is downloaded unless you say so. Without a model searches are by words."
     )]
     Model(Model),
     /// Prove that files are sound and the index agrees with them; exit code 1 if not
-    Verify,
+    Verify(Findings),
     /// Show in which folders memories lie, or move them
     #[command(after_help = "Examples:
   memdir layout                                 what is set, and how many files lie elsewhere
@@ -754,4 +754,12 @@ pub(super) struct Completions {
 pub(super) struct PathOf {
     /// A memory
     pub id: Option<String>,
+}
+
+/// How problems of files are listed.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Findings {
+    /// Name every file with a problem, not three of each kind
+    #[arg(long)]
+    pub verbose: bool,
 }

@@ -173,3 +173,28 @@ fn export_writes_every_memory_oldest_first() {
     let document = home.run(&["export", "--to", "markdown", "--json"]).json();
     assert_eq!(document["markdown"], text);
 }
+
+#[test]
+fn many_problems_of_one_kind_are_counted_with_three_examples() {
+    let home = home_of_two();
+    for number in 0..40 {
+        home.put(&format!("note {number:02}.md"), "A plain note.");
+    }
+    for command in ["status", "verify"] {
+        let short = home.run(&[command]).text();
+        assert!(short.contains("40 files: no-frontmatter"), "{short}");
+        assert!(
+            short.contains("note 02.md") && !short.contains("note 03.md"),
+            "{short}"
+        );
+        assert!(short.contains("37 more"), "{short}");
+        let whole = home.run(&[command, "--verbose"]).text();
+        assert!(
+            whole.contains("note 03.md") && whole.contains("note 39.md"),
+            "{whole}"
+        );
+    }
+    let said = home.run(&["status", "--json"]).json();
+    // Each has no frontmatter, and no name of a memory.
+    assert_eq!(said["problems"].as_array().unwrap().len(), 80);
+}
