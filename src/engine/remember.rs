@@ -108,6 +108,9 @@ fn words_of(text: &str) -> String {
     words.join(" ").to_lowercase()
 }
 
+/// Puts a file in place: its name and bytes.
+pub(super) type Add<'a> = dyn Fn(&str, &[u8]) -> Result<(), FilesError> + 'a;
+
 /// New names drawn before giving up; a second one is needed once in four billion times.
 const MAX_DRAWS: usize = 16;
 
@@ -298,7 +301,7 @@ impl Engine {
         &self,
         memory: &NewMemory,
         tool: &str,
-        add: &dyn Fn(&str, &[u8]) -> Result<(), FilesError>,
+        add: &Add<'_>,
     ) -> Result<(Stem, Screened), EngineError> {
         self.store.create()?;
         let timestamp = self.time_of(memory);
