@@ -287,7 +287,7 @@ mod tests {
     #[track_caller]
     fn check(arguments: &[&str], expected: [[u32; 2]; 2]) {
         let words = ["memdir", "serve"].iter().chain(arguments);
-        let Any::Serve(command) = Args::parse_from(words).command else {
+        let Some(Any::Serve(command)) = Args::parse_from(words).command else {
             panic!("it is another command");
         };
         let addresses = addresses(&command).unwrap();
