@@ -5,7 +5,6 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use serde_json::json;
-use toml_edit::Value;
 
 use super::Context;
 use super::Outcome;
@@ -18,8 +17,8 @@ use super::output::DIM;
 use crate::config::Config;
 use crate::config::Environment;
 use crate::config::Flags;
+use crate::config::NewValue;
 use crate::config::SETTINGS_OF_STORE;
-use crate::config::typed_value;
 use crate::config::with_settings;
 
 pub(super) fn config(context: &mut Context, command: &Option<Command>) -> Result<Outcome, Failure> {
@@ -29,7 +28,7 @@ pub(super) fn config(context: &mut Context, command: &Option<Command>) -> Result
             key,
             value,
             in_store,
-        })) => change(context, key, Some(typed_value(value)), *in_store),
+        })) => change(context, key, Some(NewValue::typed(value)), *in_store),
         Some(Command::Unset(ConfigUnset { key, in_store })) => {
             change(context, key, None, *in_store)
         }
@@ -80,7 +79,7 @@ fn list(context: &mut Context) -> Result<Outcome, Failure> {
 fn change(
     context: &mut Context,
     key: &str,
-    value: Option<Value>,
+    value: Option<NewValue>,
     in_store: bool,
 ) -> Result<Outcome, Failure> {
     let path = match in_store {
@@ -129,12 +128,12 @@ fn check(
 ) -> Result<(), Failure> {
     let cannot = |error| Failure::new(format!("cannot try `{key}`")).because(error);
     let said_of = |text: &str| -> Result<Vec<String>, Failure> {
-        let folder = tempfile::tempdir().map_err(cannot)?;
+        let folder = crate::files::scratch_folder().map_err(cannot)?;
         let (name, flags) = match in_store {
             true => (SETTINGS_OF_STORE, folder.path().to_owned()),
             false => ("config.toml", context.config.store.value.clone()),
         };
-        fs::write(folder.path().join(name), text).map_err(cannot)?;
+        crate::files::write_synced(&folder.path().join(name), text.as_bytes()).map_err(cannot)?;
         let environment = Environment {
             config_folder: Some(folder.path().to_owned()),
             variables: Default::default(),
@@ -184,7 +183,11 @@ fn text_of(path: &Path) -> Result<String, Failure> {
     }
 }
 
-fn edited(path: &Path, text: &str, changes: &[(&str, Option<Value>)]) -> Result<String, Failure> {
+fn edited(
+    path: &Path,
+    text: &str,
+    changes: &[(&str, Option<NewValue>)],
+) -> Result<String, Failure> {
     with_settings(text, changes).map_err(|why| {
         Failure::new(format!("cannot change {}: {why}", path.display()))
             .hint("Mend the file first; nothing was changed.")
@@ -194,7 +197,7 @@ fn edited(path: &Path, text: &str, changes: &[(&str, Option<Value>)]) -> Result<
 /// Where the user's settings lie, and their text with `changes`.
 pub(super) fn edited_for_user(
     environment: &Environment,
-    changes: &[(&str, Option<Value>)],
+    changes: &[(&str, Option<NewValue>)],
 ) -> Result<(PathBuf, String), Failure> {
     let path = settings_file(environment)?;
     let text = edited(&path, &text_of(&path)?, changes)?;

@@ -26,6 +26,7 @@ use super::output::BOLD;
 use super::output::DIM;
 use crate::config::Embedding;
 use crate::config::ModelName;
+use crate::config::NewValue;
 use crate::config::Origin;
 use crate::embed::Embedder;
 use crate::embed::catalog;
@@ -209,9 +210,9 @@ fn take(
     known: Option<&Model>,
 ) -> Result<Outcome, Failure> {
     let changes = changes_for(context, folder, name, known);
-    let changes: Vec<(&str, Option<toml_edit::Value>)> = changes
+    let changes: Vec<(&str, Option<NewValue>)> = changes
         .into_iter()
-        .map(|(key, value)| (key, value.map(Into::into)))
+        .map(|(key, value)| (key, value.as_deref().map(NewValue::text)))
         .collect();
     let (path, text) = edited_for_user(&context.environment, &changes)?;
     let mut config = context.config.clone();
@@ -321,7 +322,7 @@ fn changes_for(
 fn switch_off(context: &mut Context) -> Result<Outcome, Failure> {
     let (path, text) = edited_for_user(
         &context.environment,
-        &[("embedding.provider", Some("off".into()))],
+        &[("embedding.provider", Some(NewValue::text("off")))],
     )?;
     save(&path, &text)?;
     overruled(context);

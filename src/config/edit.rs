@@ -3,7 +3,23 @@
 use toml_edit::DocumentMut;
 use toml_edit::Item;
 use toml_edit::Table;
-use toml_edit::Value;
+
+/// The value of a setting.
+#[derive(Debug, Clone)]
+pub struct NewValue(toml_edit::Value);
+
+impl NewValue {
+    /// What somebody typed: a number, `true`, a list in brackets or a text in quotes as TOML has
+    /// them, and anything else as a text.
+    pub fn typed(text: &str) -> NewValue {
+        NewValue(text.parse().unwrap_or_else(|_| text.into()))
+    }
+
+    /// A text, whatever it looks like.
+    pub fn text(text: &str) -> NewValue {
+        NewValue(text.into())
+    }
+}
 
 /// `text`, a settings file, with these settings changed; `None` removes one. A setting is named
 /// `limit`, or `embedding.model` in a table. Comments, order and everything else stay.
@@ -11,7 +27,7 @@ use toml_edit::Value;
 /// # Errors
 ///
 /// Fails, saying why, if the text is no TOML or what should be a table is none.
-pub fn with_settings(text: &str, changes: &[(&str, Option<Value>)]) -> Result<String, String> {
+pub fn with_settings(text: &str, changes: &[(&str, Option<NewValue>)]) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
         let lines = error.message().lines().next();
         lines.unwrap_or("it is no TOML").to_owned()
@@ -33,21 +49,15 @@ pub fn with_settings(text: &str, changes: &[(&str, Option<Value>)]) -> Result<St
         match (new, table.get_mut(key)) {
             (None, _) => drop(table.remove(key)),
             // The comment behind a value belongs to the line, not to the value.
-            (Some(new), Some(Item::Value(old))) => {
+            (Some(NewValue(new)), Some(Item::Value(old))) => {
                 let around = old.decor().clone();
                 *old = new.clone();
                 *old.decor_mut() = around;
             }
-            (Some(new), _) => drop(table.insert(key, Item::Value(new.clone()))),
+            (Some(NewValue(new)), _) => drop(table.insert(key, Item::Value(new.clone()))),
         }
     }
     Ok(document.to_string())
-}
-
-/// What somebody typed as the value of a setting: a number, `true`, a list in brackets or a text in
-/// quotes as TOML has them, and anything else as a text.
-pub fn typed_value(text: &str) -> Value {
-    text.parse().unwrap_or_else(|_| text.into())
 }
 
 #[cfg(test)]
@@ -84,7 +94,7 @@ mod tests {
             &[("embedding.model", Some("C:\\b \"c\""))],
             "embedding = { model = 'C:\\b \"c\"' }\n",
         );
-        let change = [("embedding.model", Some("a".into()))];
+        let change = [("embedding.model", Some(NewValue::text("a")))];
         assert!(with_settings("embedding = 1", &change).is_err());
         assert!(with_settings("limit = ", &[]).is_err());
     }
@@ -98,15 +108,15 @@ mod tests {
             ("nvim -f", "\"nvim -f\""),
             ("\"7\"", "\"7\""),
         ] {
-            assert_eq!(typed_value(typed).to_string(), written);
+            assert_eq!(NewValue::typed(typed).0.to_string(), written);
         }
     }
 
     #[track_caller]
     fn check(text: &str, changes: &[(&str, Option<&str>)], expected: &str) {
-        let changes: Vec<(&str, Option<Value>)> = changes
+        let changes: Vec<(&str, Option<NewValue>)> = changes
             .iter()
-            .map(|(name, text)| (*name, text.map(typed_value)))
+            .map(|(name, text)| (*name, text.map(NewValue::typed)))
             .collect();
         assert_eq!(with_settings(text, &changes).unwrap(), expected);
     }

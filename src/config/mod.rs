@@ -25,7 +25,7 @@ pub use discover::MARK as SETTINGS_OF_STORE;
 pub use discover::StoreOrigin;
 pub use discover::is_store;
 pub use duplicates::DuplicateSettings;
-pub use edit::typed_value;
+pub use edit::NewValue;
 pub use edit::with_settings;
 pub use embedding::Embedding;
 pub use embedding::ModelName;

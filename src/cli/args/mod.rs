@@ -13,6 +13,8 @@ mod overview;
 mod remember;
 mod reset;
 mod serve;
+#[cfg(test)]
+mod shown;
 
 pub(super) use archive::Archive;
 pub(super) use archive::ArchivePurge;

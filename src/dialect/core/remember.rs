@@ -7,9 +7,9 @@ use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
+use crate::dialect::shape;
 use crate::engine::Toward;
 use crate::engine::WritePolicy;
-use crate::format::from_json;
 use crate::model::NewMemory;
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
@@ -58,12 +58,7 @@ fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError
         importance: arguments.number("importance")?.map(|n| n as u8),
         expires: arguments.when("expires", call.engine.now(), Toward::Future)?,
         supersedes: arguments.list("supersedes")?.unwrap_or_default(),
-        metadata: arguments
-            .object("metadata")?
-            .unwrap_or_default()
-            .into_iter()
-            .map(|(key, value)| (key, from_json(value)))
-            .collect(),
+        metadata: shape::metadata(arguments.object("metadata")?.unwrap_or_default()),
         ..NewMemory::default()
     })
 }
