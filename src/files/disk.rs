@@ -108,13 +108,33 @@ pub(super) fn step() {
     }
 }
 
-/// Repeats an operation that a signal interrupted.
+/// Repeats an operation that a signal interrupted, or that found no free descriptor: other threads
+/// of this process hold theirs for moments, and no event tells when one is free.
 pub(super) fn uninterrupted<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    const TRIES: usize = 50;
+    const PAUSE: std::time::Duration = std::time::Duration::from_millis(1);
+    let mut tries = 0;
     loop {
         match operation() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if tries < TRIES && is_without_descriptor(&error) => {
+                tries += 1;
+                std::thread::sleep(PAUSE);
+            }
             other => return other,
         }
+    }
+}
+
+fn is_without_descriptor(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = error;
+        false
     }
 }
 

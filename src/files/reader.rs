@@ -80,7 +80,7 @@ impl Reader {
         disk::step();
         let seen = match &self.held {
             Some(held) => system::look_at(held, name)?,
-            None => system::look_at(&self.folder().ok()?, name)?,
+            None => system::look_at(&disk::uninterrupted(|| self.folder()).ok()?, name)?,
         };
         seen.into_entry(name)
     }

@@ -205,6 +205,33 @@ impl Store {
         }
     }
 
+    /// Moves a text that was kept aside, `bytes`, into the archive.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Store::add`].
+    pub fn archive_replaced(&self, text: &ReplacedText, bytes: &[u8]) -> Result<(), FilesError> {
+        let name = text.archived_name();
+        let (below, file) = name.rsplit_once('/').unwrap_or(("", &name));
+        let target = self.open_or_create(Place::Archive.folder(), below)?;
+        let top = self.state().join(FOLDER);
+        let moved = disk::uninterrupted(|| {
+            let aside = Folder::of_state(&top)?.below(&text.folder())?;
+            aside.rename(&text.file(), &target, file, Target::Keep)
+        });
+        match moved {
+            Ok(()) => disk::uninterrupted(|| target.sync()).at("sync", target.path()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(FilesError::Taken {
+                path: self.path(Place::Archive, &name),
+            }),
+            // The state folder may be a mount of its own.
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                self.add(Place::Archive, &name, bytes)
+            }
+            Err(error) => Err(error).at("archive", &top.join(text.folder())),
+        }
+    }
+
     /// Lets go of a text that was kept aside.
     pub fn release_replaced(&self, text: &ReplacedText) {
         let top = self.state().join(FOLDER);
@@ -215,7 +242,8 @@ impl Store {
         let removed = top
             .below(&folder)
             .and_then(|folder| disk::remove(&folder, &text.file()));
-        if removed.is_err() {
+        let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        if removed.is_err_and(|error| !is_gone(&error)) {
             return; // The next one looks at it again.
         }
         // Folders go with their last text; one that holds anything stays, as the system sees to it.

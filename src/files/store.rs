@@ -284,7 +284,7 @@ impl Store {
     ///
     /// As for [`Store::list`].
     pub fn list_after(&self, place: Place, before: &dyn Fn(&str)) -> Result<Listing, FilesError> {
-        let folder = match self.top(place.folder()) {
+        let folder = match disk::uninterrupted(|| self.top(place.folder())) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Listing::default()),
             Err(error) => {
                 let path = self.folder(place);
@@ -292,7 +292,8 @@ impl Store {
             }
             Ok(folder) => folder,
         };
-        Listing::read(&folder, is_memory_name, before).at("list", folder.path())
+        let read = || Listing::read(&folder, is_memory_name, before);
+        disk::uninterrupted(read).at("list", folder.path())
     }
 
     /// The stems of the memories that were purged: each has a file in `tombstones/`.

@@ -136,6 +136,7 @@ impl<'a> Reader<'a> {
                 self.problems
                     .push(Problem::ConflictCopyOf(of.as_str().to_owned()));
             }
+            FileNameKind::Foreign(_) if stem.is_of_replaced_text() => {}
             FileNameKind::Foreign(_) | FileNameKind::Ignored => {
                 self.problems.push(Problem::ForeignName);
             }

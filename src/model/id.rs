@@ -85,6 +85,15 @@ impl Stem {
         canonical_parts(&self.0).is_some()
     }
 
+    /// Whether the archive keeps a text under this name that a memory had before:
+    /// `STEM.replaced-<16 hex>`.
+    pub fn is_of_replaced_text(&self) -> bool {
+        let parts = self.0.rsplit_once(".replaced-");
+        parts.is_some_and(|(_, hash)| {
+            hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
+    }
+
     /// The eight hex digits, if the stem is canonical.
     pub fn handle(&self) -> Option<Handle> {
         canonical_parts(&self.0).map(|(_, handle)| handle)

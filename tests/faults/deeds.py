@@ -45,6 +45,10 @@ class Deed:
             found.append("the old memory is harmed")
         others = {other: text for other, text in files.items() if other != name}
         others.update({other: text for other, text in archive.items() if other != name})
+        # Without a history the archive keeps what somebody wrote and the program replaced.
+        kept = [other for other in others if other.startswith(OLD + ".replaced-")]
+        if any(others.pop(other) not in self.old_texts for other in kept):
+            found.append("what was replaced is harmed")
         return found + self.wrong_others(others, acknowledged) + self.wrong_place(files, archive, acknowledged)
 
     def wrong_others(self, others, acknowledged):

@@ -101,8 +101,7 @@ impl Engine {
     }
 
     fn add_replaced_to_archive(&self, text: &ReplacedText, bytes: &[u8]) -> bool {
-        let name = text.archived_name();
-        match self.store.add(Place::Archive, &name, bytes) {
+        match self.store.archive_replaced(text, bytes) {
             Ok(()) => true,
             Err(FilesError::Taken { .. }) => true, // The name tells the text.
             Err(error) => {
