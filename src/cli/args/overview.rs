@@ -86,6 +86,12 @@ const WIDEST: usize = 100;
 /// The program's words, with a help that shows the commands in groups.
 pub(in crate::cli) fn command() -> Command {
     let command = Args::command();
+    // To lay it out takes as long as all the rest of a start.
+    let is_asked =
+        |word: std::ffi::OsString| ["--help", "-h", "help"].iter().any(|help| word == *help);
+    if !std::env::args_os().skip(1).any(is_asked) {
+        return command;
+    }
     let groups = groups(&command, usize::MAX);
     command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{{options}}{{after-help}}"
