@@ -74,7 +74,8 @@ def cuts(setting, tally, store, count, rounds):
     try:
         for number in range(rounds):
             # The large files are those that are mapped: every second cut is one of theirs.
-            files = [(path, size) for path in derived(store) if (size := size_of(path))]
+            # While the index is made anew there may be none for a moment.
+            files = harness.wait_until(lambda: [(path, size) for path in derived(store) if (size := size_of(path))])
             large = [one for one in files if one[1] > 32 << 10]
             path, size = draw.choice(large if large and number % 2 else files)
             to = draw.choice([0, draw.randrange(size), draw.randrange(size), size - 1])
