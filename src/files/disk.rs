@@ -6,6 +6,8 @@ use std::io;
 use std::io::Read;
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 use crate::beneath::Access;
 use crate::beneath::Folder;
@@ -109,19 +111,30 @@ pub(super) fn step() {
 }
 
 /// Repeats an operation that a signal interrupted, or that found no free descriptor: other threads
-/// of this process hold theirs for moments, and no event tells when one is free.
+/// of this process hold theirs for moments, and no event tells when one is free. Where waiting was in
+/// vain, nobody waits again before an operation succeeds: thousands of files must not add up.
 pub(super) fn uninterrupted<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     const TRIES: usize = 50;
     const PAUSE: std::time::Duration = std::time::Duration::from_millis(1);
+    static IS_IN_VAIN: AtomicBool = AtomicBool::new(false);
     let mut tries = 0;
     loop {
         match operation() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if tries < TRIES && is_without_descriptor(&error) => {
+            Err(error) if is_without_descriptor(&error) => {
+                if tries == TRIES || IS_IN_VAIN.load(Ordering::Relaxed) {
+                    IS_IN_VAIN.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
                 tries += 1;
                 std::thread::sleep(PAUSE);
             }
-            other => return other,
+            other => {
+                if IS_IN_VAIN.load(Ordering::Relaxed) && other.is_ok() {
+                    IS_IN_VAIN.store(false, Ordering::Relaxed);
+                }
+                return other;
+            }
         }
     }
 }

@@ -182,12 +182,14 @@ class Apart:
         done = machine.git("pull", "--quiet", "--no-edit", how, self.way.address(), "main")
         out = set()
         if done.code != 0:
+            # What a commit holds is never his to lose.
+            held = tokens_of(machine.git("grep", "-h", "-E", "qa[0-9]+z", "HEAD").out)
             before = pairs.tokens_by_handle(machine)
             is_merging = os.path.exists(machine.path(".git/MERGE_HEAD"))
             machine.git("rebase" if how == "--rebase" else "merge", "--abort")
             if is_merging:
                 left = set().union(*pairs.tokens_by_handle(machine).values())
-                out = set().union(*before.values()) - left
+                out = set().union(*before.values()) - left - held
         self.note(machine, f"git pull {how} by hand ({done.code})", out=out)
 
     def undo(self, machine):

@@ -12,7 +12,7 @@ use super::Args;
 use crate::cli::prose::terminal_width;
 use crate::cli::prose::wrapped;
 
-/// What groups are called, and what is in them. The first is what most people need.
+/// The groups of commands, each with its heading and names. The first is what most people need.
 const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Every day",
@@ -98,7 +98,7 @@ pub(in crate::cli) fn command() -> Command {
     ))
 }
 
-/// What `memdir` alone says: the commands of every day, and the names of the others.
+/// The text that `memdir` alone prints: the commands of every day, and the names of the others.
 pub(in crate::cli) fn overview() -> String {
     let command = Args::command();
     let about = command.get_about().cloned().unwrap_or_default();
