@@ -26,6 +26,7 @@ use crate::dialect::PreviewWords;
 use crate::dialect::core;
 use crate::dialect::preview;
 use crate::engine::Engine;
+use crate::engine::EngineError;
 use crate::engine::Hit;
 use crate::engine::Ranking;
 use crate::engine::Recalled;
@@ -294,9 +295,7 @@ pub(super) fn recall(context: &mut Context, command: &Recall) -> Result<Outcome,
     if command.verbose {
         histories = history::histories(&engine, &recalled, context)?;
     }
-    let all_found = recalled
-        .iter()
-        .all(|one| matches!(one, Recalled::Found { .. }));
+    let outcome = recalled_outcome(&recalled);
     let output = &mut context.output;
     if output.json {
         let reply = core::recall_reply(&engine, recalled, command.max_tokens);
@@ -307,11 +306,7 @@ pub(super) fn recall(context: &mut Context, command: &Recall) -> Result<Outcome,
             }
         }
         output.json(&results)?;
-        return Ok(if all_found {
-            Outcome::Done
-        } else {
-            Outcome::Nothing
-        });
+        return Ok(outcome);
     }
     let mut tokens = command.max_tokens.unwrap_or(usize::MAX);
     for (number, one) in recalled.into_iter().enumerate() {
@@ -327,11 +322,20 @@ pub(super) fn recall(context: &mut Context, command: &Recall) -> Result<Outcome,
             Recalled::Failed { error, .. } => output.error(&Failure::from(error)),
         }
     }
-    Ok(if all_found {
-        Outcome::Done
-    } else {
-        Outcome::Nothing
-    })
+    Ok(outcome)
+}
+
+/// How a recall ends: what could not be read is an error, and not what was not found.
+fn recalled_outcome(recalled: &[Recalled]) -> Outcome {
+    let error = |one: &Recalled| match one {
+        Recalled::Found { .. } => None,
+        Recalled::Failed { error, .. } => Some(matches!(error, EngineError::Files(_))),
+    };
+    match recalled.iter().filter_map(error).max() {
+        None => Outcome::Done,
+        Some(false) => Outcome::Nothing,
+        Some(true) => Outcome::Failed,
+    }
 }
 
 /// A whole memory: its fields, with lines about its `life` after them, then its content as it is.

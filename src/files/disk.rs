@@ -6,7 +6,7 @@ use std::io;
 use std::io::Read;
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 
 use crate::beneath::Access;
@@ -111,27 +111,29 @@ pub(super) fn step() {
 }
 
 /// Repeats an operation that a signal interrupted, or that found no free descriptor: other threads
-/// of this process hold theirs for moments, and no event tells when one is free. Where waiting was in
-/// vain, nobody waits again before an operation succeeds: thousands of files must not add up.
+/// of this process hold theirs for moments, and no event tells when one is free. After some waits in
+/// vain nobody waits again before an operation succeeds: thousands of files must not add up.
 pub(super) fn uninterrupted<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     const TRIES: usize = 50;
     const PAUSE: std::time::Duration = std::time::Duration::from_millis(1);
-    static IS_IN_VAIN: AtomicBool = AtomicBool::new(false);
+    const MOST_IN_VAIN: usize = 20;
+    static IN_VAIN: AtomicUsize = AtomicUsize::new(0);
     let mut tries = 0;
     loop {
         match operation() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if is_without_descriptor(&error) => {
-                if tries == TRIES || IS_IN_VAIN.load(Ordering::Relaxed) {
-                    IS_IN_VAIN.store(true, Ordering::Relaxed);
+                let is_hopeless = IN_VAIN.load(Ordering::Relaxed) >= MOST_IN_VAIN;
+                if tries == TRIES || is_hopeless {
+                    IN_VAIN.fetch_add(usize::from(!is_hopeless), Ordering::Relaxed);
                     return Err(error);
                 }
                 tries += 1;
                 std::thread::sleep(PAUSE);
             }
             other => {
-                if IS_IN_VAIN.load(Ordering::Relaxed) && other.is_ok() {
-                    IS_IN_VAIN.store(false, Ordering::Relaxed);
+                if other.is_ok() && IN_VAIN.load(Ordering::Relaxed) > 0 {
+                    IN_VAIN.store(0, Ordering::Relaxed);
                 }
                 return other;
             }
