@@ -10,6 +10,7 @@ use super::keys;
 use super::patterns::PATTERNS;
 use super::prose;
 use super::prose::Noun;
+use super::published;
 
 /// What a word in a text announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub(super) enum Sign {
     /// A program, a file or a header that holds credentials in its own way; in letters of either
     /// case.
     Format(commands::Format),
+    /// A keyword of a published rule, by its place in the table; in letters of either case.
+    Published(u16),
 }
 
 /// A word of the table in a text.
@@ -53,9 +56,13 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let formats = commands::FORMATS
         .iter()
         .flat_map(|(format, words)| words.iter().map(|word| (*word, Sign::Format(*format))));
+    let published = (0..).zip(published::RULES).flat_map(|(number, rule)| {
+        let marks = rule.marks.iter();
+        marks.map(move |word| (*word, Sign::Published(number)))
+    });
     let mut slots = Box::new([0; SLOTS / 64]);
-    let mut words: Vec<(u32, &str, Sign)> = Vec::with_capacity(512);
-    for (word, sign) in prefixes.chain(nouns).chain(formats) {
+    let mut words: Vec<(u32, &str, Sign)> = Vec::with_capacity(1024);
+    for (word, sign) in prefixes.chain(nouns).chain(formats).chain(published) {
         let bytes = word.as_bytes();
         let key = key(&[bytes[0], bytes[1], bytes[2]].map(|byte| byte.to_ascii_lowercase()));
         slots[slot(key) / 64] |= 1 << (slot(key) % 64);

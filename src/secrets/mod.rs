@@ -4,7 +4,8 @@
 //! `patterns`); a private key or a JSON web token by how it is built (`keys`); a card number by its
 //! digits (`cards`). Anything else shows by what stands in front of it: a name such as
 //! `password = …`, a header, the user part of a URL (`fields`); a sentence in one of four languages
-//! (`prose`); a program's option, a file's or a header's form (`commands`). There the value decides
+//! (`prose`); a program's option, a file's or a header's form (`commands`). The published rules of
+//! gitleaks name more services (`published`). There the value decides
 //! as well, which has to look like nobody's words (`value`, `placeholder`). Being right matters
 //! more than being complete: placeholders, references to the environment, words, paths, ids and
 //! checksums are no findings.
@@ -23,6 +24,7 @@ mod patterns;
 mod placeholder;
 mod policy;
 mod prose;
+mod published;
 mod tokens;
 mod value;
 mod visible;
@@ -66,17 +68,25 @@ fn find_visible(text: &str) -> Vec<Secret> {
     keep_first(&mut found);
 
     // A field that holds a known token is that token; nothing is found twice.
-    let taken: Vec<Range<usize>> = found.iter().map(|secret| secret.range.clone()).collect();
     let mut named = fields::find(text, &small);
     commands::find(text, &marks, &mut named);
     prose::find(text, &small, &marks, &mut named);
-    named.retain(|secret| !overlaps(&redacted, &secret.range) && !overlaps(&taken, &secret.range));
-    named.sort_by_key(|secret| secret.range.start);
-    keep_first(&mut named);
-
-    found.extend(named);
-    found.sort_by_key(|secret| secret.range.start);
+    add_free(&mut found, named, &redacted);
+    let mut published = Vec::new();
+    published::find(text, &marks, &mut published);
+    add_free(&mut found, published, &redacted);
     found
+}
+
+/// Adds those of `more` that overlap neither what was found, nor a mark of [`redact`], nor each
+/// other. `found` is in order before and after.
+fn add_free(found: &mut Vec<Secret>, mut more: Vec<Secret>, redacted: &[Range<usize>]) {
+    let taken: Vec<Range<usize>> = found.iter().map(|secret| secret.range.clone()).collect();
+    more.retain(|secret| !overlaps(redacted, &secret.range) && !overlaps(&taken, &secret.range));
+    more.sort_by_key(|secret| secret.range.start);
+    keep_first(&mut more);
+    found.extend(more);
+    found.sort_by_key(|secret| secret.range.start);
 }
 
 /// Removes what overlaps an earlier finding.
@@ -147,7 +157,8 @@ fn redacted(text: &str) -> Vec<Range<usize>> {
     let kinds = || {
         let by_form = patterns::kinds().chain(keys::KINDS).chain([cards::KIND]);
         let by_name = fields::KINDS.into_iter().chain(prose::KINDS);
-        by_form.chain(by_name).chain(commands::KINDS)
+        let ours = by_form.chain(by_name).chain(commands::KINDS);
+        ours.chain(published::kinds())
     };
     memchr::memmem::find_iter(text.as_bytes(), MARK)
         .filter_map(|start| {

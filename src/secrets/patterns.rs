@@ -1,8 +1,7 @@
 //! The tokens that show by their prefix: one table, a row a shape.
 //!
-//! The shapes are what the services document or issue. Which services there are was compared with
-//! gitleaks 8.30 (<https://github.com/gitleaks/gitleaks>), of which no rule is copied. Lengths are
-//! given some room where a service does not promise them.
+//! The shapes are what the services document or issue. Lengths are given some room where a service
+//! does not promise them. Services that are not listed here may be in `published`.
 
 use Proof::Random;
 use Proof::Shape;
