@@ -1,6 +1,8 @@
 //! `memdir mcp`: a store served to agents, in the words that they know; or the way to a server that
 //! serves it already.
 
+use std::ffi::OsStr;
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -128,7 +130,7 @@ pub(super) fn begin(
         .as_deref()
         .or(context.config.mcp.dialect.as_deref());
     if name == Some(I_AM) {
-        keep_folders_apart(context);
+        keep_projects_apart(context);
     }
     let preferences = preferences(context, wanted)?;
     let root = context.config.store.value.clone();
@@ -163,7 +165,7 @@ fn warn_of_others(context: &Context, dialect: &str) {
             "{variable} names a database and is not followed: MEMDIR_STORE names a store, and `memdir import --from {dialect}` brings the memories of a database in"
         );
     }
-    let home = variables.get("HOME").map(std::path::Path::new);
+    let home = variables.get("HOME").map(Path::new);
     let settings = home.map(|home| home.join(".loci/config.toml"));
     if let Some(path) = settings.filter(|path| dialect == "loci" && path.is_file()) {
         tracing::warn!(
@@ -173,19 +175,52 @@ fn warn_of_others(context: &Context, dialect: &str) {
     }
 }
 
-/// Outside of a git project, has the working folder name the namespace: the program that the set
-/// comes from keeps a file in each.
-fn keep_folders_apart(context: &mut Context) {
-    let folder = &context.environment.folder;
-    let home = context.environment.variables.get("HOME");
-    let is_home = home.is_some_and(|home| std::path::Path::new(home) == folder);
-    let is_in_store = folder.starts_with(&context.config.store.value);
-    let namespace = &mut context.config.namespace;
-    if namespace.value.is_some() || namespace.origin != Origin::Default || is_home || is_in_store {
+/// Gives the store a namespace for each project, as the program that the set comes from keeps a file
+/// in each: the folder of `MEMORY_FILE` names it, or outside of a git project the working folder. A
+/// namespace that the user names is kept.
+fn keep_projects_apart(context: &mut Context) {
+    let namespace = &context.config.namespace;
+    if !matches!(namespace.origin, Origin::Default | Origin::Found(_)) {
         return;
     }
-    let name = folder.file_name().and_then(|name| name.to_str());
-    namespace.value = name.map(|name| normalized_namespace(name).into_owned());
+    let store = &context.config.store.value;
+    let folder = &context.environment.folder;
+    let variables = &context.environment.variables;
+    let file = variables.get(MEMORY_FILE).filter(|file| !file.is_empty());
+    let file = file.map(|file| folder.join(file));
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let project = whole(file.as_deref().map_or(folder, |file| project_of(file)));
+    let home = variables.get("HOME").map(|home| whole(Path::new(home)));
+    let name = crate::git::project_name(&project, store).or_else(|| {
+        let is_of_nobody = home.as_ref() == Some(&project) || project.starts_with(whole(store));
+        let below_home = home.and_then(|home| project.strip_prefix(home).ok());
+        let path = below_home.unwrap_or(&project).to_str();
+        let path = path.filter(|_| !is_of_nobody);
+        path.map(|path| path.trim_start_matches('/').to_owned())
+    });
+    let name = name.map(|name| normalized_namespace(&name).into_owned());
+    if let Some(file) = file.filter(|file| file.is_file()) {
+        let namespace = name.as_deref().unwrap_or(crate::model::GLOBAL);
+        tracing::warn!(
+            "{MEMORY_FILE} names {}, which is not read: the namespace `{namespace}` takes its place, and `memdir import --from i-am` brings its entries in",
+            file.display()
+        );
+    }
+    context.config.namespace.value = name;
+}
+
+/// The variable in which the program of the category set finds its file.
+const MEMORY_FILE: &str = "MEMORY_FILE";
+
+/// The folder of the project whose memories stand in `file`: a hidden folder and the usual name of
+/// the file belong to that program.
+fn project_of(file: &Path) -> &Path {
+    let folder = file.parent().unwrap_or(file);
+    let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
+    match folder.file_name().is_some_and(is_hidden) {
+        true => folder.parent().unwrap_or(folder),
+        false => folder,
+    }
 }
 
 fn dialect(context: &Context, wanted: &ToolSet) -> Result<Arc<dyn Dialect>, Failure> {

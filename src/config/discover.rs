@@ -22,12 +22,18 @@ const STATE: &str = ".memdir";
 /// The settings file that marks a folder as a store.
 pub const MARK: &str = "memdir.toml";
 
-/// The nearest of `folder` and its parents that is a store.
+/// The folder of a project in which AIAML keeps its store.
+const AIAML_FOLDER: &str = "memory";
+
+/// The nearest of `folder` and its parents that is a store, or has AIAML's store in it.
 pub(super) fn nearest_store(folder: &Path) -> Option<PathBuf> {
-    folder
-        .ancestors()
-        .find(|folder| is_surely_store(folder))
-        .map(Path::to_owned)
+    let mut stores = folder.ancestors().flat_map(|folder| {
+        let of_aiaml = folder.join(AIAML_FOLDER);
+        let of_aiaml = Some(of_aiaml).filter(|store| holds_a_memory(&store.join("files")));
+        let own = is_surely_store(folder).then(|| folder.to_owned());
+        own.into_iter().chain(of_aiaml)
+    });
+    stores.next()
 }
 
 /// Whether a folder holds a settings file, or memories under `files/`.

@@ -64,6 +64,24 @@ fn a_store_that_was_found_is_used_after_its_user_agreed() {
 }
 
 #[test]
+fn the_store_that_aiaml_keeps_in_a_project_is_found_and_waits_for_its_user() {
+    let home = Home::new();
+    let deep = home.make("project/src");
+    let text = "---\nid: 1f3a9c02\ntimestamp: 2026-01-14T09:15:00Z\nagent: a\nuser: u\ntopics: [x]\n---\n\nheron\n";
+    home.write(&format!("project/memory/files/{THEIRS}"), text);
+    let refused = in_folder(&home, &deep, &["think", "heron"]);
+    assert_eq!(refused.code, 2);
+    let said = refused.stderr;
+    assert!(
+        said.contains("memdir trust") && said.contains("project/memory"),
+        "{said}"
+    );
+    in_folder(&home, &deep, &["trust"]).done();
+    let found = in_folder(&home, &deep, &["think", "heron"]);
+    assert_eq!(found.code, 0, "{}", found.stderr);
+}
+
+#[test]
 fn a_store_that_init_made_or_a_flag_names_needs_no_question() {
     let (home, project, deep) = handed_over();
     let named = run(home

@@ -368,8 +368,37 @@ fn folders_outside_of_git_are_projects_as_well() {
     assert_eq!(store("one", "Vim."), "ADD");
     assert_eq!(store("two", "Emacs."), "ADD");
     assert_eq!(store("two", "Helix."), "UPDATE");
+    // Folders of one name are two projects.
+    assert_eq!(store("work/two", "Nano."), "ADD");
     let texts = names(&home.files()).into_iter();
     let texts = texts.map(|name| fs::read_to_string(home.files().join(name)).unwrap());
     let texts: Vec<String> = texts.collect();
     assert!(texts.iter().any(|text| text.contains("Vim.")), "{texts:?}");
+}
+
+#[test]
+fn the_file_that_the_original_keeps_names_the_project() {
+    let home = crate::program::Home::new();
+    home.make("one/src");
+    home.make("two");
+    home.write("two/.ai-state/memory.json", "{}");
+    let store = |folder: &str, file: &str, value: &str| {
+        let mut command = home.command(&["mcp", "--dialect", "i-am"]);
+        command.current_dir(home.root().join(folder));
+        command.env("MEMORY_FILE", file);
+        let mut session = crate::session::Session::open_on(command);
+        let entry = json!({"category": "user", "key": "editor", "value": value, "force": true});
+        let said = session.tool("remember", entry)["structuredContent"]["action"].clone();
+        (said, session.log())
+    };
+    assert_eq!(store("one", ".ai-state/memory.json", "Vim.").0, "ADD");
+    // The same file, named from elsewhere.
+    assert_eq!(
+        store("one/src", "../.ai-state/memory.json", "Vi.").0,
+        "UPDATE"
+    );
+    let (action, log) = store("one", "../two/.ai-state/memory.json", "Emacs.");
+    assert_eq!(action, "ADD");
+    let said = "is not read: the namespace `two` takes its place, and `memdir import --from i-am`";
+    assert_eq!(log.matches(said).count(), 1, "{log}");
 }

@@ -5,12 +5,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::json;
+
 use super::Git;
 use super::machines::Machines;
 use super::machines::texts;
+use super::until;
 use crate::program::Home;
 use crate::program::Ran;
 use crate::program::run;
+use crate::session::Session;
 use crate::support::memory_text;
 
 /// Has ssh run here what it should run on another machine.
@@ -467,5 +471,53 @@ fn a_repository_of_memories_alone_is_committed_to_and_a_project_is_not() {
             let state = home.run(&["sync", "--status", "--json"]).json();
             assert_eq!(state["remote"], serde_json::Value::Null, "{state}");
         }
+    }
+}
+
+#[test]
+fn the_remote_of_another_programs_store_is_used_where_its_variable_says_so() {
+    for (value, is_sent) in [("true", true), ("false", false), ("", false)] {
+        let home = Home::new();
+        let address = bare(&home, "memories.git");
+        let git = Git::of(&home);
+        home.put(
+            "20260114_091500_1f3a9c02.md",
+            memory_text("1f3a9c02", "2026-01-14T09:15:00Z", "First.\n"),
+        );
+        git.says(&["init", "-q", "-b", "trunk"]);
+        git.says(&["add", "."]);
+        git.says(&["commit", "-q", "-m", "Theirs"]);
+        git.says(&["remote", "add", "origin", &address]);
+        let remote = Git::at(&home, home.root().join("memories.git"));
+        let path = home.root().join("memories.git");
+        git.says(&["push", "-q", path.to_str().unwrap(), "trunk"]);
+
+        let command = |arguments: &[&str]| {
+            let mut command = home.bare();
+            with_ssh(&home, &mut command);
+            command.env("MEMDIR_STORE", home.store());
+            command.env("AIAML_ENABLE_SYNC", value).args(arguments);
+            command
+        };
+        let sent = || {
+            remote
+                .says(&["log", "--format=%s", "trunk"])
+                .lines()
+                .count()
+        };
+        let mut session = Session::open_on(command(&["mcp"]));
+        let words = json!({"content": "Second.", "topics": [], "agent": "a", "user": "u"});
+        session.tool("remember", words);
+        match value {
+            "true" => until("the server sends", || sent() == 2),
+            "" => until("the server commits", || git.subjects().len() == 2),
+            _ => (),
+        }
+        drop(session);
+        let synced = run(&mut command(&["sync"]));
+        let is_told = synced.text().contains("sync --setup");
+        assert_eq!(is_told, value.is_empty(), "{}", synced.text());
+        assert_eq!(sent(), if is_sent { 2 } else { 1 });
+        assert_eq!(git.subjects().len(), if value == "false" { 1 } else { 2 });
     }
 }
