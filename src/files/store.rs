@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use super::At;
 use super::FilesError;
@@ -635,6 +636,28 @@ impl Store {
         Ok(match swap::take_away(&folder, file, &swap_name)? {
             Swapped::Done => Replaced::Done,
             Swapped::KeptOther => Replaced::KeptOther,
+        })
+    }
+
+    /// Gives the file of a memory that was read as `seen` another time of its last change, in
+    /// nanoseconds since 1970. Does nothing to a file that changed meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be opened, or if the system refuses.
+    pub fn set_modified(&self, place: Place, seen: &Version, at: i64) -> Result<(), FilesError> {
+        let name = &seen.entry.name;
+        let _lock = self.lock(name)?;
+        let reader = self.reader(place);
+        if reader.read(name, u64::MAX)?.hash != seen.hash {
+            return Ok(());
+        }
+        let at = SystemTime::from(chrono::DateTime::from_timestamp_nanos(at));
+        let set = reader.open_regular(name)?.set_modified(at);
+        set.map_err(|source| FilesError::Io {
+            action: "set the time of",
+            path: self.path(place, name),
+            source,
         })
     }
 

@@ -9,6 +9,7 @@ mod apply;
 mod commit;
 mod committer;
 mod consent;
+mod dates;
 mod deletions;
 mod erase;
 mod exchange;

@@ -218,6 +218,11 @@ impl Engine {
             }
         }
         repository.take_over(&branch)?;
+        if let Some(head) = repository.head()?
+            && let Err(error) = self.date_found(repository, head)
+        {
+            tracing::info!("cannot date the notes of the repository: {error}");
+        }
         tracing::info!(
             "the repository of {} is the store's own from now on",
             self.root().display()

@@ -3,6 +3,7 @@
 mod beside;
 mod bytes;
 mod commits;
+mod dating;
 mod erasing;
 mod exchange;
 mod journals;

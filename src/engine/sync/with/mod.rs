@@ -49,6 +49,7 @@ use super::unite::Step;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::files::Lock;
+use crate::files::Place;
 use crate::files::STATE_FOLDER;
 use crate::files::tombstone_of;
 use crate::git::Id;
@@ -313,6 +314,15 @@ impl Engine {
             }
             let name = step.path.split_once('/').map_or("", |(_, name)| name);
             self.leave_word("sync --with", name);
+            if let (File::Memory(Place::Files, name), None, Some(id)) =
+                (&file, &step.text, step.after)
+            {
+                let found = sides.iter().filter_map(|side| side.files.get(&step.path));
+                let times = found.filter(|found| found.id == id).map(|found| found.at);
+                if let Some(at) = times.min() {
+                    self.date_file(name, id, || Ok(at))?;
+                }
+            }
             if let File::Memory(_, name) = file {
                 self.changed_by_us(name);
             }

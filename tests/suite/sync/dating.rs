@@ -1,0 +1,119 @@
+//! Notes that state no time are as old as their commits, in every clone.
+
+use std::fs;
+use std::time::Duration;
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+use super::Git;
+use super::machines::Machines;
+use crate::program::Home;
+use crate::program::run;
+
+const OLD: u64 = 1_700_000_000;
+const NEW: u64 = 1_770_000_000;
+
+/// Commits by somebody who uses git alone: two notes without a time, one that was changed later, and
+/// one that states its time.
+fn history() -> String {
+    let commit = |at: u64, name: &str, text: &str| {
+        let len = text.len();
+        format!(
+            "commit refs/heads/main\ncommitter Test <test@example.org> {at} +0000\ndata 4\nnote\nM 100644 inline files/{name}\ndata {len}\n{text}\n"
+        )
+    };
+    let stated = "---\ncreated: 2024-03-01\n---\n\nthe tree is an ash\n";
+    [
+        commit(OLD, "old.md", "the tree is an elm\n"),
+        commit(OLD, "new.md", "a plant\n"),
+        commit(NEW, "stated.md", stated),
+        commit(NEW, "new.md", "the tree is an oak\n"),
+    ]
+    .concat()
+}
+
+fn seconds(home: &Home, name: &str) -> u64 {
+    let data = fs::metadata(home.files().join(name)).unwrap();
+    let since = data
+        .modified()
+        .unwrap()
+        .duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap().as_secs()
+}
+
+/// Each hit's id, score and time. The clocks of two runs differ, and scores with them: six digits.
+fn scores(home: &Home) -> Vec<(String, String, String)> {
+    let said = home.run(&["think", "tree", "--json"]).json();
+    let hits = said.as_array().unwrap().iter();
+    let of = |hit: &Value| {
+        let score = hit["relevance_score"].as_f64().unwrap();
+        (
+            hit["id"].to_string(),
+            format!("{score:.6}"),
+            hit["timestamp"].to_string(),
+        )
+    };
+    hits.map(of).collect()
+}
+
+#[test]
+fn a_clone_that_memdir_makes_answers_as_every_other_to_the_score() {
+    let machines = Machines::new(1);
+    let shared = machines.shared();
+    shared.says_with(&["fast-import", "--quiet", "--force"], history().as_bytes());
+    let [one, other] = [Home::new(), Home::new()];
+    machines.join(&one);
+    machines.join(&other);
+    assert_eq!(seconds(&one, "old.md"), OLD);
+    assert_eq!(seconds(&one, "new.md"), NEW);
+    let here = scores(&one);
+    assert_eq!(here.len(), 3, "{here:?}");
+    assert_eq!(here, scores(&other));
+}
+
+#[test]
+fn a_clone_that_a_person_made_is_dated_when_it_becomes_the_stores_own() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    git.says(&["init", "-q", "-b", "main"]);
+    git.says_with(&["fast-import", "--quiet"], history().as_bytes());
+    git.says(&["reset", "-q", "--hard"]);
+    // What was changed since its commit keeps its own time.
+    let edited = home.files().join("old.md");
+    fs::write(&edited, "the tree is an elm, felled\n").unwrap();
+    let stated = seconds(&home, "stated.md");
+    let mut command = home.bare();
+    command
+        .args(["remember", "another"])
+        .env("MEMDIR_STORE", home.store());
+    run(&mut command);
+    assert_eq!(seconds(&home, "new.md"), NEW);
+    assert_eq!(seconds(&home, "stated.md"), stated);
+    let age = SystemTime::now().duration_since(fs::metadata(edited).unwrap().modified().unwrap());
+    assert!(age.unwrap() < Duration::from_secs(3_600));
+    let found = scores(&home);
+    assert!(
+        found
+            .iter()
+            .any(|(name, _, at)| { name.contains("new") && at.starts_with("\"2026-02-02") }),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_store_that_comes_into_step_without_a_remote_keeps_the_times() {
+    let (one, other) = (Home::new(), Home::new());
+    for (home, name) in [(&one, "here.md"), (&other, "there.md")] {
+        fs::create_dir_all(home.files()).unwrap();
+        home.put(name, "the tree is an elm\n");
+        let file = fs::File::open(home.files().join(name)).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(OLD))
+            .unwrap();
+    }
+    let folder = other.store();
+    one.run(&["sync", "--with", folder.to_str().unwrap()])
+        .done();
+    assert_eq!(seconds(&one, "there.md"), OLD);
+    assert_eq!(seconds(&other, "here.md"), OLD);
+}
