@@ -2,7 +2,7 @@
 //!
 //! Promises: it never keeps a memory from being written, and costs little: a few memories that share
 //! the rarest words are read and compared, in a view of the store that may be a moment old, with
-//! what this process wrote since. A contradiction that is said far down in a long text is not seen.
+//! what this process wrote since. A contradiction that is said in a long text is not seen.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -83,15 +83,19 @@ const LEAST_WORDS: usize = 3;
 const SHORT_CLAUSE: usize = 3;
 /// So many lines that begin with a speaker's name make a talk.
 const SPEAKERS: usize = 3;
-const LONGEST_NAME: usize = 40;
+const LONGEST_NAME: usize = 60;
 /// So many words that say something, all written with capitals, make a heading.
 const HEADING_WORDS: usize = 3;
-/// So much of a text is looked at, in bytes.
-const LOOKED_AT: usize = 4_000;
+/// A longer text, in bytes, is an account or a document and no statement: its sentences stand for
+/// something only together.
+const LONGEST: usize = 1_200;
 
-/// The claims of a text, in its order.
+/// The claims of a text, in its order; a long text has none.
 pub(super) fn of(text: &str) -> Vec<Claim> {
     let mut claims = Vec::new();
+    if text.len() > LONGEST {
+        return claims;
+    }
     for sentence in sentences(text) {
         claims.extend(claim(&sentence));
         if claims.len() == MOST_CLAIMS {
@@ -138,7 +142,7 @@ pub(super) fn value(text: &str) -> Vec<Word> {
 
 /// Whether a text says that something is not as it was.
 pub(super) fn tells_of_change(text: &str) -> bool {
-    let words: Vec<String> = beginning(text)
+    let words: Vec<String> = text
         .split(|c: char| !(c.is_alphanumeric() || c == '\'' || c == '’'))
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
@@ -146,19 +150,10 @@ pub(super) fn tells_of_change(text: &str) -> bool {
     vocabulary::tells_of_change(&words)
 }
 
-fn beginning(text: &str) -> &str {
-    let mut end = text.len().min(LOOKED_AT);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
 /// The sentences that state something.
 fn sentences(text: &str) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut is_code = false;
-    let text = beginning(text);
     // What somebody said in the course of a talk is not what the memory claims.
     let is_talk = text.lines().filter(|line| names_a_speaker(line)).count() >= SPEAKERS;
     for line in text.lines() {
@@ -192,7 +187,7 @@ fn sentences(text: &str) -> Vec<String> {
     sentences
 }
 
-/// Whether a line begins with a name and a colon.
+/// Whether a line begins with a name and a colon, as in "The Chair (Ms. Ann Lee): ".
 fn names_a_speaker(line: &str) -> bool {
     let Some((name, said)) = line.split_once(':') else {
         return false;
@@ -201,7 +196,7 @@ fn names_a_speaker(line: &str) -> bool {
         && name.chars().count() <= LONGEST_NAME
         && name
             .split(' ')
-            .all(|word| word.starts_with(char::is_uppercase))
+            .all(|word| word.trim_start_matches('(').starts_with(char::is_uppercase))
 }
 
 /// Whether a full stop after it makes it "the third".
