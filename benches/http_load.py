@@ -280,4 +280,5 @@ def main():
     sys.exit(0 if all(fine) else 1)
 
 
-main()
+if __name__ == "__main__":
+    main()
