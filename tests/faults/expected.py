@@ -75,9 +75,10 @@ class Expected:
     def file(self, name):
         return self.path("files", name)
 
-    def server(self):
+    def server(self, folder=None):
+        """A server on the store, or on another one in a folder."""
         log = open(os.path.join(self.work, "servers.log"), "a")
-        return Server([self.program, "--store", self.root, "mcp"], self.environment, log)
+        return Server([self.program, "--store", folder or self.root, "mcp"], self.environment, log)
 
     def text(self):
         """A content with a word of its own, first."""

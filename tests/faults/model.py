@@ -13,7 +13,8 @@ every hundred steps, and at the end:
   - every text that a program replaced, and with `--git` a program wrote, is in the history, or
     without one, where somebody had written it, in the archive;
   - `memdir verify` finds nothing, `export` prints just the memories, no temporary file is left;
-  - the index that followed all this answers 50 questions, with scores, as one made afresh.
+  - the index that followed all this answers 50 questions, with scores, as one made afresh, and as a
+    copy of the folder, in which every file that states a time is new.
 Prints the seed, what was done and what was lost; exit code 1 if anything was. Linux or macOS.
 """
 import argparse
@@ -342,6 +343,27 @@ class Model(Expected):
             for question, one, other in zip(questions, answers, expected):
                 if one != other:
                     raise Loss(f"{who} the index was made afresh: {question}: {one}, and not {other}")
+        copied = self.answers_of_copy(questions)
+        for question, one, other in zip(questions, copied, expected):
+            if one != other:
+                raise Loss(f"a copy of the folder: {question}: {one}, and not {other}")
+
+    def answers_of_copy(self, questions):
+        """What a server answers on a copy whose files were written now, as by `cp`, `unzip` or a clone."""
+        copy = os.path.join(self.work, "copy")
+        shutil.rmtree(copy, ignore_errors=True)
+        derived = shutil.ignore_patterns(".memdir", ".git")
+        shutil.copytree(self.root, copy, ignore=derived, copy_function=shutil.copyfile)
+        for name in self.live:
+            # The time of its file is all that is known of a note without a frontmatter.
+            if not self.live[name].startswith("---"):
+                seen = os.stat(self.file(name))
+                os.utime(os.path.join(copy, "files", name), ns=(seen.st_atime_ns, seen.st_mtime_ns))
+        server = self.server(copy)
+        answers = self.answers(server, questions)
+        server.end()
+        shutil.rmtree(copy)
+        return answers
 
     def end(self):
         for server in self.servers:
