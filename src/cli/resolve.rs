@@ -9,6 +9,7 @@ use super::args::Resolve;
 use super::fail::Failure;
 use super::output::DIM;
 use super::output::ID;
+use super::output::Output;
 use crate::engine::Conflict;
 use crate::engine::Contender;
 use crate::engine::Engine;
@@ -31,8 +32,8 @@ pub(super) fn resolve(context: &mut Context, command: &Resolve) -> Result<Outcom
         (Some(id), None, true) => engine.keep_both(id)?,
         (Some(id), None, false) => return show(context, &engine, &engine.conflicts_of(id)?, &[]),
         (None, ..) => {
-            let unmerged = engine.unmerged()?;
-            return show(context, &engine, &engine.conflicts()?, &unmerged);
+            let pairs = [engine.conflicts()?, engine.title_conflicts()?];
+            return show(context, &engine, &pairs, &engine.unmerged()?);
         }
     };
     let output = &mut context.output;
@@ -110,6 +111,8 @@ fn tell_unmarked(
 }
 
 const DECIDE: &str = "decide: memdir resolve ID --keep ID, or memdir resolve ID --both";
+const DECIDE_TITLE: &str =
+    "decide: memdir resolve ID --keep ID, or memdir update ID --title ANOTHER-TITLE";
 
 fn named(stem: &Stem) -> Value {
     json!({"id": stem.short(), "stem": stem.as_str()})
@@ -118,21 +121,18 @@ fn named(stem: &Stem) -> Value {
 fn show(
     context: &mut Context,
     engine: &Engine,
-    conflicts: &[Conflict],
+    [conflicts, same_title]: &[Vec<Conflict>; 2],
     unmerged: &[Unmerged],
 ) -> Result<Outcome, Failure> {
     let output = &mut context.output;
     if output.json {
-        let conflicts: Vec<Value> = conflicts
-            .iter()
-            .map(|conflict| {
-                conflict
-                    .pair
-                    .iter()
-                    .map(|side| as_json(engine, side))
-                    .collect()
-            })
-            .collect();
+        let pairs = |pairs: &[Conflict]| -> Vec<Value> {
+            let sides = |Conflict { pair }: &Conflict| {
+                pair.iter().map(|side| as_json(engine, side)).collect()
+            };
+            pairs.iter().map(sides).collect()
+        };
+        let (conflicts, same_title) = (pairs(conflicts), pairs(same_title));
         let unmerged: Vec<Value> = unmerged
             .iter()
             .map(|one| {
@@ -144,29 +144,22 @@ fn show(
                 })
             })
             .collect();
-        output.json(&json!({"conflicts": conflicts, "unmerged": unmerged}))?;
-    } else if conflicts.is_empty() && unmerged.is_empty() {
+        output.json(&json!({
+            "conflicts": conflicts,
+            "same_title": same_title,
+            "unmerged": unmerged,
+        }))?;
+    } else if conflicts.is_empty() && same_title.is_empty() && unmerged.is_empty() {
         output.line("no memories contradict each other")?;
     } else {
-        for Conflict { pair } in conflicts {
-            for (side, sign) in pair.iter().zip(["", "  conflicts with"]) {
-                if !sign.is_empty() {
-                    output.line(sign)?;
-                }
-                let memory = &side.memory;
-                let id = engine.shown_id(&memory.stem);
-                let headline = output.shown(memory.headline());
-                let agent = output.shown(&memory.agent);
-                let at = output.shown(memory.timestamp.as_str());
-                output.line(format!(
-                    "{ID}{id}{ID:#}  {headline}  {DIM}({agent}, {at}){DIM:#}"
-                ))?;
-            }
-            output.line("")?;
-        }
-        if !conflicts.is_empty() {
-            output.line(DECIDE)?;
-        }
+        show_pairs(output, engine, conflicts, "  conflicts with", DECIDE)?;
+        show_pairs(
+            output,
+            engine,
+            same_title,
+            "  has the title of",
+            DECIDE_TITLE,
+        )?;
         for Unmerged { stem, line, .. } in unmerged {
             let id = engine.shown_id(stem);
             output.line(format!(
@@ -177,6 +170,36 @@ fn show(
     output.flush()?;
     super::settle(engine);
     Ok(Outcome::Done)
+}
+
+/// Shows each pair with `sign` between its sides, and then what can be done.
+fn show_pairs(
+    output: &mut Output,
+    engine: &Engine,
+    pairs: &[Conflict],
+    sign: &str,
+    decide: &str,
+) -> Result<(), Failure> {
+    for Conflict { pair } in pairs {
+        for (side, sign) in pair.iter().zip(["", sign]) {
+            if !sign.is_empty() {
+                output.line(sign)?;
+            }
+            let memory = &side.memory;
+            let id = engine.shown_id(&memory.stem);
+            let headline = output.shown(memory.headline());
+            let agent = output.shown(&memory.agent);
+            let at = output.shown(memory.timestamp.as_str());
+            output.line(format!(
+                "{ID}{id}{ID:#}  {headline}  {DIM}({agent}, {at}){DIM:#}"
+            ))?;
+        }
+        output.line("")?;
+    }
+    if !pairs.is_empty() {
+        output.line(decide)?;
+    }
+    Ok(())
 }
 
 fn as_json(engine: &Engine, side: &Contender) -> Value {

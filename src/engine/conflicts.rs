@@ -1,8 +1,8 @@
 //! Memories that contradict each other, as a merge has left them: found, and resolved.
 //!
-//! Two live memories are a pair if one of them has a link of type `conflicts-with` to the other.
-//! Resolving never loses a text: the memory that is not kept is forgotten, and what was changed is
-//! links only. A text in which git left its conflict markers becomes one memory, or such a pair.
+//! Two live memories are a pair if one of them has a link of type `conflicts-with` to the other, or
+//! if they have one title in one namespace. Resolving never loses a text: the memory that is not kept
+//! is forgotten, and what was changed is links only. A text in which git left its conflict markers becomes one memory, or such a pair.
 
 use std::collections::HashMap;
 
@@ -40,6 +40,16 @@ pub struct Conflict {
 }
 
 impl Conflict {
+    /// Whether `other` is a pair of the same memories.
+    fn is_of(&self, other: &Conflict) -> bool {
+        let is_there = |one: &Contender| {
+            self.pair
+                .iter()
+                .any(|known| known.memory.stem == one.memory.stem)
+        };
+        other.pair.iter().all(is_there)
+    }
+
     /// The one that is not called `stem`; `None` if neither is.
     fn other_than(&self, stem: &Stem) -> Option<&Contender> {
         let [one, other] = &self.pair;
@@ -139,22 +149,40 @@ impl Engine {
         Ok(conflicts)
     }
 
-    /// The pairs that the memory called `id` is in; at least one.
+    /// The pairs of current memories of one user with one title in one namespace, the one that was
+    /// changed last first; without those of [`Engine::conflicts`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn title_conflicts(&self) -> Result<Vec<Conflict>, EngineError> {
+        let mut pairs = self.title_pairs()?;
+        if !pairs.is_empty() {
+            let known = self.conflicts()?;
+            pairs.retain(|pair| !known.iter().any(|other| other.is_of(pair)));
+        }
+        Ok(pairs)
+    }
+
+    /// The pairs that the memory called `id` is in, those by links and those by titles; at least one
+    /// in all.
     ///
     /// # Errors
     ///
     /// [`EngineError::Invalid`] if it contradicts no live memory.
-    pub fn conflicts_of(&self, id: &str) -> Result<Vec<Conflict>, EngineError> {
+    pub fn conflicts_of(&self, id: &str) -> Result<[Vec<Conflict>; 2], EngineError> {
         let (stem, _) = self.resolve(id)?;
-        let mut conflicts = self.conflicts()?;
-        conflicts.retain(|conflict| conflict.other_than(&stem).is_some());
-        if conflicts.is_empty() {
+        let mut both = [self.conflicts()?, self.title_conflicts()?];
+        for pairs in &mut both {
+            pairs.retain(|conflict| conflict.other_than(&stem).is_some());
+        }
+        if both.iter().all(Vec::is_empty) {
             let short = stem.short();
             return Err(EngineError::Invalid(format!(
                 "there is no such pair: `{short}` conflicts with no live memory"
             )));
         }
-        Ok(conflicts)
+        Ok(both)
     }
 
     /// Keeps the memory called `keep` of the pair that the memory called `id` is in, which may be
@@ -166,7 +194,7 @@ impl Engine {
     /// nothing is changed then.
     pub fn keep_one(&self, id: &str, keep: &str) -> Result<Resolved, EngineError> {
         self.check_writable()?;
-        let conflicts = self.conflicts_of(id)?;
+        let conflicts = self.conflicts_of(id)?.concat();
         let (stem, _) = self.resolve(id)?;
         let (kept, _) = self.resolve(keep)?;
         let others: Vec<&Contender> = conflicts
@@ -204,11 +232,18 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`EngineError::Invalid`] if it contradicts no live memory.
+    /// [`EngineError::Invalid`] if it contradicts no live memory, or only because of its title.
     pub fn keep_both(&self, id: &str) -> Result<Resolved, EngineError> {
         self.check_writable()?;
-        let conflicts = self.conflicts_of(id)?;
+        let [conflicts, _] = self.conflicts_of(id)?;
         let (stem, _) = self.resolve(id)?;
+        if conflicts.is_empty() {
+            let short = stem.short();
+            return Err(EngineError::Invalid(format!(
+                "`{short}` and another memory have one title in one namespace. To keep both, give one \
+                 of them another: `memdir update {short} --title TITLE`"
+            )));
+        }
         let mut kept = vec![stem.clone()];
         for conflict in &conflicts {
             let Some(other) = conflict.other_than(&stem) else {
@@ -321,7 +356,7 @@ impl Engine {
     }
 
     /// The memory in the file `name`; `None` if it is gone.
-    fn contender(&self, name: &str) -> Result<Option<Contender>, EngineError> {
+    pub(super) fn contender(&self, name: &str) -> Result<Option<Contender>, EngineError> {
         match self.store.reader(Place::Files).read(name, u64::MAX) {
             Ok(version) => Ok(Some(Contender {
                 memory: parse(&version.entry, &version.bytes),

@@ -449,8 +449,8 @@ impl Engine {
         self.changed_because("forget", name, Some(&earlier_text_of(whose)));
     }
 
-    /// The current memories with the title of `new` in its namespace, of one user or of all, newest
-    /// first.
+    /// The current memories with the title of `new` in its namespace, of one user or of all; the one
+    /// that was changed last first.
     fn with_title_of(
         &self,
         new: &NewMemory,
@@ -466,7 +466,9 @@ impl Engine {
             equals,
             ..Filter::default()
         };
-        let memories = self.newest(&filter, COMPARED)?.into_iter();
+        let mut memories = self.newest(&filter, COMPARED)?;
+        self.changed_last_first(&mut memories, |memory| memory);
+        let memories = memories.into_iter();
         Ok(memories.map(|memory| resembling(new, memory)).collect())
     }
 

@@ -45,6 +45,7 @@ mod stats;
 mod succession;
 mod sync;
 mod times;
+mod titles;
 mod update;
 mod uses;
 mod verify;

@@ -25,6 +25,7 @@ use super::models::Opened;
 use super::sync::GitOptions;
 use super::sync::HeldBack;
 use super::sync::Pending;
+use super::titles::SharedTitles;
 use super::uses::Waiting;
 use super::watching::Watching;
 use crate::clock::Clock;
@@ -128,6 +129,7 @@ pub struct Engine {
     pub(super) listeners: Listeners,
     /// What this process read last, where a file's times tell of every change.
     pub(super) known: Option<Known>,
+    pub(super) titles: SharedTitles,
     /// What this process wrote last, for hints.
     pub(super) recent: Mutex<Recent>,
     pub(super) models: Option<Opened>,
@@ -237,6 +239,7 @@ impl Engine {
             known: (is_local && cfg!(target_os = "linux")).then(Known::default),
             recent: Mutex::default(),
             models: options.models.map(Opened::new),
+            titles: SharedTitles::default(),
             warned_of_model: AtomicBool::new(false),
             wake_embedding: OnceLock::new(),
         })

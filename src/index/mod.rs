@@ -320,6 +320,17 @@ pub trait Snapshot: Send + Sync {
     /// As for [`Snapshot::search`].
     fn facet(&self, key: &str) -> Result<Vec<(String, usize)>, IndexError>;
 
+    /// The distinct values of a facet that several files have; maybe others, if that is quicker.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Snapshot::search`].
+    fn shared(&self, key: &str) -> Result<Vec<String>, IndexError> {
+        let values = self.facet(key)?.into_iter();
+        let shared = values.filter(|(_, count)| *count > 1);
+        Ok(shared.map(|(value, _)| value).collect())
+    }
+
     /// The lower-case values of a facet, each with the name of a file that holds it.
     ///
     /// # Errors

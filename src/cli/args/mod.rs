@@ -273,7 +273,7 @@ Nobody has to: confidence is computed when it is asked for, by the time that has
   memdir standards atlas --set 1f3a9c02
   memdir standards atlas --clear")]
     Standards(Standards),
-    /// Show memories that contradict each other after a sync, or decide between two
+    /// Show memories that contradict each other or share a title after a sync, or decide between two
     #[command(after_help = "Examples:
   memdir resolve                                list the pairs
   memdir resolve 1f3a9c02 4be01c9a              the first holds: it supersedes the second
@@ -281,6 +281,9 @@ Nobody has to: confidence is computed when it is asked for, by the time that has
   memdir resolve 1f3a9c02 --keep 1f3a9c02       the same, by the one that stays
   memdir resolve 1f3a9c02 --both                keep both; they are no pair any more
   memdir resolve 7c0e11ad                       merge the sides of a text with git's conflict markers
+
+Memories of one user with one title in one namespace are listed, too: tool sets in which a title
+names a memory show the one that was changed last. Keep one, or give one of them another title.
 
 Nothing is lost: `restore` brings the forgotten one back, `undo` both as they were.")]
     Resolve(Resolve),

@@ -9,6 +9,8 @@ use super::check;
 use super::reads;
 use super::shape;
 use super::shape::FORMAT;
+use super::titles::Titles;
+use super::titles::add_notes;
 use super::tool;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
@@ -19,7 +21,6 @@ use crate::dialect::Reply;
 use crate::dialect::Tool;
 use crate::dialect::ToolError;
 use crate::dialect::parameter::Literal;
-use crate::dialect::reply::add_note;
 use crate::engine::Hit;
 use crate::engine::Method;
 use crate::engine::Ranking;
@@ -156,9 +157,10 @@ pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObj
         _ => Method::SixFactor,
     };
     let ranking = ranking(call, method);
+    let titles = Titles::of(call)?;
     let search = Search {
         wanted: Wanted::Text(context),
-        filter: filter(call, arguments)?,
+        filter: titles.narrow(filter(call, arguments)?),
         ranking,
         limit: limit(arguments, 10, MOST_RECALLED)?,
         offset: 0,
@@ -180,9 +182,17 @@ pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObj
     };
     let by_meaning = ranking.method.uses_meaning() && call.engine.meaning_status()?.is_some();
     let mode = if by_meaning { "hybrid" } else { "keyword" };
-    let mut answer = with_standards(call, standards, &hits);
+    let mut rows = standards.clone();
+    add_hits(call, &mut rows, &hits);
+    let named = titles.name_others(call.engine, &mut rows);
+    let mut answer = JsonObject::new();
+    answer.insert("count".to_owned(), json!(rows.len()));
+    answer.insert("memories".to_owned(), json!(rows));
+    if !standards.is_empty() {
+        answer.insert("standards".to_owned(), json!(standards.len()));
+    }
     answer.insert("mode".to_owned(), json!(mode));
-    add_note(&mut answer, note);
+    add_notes(&mut answer, [note, named]);
     Ok(answer)
 }
 
@@ -200,45 +210,52 @@ pub(super) fn found(
     if query.trim().is_empty() {
         return Err(ToolError::refused("query cannot be empty"));
     }
+    let titles = Titles::of(call)?;
     let search = Search {
-        filter: Filter {
+        filter: titles.narrow(Filter {
             words: vec![query.clone()],
             ..filter(call, arguments)?
-        },
+        }),
         wanted: Wanted::Text(query.clone()),
         ranking: ranking(call, Method::FiveFactor),
         limit: limit(arguments, 20, MOST_FOUND)?,
         offset: 0,
     };
     let thought = call.engine.think(&search)?;
-    let rows: Vec<Value> = thought.hits.iter().map(|hit| scored(call, hit)).collect();
+    let mut rows: Vec<Value> = thought.hits.iter().map(|hit| scored(call, hit)).collect();
+    let named = titles.name_others(call.engine, &mut rows);
     let mut answer = JsonObject::new();
     answer.insert("count".to_owned(), json!(rows.len()));
     answer.insert("results".to_owned(), json!(rows));
     answer.insert("query".to_owned(), json!(query));
-    add_note(&mut answer, thought.note());
+    add_notes(&mut answer, [thought.note(), named]);
     Ok(answer)
 }
 
 fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let limit = limit(arguments, 20, MOST_FOUND)?;
     let offset = arguments.number("offset")?.unwrap_or(0);
-    let thought = newest(call, filter(call, arguments)?, limit, offset as usize)?;
-    let rows = rows(call, &thought);
+    let titles = Titles::of(call)?;
+    let filter = titles.narrow(filter(call, arguments)?);
+    let thought = newest(call, filter, limit, offset as usize)?;
+    let mut rows = rows(call, &thought);
+    let named = titles.name_others(call.engine, &mut rows);
     let mut answer = JsonObject::new();
     answer.insert("count".to_owned(), json!(rows.len()));
     answer.insert("memories".to_owned(), json!(rows));
     answer.insert("total".to_owned(), json!(thought.total));
+    add_notes(&mut answer, [named]);
     shape::listed(arguments, answer)
 }
 
 fn session_start(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let namespace = arguments.set_text("namespace")?;
     let standards = standards(call, namespace.as_deref().unwrap_or("global"))?;
-    let filter = Filter {
+    let titles = Titles::of(call)?;
+    let filter = titles.narrow(Filter {
         namespaces: namespace.into_iter().collect(),
         ..Filter::default()
-    };
+    });
     let limit = limit(arguments, 10, MOST_RECALLED)?;
     // Those that stand first are not shown again.
     let newest = newest(call, filter, limit + standards.len(), 0)?;
@@ -246,11 +263,13 @@ fn session_start(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolEr
     let others = rows(call, &newest).into_iter().filter(is_other).take(limit);
     let mut rows = standards.clone();
     rows.extend(others);
+    let named = titles.name_others(call.engine, &mut rows);
     let mut answer = JsonObject::new();
     answer.insert("count".to_owned(), json!(rows.len()));
     answer.insert("memories".to_owned(), json!(rows));
     answer.insert("standards".to_owned(), json!(standards.len()));
     answer.insert("mode".to_owned(), json!("session_start"));
+    add_notes(&mut answer, [named]);
     shape::listed(arguments, answer)
 }
 
@@ -288,8 +307,8 @@ fn standards(call: &Call<'_>, namespace: &str) -> Result<Vec<Value>, ToolError> 
     Ok(standards.map(|(_, memory)| shown(call, &memory)).collect())
 }
 
-/// Standards before hits, each memory once.
-fn with_standards(call: &Call<'_>, mut rows: Vec<Value>, hits: &[Hit]) -> JsonObject {
+/// Adds hits to standards, each memory once.
+fn add_hits(call: &Call<'_>, rows: &mut Vec<Value>, hits: &[Hit]) {
     let count = rows.len();
     for hit in hits {
         let hit = scored(call, hit);
@@ -298,13 +317,6 @@ fn with_standards(call: &Call<'_>, mut rows: Vec<Value>, hits: &[Hit]) -> JsonOb
             None => rows.push(hit),
         }
     }
-    let mut answer = JsonObject::new();
-    answer.insert("count".to_owned(), json!(rows.len()));
-    answer.insert("memories".to_owned(), json!(rows));
-    if count > 0 {
-        answer.insert("standards".to_owned(), json!(count));
-    }
-    answer
 }
 
 pub(super) fn shown(call: &Call<'_>, memory: &Memory) -> Value {

@@ -18,6 +18,7 @@ mod shape;
 mod smart;
 mod standards;
 mod state;
+mod titles;
 mod write;
 
 pub(super) use rest::ENDPOINTS;

@@ -1,11 +1,13 @@
 //! `memory_get`, `memory_delete` and `memory_promote`: one memory by its id.
 
+use serde_json::Value;
 use serde_json::json;
 
 use super::check;
 use super::reads;
 use super::shape;
 use super::takes_away;
+use super::titles::Titles;
 use super::tool;
 use super::write::found_in;
 use super::writes;
@@ -45,8 +47,11 @@ pub(super) const PROMOTE: Tool = tool(
 fn get(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let id = check::id(arguments, "id")?;
     let (memory, _) = found_in(call, &id)?;
+    let mut shown = [Value::Object(shape::memory(call.engine, &memory))];
+    Titles::of(call)?.name_others(call.engine, &mut shown);
+    let [shown] = shown;
     Ok(Reply::json(json!({
-        "memory": shape::memory(call.engine, &memory),
+        "memory": shown,
         "links": shape::links(call.engine, &memory.stem)?,
     })))
 }

@@ -196,7 +196,14 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let title = check::title(arguments)?;
     let namespace = check::namespace(arguments)?;
     let mut _held = None;
-    if title.is_some() || namespace.is_some() {
+    // What it is called already, it may go on being called, whoever else is.
+    let is_renamed = title
+        .as_deref()
+        .is_some_and(|new| memory.title.as_deref() != Some(new))
+        || namespace
+            .as_deref()
+            .is_some_and(|new| new != memory.namespace_or_global());
+    if is_renamed {
         let title = title.clone().or_else(|| memory.title.clone());
         let namespace = namespace.as_deref().unwrap_or(memory.namespace_or_global());
         _held = check_free(

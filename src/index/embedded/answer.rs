@@ -170,6 +170,18 @@ impl EmbeddedSnapshot {
 
     fn facet_now(&self, key: &str) -> Result<Vec<(String, usize)>, IndexError> {
         let prefix = format!("{key}\0");
+        let mut counts = self.values(&prefix)?;
+        for (value, count) in &mut counts {
+            *count = self.rows_with_fact(&format!("{prefix}{value}"))?.len();
+        }
+        let mut values: Vec<_> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
+        values.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        Ok(values)
+    }
+
+    /// What stands behind `prefix` in facts, each with how many documents say so, of which some may
+    /// be gone.
+    fn values(&self, prefix: &str) -> Result<HashMap<String, usize>, IndexError> {
         let mut counts: HashMap<String, usize> = HashMap::new();
         for reader in self.readers() {
             let inverted = reader
@@ -179,15 +191,10 @@ impl EmbeddedSnapshot {
             let mut stream = range.into_stream().map_err(|error| unusable(&error))?;
             while stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
                 let value = String::from_utf8_lossy(&stream.key()[prefix.len()..]).into_owned();
-                counts.entry(value).or_default();
+                *counts.entry(value).or_default() += stream.value().doc_freq as usize;
             }
         }
-        for (value, count) in &mut counts {
-            *count = self.rows_with_fact(&format!("{prefix}{value}"))?.len();
-        }
-        let mut values: Vec<_> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
-        values.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        Ok(values)
+        Ok(counts)
     }
 
     fn holders_now(&self, key: &str) -> Result<Vec<(String, String)>, IndexError> {
@@ -360,6 +367,15 @@ impl Snapshot for EmbeddedSnapshot {
 
     fn facet(&self, key: &str) -> Result<Vec<(String, usize)>, IndexError> {
         guarded(|| self.facet_now(key))
+    }
+
+    fn shared(&self, key: &str) -> Result<Vec<String>, IndexError> {
+        guarded(|| {
+            // Read from the dictionary alone; what only gone documents share is told, too.
+            let values = self.values(&format!("{key}\0"))?.into_iter();
+            let shared = values.filter(|(_, count)| *count > 1);
+            Ok(shared.map(|(value, _)| value).collect())
+        })
     }
 
     fn holders(&self, key: &str) -> Result<Vec<(String, String)>, IndexError> {

@@ -4,6 +4,7 @@
 mod ai_memory;
 mod ai_memory_many;
 mod ai_memory_model;
+mod ai_memory_titles;
 mod core;
 mod i_am;
 mod i_am_entries;

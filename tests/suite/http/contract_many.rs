@@ -373,3 +373,25 @@ fn an_export_of_the_original_comes_in_one_by_one() {
     }
     api.post("/import", &json!([])).is_bad("a JSON object");
 }
+
+#[test]
+fn of_a_title_that_an_import_brings_again_one_memory_is_listed() {
+    let api = Api::start();
+    let given = json!({"title": "Deploy", "content": "By a tag.", "namespace": "atlas"});
+    let stored = api.post("/memories", &given).done(201).body["id"].clone();
+    let export = json!({"memories": [{
+        "id": "5d0c6a52-1111-4222-8333-944445555666", "title": "Deploy", "content": "By hand.",
+        "namespace": "atlas", "tier": "long", "created_at": "2025-01-01T00:00:00Z",
+    }]});
+    let said = api.post("/import", &export).done(200).body;
+    assert_eq!(said["imported"], 1, "{said}");
+    let listed = api.get("/memories").done(200).body;
+    let shown = &listed["memories"][0];
+    assert_eq!((&listed["total"], &shown["id"]), (&json!(1), &stored));
+    let others = shown["same_title"].as_array().unwrap();
+    let other = api.memory(others[0].as_str().unwrap());
+    assert_eq!(other["content"], "By hand.");
+    // What a list shows is taken as it is.
+    let put = api.put(&format!("/memories/{}", stored.as_str().unwrap()), shown);
+    put.done(200);
+}

@@ -21,6 +21,8 @@ use crate::dialect::ToolError;
 use crate::dialect::Verb;
 use crate::dialect::ai_memory::find;
 use crate::dialect::ai_memory::one;
+use crate::dialect::ai_memory::titles::OTHERS;
+use crate::dialect::ai_memory::titles::Titles;
 use crate::dialect::ai_memory::write;
 use crate::engine::EngineError;
 use crate::model::Filter;
@@ -37,6 +39,7 @@ const OF_ITSELF: &[&str] = &[
     "created_at",
     "updated_at",
     "last_accessed_at",
+    OTHERS,
 ];
 
 pub(super) const CREATE: Endpoint = Endpoint {
@@ -161,6 +164,7 @@ pub(super) const UPDATE: Endpoint = Endpoint {
         "created_at",
         "updated_at",
         "last_accessed_at",
+        OTHERS,
     ],
     ..writes(
         Verb::Put,
@@ -277,6 +281,8 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
     let limit = find::limit(arguments, 20, find::MOST_FOUND)?;
     let filter = find::filter(call, arguments)?;
     let listing = Listing::of(&format!("memories {filter:?}"), arguments)?;
+    let titles = Titles::of(call)?;
+    let filter = titles.narrow(filter);
     let behind = Filter {
         after: listing.after.clone(),
         ..filter.clone()
@@ -292,7 +298,8 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
         name: hit.name.clone(),
     });
     let is_more = listing.offset.saturating_add(limit) < page.total;
-    let rows: Vec<Value> = find::rows(call, &page);
+    let mut rows: Vec<Value> = find::rows(call, &page);
+    titles.name_others(call.engine, &mut rows);
     Ok(Answer::json(json!({
         "count": rows.len(),
         "memories": rows,

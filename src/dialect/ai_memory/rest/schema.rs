@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::dialect::JsonObject;
 use crate::dialect::ai_memory::check;
+use crate::dialect::ai_memory::titles::OTHERS;
 
 /// An object that always has the first members, and sometimes the others.
 pub(super) fn object<const A: usize, const B: usize>(
@@ -99,7 +100,7 @@ pub(super) fn memory() -> Value {
             ("expires_at", moment_or_null()),
             ("metadata", json!({"type": "object"})),
         ],
-        [],
+        [(OTHERS, texts())],
     )
 }
 

@@ -1,0 +1,78 @@
+//! One title in one namespace is one memory in this tool set. Of several that came in another way (a
+//! merge, an import, an editor), the one that was changed last is shown, and the others are named.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::shape;
+use crate::dialect::Call;
+use crate::dialect::JsonObject;
+use crate::dialect::ToolError;
+use crate::dialect::reply::add_note;
+use crate::engine::Contender;
+use crate::engine::Engine;
+use crate::model::Filter;
+use crate::model::Stem;
+
+/// The key of a memory's field that names the others of its title.
+pub(super) const OTHERS: &str = "same_title";
+
+/// The memories that share a title with another one, in groups.
+pub(super) struct Titles(Vec<Vec<Contender>>);
+
+impl Titles {
+    pub fn of(call: &Call<'_>) -> Result<Titles, ToolError> {
+        Ok(Titles(call.engine.same_titles()?))
+    }
+
+    /// The filter, which of each group lets only the one pass that is shown.
+    pub fn narrow(&self, mut filter: Filter) -> Filter {
+        for group in &self.0 {
+            let shown = group[0].memory.stem.short();
+            let others = group[1..].iter().map(|one| one.memory.stem.short());
+            // By their ids: of two files of one id the one that is shown has to pass.
+            let others = others.filter(|other| *other != shown);
+            filter
+                .differs
+                .extend(others.map(|other| ("id".to_owned(), other.to_owned())));
+        }
+        filter
+    }
+
+    /// Names in each of `rows`, memories as they are shown, the others of its title. Returns what is to
+    /// be said of that beside them, if any stands for others.
+    pub fn name_others(&self, engine: &Engine, rows: &mut [Value]) -> Option<String> {
+        let groups = self.0.iter().map(|group| {
+            let stems: Vec<Stem> = group.iter().map(|one| one.memory.stem.clone()).collect();
+            shape::shown_ids(engine, &stems)
+        });
+        let groups: Vec<Vec<String>> = groups.collect();
+        let mut named = Vec::new();
+        for row in rows {
+            let is_it = |id: &&String| row["id"] == id.as_str();
+            let Some(group) = groups
+                .iter()
+                .find(|group| group.iter().any(|id| is_it(&id)))
+            else {
+                continue;
+            };
+            let others: Vec<&String> = group.iter().filter(|id| !is_it(id)).collect();
+            let texts: Vec<&str> = others.iter().map(|id| id.as_str()).collect();
+            named.push(format!("{} beside {}", row["id"], texts.join(", ")).replace('"', ""));
+            row[OTHERS] = json!(others);
+        }
+        (!named.is_empty()).then(|| {
+            format!(
+                "several memories have one title in one namespace, and the one that was changed last \
+                 is shown: {}. memory_get reads the others; memory_delete, or another title, settles it",
+                named.join("; ")
+            )
+        })
+    }
+}
+
+/// Says beside an answer all that is to be said.
+pub(super) fn add_notes<const N: usize>(answer: &mut JsonObject, notes: [Option<String>; N]) {
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    add_note(answer, (!notes.is_empty()).then(|| notes.join(". ")));
+}
