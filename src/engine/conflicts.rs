@@ -114,7 +114,7 @@ impl Engine {
         if hits.is_empty() {
             return Ok(Vec::new());
         }
-        let names = Names::of(snapshot.files().map(|(name, _)| name));
+        let names = Names::of(self, snapshot.as_ref());
         let mut read = HashMap::new();
         let mut pairs: Vec<[String; 2]> = Vec::new();
         for name in hits {
@@ -123,7 +123,7 @@ impl Engine {
             };
             for link in conflict_links(&contender.memory) {
                 if let Some(other) = names.called(&link.to).filter(|other| *other != name) {
-                    let mut pair = [name.clone(), other.to_owned()];
+                    let mut pair = [name.clone(), other.into_owned()];
                     pair.sort_unstable();
                     pairs.push(pair);
                 }

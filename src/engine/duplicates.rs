@@ -223,11 +223,11 @@ impl Engine {
             (own.is_none() || own == namespace)
                 && names
                     .iter()
-                    .all(|(key, name)| text(memory, key) == Some(name))
+                    .all(|(key, name)| memory.metadata_text(key) == Some(name))
         };
         let memories = found.iter().filter_map(|name| self.read_memory(name));
         let place = |memory: &Memory| {
-            let is_earlier = text(memory, EARLIER_OF).is_some();
+            let is_earlier = memory.metadata_text(EARLIER_OF).is_some();
             let newest = Reverse(memory.timestamp.utc());
             let is_of_all = memory.namespace.as_deref() != namespace;
             (is_of_all, is_earlier, newest, memory.stem.clone())
@@ -643,15 +643,6 @@ fn too_fast(stem: &Stem) -> EngineError {
         "`{}` changes faster than it can be written",
         stem.short()
     ))
-}
-
-/// The text that stands under a key of the metadata.
-fn text<'a>(memory: &'a Memory, key: &str) -> Option<&'a str> {
-    let mut metadata = memory.metadata.iter();
-    metadata.find_map(|(known, value)| match value {
-        MetaValue::Text(text) if known == key => Some(text.as_str()),
-        _ => None,
-    })
 }
 
 /// The namespace that `new` counts as.

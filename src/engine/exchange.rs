@@ -514,13 +514,7 @@ impl Known {
     }
 
     fn add(&mut self, memory: &Memory, name: Option<String>) {
-        let text = |wanted: &str| {
-            let mut entries = memory.metadata.iter();
-            entries.find_map(|(key, value)| match value {
-                MetaValue::Text(text) if key == wanted => Some(text.clone()),
-                _ => None,
-            })
-        };
+        let text = |key: &str| memory.metadata_text(key).map(str::to_owned);
         let hash = text(SOURCE_HASH);
         if let Some(id) = text(SOURCE_ID).or_else(|| hash.clone()) {
             self.by_source.entry(id).or_default().push(Seen {

@@ -11,13 +11,17 @@ use std::collections::HashSet;
 use super::Engine;
 use super::EngineError;
 use super::names::Names;
+use super::names::former_id;
 use super::names::is_called;
+use super::names::is_former;
+use super::reading::parse;
 use super::reading::stem_of;
 use super::recall::Recalled;
 use super::search::Hit;
 use super::search::Search;
 use super::search::Wanted;
 use crate::files::Place;
+use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Snapshot;
 use crate::model::Change;
 use crate::model::Filter;
@@ -27,9 +31,10 @@ use crate::model::Memory;
 use crate::model::Patch;
 use crate::model::Problem;
 use crate::model::Stem;
-use crate::model::Visibility;
+use crate::model::is_bare;
 use crate::model::mentioned;
 use crate::model::plain_id;
+use crate::model::stripped_id;
 use crate::ranking::Ranking;
 
 /// What a mention in a text is.
@@ -113,7 +118,7 @@ impl Engine {
         stem: &Stem,
     ) -> Result<Option<Relations>, EngineError> {
         let live = called.live.called(stem.as_str());
-        let read = live.and_then(|name| Some((name, self.read_memory(name)?)));
+        let read = live.and_then(|name| self.read_memory(&name).map(|memory| (name, memory)));
         let Some((name, memory)) = read else {
             return Ok(None);
         };
@@ -121,7 +126,7 @@ impl Engine {
             to: self.outgoing(&memory, called),
             from: Vec::new(),
         };
-        for other in self.naming(snapshot, stem)? {
+        for other in self.naming(snapshot, stem, former_id(&memory))? {
             if other == name {
                 continue;
             }
@@ -293,7 +298,7 @@ impl Engine {
     /// Fails if there is no such memory, if the type is none, or if the file cannot be changed.
     pub fn link(&self, from: &str, to: &str, relation: &str) -> Result<bool, EngineError> {
         let (from, _) = self.resolve(from)?;
-        let (to, _) = self.resolve(to)?;
+        let (to, file) = self.resolve(to)?;
         if from == to {
             let what = "a memory cannot be linked to itself".to_owned();
             return Err(EngineError::Invalid(what));
@@ -302,8 +307,9 @@ impl Engine {
         if relation == SUPERSEDES {
             return self.supersede(&from, &to);
         }
+        let to_it = self.links_to(&to, Place::Files, &file);
         self.change_links(&from, "link", |links| {
-            let is_it = |link: &Link| link.relation == relation && is_called(&to, &link.to);
+            let is_it = |link: &Link| link.relation == relation && to_it(&link.to);
             if !links.iter().any(is_it) {
                 links.push(Link {
                     to: to.as_str().to_owned(),
@@ -327,22 +333,41 @@ impl Engine {
         relation: Option<&str>,
     ) -> Result<usize, EngineError> {
         let (from, _) = self.resolve(from)?;
-        let to = match self.resolve(to).or_else(|_| self.resolve_archived(to)) {
-            Ok((stem, _)) => stem,
-            Err(_) => Stem::from_file_name(to),
-        };
+        let live = self.resolve(to).map(|found| (Place::Files, found));
+        let found =
+            live.or_else(|_| Ok::<_, EngineError>((Place::Archive, self.resolve_archived(to)?)));
+        let (place, (to, file)) =
+            found.unwrap_or_else(|_| (Place::Archive, (Stem::from_file_name(to), String::new())));
+        let to_it = self.links_to(&to, place, &file);
         let removed = Cell::new(0);
         self.change_links(&from, "unlink", |links| {
             let before = links.len();
             let is_other = |link: &Link| {
-                relation.is_some_and(|relation| relation != link.relation)
-                    || !is_called(&to, &link.to)
+                relation.is_some_and(|relation| relation != link.relation) || !to_it(&link.to)
             };
             links.retain(is_other);
             removed.set(before - links.len());
         })?;
         let is_current = relation == Some(SUPERSEDES) && self.unsupersede("unlink", &from, &to)?;
         Ok(removed.get() + usize::from(is_current))
+    }
+
+    /// Whether what stands in a link names the memory `stem` of the file `name`, by its name or by what
+    /// it was called where it comes from.
+    fn links_to(&self, stem: &Stem, place: Place, name: &str) -> impl Fn(&str) -> bool {
+        let version = self
+            .store
+            .reader(place)
+            .read(name, MAX_INDEXED_BYTES as u64);
+        let memory = version
+            .ok()
+            .map(|version| parse(&version.entry, &version.bytes));
+        let former = memory.as_ref().and_then(former_id).map(str::to_owned);
+        let stem = stem.clone();
+        move |id| {
+            let is_former = |former: &String| is_former(former, id);
+            is_called(&stem, id) || former.as_ref().is_some_and(is_former)
+        }
     }
 
     /// Takes back, in both files, that one memory replaces another; whether the newer one said so.
@@ -386,7 +411,7 @@ impl Engine {
     ///
     /// Fails if a file cannot be changed; what was done until then stays.
     pub fn unlink_from_all(&self, stem: &Stem) -> Result<usize, EngineError> {
-        let names = self.mending(|| self.naming(self.snapshot()?.as_ref(), stem))?;
+        let names = self.mending(|| self.naming(self.snapshot()?.as_ref(), stem, None))?;
         let removed = Cell::new(0);
         for name in names {
             self.change_links(&stem_of(&name), "unlink", |links| {
@@ -505,43 +530,27 @@ impl Engine {
         Ok(edited.changed)
     }
 
-    fn called<'a>(&self, snapshot: &'a dyn Snapshot) -> Result<Called<'a>, EngineError> {
+    fn called<'a>(&'a self, snapshot: &'a dyn Snapshot) -> Result<Called<'a>, EngineError> {
         let archive = self.store.list(Place::Archive)?.entries;
         let archive = archive.iter().map(|entry| entry.name.as_str());
         Ok(Called {
-            live: Names::of(snapshot.files().map(|(name, _)| name)),
+            live: Names::of(self, snapshot),
             archived: archive.flat_map(ids_of).collect(),
         })
     }
 
-    /// The files of memories that may name this one.
+    /// The files of memories that may name this one, by what it is called here or was elsewhere.
     fn naming(
         &self,
         snapshot: &dyn Snapshot,
         stem: &Stem,
+        former: Option<&str>,
     ) -> Result<BTreeSet<String>, EngineError> {
+        let mut called = vec![stem.as_str(), stem.short()];
+        called.extend(former.into_iter().flat_map(|id| [id, stripped_id(id)]));
         let mut names = BTreeSet::new();
         for key in ["links", SUPERSEDES, MENTIONED] {
-            names.extend(self.holding(snapshot, key, stem)?);
-        }
-        Ok(names)
-    }
-
-    /// The files of memories that may name this one under a key.
-    pub(super) fn holding(
-        &self,
-        snapshot: &dyn Snapshot,
-        key: &str,
-        stem: &Stem,
-    ) -> Result<BTreeSet<String>, EngineError> {
-        let mut names = BTreeSet::new();
-        for called in BTreeSet::from([stem.as_str(), stem.short()]) {
-            let filter = Filter {
-                equals: vec![(key.to_owned(), called.to_owned())],
-                visibility: Visibility::Everything,
-                ..Filter::default()
-            };
-            names.extend(self.names_of(snapshot, &filter)?);
+            names.extend(self.holding(snapshot, key, &called)?);
         }
         Ok(names)
     }
@@ -570,11 +579,12 @@ impl Engine {
             if name.is_none() && called.archived.contains(&plain_id(&written)) {
                 continue;
             }
-            let to = name.map(stem_of);
+            let to = name.as_deref().map(stem_of);
             let is_itself = to.as_ref() == Some(&memory.stem);
             // A note of another program names notes that never were memories.
-            let is_other =
-                unknown == Unknown::Skip && to.is_none() && Stem::parse(&written).is_none();
+            // So does a text with an id of something else.
+            let is_name = unknown == Unknown::Keep && !is_bare(text, &written);
+            let is_other = to.is_none() && !is_name && Stem::parse(&written).is_none();
             if relation == MENTIONS && (is_itself || is_other) {
                 continue;
             }
@@ -586,7 +596,7 @@ impl Engine {
             if relations.iter().any(is_known) {
                 continue;
             }
-            let headline = name.and_then(|name| self.read_memory(name));
+            let headline = name.and_then(|name| self.read_memory(&name));
             let headline = headline.map(|memory| memory.headline().to_owned());
             relations.push(Relation {
                 from: memory.stem.clone(),

@@ -78,7 +78,8 @@ impl Engine {
         }
     }
 
-    /// Finds the memory called `id`: a stem, eight hex digits, or the unique beginning of one.
+    /// Finds the memory called `id`: a stem, eight hex digits, what it was called where it comes from,
+    /// or the unique beginning of one of the first two.
     ///
     /// # Errors
     ///
@@ -89,6 +90,9 @@ impl Engine {
             let mut matches = Matches::new(id);
             for name in matches.looked_up(snapshot.as_ref()) {
                 matches.take(&name);
+            }
+            if !matches.is_certain() {
+                matches.formerly = self.formerly_called(snapshot.as_ref(), id)?;
             }
             if !matches.is_certain() {
                 // It may be a beginning.
@@ -108,6 +112,9 @@ impl Engine {
         let Listing { entries, .. } = self.store.list(Place::Archive)?;
         let mut matches = Matches::new(id);
         entries.iter().for_each(|entry| matches.take(&entry.name));
+        if !matches.is_certain() {
+            matches.formerly = self.formerly_called_archived(id)?;
+        }
         matches.only()
     }
 }
@@ -121,6 +128,8 @@ pub(super) struct Matches {
     as_written: Vec<(Stem, String)>,
     exact: Vec<(Stem, String)>,
     by_handle: Vec<(Stem, String)>,
+    /// The files of those that were called so where they come from.
+    formerly: Vec<String>,
     by_prefix: Vec<(Stem, String)>,
 }
 
@@ -134,6 +143,7 @@ impl Matches {
             as_written: Vec::new(),
             exact: Vec::new(),
             by_handle: Vec::new(),
+            formerly: Vec::new(),
             by_prefix: Vec::new(),
         }
     }
@@ -161,7 +171,7 @@ impl Matches {
             &self.exact,
             &self.by_handle,
         ];
-        whole.into_iter().any(|list| !list.is_empty())
+        !self.formerly.is_empty() || whole.into_iter().any(|list| !list.is_empty())
     }
 
     /// Looks whether the file `name` is meant.
@@ -193,11 +203,13 @@ impl Matches {
 
     /// The one that is meant best.
     pub fn only(self) -> Result<(Stem, String), EngineError> {
+        let formerly = self.formerly.into_iter();
         let found = [
             self.by_path,
             self.as_written,
             self.exact,
             self.by_handle,
+            formerly.map(|name| (stem_of(&name), name)).collect(),
             self.by_prefix,
         ];
         let Some(mut best) = found.into_iter().find(|list| !list.is_empty()) else {

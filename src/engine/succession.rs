@@ -40,7 +40,8 @@ impl Engine {
         }
         let names = self.mending(|| {
             let snapshot = self.snapshot()?;
-            self.holding(snapshot.as_ref(), SUPERSEDES, &memory.stem)
+            let called = [memory.stem.as_str(), memory.stem.short()];
+            self.holding(snapshot.as_ref(), SUPERSEDES, &called)
         })?;
         let mut newer = names.iter().map(|name| stem_of(name));
         Ok(newer.find(|newer| *newer != memory.stem))
@@ -111,7 +112,8 @@ impl Engine {
         };
         let marked = self.mending(|| {
             let snapshot = self.snapshot()?;
-            self.holding(snapshot.as_ref(), "superseded_by", &memory.stem)
+            let called = [memory.stem.as_str(), memory.stem.short()];
+            self.holding(snapshot.as_ref(), "superseded_by", &called)
         })?;
         let marked = marked.iter().map(|name| stem_of(name).as_str().to_owned());
         let older: Vec<String> = memory.supersedes.iter().cloned().chain(marked).collect();
@@ -257,7 +259,7 @@ impl Engine {
     pub fn count_links(&self, filter: &Filter) -> Result<usize, EngineError> {
         let links: Vec<(Stem, String, Stem)> = self.mending(|| {
             let snapshot = self.snapshot()?;
-            let live = Names::of(snapshot.files().map(|(name, _)| name));
+            let live = Names::of(self, snapshot.as_ref());
             let everything = Filter {
                 visibility: Visibility::Everything,
                 ..filter.clone()
@@ -273,7 +275,7 @@ impl Engine {
                 };
                 let end = |link: &Link| {
                     let other = live.called(&link.to)?;
-                    known.contains(other).then(|| stem_of(other))
+                    known.contains(&*other).then(|| stem_of(&other))
                 };
                 let all = memory.links.iter();
                 links.extend(all.filter_map(|link| {

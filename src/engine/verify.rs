@@ -8,6 +8,8 @@ use super::Engine;
 use super::EngineError;
 use super::Finding;
 use super::maintain::twins;
+use super::names::former_id;
+use super::names::spellings;
 use super::reading::parse;
 use super::reading::stem_of;
 use crate::files::FilesError;
@@ -253,6 +255,8 @@ struct Seen {
     /// By name, of every file that could be read.
     hashes: HashMap<String, u128>,
     stems: HashSet<Stem>,
+    /// What memories were called where they come from, in lower case.
+    former_ids: HashSet<String>,
     references: Vec<Reference>,
     findings: Vec<Finding>,
 }
@@ -270,6 +274,7 @@ impl Seen {
             place,
             hashes: HashMap::new(),
             stems: HashSet::new(),
+            former_ids: HashSet::new(),
             references: Vec::new(),
             findings: Vec::new(),
         }
@@ -281,6 +286,8 @@ impl Seen {
     }
 
     fn refer(&mut self, name: &str, memory: &Memory) {
+        let former = former_id(memory).map(str::to_ascii_lowercase);
+        self.former_ids.extend(former);
         let links = memory.links.iter().map(|link| ("links", &link.to));
         let older = memory.supersedes.iter().map(|stem| ("supersedes", stem));
         let newer = memory
@@ -320,6 +327,10 @@ fn dangling(live: &Seen, archived: &Seen) -> Vec<Finding> {
     let known: HashSet<String> = stems
         .flat_map(|stem| [plain_id(stem.as_str()), stem.short().to_owned()])
         .collect();
+    let is_former = |to: &str| {
+        let mut ids = spellings(to).map(|id| id.to_ascii_lowercase());
+        ids.any(|id| live.former_ids.contains(&id) || archived.former_ids.contains(&id))
+    };
     let mut findings = Vec::new();
     for Reference { name, key, to } in &live.references {
         let id = plain_id(to);
@@ -329,7 +340,7 @@ fn dangling(live: &Seen, archived: &Seen) -> Vec<Finding> {
                 key: (*key).to_owned(),
                 what: "names the memory itself".to_owned(),
             }
-        } else if known.contains(&plain_id(id.rsplit('/').next().unwrap_or(&id))) {
+        } else if known.contains(&plain_id(id.rsplit('/').next().unwrap_or(&id))) || is_former(to) {
             continue;
         } else {
             Problem::DanglingReference {

@@ -77,6 +77,15 @@ impl Memory {
         Timestamp::parse(text.trim().trim_matches(['"', '\'']))
     }
 
+    /// The text that stands under a key of the metadata.
+    pub fn metadata_text(&self, key: &str) -> Option<&str> {
+        let mut metadata = self.metadata.iter();
+        metadata.find_map(|(known, value)| match value {
+            MetaValue::Text(text) if known == key => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
     /// The namespace it counts as: `global` when it states none.
     pub fn namespace_or_global(&self) -> &str {
         self.namespace.as_deref().unwrap_or(GLOBAL)

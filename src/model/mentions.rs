@@ -1,15 +1,60 @@
-//! What a text names: `[[…]]` as editors write it, and `memory://…`; and what is meant by a name.
+//! What a text names: `[[…]]` as editors write it, `memory://…`, and UUIDs, which other programs call
+//! memories by; and what is meant by a name.
 
 /// The fact that says what a memory's text names.
 pub const MENTIONED: &str = "mentions";
 /// So many count: a list of everything is no relation.
 const MOST: usize = 200;
+/// A UUID, and where its dashes are.
+const UUID_BYTES: usize = 36;
+const UUID_DASHES: [usize; 4] = [8, 13, 18, 23];
 /// No memory is called by more.
 const LONGEST: usize = 255;
 
 /// The names in `[[name]]`, `[[name|shown]]`, `[[name#part]]` and `memory://name`, in the order of
-/// the text, each once. Text in code blocks counts: what stands there is meant, too.
+/// the text, and then the UUIDs that stand anywhere else; each once. Text in code blocks counts: what
+/// stands there is meant, too.
 pub fn mentioned(text: &str) -> Vec<&str> {
+    let mut names = linked(text);
+    for id in uuids(text) {
+        if names.len() == MOST {
+            break;
+        }
+        if !names.contains(&id) {
+            names.push(id);
+        }
+    }
+    names
+}
+
+/// Whether `name`, which the text mentions, stands there as an id alone and not as a link.
+pub fn is_bare(text: &str, name: &str) -> bool {
+    uuids(name).next() == Some(name) && !linked(text).contains(&name)
+}
+
+/// The UUIDs in a text, as words of their own.
+fn uuids(text: &str) -> impl Iterator<Item = &str> {
+    let bytes = text.as_bytes();
+    let is_word = |at: Option<&u8>| at.is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let dashes = text.match_indices('-');
+    dashes.filter_map(move |(dash, _)| {
+        let start = dash.checked_sub(UUID_DASHES[0])?;
+        let end = start + UUID_BYTES;
+        let id = bytes.get(start..end)?;
+        let is_id = id
+            .iter()
+            .enumerate()
+            .all(|(at, byte)| match UUID_DASHES.contains(&at) {
+                true => *byte == b'-',
+                false => byte.is_ascii_hexdigit(),
+            });
+        let before = start.checked_sub(1).and_then(|at| bytes.get(at));
+        let is_whole = is_id && !is_word(before) && !is_word(bytes.get(end));
+        is_whole.then(|| &text[start..end])
+    })
+}
+
+fn linked(text: &str) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(['[', 'm']) {
@@ -96,6 +141,24 @@ mod tests {
         ] {
             assert_eq!(mentioned(text), wanted, "{text}");
         }
+        let id = "5d0c6a52-1111-4222-8333-944445555666";
+        for text in [
+            format!("Follow-up of {id}."),
+            format!("as in `{id}`, well-known"),
+            format!("[[{id}|the old one]] {id}"),
+            format!("über-{id}-x [[a"),
+        ] {
+            assert_eq!(mentioned(&text), [id], "{text}");
+        }
+        for text in [
+            &id[1..],
+            &format!("a{id}"),
+            &format!("{id}7"),
+            &format!("{id}-").replace('5', "g"),
+        ] {
+            assert!(mentioned(text).is_empty(), "{text}");
+        }
+        assert!(is_bare(id, id) && !is_bare(&format!("[[{id}]]"), id) && !is_bare("[[a]]", "a"));
         let many: String = (0..1000).map(|n| format!("[[n{n}]]")).collect();
         assert_eq!(mentioned(&many).len(), MOST);
         assert!(mentioned(&format!("[[{}]]", "x".repeat(300))).is_empty());

@@ -34,6 +34,7 @@ pub use memory::MetaValue;
 pub use memory::NewMemory;
 pub use memory::UPDATED;
 pub use mentions::MENTIONED;
+pub use mentions::is_bare;
 pub use mentions::mentioned;
 pub use mentions::plain_id;
 pub use mentions::stripped_id;

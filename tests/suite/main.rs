@@ -22,6 +22,7 @@ mod fixtures;
 mod format_edits;
 mod format_properties;
 mod formats;
+mod former_ids;
 mod freshness;
 mod git_network;
 mod http;

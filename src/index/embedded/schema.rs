@@ -28,7 +28,7 @@ use crate::ranking::TextPart;
 use crate::words::Analyzer;
 
 /// Raised whenever the same file would be indexed in another way.
-pub(super) const VERSION: u32 = 6;
+pub(super) const VERSION: u32 = 7;
 
 /// What is kept of every document, by field.
 #[derive(Debug, Clone, Copy)]
