@@ -1,12 +1,14 @@
 //! Forgetting, which never loses: memories move to `archive/` and back.
 
 use std::collections::HashMap;
+use std::collections::HashSet;
 
 use chrono::DateTime;
 use chrono::Utc;
 
 use super::Engine;
 use super::EngineError;
+use super::names::is_called;
 use super::reading::parse;
 use super::reading::stem_of;
 use super::search::Search;
@@ -14,9 +16,11 @@ use super::search::Wanted;
 use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::Place;
+use crate::files::Reader;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::journal::RESTORE;
 use crate::journal::Record;
+use crate::lifecycle::DERIVED_FROM;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stem;
@@ -68,6 +72,9 @@ const ARCHIVES: [&str; 7] = [
     "resolve",
     "undo",
 ];
+
+/// Of these, what puts a new memory in the place of several.
+const MERGES: [&str; 2] = ["compact", "consolidate"];
 
 impl Moved {
     fn of(name: String) -> Moved {
@@ -168,6 +175,15 @@ impl Engine {
     pub fn archived(&self) -> Result<Vec<Forgotten>, EngineError> {
         let reader = self.store.reader(Place::Archive);
         let entries = self.store.list(Place::Archive)?.entries.into_iter();
+        let went = self.went()?;
+        let read = |entry: Entry| forgotten_in(&reader, &entry, &went);
+        let mut forgotten: Vec<Forgotten> = entries.filter_map(read).collect();
+        forgotten.sort_by_key(|one| std::cmp::Reverse(one.memory.timestamp.utc()));
+        Ok(forgotten)
+    }
+
+    /// By stems, the records of how memories went to the archive the last time.
+    fn went(&self) -> Result<HashMap<String, Record>, EngineError> {
         let mut went: HashMap<String, Record> = HashMap::new();
         for record in self.records_since(None)? {
             for stem in &record.of {
@@ -180,24 +196,7 @@ impl Engine {
                 }
             }
         }
-        let read = |entry: Entry| {
-            let version = reader.read(&entry.name, MAX_INDEXED_BYTES as u64).ok()?;
-            let memory = parse(&version.entry, &version.bytes);
-            let record = went.get(memory.stem.as_str()).cloned();
-            let lies_since = DateTime::from_timestamp_nanos(entry.changed);
-            let at = record.as_ref().map_or(lies_since, |record| record.at);
-            Some(Forgotten {
-                memory,
-                name: entry.name,
-                record,
-                at,
-                settled: at.max(lies_since),
-                bytes: entry.stamp.size,
-            })
-        };
-        let mut forgotten: Vec<Forgotten> = entries.filter_map(read).collect();
-        forgotten.sort_by_key(|one| std::cmp::Reverse(one.memory.timestamp.utc()));
-        Ok(forgotten)
+        Ok(went)
     }
 
     /// The forgotten memory called `id`, with its file's name below `archive/`.
@@ -215,10 +214,69 @@ impl Engine {
     ///
     /// As for [`Engine::resolve_forgotten`], and if a journal cannot be read.
     pub fn forgotten(&self, id: &str) -> Result<Forgotten, EngineError> {
-        let (_, name) = self.resolve_archived(id)?;
-        let mut all = self.archived()?.into_iter();
-        all.find(|one| one.name == name)
-            .ok_or_else(|| EngineError::NotFound(id.to_owned()))
+        let mut one = self.forgotten_each(&[id])?;
+        one.pop().expect("there is one for each id")
+    }
+
+    /// As [`Engine::forgotten`], of each of `ids` in their order.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a journal cannot be read.
+    pub fn forgotten_each(
+        &self,
+        ids: &[&str],
+    ) -> Result<Vec<Result<Forgotten, EngineError>>, EngineError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let reader = self.store.reader(Place::Archive);
+        let went = self.went()?;
+        let one = |id: &&str| {
+            let (_, name) = self.resolve_archived(id)?;
+            let entry = self.store.look_at(Place::Archive, &name);
+            let read = entry.and_then(Result::ok);
+            let read = read.and_then(|entry| forgotten_in(&reader, &entry, &went));
+            read.ok_or_else(|| EngineError::NotFound((*id).to_owned()))
+        };
+        Ok(ids.iter().map(one).collect())
+    }
+
+    /// The live memory that a forgotten one was merged into: the summary that a compaction or a
+    /// consolidation made of it, or what became of that. `None` if it went in another way.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read.
+    pub fn merged_into(&self, forgotten: &Forgotten) -> Result<Option<Stem>, EngineError> {
+        let did = forgotten.record.as_ref().map(|record| record.did.as_str());
+        if !did.is_some_and(|did| MERGES.contains(&did)) {
+            return Ok(None);
+        }
+        let mut at = forgotten.memory.stem.clone();
+        let mut seen = HashSet::new();
+        let mut archived: Option<Vec<Forgotten>> = None;
+        while seen.insert(at.clone()) {
+            let called = [at.as_str(), at.short()];
+            let live =
+                self.mending(|| self.holding(self.snapshot()?.as_ref(), "links", &called))?;
+            let live = live.iter().filter_map(|name| self.read_memory(name));
+            let mut live: Vec<Memory> = live.filter(|memory| is_made_of(memory, &at)).collect();
+            if !live.is_empty() {
+                self.changed_last_first(&mut live, |memory| memory);
+                return self.current_of(&live[0].stem).map(Some);
+            }
+            // The summary may have been merged itself.
+            if archived.is_none() {
+                archived = Some(self.archived()?);
+            }
+            let mut summaries = archived.iter().flatten();
+            match summaries.find(|one| is_made_of(&one.memory, &at)) {
+                Some(summary) => at = summary.memory.stem.clone(),
+                None => break,
+            }
+        }
+        Ok(None)
     }
 
     /// Brings the forgotten memory called `id` back.
@@ -253,4 +311,31 @@ impl Engine {
         self.changed_because(tool, &name, why);
         Ok(Moved::of(name))
     }
+}
+
+/// The memory in a file of the archive, with the record of how it went.
+fn forgotten_in(
+    reader: &Reader,
+    entry: &Entry,
+    went: &HashMap<String, Record>,
+) -> Option<Forgotten> {
+    let version = reader.read(&entry.name, MAX_INDEXED_BYTES as u64).ok()?;
+    let memory = parse(&version.entry, &version.bytes);
+    let record = went.get(memory.stem.as_str()).cloned();
+    let lies_since = DateTime::from_timestamp_nanos(entry.changed);
+    let at = record.as_ref().map_or(lies_since, |record| record.at);
+    Some(Forgotten {
+        memory,
+        name: entry.name.clone(),
+        record,
+        at,
+        settled: at.max(lies_since),
+        bytes: entry.stamp.size,
+    })
+}
+
+/// Whether a memory says that it was made of the memory `stem`.
+fn is_made_of(memory: &Memory, stem: &Stem) -> bool {
+    let mut links = memory.links.iter();
+    links.any(|link| link.relation == DERIVED_FROM && is_called(stem, &link.to))
 }

@@ -29,6 +29,7 @@ pub use cleanup::clean_up;
 pub use cleanup::decay;
 pub use cleanup::reflect;
 pub use compaction::Compaction;
+pub use compaction::DERIVED_FROM;
 pub use compaction::Grouping;
 pub use compaction::MOST_SOURCES;
 pub use compaction::auto_consolidate;

@@ -29,12 +29,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     let (memory, forgotten) = find(engine, &id)?;
     let mut shown_memory = details(engine, &memory)?;
     if let Some(forgotten) = &forgotten {
-        shown_memory.insert("superseded_by".to_owned(), json!("forgotten"));
-        let record = forgotten.record.as_ref();
-        let why = record.and_then(|record| record.why.as_deref());
-        let at = Timestamp::from_utc(forgotten.at);
-        let gone = json!({"at": at.as_str(), "reason": why});
-        shown_memory.insert("forgotten".to_owned(), gone);
+        shown::put_forgotten(engine, forgotten, &mut shown_memory)?;
     }
     let mut reply = object(json!({"memory": shown_memory, "relations": []}));
     if with_relations && forgotten.is_none() {

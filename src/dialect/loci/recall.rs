@@ -1,5 +1,7 @@
 //! `recall_memory`: a search in two steps, previews and then whole memories by their ids.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 use serde_json::json;
 
@@ -19,6 +21,7 @@ use crate::dialect::shape;
 use crate::engine::AskedTime;
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::engine::Forgotten;
 use crate::engine::Hit;
 use crate::engine::Method;
 use crate::engine::Ranking;
@@ -92,7 +95,8 @@ fn filter(call: &Call<'_>, arguments: &Arguments) -> Result<Filter, ToolError> {
     Ok(filter)
 }
 
-/// Whole memories in the order asked; filters do not count.
+/// Whole memories in the order asked; filters do not count. Those that lie in the archive are shown,
+/// too, with what is known of their going: whoever asks for one has seen its id somewhere.
 fn by_ids(
     engine: &Engine,
     ids: &[String],
@@ -105,7 +109,8 @@ fn by_ids(
     }
     let recalled = engine.recall(ids);
     let mut relations = relations(engine, recalled.iter().filter_map(found), group)?;
-    let total = recalled.iter().filter_map(found).count();
+    let forgotten = forgotten(engine, &recalled)?;
+    let total = recalled.iter().filter_map(found).count() + forgotten.len();
     let mut answer = Answer::of(options.budget);
     for one in recalled {
         match &one {
@@ -116,10 +121,17 @@ fn by_ids(
                 put_relations(engine, memory, &mut relations, &mut shown);
                 answer.add(id, shown, Some(one));
             }
-            Recalled::Failed { id, error } => {
-                let shown = json!({"id": id, "error": not_recalled(engine, id, error)});
-                answer.add(id.clone(), object(shown), None);
-            }
+            Recalled::Failed { id, error } => match forgotten.get(id) {
+                Some(forgotten) => {
+                    let mut shown = whole(engine, &forgotten.memory, ASKED_FOR);
+                    shown::put_forgotten(engine, forgotten, &mut shown)?;
+                    answer.add(engine.shown_id(&forgotten.memory.stem), shown, None);
+                }
+                None => {
+                    let shown = json!({"id": id, "error": full(error)});
+                    answer.add(id.clone(), object(shown), None);
+                }
+            },
         }
     }
     engine.count_uses(&answer.used);
@@ -133,13 +145,24 @@ fn found(recalled: &Recalled) -> Option<&Memory> {
     }
 }
 
-fn not_recalled(engine: &Engine, id: &str, error: &EngineError) -> String {
-    match error {
-        EngineError::NotFound(_) if engine.resolve_forgotten(id).is_ok() => {
-            format!("memory `{id}` was forgotten; memory_inspect shows it")
-        }
-        other => full(other),
-    }
+/// Of what was asked for and is not live, what lies in the archive, by the ids that were asked for.
+fn forgotten(
+    engine: &Engine,
+    recalled: &[Recalled],
+) -> Result<HashMap<String, Forgotten>, EngineError> {
+    let missing = recalled.iter().filter_map(|one| match one {
+        Recalled::Failed {
+            id,
+            error: EngineError::NotFound(_),
+        } => Some(id),
+        _ => None,
+    });
+    let missing: Vec<&str> = missing.map(String::as_str).collect();
+    let found = engine.forgotten_each(&missing)?;
+    let found = missing.into_iter().zip(found);
+    Ok(found
+        .filter_map(|(id, found)| Some((id.to_owned(), found.ok()?)))
+        .collect())
 }
 
 /// What is found for a query, and then what has to do with the entities that it names.

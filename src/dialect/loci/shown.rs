@@ -5,12 +5,15 @@ use serde_json::json;
 
 use crate::dialect::JsonObject;
 use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::Forgotten;
 use crate::engine::Relation;
 use crate::engine::Relations;
 use crate::model::Filter;
 use crate::model::Kind;
 use crate::model::Memory;
 use crate::model::Stem;
+use crate::model::Timestamp;
 
 /// So many characters of a content are a preview.
 const PREVIEW: usize = 80;
@@ -64,6 +67,24 @@ pub(super) fn put_relations(engine: &Engine, relations: &Relations, object: &mut
         let from: Vec<Value> = relations.from.iter().map(incoming).collect();
         object.insert("incoming".to_owned(), json!(from));
     }
+}
+
+/// Says of a memory that lies in the archive what replaced it there, and when and why it went: what it
+/// was merged into, else `forgotten`.
+pub(super) fn put_forgotten(
+    engine: &Engine,
+    forgotten: &Forgotten,
+    object: &mut JsonObject,
+) -> Result<(), EngineError> {
+    let merged = engine.merged_into(forgotten)?;
+    let by = merged.map_or_else(|| "forgotten".to_owned(), |stem| engine.shown_id(&stem));
+    object.insert("superseded_by".to_owned(), json!(by));
+    let record = forgotten.record.as_ref();
+    let why = record.and_then(|record| record.why.as_deref());
+    let at = Timestamp::from_utc(forgotten.at);
+    let gone = json!({"at": at.as_str(), "reason": why});
+    object.insert("forgotten".to_owned(), gone);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -336,8 +336,10 @@ mod forgetting {
         );
         assert!(found(&mut session, json!({"query": "badge"})).is_empty());
         let hydrated = done(&mut session, "recall_memory", json!({"ids": [id]}));
-        let error = hydrated["results"][0]["error"].as_str().unwrap();
-        assert!(error.contains("was forgotten"), "{error}");
+        let hydrated = &hydrated["results"][0];
+        assert_eq!(hydrated["content"], "The badge number is 4711.");
+        assert_eq!(hydrated["superseded_by"], "forgotten");
+        assert_eq!(hydrated["forgotten"]["reason"], "no longer needed");
 
         let shown = inspect(&mut session, &id);
         assert_eq!(shown["memory"]["content"], "The badge number is 4711.");

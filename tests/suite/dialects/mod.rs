@@ -10,6 +10,7 @@ mod i_am;
 mod i_am_entries;
 mod i_am_keys;
 mod loci;
+mod loci_gone;
 mod loci_rows;
 mod loci_search;
 mod loci_tools;
