@@ -223,9 +223,21 @@ pub(super) fn update(context: &mut Context, command: Update) -> Result<Outcome, 
         _ => engine.update(&command.id, &change)?,
     };
     let id = engine.shown_id(&edited.memory.stem);
+    // Of a life that was set, its end is said: it follows from the tier, the age and the uses.
+    let (state, _) = engine.state_of(&edited.memory);
+    let is_life_set = !change.tier.is_keep() || !change.expires.is_keep();
+    let tier = state.tier.map(|tier| tier.as_str());
+    let end = state
+        .expires
+        .map(|end| Timestamp::from_utc(end).as_str().to_owned());
     let output = &mut context.output;
     if output.json {
-        output.json(&edited_json(&edited, &id))?;
+        let mut document = edited_json(&edited, &id);
+        if is_life_set {
+            document["tier"] = json!(tier);
+            document["expires"] = json!(end);
+        }
+        output.json(&document)?;
     } else {
         let what = if edited.changed {
             "updated"
@@ -233,6 +245,11 @@ pub(super) fn update(context: &mut Context, command: Update) -> Result<Outcome, 
             "unchanged"
         };
         output.line(format!("{what} {ID}{id}{ID:#}"))?;
+        if is_life_set {
+            let tier = tier.unwrap_or("none");
+            let end = end.map_or_else(|| "does not end".to_owned(), |end| format!("ends at {end}"));
+            output.line(format!("its tier is {tier}, and it {end}"))?;
+        }
     }
     context.output.warnings(&edited.screened);
     super::after_writing(context, &engine)?;

@@ -315,8 +315,9 @@ impl Engine {
         for _ in 0..MAX_TRIES {
             let (name, version) = self.read(stem.as_str())?;
             let old = parse(&version.entry, &version.bytes);
-            check_change(&old, change)?;
-            let bytes = format::edit(&version.bytes, change)?;
+            let (change, tool) = self.with_end_of_tier(&old, change.clone(), "update");
+            check_change(&old, &change)?;
+            let bytes = format::edit(&version.bytes, &change)?;
             let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
             let is_new_text = |content: &String| *content != old.content;
             let earlier = match change.content.as_ref().is_some_and(is_new_text) {
@@ -324,7 +325,7 @@ impl Engine {
                 true => Some(self.keep_earlier(&old, &version.bytes, Kept::Text)?),
                 false => None,
             };
-            if let Some(edited) = self.put(&name, &version, &bytes, "update")? {
+            if let Some(edited) = self.put(&name, &version, &bytes, tool)? {
                 return Ok((Edited { screened, ..edited }, earlier));
             }
         }

@@ -148,6 +148,7 @@ pub use sync::WithReport;
 pub use times::Toward;
 pub use times::read_moment;
 pub use update::Edited;
+pub use update::tier_rank;
 pub use verify::Proof;
 
 pub use crate::import::Defaults as ImportDefaults;

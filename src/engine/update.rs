@@ -11,11 +11,13 @@ use crate::files::Place;
 use crate::files::Replaced;
 use crate::files::Version;
 use crate::format;
+use crate::journal::TIER;
 use crate::model::Change;
 use crate::model::Memory;
 use crate::model::Patch;
 use crate::model::Stem;
 use crate::model::Tier;
+use crate::model::Timestamp;
 
 /// A memory that was asked to change.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,7 +148,7 @@ impl Engine {
         for _ in 0..MAX_TRIES {
             let (name, version) = read()?;
             let memory = parse(&version.entry, &version.bytes);
-            let change = change(&memory)?;
+            let (change, tool) = self.with_end_of_tier(&memory, change(&memory)?, tool);
             check_change(&memory, &change)?;
             let bytes = format::edit(&version.bytes, &change)?;
             let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
@@ -157,6 +159,37 @@ impl Engine {
         Err(EngineError::Invalid(format!(
             "`{id}` changes faster than it can be written"
         )))
+    }
+
+    /// A change that states another tier than the memory is of, with the end that follows from that
+    /// as of now, unless it states one; and the word for the record of it. By its age the memory might
+    /// be over at once; raised, it keeps an end that is later.
+    pub(super) fn with_end_of_tier<'a>(
+        &self,
+        memory: &Memory,
+        mut change: Change,
+        tool: &'a str,
+    ) -> (Change, &'a str) {
+        let Patch::Set(wanted) = change.tier else {
+            return (change, tool);
+        };
+        let (state, _) = self.state_of(memory);
+        if tool != "update" || (memory.tier == Some(wanted) && state.tier == Some(wanted)) {
+            return (change, tool);
+        }
+        if change.expires.is_keep() {
+            let end = self.end_of_tier(wanted);
+            let is_raised = tier_rank(wanted) > state.tier.map_or(2, tier_rank);
+            let is_kept =
+                |end: &Timestamp| is_raised && state.expires.is_some_and(|known| known > end.utc());
+            change.expires = match end {
+                None if memory.expires.is_some() => Patch::Clear,
+                None => Patch::Keep,
+                Some(end) if is_kept(&end) => Patch::Keep,
+                Some(end) => Patch::Set(end),
+            };
+        }
+        (change, TIER)
     }
 
     /// The text of a memory for an editor: its file's name and bytes.
@@ -237,6 +270,15 @@ impl Engine {
                 id: stem_of(name).short().to_owned(),
             }),
         }
+    }
+}
+
+/// Which of two tiers lives longer; a memory of no tier lives as long as the longest.
+pub fn tier_rank(tier: Tier) -> u8 {
+    match tier {
+        Tier::Short => 0,
+        Tier::Mid => 1,
+        Tier::Long => 2,
     }
 }
 

@@ -57,6 +57,9 @@ pub const DECAY: &str = "decay";
 /// The word for taking that back.
 pub const UNDO_DECAY: &str = "undo decay";
 
+/// The word for a change that states another tier: uses up to then earn no longer life.
+pub const TIER: &str = "tier";
+
 /// Why a journal could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {

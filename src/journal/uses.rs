@@ -11,6 +11,7 @@ use super::Journal;
 use super::JournalError;
 use super::RESTORE;
 use super::Record;
+use super::TIER;
 use super::UNDO_DECAY;
 use super::line::Line;
 use crate::model::Stem;
@@ -35,6 +36,7 @@ impl Record {
             RESTORE => Some(Usage::restored_at),
             DECAY => Some(Usage::settled_at),
             UNDO_DECAY => Some(Usage::unsettled_at),
+            TIER => Some(Usage::tiered_at),
             // When a memory was made stands in its file.
             "remember" if self.why.is_none() => None,
             did if NO_CHANGES.contains(&did) => None,

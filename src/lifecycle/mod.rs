@@ -163,6 +163,7 @@ struct Known {
     restored: Option<DateTime<Utc>>,
     settled: Option<DateTime<Utc>>,
     changed: Option<DateTime<Utc>>,
+    tiered: Option<DateTime<Utc>>,
 }
 
 /// What is later lies in the future.
@@ -183,6 +184,7 @@ impl Known {
             restored: usage.restored().filter(is_past),
             settled: usage.settled().filter(is_past),
             changed: usage.changed().filter(is_past),
+            tiered: usage.tiered().filter(is_past),
         }
     }
 
@@ -192,11 +194,18 @@ impl Known {
     }
 }
 
+/// As stated, or earned by uses since then: uses up to the day on which a tier was stated anew are
+/// known to whoever stated it.
 fn tier(stated: &Stated, known: &Known, life: &Life) -> Option<Tier> {
+    let stated_on = known.tiered.map(|at| at.date_naive());
+    let days = known.days.iter();
+    let days = days.filter(|(day, _)| stated_on.is_none_or(|stated| stated < *day));
     let is_earned = match life.promotion {
         Promotion::Never => false,
-        Promotion::Days(days) => known.days.len() >= days as usize,
-        Promotion::Uses(uses) => known.count() >= uses,
+        Promotion::Days(least) => days.count() >= least as usize,
+        Promotion::Uses(least) => {
+            days.fold(0, |sum: u32, (_, count)| sum.saturating_add(*count)) >= least
+        }
     };
     match stated.tier {
         Some(Tier::Mid) if is_earned => Some(Tier::Long),

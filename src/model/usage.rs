@@ -18,6 +18,7 @@ pub struct Usage {
     settled: Option<DateTime<Utc>>,
     unsettled: Option<DateTime<Utc>>,
     changed: Option<DateTime<Utc>>,
+    tiered: Option<DateTime<Utc>>,
 }
 
 impl Usage {
@@ -58,6 +59,12 @@ impl Usage {
         self.changed = self.changed.max(Some(at));
     }
 
+    /// Notes that its tier was stated anew at the moment `at`, which is a change.
+    pub fn tiered_at(&mut self, at: DateTime<Utc>) {
+        self.tiered = self.tiered.max(Some(at));
+        self.changed_at(at);
+    }
+
     /// Adds the uses of the same memory elsewhere.
     pub fn add_all(&mut self, other: &Usage) {
         for (&day, &count) in &other.days {
@@ -68,6 +75,7 @@ impl Usage {
         self.settled = self.settled.max(other.settled);
         self.unsettled = self.unsettled.max(other.unsettled);
         self.changed = self.changed.max(other.changed);
+        self.tiered = self.tiered.max(other.tiered);
     }
 
     /// Takes over what `other`, counted of the same uses at another time, has more of.
@@ -81,6 +89,7 @@ impl Usage {
         self.settled = self.settled.max(other.settled);
         self.unsettled = self.unsettled.max(other.unsettled);
         self.changed = self.changed.max(other.changed);
+        self.tiered = self.tiered.max(other.tiered);
     }
 
     pub fn count(&self) -> u32 {
@@ -107,6 +116,11 @@ impl Usage {
     /// When its content was changed the last time after it was made, as far as records say so.
     pub fn changed(&self) -> Option<DateTime<Utc>> {
         self.changed
+    }
+
+    /// When its tier was stated anew the last time, as far as records say so.
+    pub fn tiered(&self) -> Option<DateTime<Utc>> {
+        self.tiered
     }
 
     /// When it was brought back from the archive the last time.

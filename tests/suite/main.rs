@@ -54,6 +54,7 @@ mod summaries;
 mod support;
 mod sync;
 mod sync_services;
+mod tiers;
 mod times;
 mod trust;
 mod verify;

@@ -1,5 +1,7 @@
 //! `memory_store` and `memory_update`.
 
+use std::cmp::Ordering;
+
 use serde_json::Value;
 use serde_json::json;
 
@@ -25,6 +27,7 @@ use crate::engine::Search;
 use crate::engine::Stored;
 use crate::engine::Wanted;
 use crate::engine::WritePolicy;
+use crate::engine::tier_rank;
 use crate::model::Change;
 use crate::model::Filter;
 use crate::model::Memory;
@@ -215,17 +218,6 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         )?;
     }
     let wanted: Option<Tier> = arguments.word("tier")?;
-    let rank = |tier: Option<Tier>| match tier {
-        Some(Tier::Short) => 0,
-        Some(Tier::Mid) => 1,
-        // A memory of no tier lives for ever.
-        Some(Tier::Long) | None => 2,
-    };
-    let is_lowered = wanted.is_some_and(|wanted| rank(Some(wanted)) < rank(memory.tier));
-    let expires = check::expires_at(call, arguments)?;
-    // From now on: by its age it might be over already.
-    let of_lower = wanted.filter(|_| is_lowered && expires.is_none());
-    let expires = expires.or_else(|| engine.end_of_tier(of_lower?));
     let change = Change {
         title: set(title),
         content: check::content(arguments, "content")?,
@@ -237,30 +229,21 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         topics: check::tags(arguments)?,
         importance: set(arguments.number("priority")?.map(|n| n as u8)),
         confidence: set(arguments.share("confidence")?),
-        expires: match expires {
-            None if wanted == Some(Tier::Long) && memory.expires.is_some() => Patch::Clear,
-            expires => set(expires),
-        },
+        expires: set(check::expires_at(call, arguments)?),
         metadata: match check::metadata(arguments)? {
             None => Patch::Keep,
             Some(entries) => merged(&memory.metadata, entries),
         },
         ..Change::default()
     };
+    let before = engine.state_of(&memory).0.tier.unwrap_or(Tier::Long);
     let (edited, earlier) = engine.update_keeping(memory.stem.as_str(), &change)?;
     let mut reply = read(call, &memory.stem)?;
     reply.insert("updated".to_owned(), json!(edited.changed));
     if let Some(earlier) = earlier {
         reply.insert("earlier_id".to_owned(), json!(engine.shown_id(&earlier)));
     }
-    if let Some(wanted) = wanted.filter(|_| is_lowered) {
-        let note = match (reply["tier"].as_str(), reply["expires_at"].as_str()) {
-            (Some(tier), _) if tier != wanted.as_str() => {
-                format!("it states {wanted}, and its uses keep it {tier}")
-            }
-            (_, Some(end)) => format!("it is lowered to {wanted}, and ends at {end}"),
-            (_, None) => format!("it is lowered to {wanted}"),
-        };
+    if let Some(note) = wanted.and_then(|tier| retiered(call, before, tier, &edited.memory)) {
         reply.insert("note".to_owned(), json!(note));
     }
     let warnings = edited.screened.warnings();
@@ -268,6 +251,20 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         reply.insert("warnings".to_owned(), json!(warnings));
     }
     Ok(Reply::object(reply))
+}
+
+/// What is said of a memory that is of another tier than `before`.
+fn retiered(call: &Call<'_>, before: Tier, wanted: Tier, memory: &Memory) -> Option<String> {
+    let way = match tier_rank(wanted).cmp(&tier_rank(before)) {
+        Ordering::Less => "lowered",
+        Ordering::Equal => return None,
+        Ordering::Greater => "raised",
+    };
+    let end = match call.engine.state_of(memory).0.expires {
+        Some(end) => format!("ends at {}", shape::moment(end)).replace('"', ""),
+        None => "does not end".to_owned(),
+    };
+    Some(format!("it is {way} to {wanted}, and {end}"))
 }
 
 fn set<T>(value: Option<T>) -> Patch<T> {
