@@ -26,6 +26,7 @@ use crate::engine::HeldBack;
 use crate::engine::Leader;
 use crate::engine::MeaningStatus;
 use crate::engine::Outage;
+use crate::lifecycle::FLAGGED_BELOW;
 
 /// A bar on standard error; hidden where nobody looks.
 pub(super) fn progress_bar(what: &'static str) -> ProgressBar {
@@ -142,6 +143,7 @@ pub(super) fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Fa
             })),
             "languages": status.languages,
             "conflicts": status.conflicts,
+            "flagged": status.flagged,
             "layout": status.layout.as_str(),
             "meaning": meaning_json,
             "git": git_json(&git),
@@ -216,6 +218,14 @@ pub(super) fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Fa
         let plural = if status.conflicts == 1 { "" } else { "s" };
         let what = format!("{} conflict{plural}: memdir resolve", status.conflicts);
         rows.push(("to decide", what));
+    }
+    if status.flagged > 0 {
+        let plural = if status.flagged == 1 { "y" } else { "ies" };
+        let what = format!(
+            "{} memor{plural} below confidence {FLAGGED_BELOW}: memdir cleanup --dry-run",
+            status.flagged
+        );
+        rows.push(("doubtful", what));
     }
     rows.extend(crowded(status.in_no_folder).map(|advice| ("layout", advice)));
     rows.extend(git_rows(&git, now));

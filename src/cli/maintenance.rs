@@ -18,12 +18,15 @@ use super::fields;
 use super::llm::write_summaries;
 use super::output::DIM;
 use super::output::ID;
+use super::output::Output;
 use crate::engine::Engine;
 use crate::engine::PlanState;
 use crate::engine::Proposed;
+use crate::lifecycle::FLAGGED_BELOW;
 use crate::lifecycle::Grouping;
 use crate::lifecycle::Proposal;
 use crate::model::Memory;
+use crate::model::Stem;
 
 /// So many sources of one proposal are named.
 const MOST_NAMED: usize = 5;
@@ -91,7 +94,24 @@ pub(super) fn cleanup(context: &mut Context, command: &Cleanup) -> Result<Outcom
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
     let proposed = engine.plan_cleanup(&filter, &context.config.maintenance.value.cleanup)?;
-    perform(context, &engine, &proposed, command.dry_run)
+    if !command.dry_run {
+        return perform(context, &engine, &proposed, false);
+    }
+    // Shown as well: what is as doubtful, and stays because it was used or is not doubtful enough.
+    let archived = || (proposed.plan.proposals.iter()).flat_map(|one| &one.archive);
+    let mut flagged = engine.flagged(&filter)?;
+    flagged.retain(|stem| !archived().any(|known| known == stem));
+    let shown: Vec<&Memory> = flagged
+        .iter()
+        .filter_map(|stem| proposed.memory(stem))
+        .collect();
+    let output = &mut context.output;
+    if !output.json && !shown.is_empty() {
+        output.line(format!("confidence below {FLAGGED_BELOW}, and kept"))?;
+        list_named(output, &shown)?;
+    }
+    let stems: Vec<&str> = flagged.iter().map(Stem::as_str).collect();
+    perform_with(context, &engine, &proposed, true, json!({"flagged": stems}))
 }
 
 pub(super) fn reflect(context: &mut Context, command: &Reflect) -> Result<Outcome, Failure> {
@@ -247,6 +267,20 @@ fn perform(
     perform_with(context, engine, proposed, dry_run, json!({}))
 }
 
+/// Shows the first of some memories, and how many more there are.
+fn list_named(output: &mut Output, memories: &[&Memory]) -> std::io::Result<()> {
+    for memory in memories.iter().take(MOST_NAMED) {
+        let headline = output.shown(memory.headline());
+        let id = memory.stem.short();
+        output.line(format!("    {ID}{id}{ID:#}  {headline}"))?;
+    }
+    if memories.len() > MOST_NAMED {
+        let more = memories.len() - MOST_NAMED;
+        output.line(format!("    {DIM}and {more} more{DIM:#}"))?;
+    }
+    Ok(())
+}
+
 /// Shows a plan and, unless it is only to be shown, performs it. `document` is what else there is to
 /// say in JSON.
 fn perform_with(
@@ -285,15 +319,7 @@ fn perform_with(
                 .iter()
                 .chain(proposal.edit.iter().map(|(id, _)| id));
             let memories: Vec<&Memory> = touched.filter_map(|id| proposed.memory(id)).collect();
-            for memory in memories.iter().take(MOST_NAMED) {
-                let headline = output.shown(memory.headline());
-                let id = memory.stem.short();
-                output.line(format!("    {ID}{id}{ID:#}  {headline}"))?;
-            }
-            if memories.len() > MOST_NAMED {
-                let more = memories.len() - MOST_NAMED;
-                output.line(format!("    {DIM}and {more} more{DIM:#}"))?;
-            }
+            list_named(output, &memories)?;
         }
         for (because, why) in &proposed.left_out {
             output.note(format!("left as it is: {because}: {why}"));

@@ -57,6 +57,8 @@ pub struct Status {
     pub languages: Vec<&'static str>,
     /// Pairs of memories that contradict each other.
     pub conflicts: usize,
+    /// Memories that are hardly believed.
+    pub flagged: usize,
     /// In which folder new memories are put.
     pub layout: Layout,
     /// Files that lie in no folder below `files/`.
@@ -132,6 +134,7 @@ impl Engine {
                 .map(|language| language.name())
                 .collect(),
             conflicts: self.conflicts()?.len(),
+            flagged: self.flagged(&Filter::default())?.len(),
             layout: self.layout,
             in_no_folder: names.iter().filter(|name| !name.contains('/')).count(),
             findings,

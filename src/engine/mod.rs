@@ -55,6 +55,7 @@ pub use crate::journal::Record;
 pub use crate::lifecycle::Difference;
 pub use crate::lifecycle::DuplicatePolicy;
 pub use crate::lifecycle::Evidence;
+pub use crate::lifecycle::FLAGGED_BELOW;
 pub use crate::lifecycle::Reflection;
 pub use crate::lifecycle::Resemblance;
 pub use crate::lifecycle::State;

@@ -8,12 +8,15 @@ use chrono::Utc;
 
 use super::Engine;
 use super::EngineError;
+use super::reading::stem_of;
 use crate::files::Place;
 use crate::index::Ask;
 use crate::index::Moment;
 use crate::index::Request;
 use crate::index::Snapshot;
+use crate::lifecycle::FLAGGED_BELOW;
 use crate::model::Filter;
+use crate::model::Stem;
 use crate::model::Visibility;
 
 /// How many memories there are, and of what sort.
@@ -53,6 +56,31 @@ impl Engine {
     /// Fails if the directory cannot be read.
     pub fn stats(&self, filter: &Filter) -> Result<Stats, EngineError> {
         self.mending(|| self.stats_now(filter))
+    }
+
+    /// The current memories that pass `filter` and are hardly believed: below [`FLAGGED_BELOW`] as of
+    /// now; the newest first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn flagged(&self, filter: &Filter) -> Result<Vec<Stem>, EngineError> {
+        let filter = Filter {
+            visibility: Visibility::Current,
+            ..filter.clone()
+        };
+        let believed = Filter {
+            min_confidence: Some(filter.min_confidence.unwrap_or(0.0).max(FLAGGED_BELOW)),
+            ..filter.clone()
+        };
+        self.mending(|| {
+            let snapshot = self.snapshot()?;
+            let believed = self.names_of(snapshot.as_ref(), &believed)?;
+            let believed: HashSet<&str> = believed.iter().map(String::as_str).collect();
+            let all = self.names_of(snapshot.as_ref(), &filter)?;
+            let flagged = all.iter().filter(|name| !believed.contains(name.as_str()));
+            Ok(flagged.map(|name| stem_of(name)).collect())
+        })
     }
 
     fn stats_now(&self, filter: &Filter) -> Result<Stats, EngineError> {

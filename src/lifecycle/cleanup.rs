@@ -9,6 +9,10 @@ use super::plan::Seen;
 use crate::model::Change;
 use crate::model::Patch;
 
+/// Below so much confidence, as of now, a memory is shown to whoever may want to clean up. Nothing is
+/// done to it for that.
+pub const FLAGGED_BELOW: f64 = 0.1;
+
 /// What is cleaned up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cleanup {

@@ -23,6 +23,7 @@ use chrono::TimeDelta;
 use chrono::Utc;
 
 pub use cleanup::Cleanup;
+pub use cleanup::FLAGGED_BELOW;
 pub use cleanup::Reflected;
 pub use cleanup::Reflection;
 pub use cleanup::clean_up;

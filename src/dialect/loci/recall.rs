@@ -21,6 +21,7 @@ use crate::dialect::shape;
 use crate::engine::AskedTime;
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::engine::FLAGGED_BELOW;
 use crate::engine::Forgotten;
 use crate::engine::Hit;
 use crate::engine::Method;
@@ -39,8 +40,6 @@ use crate::model::estimated_tokens;
 
 /// The most ids of one call.
 const MOST_IDS: usize = 100;
-/// What is less sure is not recalled, unless it is asked for.
-const LEAST_CONFIDENCE: f64 = 0.1;
 /// The most results of a search.
 const MOST_RESULTS: usize = 20;
 /// The score of what was asked for by its id.
@@ -86,7 +85,7 @@ fn filter(call: &Call<'_>, arguments: &Arguments) -> Result<Filter, ToolError> {
     let mut filter = Filter {
         scopes: arguments.word("scope")?.into_iter().collect(),
         seen_from: Some(group(call, arguments.set_text("group")?)?),
-        min_confidence: Some(least.unwrap_or(LEAST_CONFIDENCE)),
+        min_confidence: Some(least.unwrap_or(FLAGGED_BELOW)),
         ..Filter::default()
     };
     if let Some(kind) = arguments.word("type")? {

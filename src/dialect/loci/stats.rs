@@ -9,6 +9,7 @@ use crate::dialect::Call;
 use crate::dialect::JsonObject;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
+use crate::dialect::reply::object;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Ranking;
@@ -35,6 +36,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
         ..Filter::default()
     };
     let stats = engine.stats(&filter)?;
+    let flagged = engine.flagged(&filter)?.len();
     let archived = match &namespace {
         None => stats.archived,
         Some(of) => {
@@ -73,7 +75,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     };
     let shown_time = |at: Option<_>| at.map(|at| Timestamp::from_utc(at).as_str().to_owned());
     let total = stats.memories + archived;
-    Ok(Reply::json(json!({
+    let mut reply = object(json!({
         "total_memories": total,
         "active_memories": stats.current,
         "superseded_memories": total - stats.current,
@@ -83,7 +85,11 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
         "db_size_bytes": stats.bytes,
         "oldest_memory": shown_time(stats.oldest),
         "newest_memory": shown_time(stats.newest),
-    })))
+    }));
+    if flagged > 0 {
+        reply.insert("flagged_for_cleanup".to_owned(), json!(flagged));
+    }
+    Ok(Reply::object(reply))
 }
 
 /// How many memories that searches find pass the filter.

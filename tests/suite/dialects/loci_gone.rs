@@ -71,3 +71,66 @@ fn what_became_of_a_summary_is_named_in_its_place() {
     let inspected = done(&mut session, "memory_inspect", arguments);
     assert_eq!(inspected["memory"]["superseded_by"], merged);
 }
+
+#[test]
+fn what_is_hardly_believed_is_flagged_and_stays() {
+    let home = Home::new();
+    let doubtful = home.remember(&[
+        "--kind",
+        "semantic",
+        "--confidence",
+        "0.07",
+        "A heron nests here.",
+    ]);
+    home.remember(&[
+        "--kind",
+        "semantic",
+        "--confidence",
+        "0.1",
+        "A stork nests here.",
+    ]);
+    let old = [
+        "--kind",
+        "semantic",
+        "--confidence",
+        "0.01",
+        "--timestamp",
+        "2025-01-07",
+    ];
+    let stale = home.remember(&[&old[..], &["An egret nested here."]].concat());
+    let mut session = open(&home, "loci", &[]);
+    let stats = done(&mut session, "memory_stats", json!({}));
+    assert_eq!(
+        (&stats["flagged_for_cleanup"], &stats["active_memories"]),
+        (&json!(2), &json!(3))
+    );
+    let status = home.run(&["status"]).done();
+    assert!(
+        status.contains("2 memories below confidence 0.1"),
+        "{status}"
+    );
+    assert_eq!(home.run(&["status", "--json"]).json()["flagged"], 2);
+    let plan = home.run(&["cleanup", "--dry-run", "--json"]).json();
+    let stem = plan["flagged"][0].as_str().unwrap();
+    assert!(stem.ends_with(doubtful.trim()), "{plan}");
+    assert_eq!(
+        plan["flagged"].as_array().unwrap().len(),
+        1,
+        "the other is archived"
+    );
+    let shown = home.run(&["cleanup", "--dry-run"]).text();
+    assert!(
+        shown.contains("below 0.1, and kept") && shown.contains("A heron"),
+        "{shown}"
+    );
+    home.run(&["cleanup"]).done();
+    home.run(&["recall", doubtful.trim()]).done();
+    home.run(&["recall", stale.trim()]).complains(1, &[]);
+    done(
+        &mut session,
+        "forget_memory",
+        json!({"memory_id": doubtful.trim()}),
+    );
+    let stats = done(&mut session, "memory_stats", json!({}));
+    assert!(stats.get("flagged_for_cleanup").is_none(), "{stats}");
+}
