@@ -151,9 +151,9 @@ pub(super) fn begin(
 
 /// Tells of what the program whose tools are spoken would follow, and this one does not.
 fn warn_of_others(context: &Context, dialect: &str) {
-    let variable = match dialect {
-        "loci" => "LOCI_DB",
-        "ai-memory" => "AI_MEMORY_DB",
+    let (variable, settings) = match dialect {
+        "loci" => ("LOCI_DB", ".loci/config.toml"),
+        "ai-memory" => ("AI_MEMORY_DB", ".config/ai-memory/config.toml"),
         _ => return,
     };
     let variables = &context.environment.variables;
@@ -166,13 +166,29 @@ fn warn_of_others(context: &Context, dialect: &str) {
         );
     }
     let home = variables.get("HOME").map(Path::new);
-    let settings = home.map(|home| home.join(".loci/config.toml"));
-    if let Some(path) = settings.filter(|path| dialect == "loci" && path.is_file()) {
+    let settings = home.map(|home| home.join(settings));
+    // Its own program passes it over where this is set.
+    let is_off = dialect == "ai-memory" && variables.contains_key("AI_MEMORY_NO_CONFIG");
+    if let Some(path) = settings.filter(|path| !is_off && path.is_file()) {
         tracing::warn!(
             "{} is not followed: `memdir config` shows the settings that there are; docs/DIALECTS.md says which take the place of which",
             path.display()
         );
+        if std::fs::read_to_string(&path).is_ok_and(|text| deletes_on_gc(&text)) {
+            tracing::warn!(
+                "`archive_on_gc = false` is refused: memdir deletes no memory unasked, what has ended goes to the archive; memory_archive_purge, or `memdir purge`, removes it from there"
+            );
+        }
     }
+}
+
+/// Whether settings of ai-memory want what has ended deleted, and not archived.
+fn deletes_on_gc(text: &str) -> bool {
+    text.lines().any(|line| {
+        let line = line.split('#').next().unwrap_or("");
+        let pair = line.split_once('=');
+        pair.is_some_and(|(key, value)| key.trim() == "archive_on_gc" && value.trim() == "false")
+    })
 }
 
 /// Gives the store a namespace for each project, as the program that the set comes from keeps a file

@@ -702,3 +702,36 @@ fn a_standard_says_what_it_was_before_and_ends_with_its_life() {
     );
     assert!(!said.to_string().contains("c0000001"), "{said}");
 }
+
+#[test]
+fn settings_of_the_original_that_want_deletion_are_refused_in_words() {
+    let home = Home::new();
+    let settings = ".config/ai-memory/config.toml";
+    home.write(
+        settings,
+        "tier = \"smart\"\narchive_on_gc = false # save space\n",
+    );
+    let log = |more: &[(&str, &str)]| {
+        let mut command = home.command(&["mcp", "--dialect", "ai-memory"]);
+        command.envs(more.iter().copied());
+        Session::open_on(command).log()
+    };
+    let said = log(&[]);
+    assert_eq!(
+        said.matches("config.toml is not followed").count(),
+        1,
+        "{said}"
+    );
+    assert_eq!(
+        said.matches("`archive_on_gc = false` is refused").count(),
+        1,
+        "{said}"
+    );
+    assert!(!log(&[("AI_MEMORY_NO_CONFIG", "1")]).contains("archive_on_gc"));
+    home.write(settings, "archive_on_gc = true\n# archive_on_gc = false\n");
+    let said = log(&[]);
+    assert!(
+        said.contains("is not followed") && !said.contains("archive_on_gc"),
+        "{said}"
+    );
+}
