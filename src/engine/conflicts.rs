@@ -12,6 +12,7 @@ use super::names::Names;
 use super::names::is_called;
 use super::reading::parse;
 use super::reading::stem_of;
+use super::update::edited;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::format;
@@ -334,7 +335,8 @@ impl Engine {
     fn unmark_pair(&self, stem: &Stem, other: &Stem) -> Result<(), EngineError> {
         for _ in 0..MAX_TRIES {
             let (name, version) = self.read(stem.as_str())?;
-            let mut links = parse(&version.entry, &version.bytes).links;
+            let memory = parse(&version.entry, &version.bytes);
+            let mut links = memory.links.clone();
             let before = links.len();
             links.retain(|link| !(is_conflict(link) && is_called(other, &link.to)));
             if links.len() == before {
@@ -347,7 +349,7 @@ impl Engine {
                 },
                 ..Change::default()
             };
-            let bytes = format::edit(&version.bytes, &change)?;
+            let bytes = edited(&memory, &version.bytes, &change)?;
             if self.put(&name, &version, &bytes, "resolve")?.is_some() {
                 return Ok(());
             }

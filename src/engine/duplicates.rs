@@ -20,6 +20,7 @@ use super::similar::Likeness;
 use super::similar::Similar;
 use super::update::Edited;
 use super::update::check_change;
+use super::update::edited;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Version;
@@ -286,7 +287,7 @@ impl Engine {
         }
         let ends = self.ends(&new, &old);
         let change = lifecycle::as_update(&new, &old, ends);
-        let bytes = format::edit(&version.bytes, &change)?;
+        let bytes = edited(&old, &version.bytes, &change)?;
         let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
         Ok(Renewal {
             name,
@@ -317,7 +318,7 @@ impl Engine {
             let old = parse(&version.entry, &version.bytes);
             let (change, tool) = self.with_end_of_tier(&old, change.clone(), "update");
             check_change(&old, &change)?;
-            let bytes = format::edit(&version.bytes, &change)?;
+            let bytes = edited(&old, &version.bytes, &change)?;
             let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
             let is_new_text = |content: &String| *content != old.content;
             let earlier = match change.content.as_ref().is_some_and(is_new_text) {
@@ -354,7 +355,7 @@ impl Engine {
                 content: None,
                 ..lifecycle::as_update(new, &old, ends)
             };
-            let bytes = format::edit(&version.bytes, &change)?;
+            let bytes = edited(&old, &version.bytes, &change)?;
             let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
             if lifecycle::replaces_metadata(&change, &old) {
                 self.keep_earlier(&old, &version.bytes, Kept::Everything)?;

@@ -10,6 +10,7 @@ use std::fmt;
 
 use super::Engine;
 use super::EngineError;
+use super::reading::parse;
 use super::reading::stem_of;
 use crate::files::FilesError;
 use crate::files::Place;
@@ -202,17 +203,21 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Fails if there is no such memory, or it has no frontmatter to note it in.
+    /// Fails if there is no such memory, or its frontmatter has no end.
     pub fn allow_secrets(&self, id: &str) -> Result<Settled, EngineError> {
-        self.settle_secrets(id, "allow", |_, bytes| {
+        self.settle_secrets(id, "allow", |_, version| {
+            let bytes = &version.bytes;
             let text = String::from_utf8_lossy(bytes);
             let found = found_but(&text, &format::allowed_secrets(bytes));
             let names: HashSet<String> = found.iter().map(|one| one.fingerprint(&text)).collect();
             let mut names: Vec<String> = names.into_iter().collect();
             names.sort_unstable();
             let bytes = match names.is_empty() {
-                true => bytes.to_vec(),
-                false => format::allow_secrets(bytes, &names)?,
+                true => bytes.clone(),
+                false => {
+                    let memory = parse(&version.entry, bytes);
+                    format::allow_secrets(&format::with_frontmatter(bytes, &memory), &names)?
+                }
             };
             Ok((bytes, told(&text, &found)))
         })
@@ -225,7 +230,8 @@ impl Engine {
     ///
     /// Fails if there is no such memory, or if they cannot be replaced without damage.
     pub fn redact_secrets(&self, id: &str) -> Result<Settled, EngineError> {
-        self.settle_secrets(id, "redact", |name, bytes| {
+        self.settle_secrets(id, "redact", |name, version| {
+            let bytes = &version.bytes;
             let text = String::from_utf8_lossy(bytes);
             let found = told(&text, &secrets::find(&text));
             let redacted = match found.is_empty() {
@@ -245,12 +251,12 @@ impl Engine {
         &self,
         id: &str,
         tool: &str,
-        change: impl Fn(&str, &[u8]) -> Result<(Vec<u8>, Vec<FoundSecret>), EngineError>,
+        change: impl Fn(&str, &Version) -> Result<(Vec<u8>, Vec<FoundSecret>), EngineError>,
     ) -> Result<Settled, EngineError> {
         self.check_writable()?;
         for _ in 0..MAX_TRIES {
             let (place, name, seen) = self.read_anywhere(id)?;
-            let (bytes, found) = change(&name, &seen.bytes)?;
+            let (bytes, found) = change(&name, &seen)?;
             let settled = Settled {
                 stem: stem_of(&name),
                 found,

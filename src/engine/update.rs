@@ -11,6 +11,7 @@ use crate::files::Place;
 use crate::files::Replaced;
 use crate::files::Version;
 use crate::format;
+use crate::format::FormatError;
 use crate::journal::TIER;
 use crate::model::Change;
 use crate::model::Memory;
@@ -150,7 +151,7 @@ impl Engine {
             let memory = parse(&version.entry, &version.bytes);
             let (change, tool) = self.with_end_of_tier(&memory, change(&memory)?, tool);
             check_change(&memory, &change)?;
-            let bytes = format::edit(&version.bytes, &change)?;
+            let bytes = edited(&memory, &version.bytes, &change)?;
             let (bytes, screened) = self.screen(&name, Some(&version.bytes), bytes)?;
             if let Some(edited) = self.put(&name, &version, &bytes, tool)? {
                 return Ok(Edited { screened, ..edited });
@@ -280,6 +281,20 @@ pub fn tier_rank(tier: Tier) -> u8 {
         Tier::Mid => 1,
         Tier::Long => 2,
     }
+}
+
+/// The bytes of `memory` with `change` made. What has no frontmatter gets one, if anything changes.
+pub(super) fn edited(
+    memory: &Memory,
+    bytes: &[u8],
+    change: &Change,
+) -> Result<Vec<u8>, FormatError> {
+    let framed = format::with_frontmatter(bytes, memory);
+    let edited = format::edit(&framed, change)?;
+    Ok(match edited == *framed {
+        true => bytes.to_vec(),
+        false => edited,
+    })
 }
 
 /// Whether what a change sets goes together with its kind; what a file holds already is its own.

@@ -1,15 +1,19 @@
 //! Changes single keys of a memory file and leaves every other byte alone.
 
+use std::borrow::Cow;
+
 use super::FormatError;
 use super::layout::Frontmatter;
 use super::layout::Layout;
 use super::limits;
 use super::limits::MAX_FRONTMATTER_BYTES;
+use super::read;
 use super::read::KEYS;
 use super::read::RAW_KEYS;
 use super::scalar;
 use super::value;
 use crate::model::Change;
+use crate::model::Memory;
 use crate::model::Patch;
 use crate::model::Stem;
 use crate::model::is_global_namespace;
@@ -35,6 +39,40 @@ pub fn edit(bytes: &[u8], change: &Change) -> Result<Vec<u8>, FormatError> {
         edited = set_content(&edited, content);
     }
     Ok(edited)
+}
+
+/// Returns `bytes`, which were read as `memory`, with a frontmatter before them if they have none, and
+/// with its time if nothing in them or in the name says it: the file's own time changes with the file.
+/// What was there follows byte for byte. What begins a frontmatter without an end, or is no UTF-8,
+/// stays as it is.
+pub fn with_frontmatter<'a>(bytes: &'a [u8], memory: &Memory) -> Cow<'a, [u8]> {
+    let layout = Layout::of(bytes);
+    match layout.frontmatter {
+        Frontmatter::Whole if !read::states_time(&memory.stem, bytes) => {
+            let timestamp = format!(" {}", memory.timestamp.as_str());
+            set_key(bytes, "timestamp", Some(&timestamp)).map_or(Cow::Borrowed(bytes), Cow::Owned)
+        }
+        Frontmatter::Absent if std::str::from_utf8(bytes).is_ok() => {
+            let (mark, text) = bytes.split_at(layout.keys.start);
+            let newline = match memchr::memchr(b'\n', text) {
+                Some(end) if text[..end].ends_with(b"\r") => "\r\n",
+                _ => "\n",
+            };
+            let id = scalar::write(memory.stem.short());
+            let timestamp = memory.timestamp.as_str();
+            let lines = [
+                "---",
+                &format!("id: {id}"),
+                &format!("timestamp: {timestamp}"),
+                "topics: []",
+                "---",
+                "",
+                "",
+            ];
+            Cow::Owned([mark, lines.join(newline).as_bytes(), text].concat())
+        }
+        _ => Cow::Borrowed(bytes),
+    }
 }
 
 /// Returns `bytes` as those of a memory that is called `stem`: with its id, and else as they are.
@@ -198,8 +236,13 @@ pub(super) fn set_key(
     text: Option<&str>,
 ) -> Result<Vec<u8>, FormatError> {
     let layout = Layout::of(bytes);
-    if layout.frontmatter != Frontmatter::Whole {
-        return Err(FormatError::NoFrontmatter);
+    match layout.frontmatter {
+        Frontmatter::Whole => {}
+        Frontmatter::NotClosed => return Err(FormatError::FrontmatterNotClosed),
+        Frontmatter::Absent if std::str::from_utf8(bytes).is_err() => {
+            return Err(FormatError::NotUtf8);
+        }
+        Frontmatter::Absent => return Err(FormatError::NoFrontmatter),
     }
     let (range, new) = match (layout.entry(key), text) {
         (None, None) => return Ok(bytes.to_vec()),

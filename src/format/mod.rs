@@ -29,6 +29,7 @@ pub use edit::allowed_secrets;
 pub use edit::called;
 pub use edit::content_start;
 pub use edit::edit;
+pub use edit::with_frontmatter;
 pub use file_name::FileNameKind;
 pub use file_name::classify;
 pub use file_name::is_memory_name;
@@ -84,4 +85,8 @@ pub enum FormatError {
     FrontmatterTooLarge { bytes: usize, limit: usize },
     #[error("the file has no frontmatter block to change")]
     NoFrontmatter,
+    #[error("its frontmatter has no closing `---` line; add one after its last key")]
+    FrontmatterNotClosed,
+    #[error("the file is not UTF-8; save it as UTF-8 first")]
+    NotUtf8,
 }

@@ -41,6 +41,7 @@ mod merging;
 mod models;
 mod moments;
 mod namespaces;
+mod plain_notes;
 mod program;
 mod rankings;
 mod reset;

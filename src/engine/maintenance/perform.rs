@@ -11,8 +11,10 @@ use super::record::Step;
 use super::record::is_plan;
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::engine::reading::parse;
 use crate::engine::reading::stem_of;
 use crate::engine::screen::Screened;
+use crate::engine::update::edited;
 use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
@@ -262,7 +264,8 @@ impl Engine {
         }
         for (stem, change) in proposed.plan.proposals.iter().flat_map(|one| &one.edit) {
             let (name, version) = as_seen(stem)?;
-            let after = format::edit(&version.bytes, change)?;
+            let memory = parse(&version.entry, &version.bytes);
+            let after = edited(&memory, &version.bytes, change)?;
             let before = utf8(&name, version.bytes)?;
             let after = utf8(&name, after)?;
             steps.push(Step::Edit {

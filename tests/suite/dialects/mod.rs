@@ -1,7 +1,7 @@
 //! The tool sets beside the usual one, each as its clients meet it: `memdir mcp --dialect NAME`,
 //! driven over its pipes.
 
-mod ai_memory;
+pub mod ai_memory;
 mod ai_memory_many;
 mod ai_memory_model;
 mod ai_memory_titles;

@@ -2,7 +2,7 @@
 
 mod bridge;
 mod bridge_faults;
-mod client;
+pub mod client;
 mod contract;
 mod contract_curl;
 mod contract_lists;
