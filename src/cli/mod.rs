@@ -4,6 +4,7 @@
 //! grep's: 0 found or done, 1 nothing found, 2 an error. What is meant for people goes to
 //! standard error or is plain text; colours appear on terminals only.
 
+mod adopt;
 mod archive;
 mod args;
 mod config;
@@ -242,6 +243,7 @@ fn dispatch(
         }
         Command::Standards(command) => stats::standards(&mut context, &command),
         Command::Restore(command) => write::restore(&mut context, &command),
+        Command::Adopt(command) => adopt::adopt(&mut context, &command),
         Command::Layout(command) => layout::layout(&mut context, &command),
         Command::Purge(command) => purge::purge(&mut context, &command),
         Command::Reset(command) => reset::reset(&mut context, &command),

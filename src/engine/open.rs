@@ -32,6 +32,7 @@ use crate::clock::Clock;
 use crate::files::LinkPolicy;
 use crate::files::Lock;
 use crate::files::Medium;
+use crate::files::Place;
 use crate::files::Store;
 use crate::git::Id;
 use crate::index::Index;
@@ -248,6 +249,16 @@ impl Engine {
     /// The folder that holds `files/`.
     pub fn root(&self) -> &Path {
         self.store.root()
+    }
+
+    /// The folder in which live memories lie.
+    pub fn files_folder(&self) -> PathBuf {
+        self.store.folder(Place::Files)
+    }
+
+    /// The path of the live memory in the file `name` below the store's folder, as it is shown.
+    pub fn shown_path(&self, name: &str) -> String {
+        Place::Files.path_of(name)
     }
 
     /// This moment, as everything here takes it.

@@ -235,7 +235,7 @@ impl Engine {
             let text = String::from_utf8_lossy(bytes);
             let found = told(&text, &secrets::find(&text));
             let redacted = match found.is_empty() {
-                true => Some(bytes.to_vec()),
+                true => Some(bytes.clone()),
                 false => self.redacted(name, bytes, &[]),
             };
             let redacted = redacted.ok_or_else(|| {

@@ -75,6 +75,40 @@ pub fn with_frontmatter<'a>(bytes: &'a [u8], memory: &Memory) -> Cow<'a, [u8]> {
     }
 }
 
+/// Returns `bytes`, which were read as `memory`, as those of the memory `stem`: with its id, with the
+/// other keys that every memory has, and with `title`, if it is given and can be one.
+///
+/// # Errors
+///
+/// Fails if the file can get no frontmatter, or has one without an end.
+pub fn adopted(
+    bytes: &[u8],
+    memory: &Memory,
+    (stem, title): (&Stem, Option<&str>),
+    (agent, user): (&str, &str),
+) -> Result<Vec<u8>, FormatError> {
+    let framed = with_frontmatter(bytes, memory);
+    let mut adopted = set_key(&framed, "id", Some(&format!(" {}", stem.short())))?;
+    let is_missing = |key| Layout::of(&framed).entry(key).is_none();
+    let topics = is_missing("tags").then(|| "[]".to_owned());
+    let title = title.filter(|title| limits::check_required("title", title).is_ok());
+    for (key, text) in [
+        ("timestamp", Some(memory.timestamp.as_str().to_owned())),
+        ("agent", Some(scalar::write(agent).into_owned())),
+        ("user", Some(scalar::write(user).into_owned())),
+        ("topics", topics),
+        (
+            "title",
+            title.map(|title| scalar::write(title).into_owned()),
+        ),
+    ] {
+        if let Some(text) = text.filter(|_| is_missing(key)) {
+            adopted = set_key(&adopted, key, Some(&format!(" {text}")))?;
+        }
+    }
+    Ok(adopted)
+}
+
 /// Returns `bytes` as those of a memory that is called `stem`: with its id, and else as they are.
 ///
 /// # Errors

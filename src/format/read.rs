@@ -77,7 +77,7 @@ pub(super) fn states_time(stem: &Stem, bytes: &[u8]) -> bool {
             .raw("timestamp")
             .and_then(|text| Timestamp::parse(&text))
     };
-    stem.time().is_some_and(|at| is_possible_time(at))
+    stem.time().is_some_and(is_possible_time)
         || stated().is_some()
         || reader.stated_time().is_some()
 }

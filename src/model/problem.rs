@@ -88,7 +88,7 @@ impl Problem {
         match self {
             Problem::Empty => "Write the memory again, or delete the file.",
             Problem::NoFrontmatter => {
-                "Begin the file with a `---` line, the keys id, timestamp, agent, user, topics, and another `---` line."
+                "`memdir adopt` writes one; it needs a `---` line, the keys id, timestamp, agent, user, topics, and another `---` line."
             }
             Problem::FrontmatterNotClosed => "Add the closing `---` line after the last key.",
             Problem::FrontmatterTooLarge { .. } => {
@@ -100,7 +100,7 @@ impl Problem {
                 "Keep the lines you want and remove the `<<<<<<<`, `=======` and `>>>>>>>` lines."
             }
             Problem::Key { .. } => "Correct the line; the rest of the file was read.",
-            Problem::MissingKey(_) => "Add the key to the frontmatter.",
+            Problem::MissingKey(_) => "`memdir adopt` adds it to the frontmatter.",
             Problem::DuplicateKey(_) => "Remove one of the two lines; the first one counts.",
             Problem::RefusedYaml(_) => {
                 "Write the value plainly: no anchors, aliases, tags or deep nesting."
@@ -109,7 +109,7 @@ impl Problem {
                 "Make the id the eight hex digits of the file name; the name counts."
             }
             Problem::ForeignName => {
-                "Rename it to YYYYMMDD_HHMMSS_<8 hex>.md, or bring it in with `memdir import`."
+                "Nothing to do: it is called by its name. `memdir adopt` gives it an id and the name of a memory."
             }
             Problem::ConflictCopyOf(_) => {
                 "Compare the two files, keep what you want in the first and delete the copy."
@@ -148,6 +148,7 @@ impl Problem {
             self,
             Problem::SameHandleAs(_)
                 | Problem::AlsoArchived { same_text: true }
+                | Problem::ForeignName
                 | Problem::DanglingReference { .. }
                 | Problem::PartlyIndexed { .. }
         )

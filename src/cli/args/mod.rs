@@ -399,6 +399,16 @@ Nothing is downloaded unless you say so. Without a model searches are by words."
     Model(Model),
     /// Prove that files are sound and the index agrees with them; exit code 1 if not
     Verify(Findings),
+    /// Give notes that were written by hand ids and the names of memories
+    #[command(after_help = "Examples:
+  memdir adopt                                  what would be done to all of them
+  memdir adopt --yes
+  memdir adopt files/tulips.md --yes            only this one
+
+A note keeps its folder, its text and its time; the name that it had becomes its title. [[Links]] to it
+and links by its path follow. Notes work without this, too: they are called by their names.
+`memdir undo` takes it back.")]
+    Adopt(Adopt),
     /// Show in which folders memories lie, or move them
     #[command(after_help = "Examples:
   memdir layout                                 what is set, and how many files lie elsewhere
@@ -731,6 +741,16 @@ pub(super) struct Purge {
     #[arg(long)]
     pub history: bool,
     /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Adopt {
+    /// The notes, by their names or paths; without any, all that lack an id or a name
+    #[arg(value_name = "FILE")]
+    pub files: Vec<String>,
+    /// Do it; without it, what would be done is only listed
     #[arg(long)]
     pub yes: bool,
 }

@@ -69,6 +69,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "reindex",
             "verify",
             "stats",
+            "adopt",
             "layout",
             "path",
             "eval",

@@ -5,6 +5,7 @@
 //! merge writes files as any edit does, so that the index sees it as such.
 
 mod adopt;
+mod adopt_notes;
 mod apply;
 mod commit;
 mod committer;
@@ -39,6 +40,9 @@ mod unite;
 mod with;
 mod words;
 
+pub use adopt_notes::Adopted;
+pub use adopt_notes::AdoptedNote;
+pub use adopt_notes::Writer;
 pub use commit::Committed;
 pub(super) use committer::Committer;
 pub use erase::Erased;

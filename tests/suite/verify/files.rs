@@ -193,9 +193,14 @@ fn check_markers(text: &str, codes: &[&'static str]) {
 
 #[test]
 fn names_that_are_no_memory_names_are_found() {
-    check_name("notes.md", "foreign-name");
-    check_name("20261345_000000_aaaaaaaa.md", "foreign-name");
-    check_name("20260101_000000_AAAAAAAA.md", "foreign-name");
+    for name in [
+        "notes.md",
+        "20261345_000000_aaaaaaaa.md",
+        "20260101_000000_AAAAAAAA.md",
+    ] {
+        let file = format!("files/{name}");
+        check_note(|store| store.put(name, one()), &[(&file, "foreign-name")]);
+    }
     check_name("20260101_000000_aaaaaaaa (1).md", "conflict-copy");
     check_name(
         "20260101_000000_aaaaaaaa.sync-conflict-20260102-120000-ABCDEFG.md",
