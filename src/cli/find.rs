@@ -414,7 +414,7 @@ pub(super) fn list(context: &mut Context, command: &List) -> Result<Outcome, Fai
                 let shown = preview(&memory.content, &PreviewWords::default(), 160);
                 json!({
                     "id": engine.shown_id(&memory.stem),
-                    "file": format!("files/{}", hit.name),
+                    "file": engine.shown_path(&hit.name),
                     "timestamp": memory.timestamp.as_str(),
                     "agent": memory.agent,
                     "user": memory.user,
@@ -482,7 +482,7 @@ pub(super) fn grep(context: &mut Context, command: &Grep) -> Result<Outcome, Fai
                 return true;
             }
             last_file.clone_from(&line.name);
-            let file = format!("files/{}", line.name);
+            let file = engine.shown_path(&line.name);
             if output.json {
                 let text = String::from_utf8_lossy(&line.text);
                 matches.push(if command.files_with_matches {

@@ -135,7 +135,10 @@ pub(super) fn undo(context: &mut Context, command: &Undo) -> Result<Outcome, Fai
     {
         return super::maintenance::take_back(context, &engine, plan, command.dry_run);
     }
-    let undone = engine.undo(command.target.as_deref(), command.dry_run)?;
+    let mut undone = engine.undo(command.target.as_deref(), command.dry_run)?;
+    for file in &mut undone.files {
+        file.file = engine.shown_file(&file.file);
+    }
     let is_change = undone.files.iter().any(|file| file.is_change);
     let output = &mut context.output;
     if output.json {

@@ -171,8 +171,10 @@ pub(super) fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Fa
         _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
     };
     let read_only = if status.read_only { " (read-only)" } else { "" };
+    let notes = engine.notes().map(|notes| notes.display().to_string());
     let mut rows = vec![
         ("store", format!("{}{read_only}", status.root.display())),
+        ("notes", notes.unwrap_or_default()),
         (
             "files",
             format!("{} ({})", status.files, size(status.bytes)),
@@ -195,7 +197,8 @@ pub(super) fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Fa
     let outage = outage.and_then(|embedding| embedding.outage.as_ref());
     rows.extend(outage.map(|outage| ("model", outage_line(outage, now))));
     rows.retain(|(name, value)| {
-        (*name != "waiting" || status.waiting > 0) && (*name != "embedded" || !value.is_empty())
+        let is_optional = ["embedded", "notes"].contains(name);
+        (*name != "waiting" || status.waiting > 0) && (!is_optional || !value.is_empty())
     });
     if let Some(leader) = &status.leader {
         let silent = if leader.is_alive {

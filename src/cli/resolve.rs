@@ -139,7 +139,7 @@ fn show(
                 json!({
                     "id": engine.shown_id(&one.stem),
                     "stem": one.stem.as_str(),
-                    "file": format!("files/{}", one.name),
+                    "file": engine.shown_path(&one.name),
                     "line": one.line,
                 })
             })
@@ -207,7 +207,7 @@ fn as_json(engine: &Engine, side: &Contender) -> Value {
     json!({
         "id": engine.shown_id(&memory.stem),
         "stem": memory.stem.as_str(),
-        "file": format!("files/{}", side.name),
+        "file": engine.shown_path(&side.name),
         "headline": memory.headline(),
         "timestamp": memory.timestamp.as_str(),
         "agent": memory.agent,

@@ -1,5 +1,8 @@
 //! Commands around a store: init, path, completions, man.
 
+use std::path::Path;
+use std::path::PathBuf;
+
 use clap::CommandFactory;
 use serde_json::json;
 
@@ -13,6 +16,7 @@ use super::fail::Failure;
 use super::output::Output;
 use crate::engine::EngineError;
 use crate::engine::Recalled;
+use crate::model::IN_PLACE;
 
 /// What a new store's settings file says. It marks the folder as a store.
 const SETTINGS: &str = "\
@@ -32,6 +36,14 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
         return Err(Failure::new("a store cannot be made with --read-only"));
     }
     let folder = match &command.folder {
+        _ if command.notes.is_some() || command.here => {
+            let named = command.notes.as_deref().unwrap_or(Path::new("."));
+            let folder = clean(&context.environment.folder.join(named));
+            match command.notes {
+                Some(_) => in_place(context, &folder)?,
+                None => folder,
+            }
+        }
         Some(folder) => context.environment.folder.join(folder),
         None if matches!(
             context.config.store_origin,
@@ -50,7 +62,15 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
     let existed = folder.join("memdir.toml").exists();
     let begun = crate::files::Begun::at(&folder);
     let was_trusted = super::trust::is_recorded(&context.environment, &folder);
-    crate::files::create_private_folder(&folder.join("files")).map_err(cannot)?;
+    match crate::files::notes_around(&folder) {
+        None => crate::files::create_private_folder(&folder.join("files")).map_err(cannot)?,
+        Some(_) => {
+            crate::files::create_private_folder(&folder).map_err(cannot)?;
+            // For a repository and a sync service of the notes themselves.
+            let ignored = folder.join(".gitignore");
+            crate::files::write_derived(&ignored, b"*\n").map_err(cannot)?;
+        }
+    }
     super::trust::record(&context.environment, &folder, command.allow_links);
     // What the remote holds comes first: it may bring settings along.
     let exchanged = match &command.remote {
@@ -86,14 +106,27 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
     }
     let output = &mut context.output;
     if output.json {
-        output.json(&json!({"store": folder.display().to_string(), "existed": existed}))?;
+        let notes = crate::files::notes_around(&folder).map(|notes| notes.display().to_string());
+        let mut document = json!({"store": folder.display().to_string(), "existed": existed});
+        if let Some(notes) = notes {
+            document["notes"] = json!(notes);
+        }
+        output.json(&document)?;
     } else {
         let what = if existed {
             "is a store already"
         } else {
             "is a store now"
         };
-        output.line(format!("{} {what}", folder.display()))?;
+        let shown = crate::files::notes_around(&folder).unwrap_or(&folder);
+        output.line(format!("{} {what}", shown.display()))?;
+        let notes = crate::files::notes_around(&folder);
+        if let Some(notes) = notes.filter(|notes| notes.join(".git").exists()) {
+            output.note(format!(
+                "{} is in a git repository of its own: name {IN_PLACE}/ in its .gitignore",
+                notes.display()
+            ));
+        }
         if output.is_terminal {
             output.note("Write to it:  memdir remember --topics a,b 'TEXT'\nServe agents: claude mcp add --scope user memdir -- memdir mcp");
         }
@@ -104,13 +137,52 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
     Ok(Outcome::Done)
 }
 
+/// The store that opens the folder `notes` in place.
+fn in_place(context: &Context, notes: &Path) -> Result<PathBuf, Failure> {
+    let refused = |why: &str, hint: &str| {
+        let what = format!("cannot open {} in place: {why}", notes.display());
+        Err(Failure::new(what).hint(hint))
+    };
+    let home = context.environment.variables.get("HOME");
+    let is_home =
+        home.is_some_and(|home| notes.canonicalize().ok() == Path::new(home).canonicalize().ok());
+    if !notes.is_dir() {
+        return refused(
+            "there is no such folder",
+            "Name a folder of notes that is there.",
+        );
+    }
+    if is_home || notes.parent().is_none() {
+        let hint = "Name the folder in it that holds the notes.";
+        return refused("it holds much else than notes", hint);
+    }
+    let store = notes.join(IN_PLACE);
+    if crate::config::is_marked(notes) || notes.ends_with(IN_PLACE) {
+        return refused("it is a store already", "`memdir status` tells of it.");
+    }
+    Ok(store)
+}
+
+/// A path without `.` and `..`.
+fn clean(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir => drop(clean.pop()),
+            part => clean.push(part),
+        }
+    }
+    clean
+}
+
 pub(super) fn path(context: &mut Context, command: &PathOf) -> Result<Outcome, Failure> {
     let path = match &command.id {
         None => context.config.store.value.clone(),
         Some(id) => {
             let engine = context.engine()?;
             match engine.recall(std::slice::from_ref(id)).pop() {
-                Some(Recalled::Found { name, .. }) => engine.root().join("files").join(name),
+                Some(Recalled::Found { name, .. }) => engine.files_folder().join(name),
                 Some(Recalled::Failed { error, .. }) => return Err(error.into()),
                 None => unreachable!("one id has one answer"),
             }

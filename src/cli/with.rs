@@ -29,8 +29,8 @@ pub(super) fn sync_with(
     command: &Sync,
 ) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let folder = context.environment.folder.join(folder);
-    if !folder.join("files").is_dir() {
+    let folder = crate::config::store_at(&context.environment.folder.join(folder));
+    if !holds_memories(&folder) {
         return Err(EngineError::NoStore(folder).into());
     }
     let direction = command.direction;
@@ -56,6 +56,11 @@ pub(super) fn sync_with(
         super::after_writing(context, &engine)?;
     }
     Ok(Outcome::Done)
+}
+
+fn holds_memories(folder: &Path) -> bool {
+    let in_place = crate::files::notes_around(folder).is_some();
+    folder.join("files").is_dir() || (in_place && folder.is_dir())
 }
 
 /// Opens the other store with its own settings, to be written.

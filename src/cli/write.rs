@@ -114,8 +114,8 @@ fn tell_written(
     }
     match &remembered.became {
         Became::Added | Became::Repeated if output.is_terminal && !output.json => {
-            let name = context.config.layout.value.name_of(&remembered.stem);
-            let path = engine.root().join("files").join(name);
+            let name = engine.new_name(&remembered.stem);
+            let path = engine.files_folder().join(name);
             output.note(format!("remembered in {}", path.display()));
         }
         Became::Added | Became::Repeated => {}

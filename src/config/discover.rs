@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
+use crate::model::IN_PLACE;
 use crate::model::Stem;
 
 /// How a store was found.
@@ -27,13 +28,21 @@ const AIAML_FOLDER: &str = "memory";
 
 /// The nearest of `folder` and its parents that is a store, or has AIAML's store in it.
 pub(super) fn nearest_store(folder: &Path) -> Option<PathBuf> {
-    let mut stores = folder.ancestors().flat_map(|folder| {
+    folder.ancestors().find_map(|folder| {
+        let around = store_at(folder);
         let of_aiaml = folder.join(AIAML_FOLDER);
-        let of_aiaml = Some(of_aiaml).filter(|store| holds_a_memory(&store.join("files")));
-        let own = is_surely_store(folder).then(|| folder.to_owned());
-        own.into_iter().chain(of_aiaml)
-    });
-    stores.next()
+        let holds = is_surely_store(&around).then_some(around);
+        holds.or_else(|| holds_a_memory(&of_aiaml.join("files")).then_some(of_aiaml))
+    })
+}
+
+/// The store that is meant by `folder`: itself, or the one that opens it in place.
+pub fn store_at(folder: &Path) -> PathBuf {
+    let in_place = folder.join(IN_PLACE);
+    match !is_surely_store(folder) && in_place.join(MARK).is_file() {
+        true => in_place,
+        false => folder.to_owned(),
+    }
 }
 
 /// Whether a folder holds a settings file, or memories under `files/`.
@@ -57,8 +66,16 @@ fn holds_a_memory(files: &Path) -> bool {
 /// The nearest of `folder` and its parents that holds a folder `files` or memdir's folder of derived
 /// things.
 pub(super) fn nearest_lookalike(folder: &Path) -> Option<PathBuf> {
-    let looks = |folder: &&Path| folder.join("files").is_dir() || folder.join(STATE).is_dir();
+    let looks = |folder: &&Path| {
+        let has = |name: &str| folder.join(name).is_dir();
+        has("files") || has(STATE) || has(IN_PLACE)
+    };
     folder.ancestors().find(looks).map(Path::to_owned)
+}
+
+/// Whether `folder` is surely a store: it holds a settings file, or memories under `files/`.
+pub fn is_marked(folder: &Path) -> bool {
+    is_surely_store(folder)
 }
 
 /// Whether `folder` is a store, or may be one: it has a settings file or a folder `files`.

@@ -23,7 +23,9 @@ mod values;
 
 pub use discover::MARK as SETTINGS_OF_STORE;
 pub use discover::StoreOrigin;
+pub use discover::is_marked;
 pub use discover::is_store;
+pub use discover::store_at;
 pub use duplicates::DuplicateSettings;
 pub use edit::NewValue;
 pub use edit::with_settings;

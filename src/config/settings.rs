@@ -548,14 +548,17 @@ fn find_store(
     };
     let at = |value: &str| environment.folder.join(expand_home(value, environment));
     let usual = match sources.text("store", &[])? {
-        Some(Setting { value, origin }) => Some((at(&value), origin)),
+        Some(Setting { value, origin }) => Some((discover::store_at(&at(&value)), origin)),
         None => {
             let default = environment.data_folder.clone();
             default.map(|value| (value, Origin::Default))
         }
     };
     let found = |value: PathBuf, origin, store_origin| FoundStore {
-        store: Setting { value, origin },
+        store: Setting {
+            value: discover::store_at(&value),
+            origin,
+        },
         origin: store_origin,
         untrusted: None,
         lookalike: None,

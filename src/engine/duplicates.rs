@@ -430,7 +430,7 @@ impl Engine {
 
     fn earlier_file(&self, stem: &Stem, marked: &[u8]) -> Earlier {
         Earlier {
-            name: self.layout.name_of(stem),
+            name: self.new_name(stem),
             // A frontmatter that names no id cannot name this one.
             bytes: format::called(marked, stem).unwrap_or_else(|_| marked.to_vec()),
         }

@@ -356,7 +356,7 @@ impl Engine {
             match self.write_new_by(&memory, "import", &add) {
                 Ok((stem, screened)) => {
                     found = screened;
-                    end.name = Some(self.layout.name_of(&stem));
+                    end.name = Some(self.new_name(&stem));
                     end.stem = Some(stem);
                 }
                 Err(error) => {
@@ -382,7 +382,7 @@ impl Engine {
                 });
                 progress.uses.extend(each);
             }
-            let name = self.layout.name_of(stem);
+            let name = self.new_name(stem);
             if let Some(updated) = updated {
                 progress.updated.push((name.clone(), updated.utc()));
             }

@@ -106,6 +106,7 @@ impl Engine {
                 .into_iter()
                 .map(|(name, problem)| finding(name, problem)),
         );
+        self.show(&mut findings);
         findings.sort_by(|a, b| a.file.cmp(&b.file));
         let unreadable = findings
             .iter()
@@ -141,6 +142,13 @@ impl Engine {
         })
     }
 
+    /// Has findings name files as they are shown.
+    pub(super) fn show(&self, findings: &mut [Finding]) {
+        for finding in findings {
+            finding.file = self.store.shown(&finding.file).into_owned();
+        }
+    }
+
     /// What is wrong with a file, as its text, its size and the clock say.
     pub(super) fn problems(&self, version: &Version) -> Vec<Problem> {
         let memory = parse(&version.entry, &version.bytes);
@@ -151,6 +159,8 @@ impl Engine {
                 matches!(problem, Problem::NoFrontmatter | Problem::MissingKey(_))
             };
             problems.retain(|problem| !is_of_memories(problem));
+            // Where all notes are somebody's, so are their names.
+            problems.retain(|problem| *problem != Problem::ForeignName || self.notes().is_none());
         }
         let bytes = version.entry.stamp.size;
         if bytes > MAX_INDEXED_BYTES as u64 {

@@ -165,6 +165,9 @@ impl Options {
     }
 }
 
+/// Where new memories lie among somebody's notes.
+const NEW_NOTES: &str = "memories";
+
 impl Engine {
     /// Opens the store. Cheap: nothing is read before the first operation needs it.
     ///
@@ -258,7 +261,48 @@ impl Engine {
 
     /// The path of the live memory in the file `name` below the store's folder, as it is shown.
     pub fn shown_path(&self, name: &str) -> String {
-        Place::Files.path_of(name)
+        self.store.shown(&Place::Files.path_of(name)).into_owned()
+    }
+
+    /// The path of a file of the store, such as `archive/x.md`, as it is shown.
+    pub fn shown_file(&self, path: &str) -> String {
+        self.store.shown(path).into_owned()
+    }
+
+    /// The folder of somebody's notes that the store opens in place.
+    pub fn notes(&self) -> Option<&Path> {
+        self.store.notes()
+    }
+
+    /// The file of a new memory, in the store's layout.
+    pub fn new_name(&self, stem: &Stem) -> String {
+        self.placed(self.layout, stem)
+    }
+
+    /// Whether the file `name` of a memory lies where this program puts it, and in no folder of
+    /// somebody's own.
+    pub fn is_placed(&self, stem: &Stem, name: &str) -> bool {
+        let layouts = [Layout::Flat, Layout::ByMonth];
+        stem.is_canonical()
+            && layouts
+                .iter()
+                .any(|layout| self.placed(*layout, stem) == name)
+    }
+
+    /// The bytes of the live memory in the file `name`; `None` if there is none.
+    pub fn text_of(&self, name: &str) -> Option<Vec<u8>> {
+        let read = self.store.reader(Place::Files).read(name, u64::MAX);
+        read.ok().map(|version| version.bytes)
+    }
+
+    /// The file of a memory of this program's making, in `layout`: among somebody's notes in a folder
+    /// of its own.
+    pub(super) fn placed(&self, layout: Layout, stem: &Stem) -> String {
+        let name = layout.name_of(stem);
+        match self.notes() {
+            Some(_) => format!("{NEW_NOTES}/{name}"),
+            None => name,
+        }
     }
 
     /// This moment, as everything here takes it.

@@ -222,7 +222,7 @@ impl Engine {
                     stem: stem.clone(),
                     ..self.as_memory(&memory)
                 };
-                self.contradicted(&self.layout.name_of(&stem), &written)
+                self.contradicted(&self.new_name(&stem), &written)
             }
             false => Vec::new(),
         };
@@ -342,7 +342,7 @@ impl Engine {
         timestamp: &Timestamp,
     ) -> Result<(String, Vec<u8>, Screened), EngineError> {
         let text = format::render(memory, stem, timestamp)?;
-        let name = self.layout.name_of(stem);
+        let name = self.new_name(stem);
         let (bytes, screened) = self.screen(&name, None, text.into_bytes())?;
         Ok((name, bytes, screened))
     }

@@ -88,6 +88,7 @@ impl Engine {
         }
         findings.extend(live.findings);
         findings.extend(archived.findings);
+        self.show(&mut findings);
         findings.sort_by(|a, b| a.file.cmp(&b.file));
         findings.dedup();
         Ok(Proof {

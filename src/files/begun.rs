@@ -18,13 +18,14 @@ pub struct Begun {
 }
 
 /// What setting a store up makes, the memories first.
-const PARTS: [&str; 7] = [
+const PARTS: [&str; 8] = [
     "files",
     "archive",
     JOURNALS,
     "tombstones",
     "memdir.toml",
     ".git",
+    ".gitignore",
     STATE_FOLDER,
 ];
 

@@ -71,6 +71,7 @@ pub use store::Place;
 pub use store::Replaced;
 pub use store::Store;
 pub use store::digest;
+pub use store::notes_around;
 pub use store::tombstone_of;
 
 pub use crate::beneath::is_link;

@@ -1,5 +1,6 @@
 //! The store's folders and what is done to the files in them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashSet;
@@ -28,6 +29,7 @@ use crate::beneath::Kind;
 use crate::beneath::Target;
 use crate::beneath::is_link;
 use crate::format::is_memory_name;
+use crate::model::IN_PLACE;
 
 /// The two folders a memory can lie in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +54,13 @@ impl Place {
     }
 }
 
-/// A memory directory, at `<root>/files` and `<root>/archive`.
+/// The folder of notes that the store at `root` opens in place; `None` for one with a folder `files`.
+pub fn notes_around(root: &Path) -> Option<&Path> {
+    root.parent().filter(|_| root.ends_with(IN_PLACE))
+}
+
+/// A memory directory, at `<root>/files` and `<root>/archive`; or, of a folder that is called
+/// [`IN_PLACE`], among the notes around it.
 ///
 /// Names are paths below one of the two, as in [`Entry::name`]. They come from a listing or from
 /// a parsed stem, never from a caller's text.
@@ -161,7 +169,25 @@ impl Store {
 
     /// Opens a folder of the store.
     pub(super) fn top(&self, top: &'static str) -> io::Result<Folder> {
-        open_top(&self.root, top, self.links)
+        match self.notes().filter(|_| top == Place::Files.folder()) {
+            Some(notes) => Folder::open(notes),
+            None => open_top(&self.root, top, self.links),
+        }
+    }
+
+    /// The folder of somebody's notes that is opened in place.
+    pub fn notes(&self) -> Option<&Path> {
+        notes_around(&self.root)
+    }
+
+    /// The path `path`, such as `files/x.md`, as it is shown: below the folder of notes where such a
+    /// one is opened in place, else below the store's.
+    pub fn shown<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        match (self.notes(), path.strip_prefix("files/")) {
+            (None, _) => Cow::Borrowed(path),
+            (Some(_), Some(name)) => Cow::Borrowed(name),
+            (Some(_), None) => Cow::Owned(format!("{IN_PLACE}/{path}")),
+        }
     }
 
     /// Opens the folder `folder`, parts joined by `/`, of a place; makes it if it is missing.
@@ -171,7 +197,10 @@ impl Store {
         folder: &str,
     ) -> Result<Folder, FilesError> {
         let open = || match self.top(top) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound
+                    && (top != Place::Files.folder() || self.notes().is_none()) =>
+            {
                 Folder::open(&self.root)?.create_below(&format!("{top}/{folder}"))
             }
             other => other?.create_below(folder),
@@ -220,6 +249,20 @@ impl Store {
         }
     }
 
+    /// Fails if `name` would lie among somebody's notes and be none: hidden folders there belong to
+    /// other programs.
+    fn check_note(&self, place: Place, name: &str) -> Result<(), FilesError> {
+        let mut parts = name.rsplit('/');
+        let is_note = parts.next().is_some_and(is_memory_name)
+            && parts.all(|folder| !folder.starts_with('.'));
+        match is_note || place != Place::Files || self.notes().is_none() {
+            true => Ok(()),
+            false => Err(FilesError::NotRegular {
+                path: self.path(place, name),
+            }),
+        }
+    }
+
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -230,7 +273,10 @@ impl Store {
     }
 
     pub fn folder(&self, place: Place) -> PathBuf {
-        self.root.join(place.folder())
+        match self.notes().filter(|_| place == Place::Files) {
+            Some(notes) => notes.to_owned(),
+            None => self.root.join(place.folder()),
+        }
     }
 
     /// The path of a memory, for messages and for editors.
@@ -383,7 +429,10 @@ impl Store {
 
     /// A reader of many files of `place`.
     pub fn reader(&self, place: Place) -> Reader {
-        Reader::of(self.root.clone(), place.folder(), self.links)
+        match self.notes().filter(|_| place == Place::Files) {
+            Some(notes) => Reader::of(notes.to_owned(), "", self.links),
+            None => Reader::of(self.root.clone(), place.folder(), self.links),
+        }
     }
 
     /// A reader of what lies beside the folders of memories.
@@ -499,6 +548,7 @@ impl Store {
     /// Puts a new memory in place, which survives a power cut once its folder, which is returned,
     /// is synced.
     fn put_new(&self, place: Place, name: &str, bytes: &[u8]) -> Result<Folder, FilesError> {
+        self.check_note(place, name)?;
         let target = self.path(place, name);
         let (below, file) = (folder_of(name), file_of(name));
         let folder = self.open_or_create(place.folder(), below)?;
@@ -579,6 +629,7 @@ impl Store {
         bytes: &[u8],
         swap_name: &SwapName,
     ) -> Result<(Replaced, Option<Folder>), FilesError> {
+        self.check_note(place, name)?;
         let _lock = self.lock(name)?;
         let current = self.reader(place).read(name, u64::MAX)?;
         if current.hash != seen.hash {
@@ -626,6 +677,7 @@ impl Store {
     ///
     /// As for [`Store::replace`].
     pub fn remove(&self, place: Place, name: &str, seen: &Version) -> Result<Replaced, FilesError> {
+        self.check_note(place, name)?;
         let _lock = self.lock(name)?;
         let current = self.reader(place).read(name, u64::MAX)?;
         if current.hash != seen.hash {
@@ -752,6 +804,7 @@ impl Store {
     ///
     /// As for [`Store::relocate`].
     pub fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError> {
+        self.check_note(to.0, to.1)?;
         let (source, target) = (self.path(from.0, from.1), self.path(to.0, to.1));
         let (below, file) = to.1.rsplit_once('/').unwrap_or(("", to.1));
         let new_folder = self.open_or_create(to.0.folder(), below)?;

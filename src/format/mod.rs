@@ -48,6 +48,7 @@ pub use merge::merge;
 pub use merge::unite_journals;
 pub use read::parse;
 pub use relink::Link as NoteLink;
+pub use relink::path_from;
 pub use relink::relinked;
 pub use render::render;
 pub use settings::are_settings;

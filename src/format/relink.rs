@@ -15,11 +15,10 @@ pub enum Link<'a> {
     Path(&'a str),
 }
 
-/// Returns `text` with the names in its links replaced by what `renamed` says; it returns the new
-/// file's name without `.md`, or nothing for a link that stays.
+/// Returns `text` with the names in its links replaced by what `renamed` says: another name, or for a
+/// link by a path another path; nothing for a link that stays.
 ///
-/// A `[[Name]]` goes on showing that name: `[[20260114_091500_1f3a9c02|Name]]`. A path keeps its
-/// folder.
+/// A `[[Name]]` goes on showing that name: `[[20260114_091500_1f3a9c02|Name]]`.
 pub fn relinked<'a>(text: &'a str, renamed: &dyn Fn(Link<'_>) -> Option<String>) -> Cow<'a, str> {
     if !text.contains("[[") && !text.contains("](") {
         return Cow::Borrowed(text);
@@ -167,9 +166,43 @@ fn path(inside: &str, renamed: &dyn Fn(Link<'_>) -> Option<String>, changed: &mu
     let Some(new) = renamed(Link::Path(&decoded)) else {
         return 0;
     };
-    let folder = written.rfind('/').map_or("", |slash| &written[..=slash]);
-    let _ = write!(changed, "{open}{folder}{new}.md{after}");
+    let new = match close {
+        '>' => Cow::Borrowed(new.as_str()),
+        _ => Cow::Owned(percent_encoded(&new)),
+    };
+    let _ = write!(changed, "{open}{new}{after}");
     open.len() + end
+}
+
+/// The path below the folder of all notes that a link by `path` means in the note `name`.
+pub fn path_from(name: &str, path: &str) -> String {
+    let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut parts: Vec<&str> = match path.starts_with('/') {
+        true => Vec::new(),
+        false => folder.split('/').filter(|part| !part.is_empty()).collect(),
+    };
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// A path as it may stand in round brackets.
+fn percent_encoded(path: &str) -> String {
+    let mut encoded = String::with_capacity(path.len());
+    for character in path.chars() {
+        match character {
+            ' ' | '(' | ')' | '%' => {
+                let _ = write!(encoded, "%{:02X}", u32::from(character));
+            }
+            other => encoded.push(other),
+        }
+    }
+    encoded
 }
 
 /// A path without its `%20`; one that is not UTF-8 then stays as it is.
@@ -205,10 +238,10 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let renamed = |link: Link<'_>| match link {
-            Link::Wiki("Old" | "a/Old" | "Old note") | Link::Path("Old.md" | "a/Old.md") => {
-                Some("NEW".to_owned())
+            Link::Wiki("Old" | "a/Old" | "Old note") => Some("NEW".to_owned()),
+            Link::Path(path) if path.ends_with("Old.md") || path == "../Old note.md" => {
+                Some(path.replace("Old note", "N W").replace("Old", "NEW"))
             }
-            Link::Path("../Old note.md") => Some("NEW".to_owned()),
             _ => None,
         };
         assert_eq!(relinked(text, &renamed), expected);
@@ -236,7 +269,7 @@ mod tests {
         );
         check(
             "[x](../Old%20note.md) [x](<../Old note.md>)",
-            "[x](../NEW.md) [x](<../NEW.md>)",
+            "[x](../N%20W.md) [x](<../N W.md>)",
         );
         check("up: \"[[Old]]\"\r\n", "up: \"[[NEW|Old]]\"\r\n");
         check(

@@ -18,6 +18,9 @@ const SETTINGS: &str = "memdir.toml";
 /// What is derived, and holds the locks.
 const LOCAL: &str = ".memdir";
 
+/// The folder of a store whose memories are the notes around it, as the rest of the program calls it.
+const IN_PLACE: &str = ".memdir-store";
+
 pub(super) const MOST_DEPTH: usize = 12;
 /// Every file system in use holds names of so many bytes, and hardly one longer ones.
 const LONGEST_PART: usize = 255;
@@ -39,6 +42,8 @@ pub enum Untaken {
     Folder,
     /// It lies in too many folders.
     Depth,
+    /// It would lie among somebody's notes and be none: as a program's settings, or a program, are.
+    NoNote,
     Size,
 }
 
@@ -50,6 +55,9 @@ impl Untaken {
             Untaken::System => "its name is one that not every system has files of",
             Untaken::Folder => "it lies in a folder that is called as a memory is",
             Untaken::Depth => "it lies in too many folders",
+            Untaken::NoNote => {
+                "it is no note, and this store keeps its memories among somebody's notes"
+            }
             Untaken::Size => "it is too large",
         }
     }
@@ -59,7 +67,11 @@ impl Repository {
     /// Why no machine would take the file at `path` below the store with so many bytes, if there is
     /// a reason.
     pub fn untaken(&self, path: &str, bytes: u64) -> Option<Untaken> {
-        untaken_below(self.prefix.matches('/').count(), path, bytes)
+        let is_in_place = self.work_folder().join(&self.prefix).ends_with(IN_PLACE);
+        match path.strip_prefix("files/") {
+            Some(name) if is_in_place && !is_note(name) => Some(Untaken::NoNote),
+            _ => untaken_below(self.prefix.matches('/').count(), path, bytes),
+        }
     }
 
     /// Why this machine leaves the text `id` at `path` below the store where it is in the history, and
@@ -198,6 +210,11 @@ fn untaken_below(folders: usize, path: &str, bytes: u64) -> Option<Untaken> {
     } else {
         (bytes > LARGEST_TEXT).then_some(Untaken::Size)
     }
+}
+
+/// Whether a file at `name` below a folder of notes is one: hidden folders are other programs' own.
+fn is_note(name: &str) -> bool {
+    name.ends_with(".md") && name.split('/').all(|part| !part.starts_with(['.', '#']))
 }
 
 /// Whether this system has files of that name.

@@ -221,13 +221,23 @@ pub(super) fn modified(path: &Path) -> std::io::Result<i64> {
 fn entry(id: Id, mode: u32, file: &Path, stamped: Option<&Stamped>) -> Entry {
     let mut entry = Entry::unstamped(id.0, mode);
     #[cfg(unix)]
+    let parts = |nanos: i64| {
+        let seconds = nanos.div_euclid(1_000_000_000) as u32;
+        (seconds, nanos.rem_euclid(1_000_000_000) as u32)
+    };
+    // A store that opens a folder of notes in place has its files elsewhere: what was read there is
+    // known by its stamp alone.
+    #[cfg(unix)]
+    if let (Some(stamped), false) = (stamped, file.exists()) {
+        entry.changed = parts(stamped.changed);
+        entry.modified = parts(stamped.modified);
+        entry.inode = stamped.inode as u32;
+        entry.size = stamped.size as u32;
+    }
+    #[cfg(unix)]
     if let (Some(stamped), Ok(data)) = (stamped, std::fs::symlink_metadata(file)) {
         use std::os::unix::fs::MetadataExt;
         let at = |seconds: i64, nanos: i64| seconds * 1_000_000_000 + nanos;
-        let parts = |nanos: i64| {
-            let seconds = nanos.div_euclid(1_000_000_000) as u32;
-            (seconds, nanos.rem_euclid(1_000_000_000) as u32)
-        };
         let is_same = data.len() == stamped.size
             && data.ino() == stamped.inode
             && at(data.mtime(), data.mtime_nsec()) == stamped.modified

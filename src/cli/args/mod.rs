@@ -108,7 +108,8 @@ const EVERYWHERE: &str = "Options of every command";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make a store
+    /// Make a store, or open a folder of notes in place
+    #[command(after_help = INIT_EXAMPLES)]
     Init(Init),
     /// Store a memory; prints its id
     #[command(
@@ -471,10 +472,27 @@ connected to again.")]
     },
 }
 
+const INIT_EXAMPLES: &str = "Examples:
+  memdir init memories
+  memdir init --here --notes .                  in an Obsidian vault: its notes are the memories
+  memdir init --notes ~/vault
+  memdir init ~/memories --remote git@example.org:mira/memories.git
+
+Notes that are opened in place keep their names, folders and bytes; hidden folders are left alone. A
+note changes when you, or an agent, change it, and has a history from the first moment on. `memdir
+adopt` would give notes ids and other names; nothing needs it.";
+
 #[derive(Debug, ClapArgs)]
 pub(super) struct Init {
     /// The folder [default: --store, else the working folder]
     pub folder: Option<PathBuf>,
+    /// The working folder, whatever store is in use
+    #[arg(long, conflicts_with = "folder")]
+    pub here: bool,
+    /// Open this folder of notes in place, such as an Obsidian vault: its files keep their names and
+    /// folders, and the rest of the store lies in `.memdir-store` in it
+    #[arg(long, value_name = "FOLDER", conflicts_with = "folder")]
+    pub notes: Option<PathBuf>,
     /// Keep no history: nothing is committed to git
     #[arg(long)]
     pub no_git: bool,

@@ -240,7 +240,7 @@ impl Engine {
             let timestamp = timestamp.unwrap_or_else(|| Timestamp::from_utc(self.clock.now()));
             let stem = Stem::new(timestamp.utc(), self.draw_handle());
             let text = format::render(new, &stem, &timestamp)?;
-            let name = self.layout.name_of(&stem);
+            let name = self.new_name(&stem);
             let (bytes, found) = self.screen(&name, None, text.into_bytes())?;
             screened.push(found);
             let text = utf8(&name, bytes)?;

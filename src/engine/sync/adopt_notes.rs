@@ -322,21 +322,9 @@ impl Renames {
 
     /// What a link by a path, in the file `name`, is to say instead.
     fn of_path(&self, name: &str, path: &str) -> Option<String> {
-        let mut parts: Vec<&str> = match path.starts_with('/') {
-            true => Vec::new(),
-            false => folder_of(name)
-                .split('/')
-                .filter(|part| !part.is_empty())
-                .collect(),
-        };
-        for part in path.split('/') {
-            match part {
-                "" | "." => {}
-                ".." => drop(parts.pop()),
-                part => parts.push(part),
-            }
-        }
-        self.new_stems.get(&parts.join("/")).cloned()
+        let new = self.new_stems.get(&format::path_from(name, path))?;
+        let folder = path.rfind('/').map_or("", |slash| &path[..=slash]);
+        Some(format!("{folder}{new}.md"))
     }
 
     /// The bytes of `memory`, the file `name`, with links that follow.

@@ -48,6 +48,7 @@ pub struct HeldBack {
 const MARKERS: &str = "git's conflict markers";
 const NAMED: &str = "has a name that holds a credential";
 const NAME: &str = "has a name that git acts on, so that no other machine takes it";
+const NO_NOTE: &str = "is no note";
 const DEPTH: &str = "lies in more folders than another machine takes";
 const SYSTEM: &str = "has a name or path that not every system holds";
 const FOLDER: &str = "lies in a folder that is called as a memory is";
@@ -350,6 +351,8 @@ fn untaken(repository: &Repository, path: &str, bytes: usize) -> Option<HeldBack
         Untaken::System => SYSTEM,
         Untaken::Folder => FOLDER,
         Untaken::Depth => DEPTH,
+        // Listings of notes hold none.
+        Untaken::NoNote => NO_NOTE,
         Untaken::Size => SIZE,
     };
     Some(HeldBack {

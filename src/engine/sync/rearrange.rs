@@ -111,11 +111,8 @@ impl Engine {
         let mut moves = Moves::new();
         for entry in self.store.list(place)?.entries {
             let stem = stem_of(&entry.name);
-            let is_ours = stem.is_canonical()
-                && [Layout::Flat, Layout::ByMonth]
-                    .iter()
-                    .any(|layout| layout.name_of(&stem) == entry.name);
-            let wanted = layout.name_of(&stem);
+            let is_ours = self.is_placed(&stem, &entry.name);
+            let wanted = self.placed(layout, &stem);
             if is_ours && wanted != entry.name {
                 let folders = (folder_of(&entry.name), folder_of(&wanted));
                 moves.entry(folders).or_default().push((entry.name, wanted));

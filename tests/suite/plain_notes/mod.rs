@@ -2,6 +2,7 @@
 
 mod adopting;
 mod changing;
+mod in_place;
 
 use std::fs;
 use std::path::Path;

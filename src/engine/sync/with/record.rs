@@ -213,7 +213,8 @@ fn make_id(root: &Path, known: &Option<String>) -> Result<String, EngineError> {
 /// Tells the folder of a store from every other one, as far as the system can.
 fn identity(root: &Path) -> u128 {
     let path = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-    let files = fs::metadata(root.join("files"));
+    let files = crate::files::notes_around(root).map_or_else(|| root.join("files"), Path::to_owned);
+    let files = fs::metadata(files);
     let birth = files.as_ref().ok().and_then(|data| data.created().ok());
     let born = birth.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
     let number = files.as_ref().map_or(0, inode);

@@ -71,7 +71,8 @@ pub(super) fn check_store(root: &Path) -> Result<(), EngineError> {
             )));
         }
     }
-    match root.join("files").is_dir() {
+    let files = crate::files::notes_around(root).map_or_else(|| root.join("files"), Path::to_owned);
+    match files.is_dir() && root.is_dir() {
         true => Ok(()),
         false => Err(EngineError::NoStore(root.to_owned())),
     }
