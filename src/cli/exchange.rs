@@ -166,6 +166,9 @@ fn not_carried(report: &engine::Report) -> Option<String> {
 pub(super) fn export(context: &mut Context, command: &Export) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let filter = command.filters.filter(context, &engine)?;
+    if let Target::Folder(folder) = &command.to {
+        return super::export_folder::export(context, &engine, &filter, folder);
+    }
     let output = &mut context.output;
     let mut failed = Ok(());
     let (mut memories, mut sections) = (Vec::new(), String::new());
@@ -182,6 +185,7 @@ pub(super) fn export(context: &mut Context, command: &Export) -> Result<Outcome,
                     failed = output.json_line(&object);
                 }
             }
+            Target::Folder(_) => unreachable!("it is exported by itself"),
             Target::Markdown if output.json => sections += &section(&memory, &str::to_owned),
             Target::Markdown => {
                 let section = section(&memory, &|text| output.shown(text));
@@ -193,7 +197,7 @@ pub(super) fn export(context: &mut Context, command: &Export) -> Result<Outcome,
     if output.json {
         output.json(&match command.to {
             Target::Jsonl => json!({"memories": memories}),
-            Target::Markdown => json!({"markdown": sections}),
+            _ => json!({"markdown": sections}),
         })?;
     }
     Ok(if count > 0 {

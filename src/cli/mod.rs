@@ -12,6 +12,7 @@ mod edit;
 mod embedding;
 mod eval;
 mod exchange;
+mod export_folder;
 mod fail;
 mod fields;
 mod find;

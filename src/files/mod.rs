@@ -14,6 +14,7 @@ mod disk;
 mod draft;
 #[cfg(test)]
 mod dying;
+mod given;
 mod journals;
 mod list;
 mod lock;
@@ -43,6 +44,8 @@ pub use disk::write_synced;
 pub use draft::Draft;
 #[cfg(test)]
 pub(crate) use dying::dying_at;
+pub use given::Given;
+pub use given::give;
 pub use journals::JOURNALS;
 pub use journals::Journals;
 pub use journals::is_below_journals;

@@ -1,6 +1,7 @@
 //! The words of the commands that exchange memories with others.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::Args as ClapArgs;
 
@@ -51,18 +52,41 @@ pub(in crate::cli) struct Import {
     pub user: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+/// What memories are exported to.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) enum Target {
-    /// One JSON object a line
+    /// One JSON object a line.
     Jsonl,
-    /// One markdown document
+    /// One markdown document.
     Markdown,
+    /// A folder of notes.
+    Folder(PathBuf),
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Target, String> {
+        const OTHERS: [&str; 8] = [
+            "json", "md", "csv", "yaml", "html", "toml", "text", "obsidian",
+        ];
+        match text {
+            "jsonl" => Ok(Target::Jsonl),
+            "markdown" => Ok(Target::Markdown),
+            // A format that was meant must not become a folder.
+            other if OTHERS.contains(&other) => Err(format!(
+                "`{other}` is none of jsonl, markdown; a folder of this name is `./{other}`"
+            )),
+            "" => Err("it is jsonl, markdown or a folder".to_owned()),
+            other => Ok(Target::Folder(PathBuf::from(other))),
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Export {
-    /// For whom they are written
-    #[arg(long, value_enum)]
+    /// jsonl (one JSON object a line), markdown (one document), or a folder for notes
+    #[arg(long, value_name = "jsonl|markdown|FOLDER")]
     pub to: Target,
     #[command(flatten)]
     pub filters: Filters,

@@ -433,7 +433,15 @@ it is started again.")]
 Links between what comes in are kept, and point to the new memories. Nothing is written to what is
 read. At the end it says what could not be carried over; docs/IMPORT.md has it field by field.")]
     Import(Import),
-    /// Write memories out
+    /// Write memories out, also as a folder of notes
+    #[command(after_help = "Examples:
+  memdir export --to jsonl > memories.jsonl     all that is known of each, one a line
+  memdir export --to markdown --namespace atlas one document
+  memdir export --to ~/notes                    a file each: by title, in a folder for each namespace
+
+In a folder each file is the memory's own, with its frontmatter; links lead to the files there. Notes
+with names of their own keep them, and their folders. Files that are there are never replaced: what is
+new is added, and another text under the same name stays and is named.")]
     Export(Export),
     /// Serve agents over standard input and output (Model Context Protocol)
     #[command(after_help = "Examples:

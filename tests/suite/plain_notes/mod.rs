@@ -2,6 +2,7 @@
 
 mod adopting;
 mod changing;
+mod exporting;
 mod in_place;
 
 use std::fs;

@@ -1,0 +1,49 @@
+//! Files that are written into a folder of the user's.
+
+use std::io;
+use std::path::Path;
+
+use super::At;
+use super::FilesError;
+use super::disk;
+use crate::beneath::Access;
+use crate::beneath::Folder;
+use crate::beneath::Target;
+
+/// What became of a file for a folder of the user's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Given {
+    New,
+    /// It is there with the same bytes.
+    Known,
+    /// Something else is there, and stays.
+    Taken,
+}
+
+/// Puts a file at the path `name` below `root`, whole; folders are made. Replaces nothing and follows no
+/// link below `root`.
+///
+/// # Errors
+///
+/// Fails as the system says.
+pub fn give(root: &Path, name: &str, bytes: &[u8]) -> Result<Given, FilesError> {
+    let (below, file) = name.rsplit_once('/').unwrap_or(("", name));
+    let put = || {
+        let folder = Folder::open(root)?.create_below(below)?;
+        let mut temp = disk::write_temp(&folder, bytes)?;
+        match temp.rename(file, Target::Keep) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            other => {
+                other?;
+                folder.sync()?;
+                return Ok(Given::New);
+            }
+        }
+        let mut there = Vec::new();
+        let is_same = folder.open_file(file, Access::Read).is_ok_and(|mut open| {
+            io::Read::read_to_end(&mut open, &mut there).is_ok() && there == bytes
+        });
+        Ok(if is_same { Given::Known } else { Given::Taken })
+    };
+    put().at("write", &root.join(name))
+}
