@@ -13,6 +13,8 @@ mod contradictions;
 mod copies;
 mod core_dialect;
 mod dialects;
+#[cfg(unix)]
+mod documentation;
 mod drafts;
 mod duplicates;
 #[cfg(feature = "tract")]

@@ -100,6 +100,35 @@ fn every_command_that_the_documentation_shows_is_one() {
 }
 
 #[test]
+fn the_readme_lists_every_command() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let text = std::fs::read_to_string(readme).unwrap();
+    let (_, rest) = text.split_once("\n## Commands\n").unwrap();
+    let (table, _) = rest.split_once("\n## ").unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    // The first column: `update ID`, or `completions SHELL`, `man`.
+    let listed: Vec<&str> = rows
+        .flat_map(|row| {
+            row.split(" | ")
+                .next()
+                .unwrap()
+                .split('`')
+                .skip(1)
+                .step_by(2)
+        })
+        .map(|command| command.split(' ').next().unwrap())
+        .collect();
+    let commands = super::command();
+    let missing: Vec<&str> = commands
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+        .map(clap::Command::get_name)
+        .filter(|name| !listed.contains(name))
+        .collect();
+    assert_eq!(missing, Vec::<&str>::new());
+}
+
+#[test]
 fn what_is_no_command_is_refused() {
     let page = "Say `memdir thnk x`, or `memdir think x`.\n```sh\n$ memdir think --nothing y  # so\necho | memdir list\n```\n";
     let commands: Vec<String> = shown(page)
