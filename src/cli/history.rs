@@ -14,13 +14,12 @@ use super::args::Diff;
 use super::args::Git;
 use super::args::Log;
 use super::args::Undo;
+use super::difference;
 use super::fail::Failure;
-use super::output::ADDED;
 use super::output::BOLD;
 use super::output::DIM;
 use super::output::ID;
 use super::output::Output;
-use super::output::REMOVED;
 use super::output::visible;
 use super::when;
 use super::when::Direction;
@@ -34,11 +33,12 @@ use crate::engine::Recalled;
 use crate::engine::Revision;
 use crate::engine::Undone;
 use crate::engine::UndoneFile;
-use crate::git::LineKind;
 use crate::git::compare_texts;
 
 /// `recall` tells of so many changes.
 const MOST_RECALLED: usize = 10;
+/// So many lines that are the same are shown around each difference.
+const USUAL_CONTEXT: u32 = 3;
 /// Variables that would have git work in another repository than the store's.
 const GIT_PLACES: [&str; 6] = [
     "GIT_DIR",
@@ -277,7 +277,7 @@ pub(super) fn life(output: &Output, changes: &[PastChange]) -> Vec<String> {
 }
 
 /// Has changes by hand in the history before it is shown.
-fn commit_first(engine: &Engine) {
+pub(super) fn commit_first(engine: &Engine) {
     if engine.is_read_only() {
         return;
     }
@@ -371,29 +371,9 @@ fn show_difference(output: &mut Output, before: &PastText, now: &PastText) -> Re
     };
     output.line(format!("{BOLD}--- {}{BOLD:#}", named("a", before)))?;
     output.line(format!("{BOLD}+++ {}{BOLD:#}", named("b", now)))?;
-    for line in compare_texts(&before.bytes, &now.bytes).map_err(EngineError::from)? {
-        let (paint, sign) = match line.kind {
-            LineKind::Place => (ID, ""),
-            LineKind::Same => (super::output::PLAIN, " "),
-            LineKind::Added => (ADDED, "+"),
-            LineKind::Removed => (REMOVED, "-"),
-            LineKind::NoEnd => (DIM, ""),
-        };
-        let text = line.text.strip_suffix(b"\n").unwrap_or(&line.text);
-        output.bytes(format!("{paint}{sign}").as_bytes())?;
-        if output.is_terminal {
-            // Where the carriage returns of line ends are no matter, they are not shown.
-            let text = text.strip_suffix(b"\r").unwrap_or(text);
-            output.bytes(output.shown(&String::from_utf8_lossy(text)).as_bytes())?;
-        } else {
-            output.bytes(text)?;
-        }
-        output.bytes(format!("{paint:#}").as_bytes())?;
-        // A line without an end is followed by words that say so, and begin with one.
-        let ends = line.text.ends_with(b"\n");
-        output.bytes(if ends { b"\n" } else { b"" })?;
-    }
-    Ok(())
+    let lines =
+        compare_texts(&before.bytes, &now.bytes, USUAL_CONTEXT).map_err(EngineError::from)?;
+    difference::show(output, &lines)
 }
 
 fn one_line(output: &Output, text: &str) -> String {

@@ -8,6 +8,7 @@ mod adopt;
 mod archive;
 mod args;
 mod config;
+mod difference;
 mod edit;
 mod embedding;
 mod eval;

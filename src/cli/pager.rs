@@ -28,6 +28,10 @@ fn is_long(command: &Command) -> bool {
             | Command::Topics(_)
             | Command::Namespaces(_)
             | Command::Plans
+    ) || matches!(
+        command,
+        // What is decided is said in a line.
+        Command::Resolve(resolve) if resolve.loser.is_none() && resolve.keep.is_none() && !resolve.both
     )
 }
 

@@ -6,15 +6,24 @@ use serde_json::json;
 use super::Context;
 use super::Outcome;
 use super::args::Resolve;
+use super::difference;
 use super::fail::Failure;
+use super::history;
+use super::output::ADDED;
+use super::output::BOLD;
 use super::output::DIM;
 use super::output::ID;
 use super::output::Output;
+use super::output::REMOVED;
 use crate::engine::Conflict;
 use crate::engine::Contender;
 use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::PastChange;
 use crate::engine::Unmarked;
 use crate::engine::Unmerged;
+use crate::git::compare_texts;
+use crate::model::Memory;
 use crate::model::Stem;
 
 pub(super) fn resolve(context: &mut Context, command: &Resolve) -> Result<Outcome, Failure> {
@@ -30,10 +39,12 @@ pub(super) fn resolve(context: &mut Context, command: &Resolve) -> Result<Outcom
     let resolved = match (&command.id, &command.keep, command.both) {
         (Some(id), Some(keep), _) => engine.keep_one(id, keep)?,
         (Some(id), None, true) => engine.keep_both(id)?,
-        (Some(id), None, false) => return show(context, &engine, &engine.conflicts_of(id)?, &[]),
+        (Some(id), None, false) => {
+            return show(context, &engine, &engine.conflicts_of(id)?, &[], WHOLE);
+        }
         (None, ..) => {
             let pairs = [engine.conflicts()?, engine.title_conflicts()?];
-            return show(context, &engine, &pairs, &engine.unmerged()?);
+            return show(context, &engine, &pairs, &engine.unmerged()?, BRIEF);
         }
     };
     let output = &mut context.output;
@@ -118,21 +129,27 @@ fn named(stem: &Stem) -> Value {
     json!({"id": stem.short(), "stem": stem.as_str()})
 }
 
+/// Of several pairs so much is shown around each difference, and of a named one all.
+const BRIEF: u32 = 1;
+const WHOLE: u32 = u32::MAX;
+
 fn show(
     context: &mut Context,
     engine: &Engine,
     [conflicts, same_title]: &[Vec<Conflict>; 2],
     unmerged: &[Unmerged],
+    context_lines: u32,
 ) -> Result<Outcome, Failure> {
+    history::commit_first(engine);
     let output = &mut context.output;
     if output.json {
-        let pairs = |pairs: &[Conflict]| -> Vec<Value> {
+        let pairs = |pairs: &[Conflict]| -> Result<Vec<Value>, Failure> {
             let sides = |Conflict { pair }: &Conflict| {
                 pair.iter().map(|side| as_json(engine, side)).collect()
             };
             pairs.iter().map(sides).collect()
         };
-        let (conflicts, same_title) = (pairs(conflicts), pairs(same_title));
+        let (conflicts, same_title) = (pairs(conflicts)?, pairs(same_title)?);
         let unmerged: Vec<Value> = unmerged
             .iter()
             .map(|one| {
@@ -152,14 +169,14 @@ fn show(
     } else if conflicts.is_empty() && same_title.is_empty() && unmerged.is_empty() {
         output.line("no memories contradict each other")?;
     } else {
-        show_pairs(output, engine, conflicts, "  conflicts with", DECIDE)?;
-        show_pairs(
-            output,
-            engine,
-            same_title,
-            "  has the title of",
-            DECIDE_TITLE,
-        )?;
+        for (pairs, decide) in [(conflicts, DECIDE), (same_title, DECIDE_TITLE)] {
+            for Conflict { pair } in pairs {
+                show_pair(output, engine, pair, context_lines)?;
+            }
+            if !pairs.is_empty() {
+                output.line(decide)?;
+            }
+        }
         for Unmerged { stem, line, .. } in unmerged {
             let id = engine.shown_id(stem);
             output.line(format!(
@@ -172,44 +189,84 @@ fn show(
     Ok(Outcome::Done)
 }
 
-/// Shows each pair with `sign` between its sides, and then what can be done.
-fn show_pairs(
+/// Two memories that contradict each other, or have one title: who wrote each and when, and how their texts differ.
+fn show_pair(
     output: &mut Output,
     engine: &Engine,
-    pairs: &[Conflict],
-    sign: &str,
-    decide: &str,
+    pair: &[Contender; 2],
+    context_lines: u32,
 ) -> Result<(), Failure> {
-    for Conflict { pair } in pairs {
-        for (side, sign) in pair.iter().zip(["", sign]) {
-            if !sign.is_empty() {
-                output.line(sign)?;
-            }
-            let memory = &side.memory;
-            let id = engine.shown_id(&memory.stem);
-            let headline = output.shown(memory.headline());
-            let agent = output.shown(&memory.agent);
-            let at = output.shown(memory.timestamp.as_str());
-            output.line(format!(
-                "{ID}{id}{ID:#}  {headline}  {DIM}({agent}, {at}){DIM:#}"
-            ))?;
+    for (side, sign) in pair.iter().zip(["-", "+"]) {
+        let memory = &side.memory;
+        let id = engine.shown_id(&memory.stem);
+        let headline = output.shown(memory.headline());
+        let paint = if sign == "-" { REMOVED } else { ADDED };
+        output.line(format!(
+            "{paint}{sign}{sign}{sign}{paint:#} {ID}{id}{ID:#}  {BOLD}{headline}{BOLD:#}"
+        ))?;
+        let [agent, user, at] =
+            [&memory.agent, &memory.user, memory.timestamp.as_str()].map(|text| output.shown(text));
+        let changes = changes_of(engine, &memory.stem)?;
+        let mut said = vec![format!("dated: {at} by {agent}, {user}")];
+        said.extend(history::life(output, &changes));
+        for line in said {
+            output.line(format!("    {DIM}{line}{DIM:#}"))?;
         }
-        output.line("")?;
     }
-    if !pairs.is_empty() {
-        output.line(decide)?;
+    let [before, after] = compared_texts(pair);
+    let lines = compare_texts(before.as_bytes(), after.as_bytes(), context_lines)
+        .map_err(EngineError::from)?;
+    if lines.is_empty() {
+        output.line("the texts are the same")?;
     }
+    difference::show(output, &lines)?;
+    output.line("")?;
     Ok(())
 }
 
-fn as_json(engine: &Engine, side: &Contender) -> Value {
+/// What is compared of two memories: the fields that people write and that differ, and the texts.
+fn compared_texts([one, other]: &[Contender; 2]) -> [String; 2] {
+    let fields = |memory: &Memory| {
+        [
+            ("title", memory.title.clone().unwrap_or_default()),
+            ("topics", memory.topics.join(", ")),
+        ]
+    };
+    let mut texts = [String::new(), String::new()];
+    for ((name, before), (_, after)) in fields(&one.memory).into_iter().zip(fields(&other.memory)) {
+        if before != after {
+            texts[0].push_str(&format!("{name}: {before}\n"));
+            texts[1].push_str(&format!("{name}: {after}\n"));
+        }
+    }
+    for (text, side) in texts.iter_mut().zip([one, other]) {
+        text.push_str(side.memory.content.trim_end());
+        text.push('\n');
+    }
+    texts
+}
+
+/// The changes of a memory, newest first; none in a store without history.
+fn changes_of(engine: &Engine, stem: &Stem) -> Result<Vec<PastChange>, Failure> {
+    match engine.log(Some(stem.as_str()), usize::MAX) {
+        Ok(log) => Ok(log.changes),
+        Err(EngineError::Past(_)) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn as_json(engine: &Engine, side: &Contender) -> Result<Value, Failure> {
     let memory = &side.memory;
-    json!({
+    let changes = changes_of(engine, &memory.stem)?;
+    Ok(json!({
         "id": engine.shown_id(&memory.stem),
         "stem": memory.stem.as_str(),
         "file": engine.shown_path(&side.name),
         "headline": memory.headline(),
         "timestamp": memory.timestamp.as_str(),
         "agent": memory.agent,
-    })
+        "user": memory.user,
+        "content": memory.content,
+        "history": history::newest(&changes),
+    }))
 }

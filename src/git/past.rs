@@ -256,15 +256,19 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// How two texts differ, with three lines around each difference; empty if they do not.
+/// How two texts differ, with up to `context` lines around each difference; empty if they do not.
 ///
 /// # Errors
 ///
 /// Fails if there is too little memory.
-pub fn compare_texts(before: &[u8], after: &[u8]) -> Result<Vec<ComparedLine>, GitError> {
+pub fn compare_texts(
+    before: &[u8],
+    after: &[u8],
+    context: u32,
+) -> Result<Vec<ComparedLine>, GitError> {
     let action = "compare two texts";
     let mut options = git2::DiffOptions::new();
-    options.force_text(true);
+    options.force_text(true).context_lines(context);
     let patch = Patch::from_buffers(before, None, after, None, Some(&mut options));
     let mut lines = Vec::new();
     patch
@@ -295,7 +299,7 @@ mod tests {
     #[test]
     fn texts_are_compared_line_by_line() {
         let compared = |before: &str, after: &str| -> String {
-            let lines = compare_texts(before.as_bytes(), after.as_bytes()).unwrap();
+            let lines = compare_texts(before.as_bytes(), after.as_bytes(), 3).unwrap();
             let shown = lines.iter().map(|line| {
                 let sign = match line.kind {
                     LineKind::Added => "+",

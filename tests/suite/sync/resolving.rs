@@ -59,6 +59,39 @@ fn a_pair_is_listed_once_with_what_tells_the_two_apart() {
 }
 
 #[test]
+fn the_two_texts_are_shown_with_their_difference_and_who_wrote_each_when() {
+    let (machines, id, other) = at_odds();
+    let home = &machines.homes[0];
+    let shown = home.run(&["resolve", &id]).done();
+    let lines: Vec<&str> = shown.lines().collect();
+    for day in ["Tuesday", "Friday"] {
+        let of = |sign: &str| lines.contains(&format!("{sign}We meet on {day}.").as_str());
+        assert!(of("-") != of("+"), "{shown}");
+    }
+    for name in [&id, &other] {
+        let begin = lines.iter().position(|line| line.contains(name.as_str()));
+        let about = lines[begin.unwrap()..].iter().skip(1);
+        let about: Vec<&&str> = about.take_while(|line| line.starts_with("    ")).collect();
+        assert!(
+            about[0].contains("dated: 20") && about[0].contains("by planner"),
+            "{shown}"
+        );
+        assert!(
+            about[1].contains("written: 20") && about[1].contains(" by "),
+            "{shown}"
+        );
+    }
+    for side in pairs(home)[0].as_array().unwrap() {
+        assert!(
+            side["content"].as_str().unwrap().starts_with("We meet on"),
+            "{side}"
+        );
+        assert!(side["user"].is_string(), "{side}");
+        assert_eq!(side["history"][0]["commit"].as_str().unwrap().len(), 40);
+    }
+}
+
+#[test]
 fn the_one_that_is_kept_stays_and_the_other_is_forgotten_everywhere() {
     let (machines, id, other) = at_odds();
     let [one, two] = &machines.homes[..] else {
