@@ -7,6 +7,7 @@
 mod adopt;
 mod archive;
 mod args;
+mod complete;
 mod config;
 mod difference;
 mod edit;
@@ -90,6 +91,9 @@ struct Context {
 
 /// Runs the program's command line.
 pub fn run() -> ExitCode {
+    if complete::answer() {
+        return ExitCode::SUCCESS;
+    }
     let matches = args::command().get_matches();
     let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let mut output = Output::new(args.json, args.color, args.raw);

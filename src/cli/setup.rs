@@ -198,13 +198,7 @@ pub(super) fn path(context: &mut Context, command: &PathOf) -> Result<Outcome, F
 }
 
 pub(super) fn completions(command: &Completions, output: &mut Output) -> Result<Outcome, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(
-        command.shell,
-        &mut super::args::command(),
-        "memdir",
-        &mut script,
-    );
+    let script = super::complete::script(&command.shell.to_string());
     if output.json {
         let script = String::from_utf8_lossy(&script);
         output.json(&json!({"shell": command.shell.to_string(), "script": script}))?;

@@ -466,7 +466,8 @@ connected to again.")]
     /// Agree to use a store that was found above the working folder, and show what was agreed to
     #[command(after_help = TRUST_EXAMPLES)]
     Trust(Trust),
-    /// Print a completion script for a shell
+    /// Print a completion script for a shell: it offers ids with titles, topics and namespaces, too
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(Completions),
     /// Print the manual page
     Man,
@@ -515,6 +516,13 @@ pub(super) struct Init {
     pub allow_links: bool,
 }
 
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  source <(memdir completions bash)                    in ~/.bashrc
+  source <(memdir completions zsh)                     in ~/.zshrc, after compinit
+  memdir completions fish | source                     in ~/.config/fish/config.fish
+
+The script asks memdir, which reads the newest files of the store and writes nothing.";
 const TRUST_EXAMPLES: &str = "Examples:
   memdir trust                                  the store above the working folder
   memdir trust ~/projects/atlas/notes

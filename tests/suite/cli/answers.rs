@@ -381,9 +381,10 @@ fn the_program_alone_shows_the_commands_of_every_day() {
 fn completions_exist_for_every_shell() {
     let home = Home::new();
     let script = |shell: &str| run(home.bare().args(["completions", shell])).done();
-    assert!(script("bash").contains("complete -F _memdir"));
+    assert!(script("bash").contains("-F _clap_complete_memdir memdir"));
     assert!(script("zsh").starts_with("#compdef memdir"));
-    assert!(script("fish").contains("complete -c memdir"));
+    assert!(script("fish").contains("--command memdir"));
+    assert!(script("elvish").contains("arg-completer[memdir]"));
     assert!(script("powershell").contains("Register-ArgumentCompleter"));
     run(home.bare().args(["completions", "odd"])).complains(2, &["invalid value 'odd'"]);
     // Neither needs a store, nor makes one.

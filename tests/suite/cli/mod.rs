@@ -1,6 +1,7 @@
 //! The commands as people and scripts use them: the real binary, one process a command.
 
 mod answers;
+mod completions;
 #[cfg(unix)]
 mod editing;
 mod searching;
