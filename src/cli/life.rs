@@ -24,6 +24,7 @@ use crate::dialect::core;
 use crate::engine::Archived;
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::engine::Moved;
 use crate::engine::Recalled;
 use crate::engine::Record;
 use crate::engine::Relation;
@@ -54,7 +55,7 @@ pub(super) fn forget(context: &mut Context, command: &Forget) -> Result<Outcome,
             filter.stems = Some(stems.collect::<Result<_, EngineError>>()?);
             filter.visibility = Visibility::Everything;
             let archived = engine.forget_all(&filter, why, true)?;
-            show_archived(context, &engine, archived, true)
+            show_archived(context, &engine, archived, None, true)
         }
         (false, false) => relocate(context, &command.named, "forgotten", |engine, id| {
             engine.forget_because(id, why)
@@ -67,7 +68,7 @@ pub(super) fn forget(context: &mut Context, command: &Forget) -> Result<Outcome,
                     .output
                     .note("nothing was done yet; --yes forgets them");
             }
-            show_archived(context, &engine, archived, dry_run)
+            show_archived(context, &engine, archived, None, dry_run)
         }
     }
 }
@@ -102,13 +103,16 @@ pub(super) fn promote(context: &mut Context, command: &Ids) -> Result<Outcome, F
 pub(super) fn gc(context: &mut Context, command: &Gc) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let archived = engine.expire(command.dry_run)?;
-    show_archived(context, &engine, archived, command.dry_run)
+    let removed = engine.remove_replaced(command.dry_run)?;
+    show_archived(context, &engine, archived, Some(&removed), command.dry_run)
 }
 
+/// Shows what went to the archive, and what was `removed` from it, where that was looked for.
 fn show_archived(
     context: &mut Context,
     engine: &Engine,
     archived: Archived,
+    removed: Option<&[Moved]>,
     dry_run: bool,
 ) -> Result<Outcome, Failure> {
     let output = &mut context.output;
@@ -124,17 +128,29 @@ fn show_archived(
             .failed
             .iter()
             .map(|(name, error)| json!({"file": name, "error": error.to_string()}));
-        output.json(&json!({
+        let mut document = json!({
             "dry_run": dry_run,
             "archived": moved.collect::<Vec<_>>(),
             "errors": failed.collect::<Vec<_>>(),
-        }))?;
+        });
+        if let Some(removed) = removed {
+            let stems = removed.iter().map(|moved| moved.stem.as_str());
+            document["removed"] = stems.collect();
+        }
+        output.json(&document)?;
     } else {
         for moved in &archived.moved {
             output.line(format!("{done} {ID}{}{ID:#}", moved.stem.short()))?;
         }
         if archived.moved.is_empty() {
             output.note("nothing to archive");
+        }
+        if let Some(removed) = removed.filter(|removed| !removed.is_empty()) {
+            let done = if dry_run { "would leave" } else { "left" };
+            let count = removed.len();
+            output.line(format!(
+                "{count} replaced texts {done} the archive; the history holds them"
+            ))?;
         }
     }
     let all_moved = archived.failed.is_empty();

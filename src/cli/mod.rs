@@ -67,6 +67,7 @@ use crate::engine::GitOptions;
 use crate::engine::Models;
 use crate::engine::Options;
 use crate::files::LinkPolicy;
+use crate::lifecycle::Maintenance;
 use crate::trust::Consent;
 use crate::trust::Naming;
 
@@ -415,7 +416,10 @@ impl Context {
             }),
             secrets: config.secrets.value,
             life: config.life.value.clone(),
-            maintenance: config.maintenance.value.clone(),
+            maintenance: Maintenance {
+                keep_replaced: config.archive_keep.value,
+                ..config.maintenance.value.clone()
+            },
             writes: config.duplicates.value.clone(),
             models: self.models(),
             consent,

@@ -8,6 +8,7 @@
 //! gets to read, and what agents may do. Promises: no settings of a store fail a command. Each is tried by
 //! itself and passed over, with a warning, where it has no sense or would guard less than its user wants.
 
+mod archive;
 mod discover;
 mod duplicates;
 mod edit;

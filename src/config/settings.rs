@@ -6,6 +6,8 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use chrono::TimeDelta;
+
 use super::discover;
 use super::discover::StoreOrigin;
 use super::duplicates::DuplicateSettings;
@@ -153,6 +155,8 @@ pub struct Config {
     pub embedding: Embedding,
     pub life: LifeSettings,
     pub maintenance: MaintenanceSettings,
+    /// How long the archive keeps replaced texts that git holds; `None`: for ever.
+    pub archive_keep: Setting<Option<TimeDelta>>,
     /// Who writes summaries, if not the memories themselves.
     pub llm: LlmSetting,
     pub duplicates: DuplicateSettings,
@@ -165,7 +169,7 @@ pub struct Config {
     pub warnings: Vec<String>,
 }
 
-pub(super) const KEYS: [&str; 17] = [
+pub(super) const KEYS: [&str; 18] = [
     "store",
     "index_dir",
     "agent",
@@ -180,6 +184,7 @@ pub(super) const KEYS: [&str; 17] = [
     "embedding",
     "life",
     "maintenance",
+    "archive",
     "llm",
     "duplicates",
     "mcp",
@@ -256,6 +261,7 @@ impl Config {
         let layers = [&store_layer, &user_layer];
         let life = LifeSettings::read(environment, layers, &mut warnings)?;
         let maintenance = MaintenanceSettings::read(environment, layers, &mut warnings)?;
+        let archive_keep = super::archive::read(environment, &user_layer, &mut warnings)?;
         let llm = LlmSetting::read(environment, &user_layer, &mut warnings)?;
         let duplicates = DuplicateSettings::read(environment, layers, &mut warnings)?;
         let mcp = McpSettings::read(environment, &user_layer, &mut warnings)?;
@@ -282,6 +288,7 @@ impl Config {
             embedding,
             life,
             maintenance,
+            archive_keep,
             llm,
             duplicates,
             mcp,
@@ -376,6 +383,7 @@ impl Config {
         settings.extend(self.embedding.list());
         settings.extend(self.life.list());
         settings.extend(self.maintenance.list());
+        settings.push(super::archive::listed(&self.archive_keep));
         settings.extend(self.llm.list());
         settings.extend(self.duplicates.list());
         settings.extend(self.mcp.list());

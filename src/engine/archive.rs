@@ -77,7 +77,7 @@ const ARCHIVES: [&str; 7] = [
 const MERGES: [&str; 2] = ["compact", "consolidate"];
 
 impl Moved {
-    fn of(name: String) -> Moved {
+    pub(super) fn of(name: String) -> Moved {
         Moved {
             stem: stem_of(&name),
             name,

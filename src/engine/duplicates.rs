@@ -51,6 +51,7 @@ use crate::model::Visibility;
 /// The metadata of an earlier text says whose it is, so that what it is called by stays with that
 /// one if both live.
 pub const EARLIER_OF: &str = "earlier_of";
+const EARLIER_TEXT: &str = "an earlier text of ";
 /// What links memories that have to do with each other.
 const RELATED: &str = "related-to";
 /// So many memories that are most like the new one are compared with it.
@@ -610,7 +611,12 @@ impl Engine {
 
 /// Why an earlier text of a memory lies in the archive.
 pub(super) fn earlier_text_of(stem: &Stem) -> String {
-    format!("an earlier text of {}", stem.short())
+    format!("{EARLIER_TEXT}{}", stem.short())
+}
+
+/// Whether a journal says so of a memory in the archive.
+pub(super) fn is_earlier_text(why: &str) -> bool {
+    why.starts_with(EARLIER_TEXT)
 }
 
 /// The time in the name of an earlier text.

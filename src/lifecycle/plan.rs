@@ -109,6 +109,8 @@ pub struct Maintenance {
     pub reflection: Reflection,
     /// Groups of fewer memories are not consolidated unasked for names.
     pub consolidate_min: usize,
+    /// How long replaced texts stay in the archive that the history holds as well; `None`: for ever.
+    pub keep_replaced: Option<TimeDelta>,
 }
 
 impl Default for Maintenance {
@@ -120,6 +122,7 @@ impl Default for Maintenance {
             cleanup: Cleanup::default(),
             reflection: Reflection::default(),
             consolidate_min: 3,
+            keep_replaced: Some(TimeDelta::days(90)),
         }
     }
 }

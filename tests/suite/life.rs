@@ -503,7 +503,7 @@ fn commands_tell_of_the_life_of_a_memory() {
     let (_, shown, _) = run(&["--json", "gc"]);
     assert_eq!(
         shown.trim(),
-        r#"{"dry_run":false,"archived":[],"errors":[]}"#.trim()
+        r#"{"dry_run":false,"archived":[],"errors":[],"removed":[]}"#.trim()
     );
 }
 

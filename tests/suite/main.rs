@@ -7,6 +7,7 @@
 #![expect(clippy::print_stderr, reason = "tests say what they could not try")]
 
 mod archive;
+mod archive_keep;
 mod cli;
 mod cli_import;
 mod contradictions;

@@ -214,7 +214,8 @@ The link stands in the first memory's file; the second is found by it all the sa
   memdir restore 1f3a9c02                       brings one back
 
 A memory's life ends at its `expires`, or with its tier: `short` after 6 hours, `mid` after 7 days,
-each later if it was used; see [life] in the settings.")]
+each later if it was used; see [life] in the settings. Replaced texts that lie in the archive for
+longer than `keep` in [archive] (90d) and that the history holds leave it.")]
     Gc(Gc),
     /// Let summaries stand for old episodic memories, week by week, and knowledge for what was
     /// observed again and again

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chrono::DateTime;
+use chrono::TimeDelta;
 use chrono::Utc;
 
 use super::Proposed;
@@ -11,8 +12,12 @@ use crate::engine::EngineError;
 use crate::files::Lock;
 use crate::model::Filter;
 
-/// When it was done last, beside the records of plans.
-const LAST: &str = "scheduled";
+/// When maintenance was done last, beside the records of plans, and whose turn it is.
+const LAST: [&str; 2] = ["scheduled", "schedule.lock"];
+/// The same of the archive.
+const LAST_KEPT: [&str; 2] = ["kept", "kept.lock"];
+/// How often a server looks for what the archive need not keep.
+const KEPT_INTERVAL: TimeDelta = TimeDelta::days(1);
 
 impl Engine {
     /// Takes back what was interrupted, and does what is due by the schedule, in a thread of its
@@ -23,6 +28,9 @@ impl Engine {
         let work = move || {
             if let Err(error) = engine.recover_plans() {
                 tracing::warn!("cannot take back an interrupted plan: {error}");
+            }
+            if let Err(error) = engine.remove_replaced_if_due() {
+                tracing::warn!("cannot remove replaced texts from the archive: {error}");
             }
             if let Err(error) = engine.maintain_if_due() {
                 tracing::warn!("cannot maintain the store: {error}");
@@ -40,26 +48,9 @@ impl Engine {
         let Some(interval) = self.maintenance.schedule else {
             return Ok(false);
         };
-        if self.is_read_only() || self.check_there().is_err() {
-            return Ok(false);
-        }
-        // Of several processes one does it.
-        let path = self.state().join("locks").join("schedule.lock");
-        let Some(_lock) = Lock::try_take(&path)? else {
+        let Some(_lock) = self.due(LAST, interval)? else {
             return Ok(false);
         };
-        let now = self.clock.now();
-        let path = self.state().join("plans").join(LAST);
-        let last = crate::files::read_derived(&path).ok();
-        let last = last.and_then(|text| String::from_utf8(text).ok());
-        let last: Option<DateTime<Utc>> = last.and_then(|text| text.trim().parse().ok());
-        // A moment in the future is a clock's that was wrong.
-        if last.is_some_and(|last| last <= now && now < last + interval) {
-            return Ok(false);
-        }
-        let noted = crate::files::create_private_folder(&self.state().join("plans"))
-            .and_then(|()| crate::files::write_derived(&path, now.to_rfc3339().as_bytes()));
-        self.written(noted, "the schedule")?;
         let everything = Filter::default();
         let constants = &self.maintenance;
         let compacted = self
@@ -70,6 +61,51 @@ impl Engine {
             .plan_cleanup(&everything, &constants.cleanup)
             .and_then(|plan| self.perform_unasked(&plan));
         compacted.and(cleaned).map(|()| true)
+    }
+
+    /// Removes the replaced texts that the archive need not keep, once a day.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::remove_replaced`].
+    pub(in crate::engine) fn remove_replaced_if_due(&self) -> Result<(), EngineError> {
+        if let Some(_lock) = self.due(LAST_KEPT, KEPT_INTERVAL)? {
+            let removed = self.remove_replaced(false)?.len();
+            if removed > 0 {
+                tracing::info!("{removed} replaced texts left the archive; the history holds them");
+            }
+        }
+        Ok(())
+    }
+
+    /// What holds others back while this process does something that is due, and that is noted to be
+    /// done; `None` if it is not due.
+    fn due(
+        &self,
+        [last, lock]: [&str; 2],
+        interval: TimeDelta,
+    ) -> Result<Option<Lock>, EngineError> {
+        if self.is_read_only() || self.check_there().is_err() {
+            return Ok(None);
+        }
+        // Of several processes one does it.
+        let path = self.state().join("locks").join(lock);
+        let Some(lock) = Lock::try_take(&path)? else {
+            return Ok(None);
+        };
+        let now = self.clock.now();
+        let path = self.state().join("plans").join(last);
+        let last = crate::files::read_derived(&path).ok();
+        let last = last.and_then(|text| String::from_utf8(text).ok());
+        let last: Option<DateTime<Utc>> = last.and_then(|text| text.trim().parse().ok());
+        // A moment in the future is a clock's that was wrong.
+        if last.is_some_and(|last| last <= now && now < last + interval) {
+            return Ok(None);
+        }
+        let noted = crate::files::create_private_folder(&self.state().join("plans"))
+            .and_then(|()| crate::files::write_derived(&path, now.to_rfc3339().as_bytes()));
+        self.written(noted, "the schedule")?;
+        Ok(Some(lock))
     }
 
     fn perform_unasked(&self, plan: &Proposed) -> Result<(), EngineError> {

@@ -17,6 +17,7 @@ mod exchange;
 mod exchanger;
 mod held;
 mod journals;
+mod kept;
 mod leaks;
 mod message;
 mod others;

@@ -335,7 +335,7 @@ impl Engine {
     }
 
     /// Whether some commit holds the text `id` of the memory at `path`.
-    fn is_in_history(
+    pub(super) fn is_in_history(
         &self,
         repository: &Repository,
         head: Option<Id>,

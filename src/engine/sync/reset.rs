@@ -226,7 +226,7 @@ impl Engine {
         Ok(())
     }
 
-    fn own_repository(&self) -> Result<Option<Repository>, EngineError> {
+    pub(super) fn own_repository(&self) -> Result<Option<Repository>, EngineError> {
         if self.git.is_none() {
             return Ok(None);
         }
