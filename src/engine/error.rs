@@ -96,7 +96,7 @@ impl EngineError {
             }
             EngineError::Ambiguous { .. } => Some("Use one of the whole names.".into()),
             EngineError::NoStore(folder) => Some(format!(
-                "`memdir init {}` makes one; `--store DIR` names another.",
+                "`memdir init {0}` makes one, `memdir init --notes {0}` of the notes in it; `--store DIR` names another.",
                 folder.display()
             )),
             EngineError::ReadOnly(_) => Some(

@@ -7,7 +7,6 @@ use super::layout::Frontmatter;
 use super::layout::Layout;
 use super::limits;
 use super::limits::MAX_FRONTMATTER_BYTES;
-use super::read;
 use super::read::KEYS;
 use super::read::RAW_KEYS;
 use super::scalar;
@@ -41,17 +40,12 @@ pub fn edit(bytes: &[u8], change: &Change) -> Result<Vec<u8>, FormatError> {
     Ok(edited)
 }
 
-/// Returns `bytes`, which were read as `memory`, with a frontmatter before them if they have none, and
-/// with its time if nothing in them or in the name says it: the file's own time changes with the file.
-/// What was there follows byte for byte. What begins a frontmatter without an end, or is no UTF-8,
-/// stays as it is.
+/// Returns `bytes`, which were read as `memory`, with a frontmatter before them if they have none. It
+/// states the time, as the file's own changes with the file. What was there follows byte for byte. What
+/// begins a frontmatter without an end, or is no UTF-8, stays as it is.
 pub fn with_frontmatter<'a>(bytes: &'a [u8], memory: &Memory) -> Cow<'a, [u8]> {
     let layout = Layout::of(bytes);
     match layout.frontmatter {
-        Frontmatter::Whole if !read::states_time(&memory.stem, bytes) => {
-            let timestamp = format!(" {}", memory.timestamp.as_str());
-            set_key(bytes, "timestamp", Some(&timestamp)).map_or(Cow::Borrowed(bytes), Cow::Owned)
-        }
         Frontmatter::Absent if std::str::from_utf8(bytes).is_ok() => {
             let (mark, text) = bytes.split_at(layout.keys.start);
             let newline = match memchr::memchr(b'\n', text) {

@@ -69,19 +69,6 @@ pub fn parse(stem: &Stem, bytes: &[u8], modified: DateTime<Utc>) -> Memory {
     Reader::new(bytes).memory(stem, modified)
 }
 
-/// Whether the name or a key of the file says when the memory was made.
-pub(super) fn states_time(stem: &Stem, bytes: &[u8]) -> bool {
-    let reader = Reader::new(bytes);
-    let stated = || {
-        reader
-            .raw("timestamp")
-            .and_then(|text| Timestamp::parse(&text))
-    };
-    stem.time().is_some_and(is_possible_time)
-        || stated().is_some()
-        || reader.stated_time().is_some()
-}
-
 struct Reader<'a> {
     bytes: &'a [u8],
     /// The same, where all of it is UTF-8.
@@ -346,17 +333,14 @@ impl<'a> Reader<'a> {
                 what,
             });
         }
-        self.stated_time().unwrap_or_else(|| {
+        // Keys of other programs: one that says no time is no fault of the file.
+        let stated = STATED_TIMES
+            .into_iter()
+            .find_map(|key| Timestamp::parse(&self.raw(key)?));
+        stated.unwrap_or_else(|| {
             let named = stem.time().filter(|at| is_possible_time(*at));
             Timestamp::from_utc(named.unwrap_or(modified))
         })
-    }
-
-    /// What keys of other programs say: one that says no time is no fault of the file.
-    fn stated_time(&self) -> Option<Timestamp> {
-        STATED_TIMES
-            .into_iter()
-            .find_map(|key| Timestamp::parse(&self.raw(key)?))
     }
 
     fn expires(&mut self) -> Option<Timestamp> {

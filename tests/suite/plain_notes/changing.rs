@@ -2,6 +2,12 @@
 
 use std::fs;
 
+use memdir::format;
+use memdir::model::Change;
+use memdir::model::Patch;
+use memdir::model::Problem;
+use memdir::model::Stem;
+use proptest::prelude::*;
 use serde_json::Value;
 use serde_json::json;
 
@@ -12,6 +18,7 @@ use crate::http::client::Api;
 use crate::program::Home;
 use crate::support::TestStore;
 use crate::support::at;
+use crate::support::random;
 use crate::support::touch;
 
 const TULIPS: &str = "# Tulips\r\n\r\nRed ones, beside the roses.\r\n---\r\nno end";
@@ -139,22 +146,6 @@ fn every_kind_of_change_of_a_plain_note_is_made() {
 }
 
 #[test]
-fn a_note_without_a_time_keeps_the_one_of_its_file_when_it_is_changed() {
-    let home = home();
-    write(&home, "tagged.md", "---\ntags: [a]\n---\nText.\n");
-    home.run(&["update", "tagged", "--importance", "8"]).done();
-    let expected = format!("---\ntimestamp: {TIME}\nimportance: 8\ntags: [a]\n---\nText.\n");
-    assert_eq!(read(&home, "tagged.md"), expected);
-    let dated = "---\ncreated: 2020-01-01\n---\nText.\n";
-    write(&home, "dated.md", dated);
-    home.run(&["update", "dated", "--importance", "8"]).done();
-    assert_eq!(
-        read(&home, "dated.md"),
-        dated.replacen("---\n", "---\nimportance: 8\n", 1)
-    );
-}
-
-#[test]
 fn what_cannot_get_a_frontmatter_says_why_and_stays_as_it_is() {
     let home = home();
     for (name, bytes, why) in [
@@ -172,6 +163,34 @@ fn what_cannot_get_a_frontmatter_says_why_and_stays_as_it_is() {
             fs::read(home.files().join(format!("{name}.md"))).unwrap(),
             bytes
         );
+    }
+}
+
+proptest! {
+    #![proptest_config(random(512))]
+
+    #[test]
+    fn whatever_a_note_holds_follows_its_frontmatter(text in "(\u{feff})?(---|a|\r?\n|: |é|#){0,12}") {
+        let stem = Stem::from_file_name("a note: of 'mine'");
+        let memory = format::parse(&stem, text.as_bytes(), at(WRITTEN));
+        let change = Change { importance: Patch::Set(8), ..Change::default() };
+        let framed = format::with_frontmatter(text.as_bytes(), &memory);
+        let edited = match format::edit(&framed, &change) {
+            Ok(edited) => edited,
+            Err(error) => {
+                prop_assert!(memory.problems.contains(&Problem::FrontmatterNotClosed), "{error}");
+                return Ok(());
+            }
+        };
+        let now = format::parse(&stem, &edited, at("2026-06-01T12:00:00Z"));
+        prop_assert_eq!(now.content, memory.content);
+        prop_assert_eq!(now.importance, Some(8));
+        if memory.problems.contains(&Problem::NoFrontmatter) || text.is_empty() {
+            prop_assert_eq!(now.id, stem.as_str());
+            prop_assert_eq!(now.timestamp.utc(), memory.timestamp.utc());
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+            prop_assert!(edited.ends_with(text.as_bytes()));
+        }
     }
 }
 

@@ -87,7 +87,7 @@ fn memories_get_files_by_title_in_folders_of_their_namespaces() {
         "a",
     ]);
     home.remember(&["..", "--namespace", "../..", "--topics", "a"]);
-    home.run(&["export", "--to", "given", "--topic", "a"])
+    home.run(&["export", "--to", "given", "--topics", "a"])
         .done();
     let given = texts(&home.root().join("given"));
     let names: Vec<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
