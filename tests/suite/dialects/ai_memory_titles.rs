@@ -122,7 +122,7 @@ fn a_title_that_two_memories_have_is_listed_and_settled_by_resolve() {
         (&json!("bbbbbbbb"), &json!("aaaaaaaa"))
     );
     let shown = home.run(&["resolve"]).done();
-    assert!(shown.contains("has the title of"), "{shown}");
+    assert!(shown.contains("+The harbour API listens on 8080."), "{shown}");
     assert!(shown.contains("--title ANOTHER-TITLE"), "{shown}");
     home.run(&["resolve", "aaaaaaaa", "--both"]).complains(
         2,
@@ -182,4 +182,22 @@ fn a_title_that_comes_from_another_store_or_an_export_is_found_as_well() {
     let others = listed["memories"][0]["same_title"].as_array().unwrap();
     assert_eq!(others.len(), 2, "{listed}");
     assert_eq!(same_title(&here).as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_title_that_two_machines_stored_meets_by_git() {
+    let machines = crate::sync::machines::Machines::new(2);
+    for (home, port) in machines.homes.iter().zip(["8080", "9090"]) {
+        let mut session = open(home);
+        let text = format!("The harbour API listens on {port}.");
+        store(&mut session, "Port of the API", &text, json!({}));
+    }
+    machines.settle();
+    for home in &machines.homes {
+        let mut session = open(home);
+        let listed = json_of(&mut session, "list", json!({"format": JSON}));
+        assert_eq!(listed["total"], 1, "{listed}");
+        assert_eq!(listed["memories"][0]["same_title"].as_array().unwrap().len(), 1);
+        assert_eq!(same_title(home).as_array().unwrap().len(), 1);
+    }
 }
