@@ -149,6 +149,12 @@ fn tell_written(
         let related = engine.shown_id(related);
         output.note(format!("linked with {related}, which has topics of it"));
     }
+    if let Some(same) = &remembered.same_text {
+        let same = engine.shown_id(same);
+        output.note(format!(
+            "{same} has the same text; `memdir forget {id}` takes this one away again"
+        ));
+    }
     for one in &remembered.contradicted {
         let other = engine.shown_id(&one.stem);
         let (headline, evidence) = (&one.headline, &one.evidence);

@@ -66,6 +66,7 @@ impl Engine {
         let policy = WritePolicy {
             duplicates: DuplicatePolicy::SameTitle,
             contradictions: false,
+            names_same_text: false,
             ..policy.clone()
         };
         let titles = memories.iter().filter_map(|memory| memory.title.as_deref());

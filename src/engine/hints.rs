@@ -1,4 +1,4 @@
-//! Tells which memories a new one may contradict.
+//! Tells which memories a new one may contradict, and which one says the very same.
 //!
 //! Promises: it never keeps a memory from being written, and costs little: a few memories that share
 //! the rarest words are read and compared, in a view of the store that may be a moment old, with
@@ -12,12 +12,12 @@ use std::time::Instant;
 
 use super::Engine;
 use super::names::is_called;
-use super::reading::stem_of;
 use crate::files::Place;
 use crate::index::Overlay;
 use crate::index::Snapshot;
 use crate::lifecycle::Claims;
 use crate::lifecycle::Evidence;
+use crate::lifecycle::WritePolicy;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stem;
@@ -31,9 +31,19 @@ pub struct Contradicted {
     pub evidence: Evidence,
 }
 
+/// What is told of a memory that was just written.
+#[derive(Default)]
+pub(super) struct Noticed {
+    /// One of the same namespace that has the very same text, but for blanks.
+    pub same_text: Option<Stem>,
+    pub contradicted: Vec<Contradicted>,
+}
+
 /// So many words look for memories that may be contradicted, and so many of these are read.
 const LOOKED_FOR: usize = 8;
 const COMPARED: usize = 6;
+/// Of a text that claims nothing, so many words are looked at.
+const MOST_WORDS: usize = 200;
 /// More would be a list, not a hint.
 const MOST_HINTS: usize = 2;
 /// A view is made anew after so long, or so many writes: it costs more than everything else here,
@@ -48,10 +58,18 @@ const RECENT: usize = 2 * MANY_UNSEEN;
 /// What is known without a look at the store.
 #[derive(Default)]
 pub(super) struct Recent {
-    /// What this process wrote last, by file.
-    written: VecDeque<(String, Claims)>,
+    /// What this process wrote last.
+    written: VecDeque<Written>,
     /// When a view was made for a hint.
     viewed: Option<Instant>,
+}
+
+/// A memory that this process wrote.
+struct Written {
+    /// Its file, below `files/`.
+    name: String,
+    claims: Claims,
+    text: u128,
 }
 
 impl Engine {
@@ -64,21 +82,22 @@ impl Engine {
         crate::lifecycle::contradiction(older, newer).map(redacted)
     }
 
-    /// The memories that the one in the file `name`, just written, may contradict.
-    pub(super) fn contradicted(&self, name: &str, memory: &Memory) -> Vec<Contradicted> {
-        let claims = Claims::of(memory);
-        let words = claims.subject_words(LOOKED_FOR);
-        if words.is_empty() {
-            return Vec::new();
+    /// What is to be told of the memory in the file `name`, just written, as `policy` says.
+    pub(super) fn notice(&self, name: &str, memory: &Memory, policy: &WritePolicy) -> Noticed {
+        let mut noticed = Noticed::default();
+        if !policy.contradictions && !policy.names_same_text {
+            return noticed;
         }
-        let mut names = self.recent_like(&claims);
+        let claims = Claims::of(memory);
+        let text = text_key(&memory.content);
+        let mut words = claims.subject_words(LOOKED_FOR);
+        if words.is_empty() {
+            words = longest_words(&memory.content);
+        }
+        let mut names = self.recent_like(&claims, text);
         names.extend(self.sharing_rare_words(&words, memory));
-        let mut found: Vec<Contradicted> = Vec::new();
         for other in names {
-            if found.len() == MOST_HINTS {
-                break;
-            }
-            if other == name || found.iter().any(|known| known.stem == stem_of(&other)) {
+            if other == name {
                 continue;
             }
             let Some(other) = self.read_memory(&other) else {
@@ -90,8 +109,13 @@ impl Engine {
             if other.superseded_by.is_some() || known.any(|id| is_called(&other.stem, id)) {
                 continue;
             }
-            if let Some(evidence) = Claims::of(&other).contradicted_by(&claims) {
-                found.push(Contradicted {
+            let is_near = other.namespace_or_global() == memory.namespace_or_global();
+            if is_near && text_key(&other.content) == text {
+                noticed.same_text.get_or_insert(other.stem);
+            } else if !noticed.has_hinted_at(&other.stem)
+                && let Some(evidence) = Claims::of(&other).contradicted_by(&claims)
+            {
+                noticed.contradicted.push(Contradicted {
                     headline: other.headline().to_owned(),
                     stem: other.stem,
                     evidence: redacted(evidence),
@@ -102,18 +126,31 @@ impl Engine {
         if recent.written.len() == RECENT {
             recent.written.pop_front();
         }
-        recent.written.push_back((name.to_owned(), claims));
-        found
+        recent.written.push_back(Written {
+            name: name.to_owned(),
+            claims,
+            text,
+        });
+        if !policy.contradictions {
+            noticed.contradicted.clear();
+        }
+        noticed.same_text = noticed.same_text.filter(|_| policy.names_same_text);
+        noticed
     }
 
-    /// Of what this process wrote last, what may be contradicted.
-    fn recent_like(&self, claims: &Claims) -> Vec<String> {
+    /// Of what this process wrote last, what may be contradicted, or has this text.
+    fn recent_like(&self, claims: &Claims, text: u128) -> Vec<String> {
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let like = recent.written.iter().rev();
-        let like = like.filter(|(_, known)| {
-            known.may_contradict(claims) && known.contradicted_by(claims).is_some()
+        let like = like.filter(|known| {
+            let known_claims = &known.claims;
+            known.text == text
+                || known_claims.may_contradict(claims)
+                    && known_claims.contradicted_by(claims).is_some()
         });
-        like.map(|(name, _)| name.clone()).take(COMPARED).collect()
+        like.map(|known| known.name.clone())
+            .take(COMPARED)
+            .collect()
     }
 
     /// The current memories of the namespace that share most of `words`. None is no reason to fail.
@@ -126,6 +163,9 @@ impl Engine {
             ..Filter::default()
         };
         let text = words.join(" ");
+        if text.is_empty() {
+            return Vec::new();
+        }
         let limit = COMPARED + 1; // Itself may be among them.
         let found = self.at_once(|moment| {
             let texts = |name: &str| self.read_memory(name);
@@ -164,7 +204,7 @@ impl Engine {
     fn committed_beside_own(&self) -> Option<Arc<dyn Snapshot>> {
         let freshness = self.try_freshness()?;
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_own = |name: &String| recent.written.iter().any(|(own, _)| own == name);
+        let is_own = |name: &String| recent.written.iter().any(|own| own.name == *name);
         let is_all_own = freshness.behind == 0 && freshness.overlay.files.keys().all(is_own);
         let committed = freshness.committed.as_ref();
         committed.filter(|_| is_all_own).map(Arc::clone)
@@ -179,6 +219,29 @@ impl Engine {
                 .list(Place::Files)
                 .is_ok_and(|listing| listing.entries.len() < MANY_FILES)
     }
+}
+
+impl Noticed {
+    /// Whether this one is told already, or enough are.
+    fn has_hinted_at(&self, stem: &Stem) -> bool {
+        let mut told = self.contradicted.iter();
+        self.contradicted.len() == MOST_HINTS || told.any(|known| known.stem == *stem)
+    }
+}
+
+/// The same for texts that differ in blanks only.
+fn text_key(text: &str) -> u128 {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    crate::files::digest(words.join(" ").as_bytes())
+}
+
+/// Words that look for a text that claims nothing. Long ones are rare, as a rule.
+fn longest_words(text: &str) -> Vec<String> {
+    let mut words: Vec<&str> = text.split_whitespace().take(MOST_WORDS).collect();
+    words.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
+    words.dedup();
+    let words = words.into_iter().take(LOOKED_FOR);
+    words.map(str::to_owned).collect()
 }
 
 /// Without credentials: it is shown to whoever asks.

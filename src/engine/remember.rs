@@ -42,6 +42,8 @@ pub struct Remembered {
     pub near: Vec<Suggestion>,
     /// Those that it is linked with because they share its topics.
     pub related: Vec<Stem>,
+    /// One that has the very same text, and stays beside it.
+    pub same_text: Option<Stem>,
     /// Those that it may contradict.
     pub contradicted: Vec<Contradicted>,
     /// The fields that one which was there got from it; none for one that was added.
@@ -76,9 +78,15 @@ pub struct HeldTitle {
 /// What became of a memory that was to be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stored {
-    Written(Remembered),
+    Written(Box<Remembered>),
     /// Nothing was written: one of these may be meant.
     Suggested(Vec<Suggestion>),
+}
+
+impl Stored {
+    fn written(remembered: Remembered) -> Stored {
+        Stored::Written(Box::new(remembered))
+    }
 }
 
 impl Remembered {
@@ -89,6 +97,7 @@ impl Remembered {
             superseded: Vec::new(),
             near: Vec::new(),
             related: Vec::new(),
+            same_text: None,
             contradicted: Vec::new(),
             changed: Vec::new(),
             lives_on: false,
@@ -130,7 +139,7 @@ impl Engine {
         key: Option<&str>,
     ) -> Result<Remembered, EngineError> {
         match self.remember_as(memory, key, &WritePolicy::plain())? {
-            Stored::Written(remembered) => Ok(remembered),
+            Stored::Written(remembered) => Ok(*remembered),
             Stored::Suggested(_) => unreachable!("suggestions were not asked for"),
         }
     }
@@ -167,7 +176,7 @@ impl Engine {
                     .push((KEY.to_owned(), MetaValue::Text(key.to_owned())));
                 let lock = self.lock_shard("key", key, "the idempotency key")?;
                 if let Some(stem) = self.written_with(key, &memory.user)? {
-                    return Ok(Stored::Written(Remembered::of(stem, Became::Repeated)));
+                    return Ok(Stored::written(Remembered::of(stem, Became::Repeated)));
                 }
                 Some(lock)
             }
@@ -180,7 +189,7 @@ impl Engine {
                 let name: Vec<&str> = names.iter().map(|(_, name)| *name).collect();
                 let lock = self.lock_shard("name", &name.join("\0"), "the name")?;
                 if let Some(stem) = self.called_by(&names, memory.namespace.as_deref())? {
-                    return Ok(Stored::Written(self.renew(&stem, memory, policy)?));
+                    return Ok(Stored::written(self.renew(&stem, memory, policy)?));
                 }
                 Some(lock)
             }
@@ -200,11 +209,11 @@ impl Engine {
             Decision::Add { near } => near,
             Decision::Suggest(suggestions) => return Ok(Stored::Suggested(suggestions)),
             Decision::Known(stem) => match self.enrich(&stem, &memory)? {
-                Some(known) => return Ok(Stored::Written(known)),
+                Some(known) => return Ok(Stored::written(known)),
                 None => Vec::new(),
             },
             Decision::Update(stem) => {
-                return Ok(Stored::Written(self.renew(&stem, memory, policy)?));
+                return Ok(Stored::written(self.renew(&stem, memory, policy)?));
             }
         };
         let near_stems: Vec<Stem> = near.iter().map(|one| one.stem.clone()).collect();
@@ -216,20 +225,16 @@ impl Engine {
                 tracing::warn!("cannot mark {old} as superseded by {stem}: {error}");
             }
         }
-        let contradicted = match policy.contradictions {
-            true => {
-                let written = Memory {
-                    stem: stem.clone(),
-                    ..self.as_memory(&memory)
-                };
-                self.contradicted(&self.new_name(&stem), &written)
-            }
-            false => Vec::new(),
+        let written = Memory {
+            stem: stem.clone(),
+            ..self.as_memory(&memory)
         };
-        Ok(Stored::Written(Remembered {
+        let noticed = self.notice(&self.new_name(&stem), &written, policy);
+        Ok(Stored::written(Remembered {
             superseded,
             near,
-            contradicted,
+            same_text: noticed.same_text,
+            contradicted: noticed.contradicted,
             related,
             screened,
             ..Remembered::of(stem, Became::Added)

@@ -97,6 +97,8 @@ pub struct WritePolicy {
     pub shared_topics: usize,
     /// Whether it is told which memory it may contradict.
     pub contradictions: bool,
+    /// Whether it is told that a memory has the very same text.
+    pub names_same_text: bool,
     /// With [`DuplicatePolicy::SameTitle`], the higher importance of both counts.
     pub keeps_importance: bool,
 }
@@ -115,6 +117,7 @@ impl Default for WritePolicy {
             auto_links: 0,
             shared_topics: 2,
             contradictions: true,
+            names_same_text: true,
             keeps_importance: false,
         }
     }
@@ -125,6 +128,7 @@ impl WritePolicy {
     pub fn plain() -> WritePolicy {
         WritePolicy {
             contradictions: false,
+            names_same_text: false,
             ..WritePolicy::default()
         }
     }

@@ -53,7 +53,7 @@ fn with_topics(content: &str, topics: &[&str]) -> NewMemory {
 #[track_caller]
 fn written(engine: &Engine, memory: NewMemory, policy: &WritePolicy) -> Remembered {
     match engine.remember_as(memory, None, policy).unwrap() {
-        Stored::Written(remembered) => remembered,
+        Stored::Written(remembered) => *remembered,
         Stored::Suggested(suggestions) => panic!("{suggestions:?}"),
     }
 }
@@ -276,7 +276,7 @@ fn the_same_text_again_gives_the_known_one_what_is_stated_beside_it() {
         ..with_topics(PORT, &["vault"])
     };
     let remember = |memory, key| match engine.remember_as(memory, Some(key), &policy).unwrap() {
-        Stored::Written(remembered) => remembered,
+        Stored::Written(remembered) => *remembered,
         Stored::Suggested(suggestions) => panic!("{suggestions:?}"),
     };
     let done = remember(again(), "k-1");
@@ -344,7 +344,7 @@ fn a_late_retry_of_a_call_before_the_update_is_recognised() {
     let remember = |content: &str, key| {
         let memory = titled("Counter", content);
         match engine.remember_as(memory, Some(key), &policy).unwrap() {
-            Stored::Written(remembered) => remembered,
+            Stored::Written(remembered) => *remembered,
             Stored::Suggested(suggestions) => panic!("{suggestions:?}"),
         }
     };

@@ -45,9 +45,9 @@ fn a_namespace_holds_those_within_it() {
 fn a_kind_says_whom_it_is_for_and_what_its_metadata_holds() {
     let home = Home::new();
     let one = home.remember(&["--kind", "episodic", "a heron"]);
-    home.remember(&["--kind", "episodic", "--scope", "global", "a heron"]);
-    home.remember(&["--kind", "semantic", "a heron"]);
-    home.remember(&["a heron"]);
+    home.remember(&["--kind", "episodic", "--scope", "global", "two herons"]);
+    home.remember(&["--kind", "semantic", "three herons"]);
+    home.remember(&["four herons"]);
     let count = |scope: &str| {
         let listed = home.run(&["list", "--scope", scope, "--json"]).json();
         listed["memories"].as_array().unwrap().len()

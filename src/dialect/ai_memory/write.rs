@@ -167,6 +167,9 @@ fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         let others: Vec<String> = others.map(|one| engine.shown_id(&one.stem)).collect();
         put("potential_contradictions", json!(others));
     }
+    if let Some(same) = &remembered.same_text {
+        put("same_text_as", json!(engine.shown_id(same)));
+    }
     if remembered.lives_on {
         put("life", json!("it lives longer than that, and goes on so"));
     }

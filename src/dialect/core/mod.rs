@@ -237,6 +237,7 @@ fn remember_result() -> JsonObject {
             "earlier": {"type": "string"},
             "similar": {"type": "array", "items": {"type": "object"}},
             "linked": {"type": "array", "items": {"type": "string"}},
+            "same_text_as": {"type": "string"},
             "may_contradict": {"type": "array", "items": {"type": "object"}},
             "candidates": {"type": "array", "items": {"type": "object"}},
             "warnings": {"type": "array", "items": {"type": "string"}},

@@ -114,6 +114,9 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
     if !remembered.related.is_empty() {
         put("linked", json!(ids(&remembered.related)));
     }
+    if let Some(same) = &remembered.same_text {
+        put("same_text_as", json!(engine.shown_id(same)));
+    }
     if !remembered.contradicted.is_empty() {
         let contradicted = remembered.contradicted.iter();
         let contradicted: Vec<Value> = contradicted

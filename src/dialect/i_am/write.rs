@@ -141,6 +141,10 @@ fn written(call: &Call<'_>, remembered: &Remembered) -> Result<Reply, ToolError>
     if let Some(by) = was {
         reply.insert("superseded_no_more_by".to_owned(), json!(by));
     }
+    if let Some(same) = &remembered.same_text {
+        let name = Teller::new(call)?.name_of(same.as_str())?;
+        reply.insert("same_text_as".to_owned(), json!(name));
+    }
     let warnings = remembered.screened.warnings();
     if !warnings.is_empty() {
         reply.insert("warnings".to_owned(), json!(warnings));

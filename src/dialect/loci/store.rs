@@ -194,6 +194,9 @@ fn reply(engine: &Engine, remembered: &Remembered, kind: Kind, warning: Option<S
     let warnings = warnings.map(|warning| json!(warning));
     let warnings = warnings.chain(warning.map(|warning| json!(warning)));
     put("warnings", warnings.collect());
+    if let Some(same) = &remembered.same_text {
+        reply.insert("same_text_as".to_owned(), json!(engine.shown_id(same)));
+    }
     Reply::object(reply)
 }
 

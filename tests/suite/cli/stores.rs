@@ -302,7 +302,7 @@ fn the_namespace_is_the_projects() {
     let home = Home::new();
     let project = home.make("work/compass/src/deep");
     let namespace = |command: &mut Command| {
-        let id = run(command).done().trim().to_owned();
+        let id = run(command).text().trim().to_owned();
         home.run(&["recall", &id, "--json"]).json()[0]["namespace"].clone()
     };
     let within = |more: &[&str]| {

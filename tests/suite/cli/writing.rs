@@ -48,7 +48,7 @@ fn topics_are_split_and_defaults_come_from_the_settings() {
     let memory = recalled(&home, &home.remember(&["--topics", " a,b c ,,d", "x"]));
     assert_eq!(memory["topics"], json!(["a", "b c", "d"]));
     assert_eq!([&memory["agent"], &memory["user"]], ["me", "mira"]);
-    let memory = recalled(&home, &home.remember(&["--topics", "[\"a,b\"]", "x"]));
+    let memory = recalled(&home, &home.remember(&["--topics", "[\"a,b\"]", "y"]));
     assert_eq!(memory["topics"], json!(["a,b"]));
 }
 

@@ -511,7 +511,7 @@ fn what_a_remote_sends_is_data() {
         assert_eq!(texts(one), before, "{path}");
         assert!(!one.store().join(path).exists(), "{path}");
         // Nor does it go from the remote with what is written next.
-        one.remember(&["more"]);
+        one.remember(&[&format!("more than {path}")]);
         machines.sync(0);
         let listed = shared.says(&["ls-tree", "-r", "main"]);
         let kept = format!("{entry}\t{path}");

@@ -66,6 +66,7 @@ pub(super) const CREATE: Endpoint = Endpoint {
                     ("note", schema::text()),
                     ("tags", schema::texts()),
                     ("potential_contradictions", schema::texts()),
+                    ("same_text_as", schema::text()),
                     ("life", schema::text()),
                     ("warnings", schema::texts()),
                 ],
