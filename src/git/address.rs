@@ -90,6 +90,10 @@ impl AddressError {
                  helper or set MEMDIR_GIT_TOKEN."
             }
             AddressError::Plain => "Use https://, or ssh.",
+            AddressError::Local => {
+                "Write https://host/path, ssh://user@host/path or user@host:path; a remote on \
+                 this machine needs --allow-local, as in `memdir sync --setup ADDRESS --allow-local`."
+            }
             AddressError::Query => "Leave out everything from the ? or # on.",
             AddressError::Relative => "Write the whole path.",
             AddressError::User => "Write ssh://host/path or user@host:path.",
@@ -247,8 +251,11 @@ fn parse_url(scheme: &str, rest: &str, allow_local: bool) -> Result<Address, Add
     let user = user.map(checked_user).transpose()?;
     let (host, port) = port_of(place)?;
     let host = checked_host(host)?;
-    if kind == Scheme::Http && !(allow_local && is_this_machine(&host)) {
+    if kind == Scheme::Http && !is_this_machine(&host) {
         return Err(AddressError::Plain);
+    }
+    if kind == Scheme::Http && !allow_local {
+        return Err(AddressError::Local);
     }
     if path.contains(['?', '#']) {
         return Err(AddressError::Query);
@@ -595,10 +602,8 @@ mod tests {
             "http://[::1]/x",
         ] {
             let refused = Address::parse(text, false).unwrap_err();
-            assert!(
-                matches!(refused, AddressError::Local | AddressError::Plain),
-                "{text}: {refused}"
-            );
+            assert_eq!(refused, AddressError::Local, "{text}");
+            assert!(refused.hint().contains("--allow-local"), "{text}");
             let folder = std::env::temp_dir();
             assert!(Address::parse_in(&folder, text, true).is_ok(), "{text}");
         }

@@ -279,9 +279,9 @@ impl Network {
 
     fn allowed(&self, address: &Address) -> Result<(), Failure> {
         match address.scheme() {
-            Scheme::Local | Scheme::Http if !self.settings.allow_local => {
-                Err(Failure::other("remotes on this machine are not allowed"))
-            }
+            Scheme::Local | Scheme::Http if !self.settings.allow_local => Err(Failure::other(
+                "remotes on this machine are not allowed; `memdir sync --setup ADDRESS --allow-local` allows this one",
+            )),
             _ => Ok(()),
         }
     }

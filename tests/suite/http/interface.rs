@@ -1,7 +1,9 @@
 //! The description of the REST interface: what is committed is what is served.
 
 use serde_json::Value;
+use serde_json::json;
 
+use super::client::Api;
 use super::server::Server;
 
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/openapi.json");
@@ -20,6 +22,25 @@ fn the_committed_description_is_the_one_that_is_served() {
         committed == text,
         "docs/openapi.json is old: MEMDIR_RENEW=1 renews it"
     );
+}
+
+#[test]
+fn the_description_says_when_a_new_memory_ends() {
+    let api = Api::start();
+    let document = api.get("/openapi.json").body;
+    for path in ["/memories", "/memories/bulk"] {
+        let said = document["paths"][path]["post"]["summary"].as_str().unwrap();
+        assert!(said.contains("7 days"), "{path}: {said}");
+    }
+    let stored = api.post("/memories", &json!({"title": "One", "content": "x"}));
+    let id = stored.body["id"].as_str().unwrap();
+    let memory = api.get(&format!("/memories/{id}")).body["memory"].clone();
+    let time = |key: &str| {
+        let text = memory[key].as_str().unwrap();
+        chrono::DateTime::parse_from_rfc3339(text).unwrap()
+    };
+    let lives = time("expires_at") - time("created_at");
+    assert_eq!(lives.num_days(), 7, "{memory}");
 }
 
 #[test]

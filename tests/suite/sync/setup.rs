@@ -105,6 +105,24 @@ fn a_variable_names_the_remote_of_a_store_that_has_none() {
 }
 
 #[test]
+fn what_refuses_a_remote_on_this_machine_names_the_option_that_allows_it() {
+    let home = Home::new();
+    home.remember(&["One."]);
+    let path = home.root().join("remote.git");
+    let path = path.to_str().unwrap();
+    let file = format!("file://{path}");
+    for remote in [path, "remote.git", &file, "http://127.0.0.1:9/x.git"] {
+        for words in [
+            &["sync", "--setup", remote][..],
+            &["init", "new", "--remote", remote],
+        ] {
+            let parts = ["remotes on this machine are not allowed", "--allow-local"];
+            home.run(words).complains(2, &parts);
+        }
+    }
+}
+
+#[test]
 fn a_variable_whose_remote_cannot_be_set_up_is_in_the_status() {
     let home = Home::new();
     home.remember(&["One."]);

@@ -50,7 +50,9 @@ pub(super) const CREATE: Endpoint = Endpoint {
         Verb::Post,
         "/memories",
         "create_memory",
-        "Store a memory; the same title and namespace again replace its content.",
+        "Store a memory; the same title and namespace again replace its content. Without \
+         `tier`, `expires_at` and `ttl_secs` it ends 7 days after it was made, later where it is \
+         used; with `tier: long` it never ends.",
         |call, arguments| from_tool(&write::STORE, call, arguments),
         || {
             schema::object(
@@ -91,7 +93,8 @@ pub(super) const CREATE_MANY: Endpoint = Endpoint {
         Verb::Post,
         "/memories/bulk",
         "create_memories",
-        "Store many memories; one that cannot be stored costs only itself.",
+        "Store many memories; one that cannot be stored costs only itself. They end as those of \
+         `POST /memories` do: without a tier after 7 days.",
         create_many,
         || {
             schema::object(
