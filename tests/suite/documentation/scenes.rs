@@ -149,6 +149,17 @@ memdir update c2571abe --topics deploy
 memdir supersede d2851d84 c2571abe",
     ),
     (
+        "tulips",
+        r"memdir init ~/memories && cd ~/memories
+note 20240306_060708_1f3a9c02 'They stand beside the [[tulips]].'
+echo 'Plant them in autumn.' > files/tulips.md && touch -d 2024-03-05T06:07:08Z files/tulips.md",
+    ),
+    (
+        "vault",
+        r"mkdir ~/vault && memdir init ~/memories && cd ~/memories
+called 42b49cc5 memdir remember 'Tiles live in PostgreSQL.'",
+    ),
+    (
         "duplicates",
         r"memdir init ~/memories && cd ~/memories
 called d2851d84 memdir remember 'Deploys go out on Tuesdays, after the backup.'
