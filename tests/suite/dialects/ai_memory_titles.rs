@@ -122,7 +122,10 @@ fn a_title_that_two_memories_have_is_listed_and_settled_by_resolve() {
         (&json!("bbbbbbbb"), &json!("aaaaaaaa"))
     );
     let shown = home.run(&["resolve"]).done();
-    assert!(shown.contains("+The harbour API listens on 8080."), "{shown}");
+    assert!(
+        shown.contains("+The harbour API listens on 8080."),
+        "{shown}"
+    );
     assert!(shown.contains("--title ANOTHER-TITLE"), "{shown}");
     home.run(&["resolve", "aaaaaaaa", "--both"]).complains(
         2,
@@ -197,7 +200,13 @@ fn a_title_that_two_machines_stored_meets_by_git() {
         let mut session = open(home);
         let listed = json_of(&mut session, "list", json!({"format": JSON}));
         assert_eq!(listed["total"], 1, "{listed}");
-        assert_eq!(listed["memories"][0]["same_title"].as_array().unwrap().len(), 1);
+        assert_eq!(
+            listed["memories"][0]["same_title"]
+                .as_array()
+                .unwrap()
+                .len(),
+            1
+        );
         assert_eq!(same_title(home).as_array().unwrap().len(), 1);
     }
 }
