@@ -29,10 +29,10 @@ use memdir::ranking;
 use memdir::ranking::Collection;
 use memdir::ranking::Member;
 use memdir::ranking::Names;
-use memdir::ranking::Outline;
 use memdir::ranking::Postings;
 use memdir::ranking::Ranking;
-use memdir::ranking::Standing;
+use memdir::ranking::RankingSignals;
+use memdir::ranking::ShingleSet;
 use memdir::ranking::TextPart;
 use memdir::ranking::TraitsBuilder;
 use memdir::ranking::fused;
@@ -270,18 +270,18 @@ fn outline_of_words(bencher: Bencher<'_, '_>, words: usize) {
     let text = Random(4).text(words);
     bencher
         .counter(BytesCount::of_str(&text))
-        .bench_local(|| Outline::of(black_box(&text)));
+        .bench_local(|| ShingleSet::of(black_box(&text)));
 }
 
 /// One outline against so many, as duplicates are looked for.
 #[divan::bench(args = [1_000])]
 fn outlines_compared(bencher: Bencher<'_, '_>, memories: usize) {
-    let outlines: Vec<Outline> = (0..memories)
-        .map(|number| Outline::of(&note(number, USUAL).content))
+    let outlines: Vec<ShingleSet> = (0..memories)
+        .map(|number| ShingleSet::of(&note(number, USUAL).content))
         .collect();
     bencher.counter(ItemsCount::new(memories)).bench_local(|| {
         let one = black_box(&outlines[0]);
-        let alike = |other: &&Outline| one.is_like(other, 0.5);
+        let alike = |other: &&ShingleSet| one.is_like(other, 0.5);
         outlines.iter().filter(alike).count()
     });
 }
@@ -451,8 +451,8 @@ fn rank(bencher: Bencher<'_, '_>, method: &str, memories: usize) {
         });
 }
 
-fn standing(_: u32) -> Standing {
-    Standing {
+fn standing(_: u32) -> RankingSignals {
+    RankingSignals {
         importance: 5.0,
         confidence: 1.0,
         tier: None,

@@ -17,8 +17,8 @@ use memdir::clock::Clock;
 use memdir::clock::SystemClock;
 use memdir::engine::Engine;
 use memdir::engine::Options;
+use memdir::engine::QueryKind;
 use memdir::engine::Search;
-use memdir::engine::Wanted;
 use memdir::lifecycle::WritePolicy;
 use memdir::model::Filter;
 use memdir::model::NewMemory;
@@ -42,7 +42,7 @@ fn main() {
 
     let everything = Filter::default();
     let list = Search {
-        wanted: Wanted::Everything,
+        wanted: QueryKind::Everything,
         filter: everything.clone(),
         ranking: Ranking::default(),
         limit: 50,

@@ -17,9 +17,9 @@ use crate::engine;
 use crate::engine::Engine;
 use crate::engine::Hit;
 use crate::engine::Imported;
+use crate::engine::QueryKind;
 use crate::engine::Ranking;
 use crate::engine::Search;
-use crate::engine::Wanted;
 use crate::eval;
 use crate::eval::Dataset;
 use crate::eval::Measures;
@@ -178,7 +178,7 @@ fn ask(
     bar.set_length(dataset.questions.len() as u64);
     for question in &dataset.questions {
         let search = Search {
-            wanted: Wanted::Text(question.query.clone()),
+            wanted: QueryKind::Text(question.query.clone()),
             filter: Filter {
                 namespaces: match (mode, &question.scope) {
                     ("scoped", Some(scope)) => vec![scope.clone()],

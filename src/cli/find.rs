@@ -17,7 +17,7 @@ use super::output::ID;
 use super::output::MATCH;
 use super::output::Output;
 use super::output::REMOVED;
-use super::prose::Sought;
+use super::prose::HighlightedWords;
 use super::prose::terminal_width;
 use super::prose::wrapped;
 use super::when;
@@ -28,10 +28,10 @@ use crate::dialect::preview;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Hit;
+use crate::engine::QueryKind;
 use crate::engine::Ranking;
 use crate::engine::Recalled;
 use crate::engine::Search;
-use crate::engine::Wanted;
 use crate::model::Budget;
 use crate::model::Filter;
 use crate::model::Memory;
@@ -49,11 +49,11 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
         return Err(Failure::new("there is nothing to think of")
             .hint("Give a question or words; `memdir list` lists all."));
     } else if words.is_empty() {
-        Wanted::Everything
+        QueryKind::Everything
     } else if command.keywords {
-        Wanted::Keywords(words)
+        QueryKind::Keywords(words)
     } else {
-        Wanted::Text(words.join(" "))
+        QueryKind::Text(words.join(" "))
     };
     let search = Search {
         wanted,
@@ -65,7 +65,7 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
         limit,
         offset: 0,
     };
-    if matches!(search.wanted, Wanted::Text(_)) && command.ranking.uses_meaning() {
+    if matches!(search.wanted, QueryKind::Text(_)) && command.ranking.uses_meaning() {
         super::embed_few(&engine);
     }
     let thought = engine.think(&search)?;
@@ -93,7 +93,7 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
         output.json(results)?;
     } else if found {
         let words = PreviewWords::of(&search.wanted);
-        let sought = Sought::of(&search.wanted);
+        let sought = HighlightedWords::of(&search.wanted);
         let mut tokens = command.max_tokens.unwrap_or(usize::MAX);
         for (number, hit) in thought.hits.iter().enumerate() {
             let mut text = described(&engine, output, hit, (&words, &sought));
@@ -207,7 +207,7 @@ fn described(
     engine: &Engine,
     output: &Output,
     hit: &Hit,
-    (words, sought): (&PreviewWords, &Sought),
+    (words, sought): (&PreviewWords, &HighlightedWords),
 ) -> String {
     let memory = &hit.memory;
     let id = engine.shown_id(&memory.stem);
@@ -396,7 +396,7 @@ fn show(
 pub(super) fn list(context: &mut Context, command: &List) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let search = Search {
-        wanted: Wanted::Everything,
+        wanted: QueryKind::Everything,
         filter: command.filters.filter(context, &engine)?,
         ranking: Ranking::default(),
         limit: command.limit,

@@ -22,10 +22,10 @@ use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Finding;
 use crate::engine::GitStatus;
-use crate::engine::HeldBack;
 use crate::engine::Leader;
 use crate::engine::MeaningStatus;
 use crate::engine::Outage;
+use crate::engine::Quarantined;
 use crate::lifecycle::FLAGGED_BELOW;
 
 /// A bar on standard error; hidden where nobody looks.
@@ -438,7 +438,7 @@ fn git_json(git: &Result<GitStatus, EngineError>) -> serde_json::Value {
 }
 
 /// What is not committed because of what it holds, for scripts.
-pub(super) fn held_back_json(held_back: &[HeldBack]) -> Value {
+pub(super) fn held_back_json(held_back: &[Quarantined]) -> Value {
     held_back
         .iter()
         .map(|one| {

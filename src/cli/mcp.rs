@@ -24,7 +24,7 @@ use crate::engine::Method;
 use crate::engine::Ranking;
 use crate::http::bridge;
 use crate::http::bridge::BridgeError;
-use crate::http::bridge::Place;
+use crate::http::bridge::ServerAddress;
 use crate::http::bridge::Token;
 use crate::http::bridge::Whereabouts;
 use crate::http::tokens;
@@ -55,14 +55,14 @@ pub(super) fn mcp(context: &mut Context, command: &Mcp) -> Result<Outcome, Failu
 /// Lets agents use the server at `place`, else the store's own, until standard input ends.
 fn connect(
     context: &Context,
-    place: Option<&Place>,
+    place: Option<&ServerAddress>,
     authorities: Option<PathBuf>,
 ) -> Result<Outcome, Failure> {
     let variable = |name: &str| {
         let value = context.environment.variables.get(name)?;
         Some(value.trim().to_owned()).filter(|value| !value.is_empty())
     };
-    let named: Option<Place> = match &context.config.mcp.connect {
+    let named: Option<ServerAddress> = match &context.config.mcp.connect {
         Some(named) => {
             let named = named.parse();
             Some(named.map_err(|error| {

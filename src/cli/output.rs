@@ -21,7 +21,7 @@ use chrono::Utc;
 use serde_json::Value;
 
 use super::fail::Failure;
-use crate::engine::HeldBack;
+use crate::engine::Quarantined;
 use crate::engine::Screened;
 
 /// When colours are used.
@@ -187,17 +187,17 @@ impl Output {
     }
 
     /// Tells what is not committed because of what it holds, a line each.
-    pub fn held_back(&self, held_back: &[HeldBack]) {
+    pub fn held_back(&self, held_back: &[Quarantined]) {
         for one in held_back {
             self.note(format!("not committed: {}", visible(&one.to_string())));
         }
-        if held_back.iter().any(HeldBack::is_unmerged) {
+        if held_back.iter().any(Quarantined::is_unmerged) {
             self.note(
                 "`memdir resolve ID` makes one memory of both sides, or two where they contradict.",
             );
         }
-        let is_credential = |one: &HeldBack| !one.is_unmerged() && !one.is_untaken();
-        let (beside, memories): (Vec<&HeldBack>, Vec<&HeldBack>) = held_back
+        let is_credential = |one: &Quarantined| !one.is_unmerged() && !one.is_untaken();
+        let (beside, memories): (Vec<&Quarantined>, Vec<&Quarantined>) = held_back
             .iter()
             .filter(|one| is_credential(one))
             .partition(|one| one.is_beside());

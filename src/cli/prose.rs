@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::output::MATCH;
-use crate::engine::Wanted;
+use crate::engine::QueryKind;
 use crate::words::is_stop_word;
 
 /// Shorter words say little, and stand everywhere.
@@ -12,18 +12,18 @@ const SHORTEST: usize = 3;
 const STEM: usize = 4;
 
 /// What was searched for, to be found again in what is shown.
-pub(super) struct Sought {
+pub(super) struct HighlightedWords {
     words: Vec<String>,
     /// Parts of words count, as in a search by keywords.
     has_parts: bool,
 }
 
-impl Sought {
-    pub fn of(wanted: &Wanted) -> Sought {
+impl HighlightedWords {
+    pub fn of(wanted: &QueryKind) -> HighlightedWords {
         let (texts, has_parts): (Vec<&str>, bool) = match wanted {
-            Wanted::Text(text) => (vec![text], false),
-            Wanted::Keywords(words) => (words.iter().map(String::as_str).collect(), true),
-            Wanted::Everything => (Vec::new(), false),
+            QueryKind::Text(text) => (vec![text], false),
+            QueryKind::Keywords(words) => (words.iter().map(String::as_str).collect(), true),
+            QueryKind::Everything => (Vec::new(), false),
         };
         let words = match has_parts {
             true => texts.iter().map(|text| text.to_lowercase()).collect(),
@@ -34,7 +34,7 @@ impl Sought {
                 .filter(|word| word.chars().count() >= SHORTEST && !is_stop_word(word))
                 .collect(),
         };
-        Sought { words, has_parts }
+        HighlightedWords { words, has_parts }
     }
 
     /// Where it stands in `text`, from left to right.
@@ -99,23 +99,23 @@ pub(super) fn terminal_width() -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn found(wanted: Wanted, text: &str) -> Vec<&str> {
-        let places = Sought::of(&wanted).places(text);
+    fn found(wanted: QueryKind, text: &str) -> Vec<&str> {
+        let places = HighlightedWords::of(&wanted).places(text);
         places.into_iter().map(|place| &text[place]).collect()
     }
 
     #[test]
     fn what_was_searched_for_is_found_in_its_forms() {
         let text = "Deployed on Tuesday, to the café; deployment was slow. We deploy there.";
-        let query = |text: &str| Wanted::Text(text.to_owned());
+        let query = |text: &str| QueryKind::Text(text.to_owned());
         assert_eq!(
             found(query("how do we deploy"), text),
             ["Deployed", "deploy"]
         );
         assert_eq!(found(query("Café on"), text), ["café"]);
-        let keywords = Wanted::Keywords(vec!["ploy".to_owned()]);
+        let keywords = QueryKind::Keywords(vec!["ploy".to_owned()]);
         assert_eq!(found(keywords, text), ["Deployed", "deployment", "deploy"]);
-        assert!(found(Wanted::Everything, text).is_empty());
+        assert!(found(QueryKind::Everything, text).is_empty());
     }
 
     #[test]

@@ -17,7 +17,6 @@ use super::output::visible;
 use super::when;
 use super::when::Direction;
 use crate::dialect::core;
-use crate::engine::Became;
 use crate::engine::Edited;
 use crate::engine::Engine;
 use crate::engine::EngineError;
@@ -25,6 +24,7 @@ use crate::engine::Moved;
 use crate::engine::Remembered;
 use crate::engine::Stored;
 use crate::engine::Suggestion;
+use crate::engine::WriteOutcome;
 use crate::engine::WritePolicy;
 use crate::model::NewMemory;
 use crate::model::Timestamp;
@@ -113,23 +113,23 @@ fn tell_written(
         output.flush()?;
     }
     match &remembered.became {
-        Became::Added | Became::Repeated if output.is_terminal && !output.json => {
+        WriteOutcome::Added | WriteOutcome::Repeated if output.is_terminal && !output.json => {
             let name = engine.new_name(&remembered.stem);
             let path = engine.files_folder().join(name);
             output.note(format!("remembered in {}", path.display()));
         }
-        Became::Added | Became::Repeated => {}
-        Became::Known if remembered.changed.is_empty() => {
+        WriteOutcome::Added | WriteOutcome::Repeated => {}
+        WriteOutcome::Known if remembered.changed.is_empty() => {
             output.note(format!("{id} says the same; nothing new was stored"));
         }
-        Became::Known => output.note(format!(
+        WriteOutcome::Known => output.note(format!(
             "{id} says the same; nothing new was stored, but it got what is new: {}",
             remembered.changed.join(", ")
         )),
-        Became::Updated { earlier: None } => {
+        WriteOutcome::Updated { earlier: None } => {
             output.note(format!("{id} has this title and text; nothing was changed"));
         }
-        Became::Updated {
+        WriteOutcome::Updated {
             earlier: Some(earlier),
         } => output.note(format!(
             "{id} has this title and was updated; its earlier text is {} in the archive",

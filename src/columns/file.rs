@@ -13,8 +13,8 @@ use zerocopy::IntoBytes as _;
 
 use super::Bytes;
 use super::Column;
-use super::Place;
 use super::Plain;
+use super::Storage;
 use crate::beneath::Access;
 use crate::beneath::Folder;
 use crate::beneath::Target;
@@ -74,7 +74,7 @@ impl Columns {
     pub fn column<T: Plain>(&self, number: usize) -> Option<Column<T>> {
         let range = self.ranges.get(number)?.clone();
         <[T]>::ref_from_bytes(&self.map[range.clone()]).ok()?;
-        Some(Column(Place::File(self.map.clone(), range)))
+        Some(Column(Storage::File(self.map.clone(), range)))
     }
 
     /// The bytes of the column of this number.

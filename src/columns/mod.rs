@@ -31,9 +31,9 @@ pub trait Plain: FromBytes + IntoBytes + Immutable + Copy {}
 impl<T: FromBytes + IntoBytes + Immutable + Copy> Plain for T {}
 
 /// A list of values that does not change.
-pub struct Column<T>(Place<T>);
+pub struct Column<T>(Storage<T>);
 
-enum Place<T> {
+enum Storage<T> {
     Memory(Vec<T>),
     File(Bytes, Range<usize>),
 }
@@ -44,9 +44,9 @@ impl<T: Plain> Deref for Column<T> {
     /// Costs a few nanoseconds: whoever reads many values takes the slice once.
     fn deref(&self) -> &[T] {
         match &self.0 {
-            Place::Memory(values) => values,
+            Storage::Memory(values) => values,
             // Length and alignment were looked at when the file was opened.
-            Place::File(map, range) => {
+            Storage::File(map, range) => {
                 <[T]>::ref_from_bytes(&map[range.clone()]).unwrap_or_default()
             }
         }
@@ -55,13 +55,13 @@ impl<T: Plain> Deref for Column<T> {
 
 impl<T> From<Vec<T>> for Column<T> {
     fn from(values: Vec<T>) -> Column<T> {
-        Column(Place::Memory(values))
+        Column(Storage::Memory(values))
     }
 }
 
 impl<T> Default for Column<T> {
     fn default() -> Column<T> {
-        Column(Place::Memory(Vec::new()))
+        Column(Storage::Memory(Vec::new()))
     }
 }
 

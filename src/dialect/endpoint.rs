@@ -27,7 +27,7 @@ pub enum Verb {
 
 /// Where the parameters stand that are not in the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ParameterLocation {
     Query,
     /// A JSON object in the body; nothing is an empty one.
     Body,
@@ -52,7 +52,7 @@ pub struct Endpoint {
     /// Members of the body that are passed over: they stand in what is answered, and are nobody's to
     /// set.
     pub ignored: &'static [&'static str],
-    pub place: Place,
+    pub place: ParameterLocation,
     /// Whether it changes anything: not for who may only read.
     pub writes: bool,
     /// Whether its body may be as large as a whole store.

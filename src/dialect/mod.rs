@@ -25,7 +25,7 @@ pub use arguments::Arguments;
 pub use arguments::BadArgument;
 pub use endpoint::Answer;
 pub use endpoint::Endpoint;
-pub use endpoint::Place;
+pub use endpoint::ParameterLocation;
 pub use endpoint::Refusal;
 pub use endpoint::Verb;
 pub use parameter::Form;

@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 use aho_corasick::MatchKind;
 use memchr::memmem::Finder;
 
-use crate::engine::Wanted;
+use crate::engine::QueryKind;
 
 /// Words that a preview is to show.
 pub struct PreviewWords(Words);
@@ -53,18 +53,18 @@ impl Default for PreviewWords {
 
 impl PreviewWords {
     /// The words that were looked for: of a sentence those that are no short ones.
-    pub fn of(wanted: &Wanted) -> PreviewWords {
+    pub fn of(wanted: &QueryKind) -> PreviewWords {
         let words: Vec<String> = match wanted {
-            Wanted::Keywords(words) => words
+            QueryKind::Keywords(words) => words
                 .iter()
                 .map(|word| word.trim().to_lowercase())
                 .collect(),
-            Wanted::Text(text) => text
+            QueryKind::Text(text) => text
                 .split(|c: char| !c.is_alphanumeric())
                 .filter(|word| word.chars().count() > 3)
                 .map(str::to_lowercase)
                 .collect(),
-            Wanted::Everything => Vec::new(),
+            QueryKind::Everything => Vec::new(),
         };
         PreviewWords::these(&words)
     }
@@ -240,7 +240,7 @@ mod tests {
         );
         let shown = preview(
             &content,
-            &PreviewWords::of(&Wanted::Keywords(vec!["needle".to_owned()])),
+            &PreviewWords::of(&QueryKind::Keywords(vec!["needle".to_owned()])),
             60,
         );
         assert!(
@@ -279,7 +279,7 @@ mod tests {
         for length in 1..40 {
             preview(
                 "日本語のテキスト😀です。İstanbul ß ǆ und so weiter bis ans Ende",
-                &PreviewWords::of(&Wanted::Keywords(vec!["ß".to_owned()])),
+                &PreviewWords::of(&QueryKind::Keywords(vec!["ß".to_owned()])),
                 length,
             );
         }

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use crate::fetch::Address;
 use crate::fetch::Client;
+use crate::fetch::DownloadRequest;
 use crate::fetch::FetchError;
 use crate::fetch::Progress;
-use crate::fetch::Wanted;
 use crate::fetch::sha256_of;
 
 /// A model that is known by name.
@@ -263,7 +263,7 @@ impl Model {
         progress: &mut dyn FnMut(&'static ModelFile, Progress),
     ) -> Result<(), FetchError> {
         for file in self.files {
-            let wanted = Wanted {
+            let wanted = DownloadRequest {
                 address: file.address(hub)?,
                 sha256: file.sha256,
                 size: Some(file.bytes),

@@ -41,7 +41,7 @@ pub(super) fn signature(file: &Path) -> Result<Signature, String> {
     let read = || -> io::Result<Signature> {
         let opened = File::open(file)?;
         let length = opened.metadata()?.len();
-        let mut wire = Wire {
+        let mut wire = ProtobufReader {
             reader: BufReader::with_capacity(4096, opened),
             at: 0,
         };
@@ -69,7 +69,7 @@ const TENSOR_SHAPE: u64 = 2;
 const SHAPE_DIMENSION: u64 = 1;
 const DIMENSION_VALUE: u64 = 1;
 
-fn model(wire: &mut Wire, end: u64) -> io::Result<Signature> {
+fn model(wire: &mut ProtobufReader, end: u64) -> io::Result<Signature> {
     let mut found = None;
     while let Some(field) = wire.field(end)? {
         match field {
@@ -80,7 +80,7 @@ fn model(wire: &mut Wire, end: u64) -> io::Result<Signature> {
     found.ok_or_else(|| damaged("it holds no graph"))
 }
 
-fn graph(wire: &mut Wire, end: u64) -> io::Result<Signature> {
+fn graph(wire: &mut ProtobufReader, end: u64) -> io::Result<Signature> {
     let mut signature = Signature::default();
     let mut weights = Vec::new();
     while let Some(field) = wire.field(end)? {
@@ -98,7 +98,7 @@ fn graph(wire: &mut Wire, end: u64) -> io::Result<Signature> {
     Ok(signature)
 }
 
-fn weight(wire: &mut Wire, end: u64) -> io::Result<String> {
+fn weight(wire: &mut ProtobufReader, end: u64) -> io::Result<String> {
     let mut name = String::new();
     while let Some(field) = wire.field(end)? {
         match field {
@@ -109,7 +109,7 @@ fn weight(wire: &mut Wire, end: u64) -> io::Result<String> {
     Ok(name)
 }
 
-fn port(wire: &mut Wire, end: u64) -> io::Result<Port> {
+fn port(wire: &mut ProtobufReader, end: u64) -> io::Result<Port> {
     let mut port = Port::default();
     while let Some(field) = wire.field(end)? {
         match field {
@@ -121,7 +121,7 @@ fn port(wire: &mut Wire, end: u64) -> io::Result<Port> {
     Ok(port)
 }
 
-fn kind(wire: &mut Wire, end: u64, port: &mut Port) -> io::Result<()> {
+fn kind(wire: &mut ProtobufReader, end: u64, port: &mut Port) -> io::Result<()> {
     while let Some(field) = wire.field(end)? {
         match field {
             Field::Bytes(TYPE_TENSOR, end) => tensor(wire, end, port)?,
@@ -131,7 +131,7 @@ fn kind(wire: &mut Wire, end: u64, port: &mut Port) -> io::Result<()> {
     Ok(())
 }
 
-fn tensor(wire: &mut Wire, end: u64, port: &mut Port) -> io::Result<()> {
+fn tensor(wire: &mut ProtobufReader, end: u64, port: &mut Port) -> io::Result<()> {
     while let Some(field) = wire.field(end)? {
         match field {
             Field::Number(TENSOR_ELEMENT, element) => port.element = element,
@@ -142,7 +142,7 @@ fn tensor(wire: &mut Wire, end: u64, port: &mut Port) -> io::Result<()> {
     Ok(())
 }
 
-fn shape(wire: &mut Wire, end: u64) -> io::Result<Vec<Option<usize>>> {
+fn shape(wire: &mut ProtobufReader, end: u64) -> io::Result<Vec<Option<usize>>> {
     let mut shape = Vec::new();
     while let Some(field) = wire.field(end)? {
         match field {
@@ -153,7 +153,7 @@ fn shape(wire: &mut Wire, end: u64) -> io::Result<Vec<Option<usize>>> {
     Ok(shape)
 }
 
-fn dimension(wire: &mut Wire, end: u64) -> io::Result<Option<usize>> {
+fn dimension(wire: &mut ProtobufReader, end: u64) -> io::Result<Option<usize>> {
     let mut size = None;
     while let Some(field) = wire.field(end)? {
         match field {
@@ -170,7 +170,7 @@ fn dimension(wire: &mut Wire, end: u64) -> io::Result<Option<usize>> {
 }
 
 /// Protocol buffers as they stand in a file.
-struct Wire {
+struct ProtobufReader {
     reader: BufReader<File>,
     at: u64,
 }
@@ -183,7 +183,7 @@ enum Field {
     Fixed(u64),
 }
 
-impl Wire {
+impl ProtobufReader {
     /// The next field of a message that ends at `end`; none at its end.
     fn field(&mut self, end: u64) -> io::Result<Option<Field>> {
         if self.at >= end {

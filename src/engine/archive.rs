@@ -11,8 +11,8 @@ use super::EngineError;
 use super::names::is_called;
 use super::reading::parse;
 use super::reading::stem_of;
+use super::search::QueryKind;
 use super::search::Search;
-use super::search::Wanted;
 use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::Place;
@@ -125,7 +125,7 @@ impl Engine {
         }
         // Every hit of a search was read from its file, and is as the filter wants it.
         let search = Search {
-            wanted: Wanted::Everything,
+            wanted: QueryKind::Everything,
             filter: filter.clone(),
             ranking: Ranking::default(),
             limit: usize::MAX / 2,

@@ -35,10 +35,10 @@ type Tell = Box<dyn Fn(&Changed) + Send + Sync>;
 
 /// Who listens, and what they know.
 #[derive(Default)]
-pub(super) struct Listeners(Mutex<Known>);
+pub(super) struct Listeners(Mutex<ListenerState>);
 
 #[derive(Default)]
-struct Known {
+struct ListenerState {
     listeners: Vec<(u64, Tell)>,
     next: u64,
     /// The state that all of them know, if they do.
@@ -46,7 +46,7 @@ struct Known {
 }
 
 impl Listeners {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, ListenerState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -12,8 +12,8 @@ use chrono::Utc;
 use super::Engine;
 use super::EngineError;
 use super::reading::parse;
-use super::remember::Became;
 use super::remember::Remembered;
+use super::remember::WriteOutcome;
 use super::remember::check_details;
 use super::screen::Screened;
 use super::similar::Likeness;
@@ -25,7 +25,7 @@ use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Version;
 use crate::format;
-use crate::index::Ask;
+use crate::index::RankedQueryKind;
 use crate::index::Request;
 use crate::lifecycle;
 use crate::lifecycle::Candidate;
@@ -252,7 +252,7 @@ impl Engine {
                 changed: lifecycle::changed_fields(&renewal.change),
                 lives_on: renewal.ends.is_new_sooner(),
                 screened: renewal.screened.clone(),
-                ..Remembered::of(stem.clone(), Became::Updated { earlier })
+                ..Remembered::of(stem.clone(), WriteOutcome::Updated { earlier })
             };
             if renewal.is_nothing() {
                 return Ok(done(None));
@@ -366,7 +366,7 @@ impl Engine {
                     changed: lifecycle::changed_fields(&change),
                     lives_on: ends.is_new_sooner(),
                     screened,
-                    ..Remembered::of(stem.clone(), Became::Known)
+                    ..Remembered::of(stem.clone(), WriteOutcome::Known)
                 }));
             }
         }
@@ -565,7 +565,7 @@ impl Engine {
     ) -> Result<Vec<String>, EngineError> {
         let found = self.at_once(|moment| {
             let request = Request {
-                ask: Ask::Everything,
+                ask: RankedQueryKind::Everything,
                 filter,
                 moment,
                 limit,

@@ -17,7 +17,7 @@ use super::relating::End;
 use super::relating::Relating;
 use super::screen::Screened;
 use super::uses::BY_IMPORT;
-use crate::files::AtWork;
+use crate::files::CrashMarker;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
@@ -26,7 +26,7 @@ use crate::import::Foreign;
 use crate::import::ImportError;
 use crate::import::Item;
 use crate::import::Relation;
-use crate::index::Ask;
+use crate::index::RankedQueryKind;
 use crate::index::Request;
 use crate::lifecycle;
 use crate::lifecycle::Stated;
@@ -110,7 +110,7 @@ const MOST_USES: usize = 1024;
 /// What is known while an import goes on.
 #[derive(Default)]
 struct Progress {
-    known: Known,
+    known: ImportIndex,
     relating: Relating,
     uses: Vec<(DateTime<Utc>, Stem)>,
     /// When memories were changed where they come from, by their files.
@@ -143,7 +143,7 @@ impl Engine {
         // Two imports of one thing at once must not each add it.
         let _lock = Lock::take(&self.state().join("import.lock"), "another import")?;
         // One that was killed may have left memories without their relations.
-        let at_work = AtWork::begin(&self.state().join("import-at-work"))?;
+        let at_work = CrashMarker::begin(&self.state().join("import-at-work"))?;
         let report = self.import_all(items, options, at_work.was_interrupted, each);
         if report.is_err() {
             at_work.leave_unfinished();
@@ -250,8 +250,8 @@ impl Engine {
 
     /// What was imported before, the forgotten ones included: importing again does not bring
     /// them back.
-    fn known(&self) -> Result<Known, EngineError> {
-        let mut known = Known::default();
+    fn known(&self) -> Result<ImportIndex, EngineError> {
+        let mut known = ImportIndex::default();
         let reader = self.store.reader(Place::Files);
         let snapshot = self.snapshot()?;
         for (name, _) in snapshot.files() {
@@ -445,7 +445,7 @@ impl Engine {
             let snapshot = self.snapshot()?;
             self.at_once(|moment| {
                 let request = Request {
-                    ask: Ask::Everything,
+                    ask: RankedQueryKind::Everything,
                     filter: &filter,
                     moment,
                     limit: usize::MAX,
@@ -476,16 +476,16 @@ fn source_hash(memory: &NewMemory) -> String {
 
 /// What is in the store already, as an importer asks for it.
 #[derive(Default)]
-struct Known {
+struct ImportIndex {
     /// Each with its live file, if it has one.
     stems: HashMap<Stem, Option<String>>,
     /// `None` where several have it.
     by_handle: HashMap<Handle, Option<Stem>>,
-    by_source: HashMap<String, Vec<Seen>>,
+    by_source: HashMap<String, Vec<ImportedSource>>,
 }
 
 /// A memory that has a source id, or a hash in its place.
-struct Seen {
+struct ImportedSource {
     stem: Stem,
     /// Its live file; `None` if it was forgotten.
     name: Option<String>,
@@ -500,7 +500,7 @@ fn digest(text: &str) -> u128 {
     crate::files::digest(text.as_bytes())
 }
 
-impl Known {
+impl ImportIndex {
     /// Notes what is in the store, live or not.
     fn there(&mut self, stem: Stem, name: Option<String>) {
         if let Some(handle) = stem.handle() {
@@ -517,7 +517,7 @@ impl Known {
         let text = |key: &str| memory.metadata_text(key).map(str::to_owned);
         let hash = text(SOURCE_HASH);
         if let Some(id) = text(SOURCE_ID).or_else(|| hash.clone()) {
-            self.by_source.entry(id).or_default().push(Seen {
+            self.by_source.entry(id).or_default().push(ImportedSource {
                 stem: memory.stem.clone(),
                 name,
                 at: Some(memory.timestamp.as_str().to_owned()),
@@ -531,7 +531,7 @@ impl Known {
     fn took(&mut self, stem: &Stem, key: Option<&str>, memory: &NewMemory) {
         self.there(stem.clone(), None);
         if let Some(id) = key {
-            let seen = Seen {
+            let seen = ImportedSource {
                 stem: stem.clone(),
                 name: None,
                 // Of what one source calls by one name and time, as a copied note, each text counts.

@@ -1,7 +1,7 @@
 //! What a process knows of a store: the committed state, how the files differ from it, and which
 //! of them are in flux.
 //!
-//! Only a memory of what was looked at: who looks, and when, is the business of `looking`.
+//! Only a memory of what was looked at: who looks, and when, is the business of `current_snapshot`.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;

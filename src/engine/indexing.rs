@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::Engine;
 use super::EngineError;
+use super::current_snapshot::side_by_side;
 use super::freshness::Freshness;
-use super::looking::side_by_side;
 use super::open::WriterLock;
 use super::reading::CHUNK;
 use super::reading::Read;

@@ -18,8 +18,8 @@ use super::reading::parse;
 use super::reading::stem_of;
 use super::recall::Recalled;
 use super::search::Hit;
+use super::search::QueryKind;
 use super::search::Search;
-use super::search::Wanted;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Snapshot;
@@ -214,7 +214,7 @@ impl Engine {
             return Ok(Vec::new());
         }
         let search = Search {
-            wanted: Wanted::Everything,
+            wanted: QueryKind::Everything,
             filter: Filter {
                 stems: Some(linked.iter().map(|(other, _)| other.clone()).collect()),
                 ..filter.clone()

@@ -19,12 +19,12 @@ use super::EngineError;
 use super::changes::Listeners;
 use super::freshness::Freshness;
 use super::hints::Recent;
-use super::known::Known;
 use super::models::Models;
 use super::models::Opened;
+use super::read_cache::ReadCache;
 use super::sync::GitOptions;
-use super::sync::HeldBack;
 use super::sync::Pending;
+use super::sync::Quarantined;
 use super::titles::SharedTitles;
 use super::uses::Waiting;
 use super::watching::Watching;
@@ -118,7 +118,7 @@ pub struct Engine {
     pub(super) committed_to: Mutex<Option<Id>>,
     pub(super) secrets: Policy,
     /// Memories that are not committed because of what they hold, as the last commit found them.
-    pub(super) held: Mutex<BTreeSet<HeldBack>>,
+    pub(super) held: Mutex<BTreeSet<Quarantined>>,
     pub(super) client: Mutex<String>,
     pub(super) journal: Journal,
     /// What is to be written to it.
@@ -129,7 +129,7 @@ pub struct Engine {
     writes: WritePolicy,
     pub(super) listeners: Listeners,
     /// What this process read last, where a file's times tell of every change.
-    pub(super) known: Option<Known>,
+    pub(super) known: Option<ReadCache>,
     pub(super) titles: SharedTitles,
     /// What this process wrote last, for hints.
     pub(super) recent: Mutex<Recent>,
@@ -240,7 +240,7 @@ impl Engine {
             maintenance: options.maintenance,
             writes: options.writes,
             listeners: Listeners::default(),
-            known: (is_local && cfg!(target_os = "linux")).then(Known::default),
+            known: (is_local && cfg!(target_os = "linux")).then(ReadCache::default),
             recent: Mutex::default(),
             models: options.models.map(Opened::new),
             titles: SharedTitles::default(),

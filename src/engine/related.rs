@@ -8,8 +8,8 @@ use std::collections::HashSet;
 
 use super::Engine;
 use super::EngineError;
+use super::search::QueryKind;
 use super::search::Search;
-use super::search::Wanted;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::ranking::Method;
@@ -39,7 +39,7 @@ impl Engine {
         limit: usize,
     ) -> Result<Vec<String>, EngineError> {
         let search = Search {
-            wanted: Wanted::Text(text.to_owned()),
+            wanted: QueryKind::Text(text.to_owned()),
             filter: filter.clone(),
             ranking: Ranking {
                 method: Method::Words,

@@ -35,7 +35,7 @@ use crate::model::normalized_namespace;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
     pub stem: Stem,
-    pub became: Became,
+    pub became: WriteOutcome,
     /// The memories that are now marked as superseded by it.
     pub superseded: Vec<Stem>,
     /// Those that are nearly the same; it is linked with them.
@@ -56,7 +56,7 @@ pub struct Remembered {
 
 /// How a memory came to be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Became {
+pub enum WriteOutcome {
     /// It was written.
     Added,
     /// It had been written before, by a call with the same idempotency key.
@@ -71,7 +71,7 @@ pub enum Became {
 }
 
 /// A title that nobody else gives to a memory meanwhile.
-pub struct HeldTitle {
+pub struct TitleLock {
     _lock: Lock,
 }
 
@@ -90,7 +90,7 @@ impl Stored {
 }
 
 impl Remembered {
-    pub(super) fn of(stem: Stem, became: Became) -> Remembered {
+    pub(super) fn of(stem: Stem, became: WriteOutcome) -> Remembered {
         Remembered {
             stem,
             became,
@@ -107,7 +107,7 @@ impl Remembered {
 
     /// Whether it had been written before, by a call with the same idempotency key.
     pub fn existed(&self) -> bool {
-        self.became == Became::Repeated
+        self.became == WriteOutcome::Repeated
     }
 }
 
@@ -176,7 +176,10 @@ impl Engine {
                     .push((KEY.to_owned(), MetaValue::Text(key.to_owned())));
                 let lock = self.lock_shard("key", key, "the idempotency key")?;
                 if let Some(stem) = self.written_with(key, &memory.user)? {
-                    return Ok(Stored::written(Remembered::of(stem, Became::Repeated)));
+                    return Ok(Stored::written(Remembered::of(
+                        stem,
+                        WriteOutcome::Repeated,
+                    )));
                 }
                 Some(lock)
             }
@@ -237,7 +240,7 @@ impl Engine {
             contradicted: noticed.contradicted,
             related,
             screened,
-            ..Remembered::of(stem, Became::Added)
+            ..Remembered::of(stem, WriteOutcome::Added)
         }))
     }
 
@@ -274,9 +277,9 @@ impl Engine {
     /// # Errors
     ///
     /// Fails if somebody else holds it for long.
-    pub fn hold_title(&self, title: &str) -> Result<HeldTitle, EngineError> {
+    pub fn hold_title(&self, title: &str) -> Result<TitleLock, EngineError> {
         let title = title.trim().to_lowercase();
-        Ok(HeldTitle {
+        Ok(TitleLock {
             _lock: self.lock_shard("title", &title, "the title")?,
         })
     }

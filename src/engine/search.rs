@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::Engine;
 use super::EngineError;
-use super::known::Shared;
+use super::read_cache::Shared;
 use super::reading::parse;
 use super::reading::stem_of;
 use crate::files::Place;
@@ -15,14 +15,14 @@ use crate::files::Reader;
 use crate::files::Version;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index;
-use crate::index::Ask;
+use crate::index::AsOf;
 use crate::index::Document;
 use crate::index::Indexed;
-use crate::index::Moment;
+use crate::index::RankedQuery;
+use crate::index::RankedQueryKind;
 use crate::index::Request;
 use crate::index::Scan;
 use crate::index::Snapshot;
-use crate::index::Sought;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stem;
@@ -34,7 +34,7 @@ use crate::words::Analyzer;
 
 /// What is looked for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wanted {
+pub enum QueryKind {
     /// Substring counts of keywords.
     Keywords(Vec<String>),
     /// A sentence or words, ranked.
@@ -46,7 +46,7 @@ pub enum Wanted {
 /// One search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
-    pub wanted: Wanted,
+    pub wanted: QueryKind,
     pub filter: Filter,
     /// How a text is ranked.
     pub ranking: Ranking,
@@ -79,7 +79,7 @@ impl Hit {
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Thought {
+pub struct SearchResults {
     /// Best first.
     pub hits: Vec<Hit>,
     /// How many memories matched in all.
@@ -88,14 +88,14 @@ pub struct Thought {
     pub unranked: usize,
 }
 
-impl Thought {
+impl SearchResults {
     /// What whoever asked is told beside the answer: that not every word of a long text was ranked.
     pub fn note(&self) -> Option<String> {
         let terms = self.unranked + MOST_TERMS;
         (self.unranked > 0).then(|| {
             format!(
                 "the query has {terms} distinct words; only the {MOST_TERMS} rarest were ranked: those \
-                 that the fewest memories hold. Ask shorter questions, or give `keywords`, which all count"
+                 that the fewest memories hold. RankedQueryKind shorter questions, or give `keywords`, which all count"
             )
         })
     }
@@ -122,7 +122,7 @@ const MIN_TRIES: usize = 5;
 
 /// A search's answer, as far as the files are as they were found.
 struct Answer {
-    thought: Thought,
+    thought: SearchResults,
     /// The hits whose files are not.
     stale: Vec<String>,
     /// Those of them that still are hits, by their present texts: where they belong.
@@ -131,7 +131,7 @@ struct Answer {
 
 impl Answer {
     /// The answer with the hits that changed too fast to be found by what they hold now.
-    fn with_changed(mut self) -> Thought {
+    fn with_changed(mut self) -> SearchResults {
         for (place, hit) in self.changed {
             let place = place.min(self.thought.hits.len());
             self.thought.hits.insert(place, hit);
@@ -171,7 +171,7 @@ impl Engine {
     ) -> Result<(usize, Vec<String>), EngineError> {
         let found = self.at_once(|moment| {
             let request = Request {
-                ask: Ask::Everything,
+                ask: RankedQueryKind::Everything,
                 filter,
                 moment,
                 limit: range.len(),
@@ -193,7 +193,7 @@ impl Engine {
     /// # Errors
     ///
     /// Fails if nothing is asked for, or if the directory cannot be read.
-    pub fn search(&self, search: &Search) -> Result<Thought, EngineError> {
+    pub fn search(&self, search: &Search) -> Result<SearchResults, EngineError> {
         let started = Instant::now();
         let mut tries = 0;
         let mut stale = Vec::new();
@@ -249,13 +249,13 @@ impl Engine {
 
     fn search_at(
         &self,
-        moment: Moment<'_>,
+        moment: AsOf<'_>,
         snapshot: &dyn index::Snapshot,
         search: &Search,
     ) -> Result<Answer, EngineError> {
         let keywords = match &search.wanted {
-            Wanted::Keywords(words) => distinct_keywords(words)?,
-            Wanted::Text(text) if self.has_no_words(text) => {
+            QueryKind::Keywords(words) => distinct_keywords(words)?,
+            QueryKind::Text(text) if self.has_no_words(text) => {
                 let signs: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
                 distinct_keywords(&signs)?
             }
@@ -267,18 +267,18 @@ impl Engine {
             .collect();
         let embed = |text: &str| self.embed_query(snapshot, text);
         let ask = match &search.wanted {
-            Wanted::Keywords(_) => Ask::Keywords(&lower),
-            Wanted::Text(text) if text.trim().is_empty() => {
+            QueryKind::Keywords(_) => RankedQueryKind::Keywords(&lower),
+            QueryKind::Text(text) if text.trim().is_empty() => {
                 return Err(EngineError::Invalid("the query is empty".to_owned()));
             }
             // An emoji is no word, and is found as it stands.
-            Wanted::Text(_) if !keywords.is_empty() => Ask::Keywords(&lower),
-            Wanted::Text(text) => Ask::Text(Sought {
+            QueryKind::Text(_) if !keywords.is_empty() => RankedQueryKind::Keywords(&lower),
+            QueryKind::Text(text) => RankedQueryKind::Text(RankedQuery {
                 text,
                 ranking: &search.ranking,
                 embed: Some(&embed),
             }),
-            Wanted::Everything => Ask::Everything,
+            QueryKind::Everything => RankedQueryKind::Everything,
         };
         let request = Request {
             ask,
@@ -294,7 +294,7 @@ impl Engine {
             None => memory_of(&reader, name),
         };
         let found = snapshot.search(&request, &texts)?;
-        let mut thought = Thought {
+        let mut thought = SearchResults {
             hits: Vec::with_capacity(found.hits.len()),
             total: found.total,
             unranked: found.unranked,

@@ -3,8 +3,8 @@
 use super::Engine;
 use super::EngineError;
 use super::search::Hit;
+use super::search::QueryKind;
 use super::search::Search;
-use super::search::Wanted;
 use crate::index::Embedded;
 use crate::index::passage;
 use crate::model::Filter;
@@ -137,7 +137,7 @@ impl Engine {
             return Ok(Vec::new());
         }
         let search = Search {
-            wanted: Wanted::Text(text),
+            wanted: QueryKind::Text(text),
             filter: filter.clone(),
             ranking: Ranking {
                 method: Method::Bm25,

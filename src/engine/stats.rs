@@ -10,8 +10,8 @@ use super::Engine;
 use super::EngineError;
 use super::reading::stem_of;
 use crate::files::Place;
-use crate::index::Ask;
-use crate::index::Moment;
+use crate::index::AsOf;
+use crate::index::RankedQueryKind;
 use crate::index::Request;
 use crate::index::Snapshot;
 use crate::lifecycle::FLAGGED_BELOW;
@@ -189,9 +189,9 @@ impl Engine {
             self.at_once(|moment| {
                 let ended = |now| {
                     let request = Request {
-                        ask: Ask::Everything,
+                        ask: RankedQueryKind::Everything,
                         filter: &filter,
-                        moment: Moment { now, ..moment },
+                        moment: AsOf { now, ..moment },
                         limit: 0,
                         offset: 0,
                     };

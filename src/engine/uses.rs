@@ -17,7 +17,7 @@ use super::EngineError;
 use super::reading::stem_of;
 use super::recall::Recalled;
 use super::sync::OneDeed;
-use crate::index::Moment;
+use crate::index::AsOf;
 use crate::journal::JournalError;
 use crate::journal::Record;
 use crate::journal::Uses;
@@ -39,7 +39,7 @@ const MOST_WAITING: usize = 256;
 impl Engine {
     /// Does something at one moment: the clock is asked once, the journals at most once, and not
     /// before somebody wants to know what a memory has become by its uses.
-    pub(super) fn at_once<T>(&self, act: impl FnOnce(Moment<'_>) -> T) -> T {
+    pub(super) fn at_once<T>(&self, act: impl FnOnce(AsOf<'_>) -> T) -> T {
         let uses: OnceLock<Arc<Uses>> = OnceLock::new();
         let unused = Usage::default();
         let state = |stem: &str, stated: &Stated, now: DateTime<Utc>| {
@@ -47,7 +47,7 @@ impl Engine {
             let usage = uses.of(stem).unwrap_or(&unused);
             lifecycle::state(stated, usage, &self.life, now)
         };
-        act(Moment {
+        act(AsOf {
             now: self.clock.now(),
             state: &state,
         })

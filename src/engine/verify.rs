@@ -102,7 +102,7 @@ impl Engine {
     /// The files of memories that were `purged`, and are there all the same.
     fn back_again(
         &self,
-        seen: &Seen,
+        seen: &FolderFindings,
         purged: &BTreeSet<String>,
     ) -> Result<Vec<Finding>, EngineError> {
         let mut back = Vec::new();
@@ -124,7 +124,7 @@ impl Engine {
     }
 
     /// Reads every file of `place`.
-    fn read_through(&self, place: Place) -> Result<Seen, EngineError> {
+    fn read_through(&self, place: Place) -> Result<FolderFindings, EngineError> {
         let listing = match self.store.list(place) {
             // It is a finding of its own.
             Err(FilesError::Link { .. }) if place == Place::Archive => Listing::default(),
@@ -133,7 +133,7 @@ impl Engine {
         let Listing {
             entries, skipped, ..
         } = listing;
-        let mut seen = Seen::of(place);
+        let mut seen = FolderFindings::of(place);
         for skipped in skipped {
             seen.add(&skipped.name, Problem::NotReadable(skipped.reason));
         }
@@ -165,7 +165,11 @@ impl Engine {
     }
 
     /// Where the index differs from the files, in sentences.
-    fn index_faults(&self, old: &dyn Snapshot, live: &Seen) -> Result<Vec<String>, EngineError> {
+    fn index_faults(
+        &self,
+        old: &dyn Snapshot,
+        live: &FolderFindings,
+    ) -> Result<Vec<String>, EngineError> {
         let mut doubtful: BTreeSet<String> = live
             .hashes
             .iter()
@@ -251,7 +255,7 @@ fn index_fault(snapshot: &dyn Snapshot, name: &str, seen: OnDisk) -> Option<Stri
 }
 
 /// What reading all files of one folder showed.
-struct Seen {
+struct FolderFindings {
     place: Place,
     /// By name, of every file that could be read.
     hashes: HashMap<String, u128>,
@@ -269,9 +273,9 @@ struct Reference {
     to: String,
 }
 
-impl Seen {
-    fn of(place: Place) -> Seen {
-        Seen {
+impl FolderFindings {
+    fn of(place: Place) -> FolderFindings {
+        FolderFindings {
             place,
             hashes: HashMap::new(),
             stems: HashSet::new(),
@@ -304,7 +308,7 @@ impl Seen {
     }
 
     /// The memories that are live and `archived` at once: neither can be moved.
-    fn both(&self, archived: &Seen) -> Vec<Finding> {
+    fn both(&self, archived: &FolderFindings) -> Vec<Finding> {
         let twice = self.hashes.iter().filter_map(|(name, hash)| {
             let other = archived.hashes.get(name)?;
             Some(Finding {
@@ -319,7 +323,7 @@ impl Seen {
 }
 
 /// References of live memories to themselves, and to what is neither live nor archived.
-fn dangling(live: &Seen, archived: &Seen) -> Vec<Finding> {
+fn dangling(live: &FolderFindings, archived: &FolderFindings) -> Vec<Finding> {
     if live.references.is_empty() {
         return Vec::new();
     }

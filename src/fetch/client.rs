@@ -22,7 +22,7 @@ use super::FetchError;
 use super::Why;
 use super::address::Address;
 use super::proxy::Proxies;
-use super::retry::Trouble;
+use super::retry::AttemptFailure;
 use super::retry::is_passing;
 use super::retry::retry_after;
 
@@ -89,7 +89,7 @@ impl Client {
         &self,
         address: &Address,
         headers: &[(&str, String)],
-    ) -> Result<Response<Body>, Trouble> {
+    ) -> Result<Response<Body>, AttemptFailure> {
         let mut at = address.clone();
         for _ in 0..=MAX_REDIRECTS {
             let mut request = self.agent(&at)?.get(at.uri());
@@ -104,7 +104,7 @@ impl Client {
             let location = location.and_then(|value| value.to_str().ok());
             at = at.follow(location.unwrap_or_default())?;
         }
-        Err(Trouble::Final(FetchError::Distrusted {
+        Err(AttemptFailure::Final(FetchError::Distrusted {
             address: address.to_string(),
             source: Why("it sends from one address to the next".to_owned()),
         }))
@@ -117,7 +117,7 @@ impl Client {
         authorization: Option<HeaderValue>,
         body: &str,
         deadline: Duration,
-    ) -> Result<Response<Body>, Trouble> {
+    ) -> Result<Response<Body>, AttemptFailure> {
         let request = self.agent(address)?.post(address.uri());
         let mut request = request.header("Content-Type", "application/json");
         if let Some(value) = authorization {
@@ -179,7 +179,11 @@ impl Client {
 }
 
 /// What an answer that tells of no success means.
-pub(super) fn refusal(address: &Address, response: &Response<Body>, said: String) -> Trouble {
+pub(super) fn refusal(
+    address: &Address,
+    response: &Response<Body>,
+    said: String,
+) -> AttemptFailure {
     let status = response.status();
     let error = FetchError::Refused {
         address: address.to_string(),
@@ -190,17 +194,17 @@ pub(super) fn refusal(address: &Address, response: &Response<Body>, said: String
         }),
     };
     match is_passing(status.as_u16()) {
-        true => Trouble::Passing {
+        true => AttemptFailure::Passing {
             error,
             wait: retry_after(response.headers()),
         },
-        false => Trouble::Final(error),
+        false => AttemptFailure::Final(error),
     }
 }
 
 /// A connection that broke off, or never was.
-pub(super) fn broken(address: &Address, why: impl Into<String>) -> Trouble {
-    Trouble::Passing {
+pub(super) fn broken(address: &Address, why: impl Into<String>) -> AttemptFailure {
+    AttemptFailure::Passing {
         error: FetchError::Broken {
             address: address.to_string(),
             source: Why(why.into()),
@@ -209,13 +213,13 @@ pub(super) fn broken(address: &Address, why: impl Into<String>) -> Trouble {
     }
 }
 
-fn trouble(error: &ureq::Error, address: &Address) -> Trouble {
+fn trouble(error: &ureq::Error, address: &Address) -> AttemptFailure {
     let why = error.to_string();
     // A refused certificate may come wrapped.
     let is_about_trust = matches!(error, ureq::Error::Rustls(_) | ureq::Error::Tls(_))
         || (matches!(error, ureq::Error::Io(_)) && why.contains("certificate"));
     match error {
-        _ if is_about_trust => Trouble::Final(FetchError::Distrusted {
+        _ if is_about_trust => AttemptFailure::Final(FetchError::Distrusted {
             address: address.to_string(),
             source: Why(why),
         }),

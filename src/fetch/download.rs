@@ -17,12 +17,12 @@ use super::client::broken;
 use super::client::refusal;
 use super::part::Part;
 use super::part::sha256_of;
+use super::retry::AttemptFailure;
 use super::retry::Tries;
-use super::retry::Trouble;
 
 /// A file somewhere else, and what it must be.
 #[derive(Debug, Clone)]
-pub struct Wanted<'a> {
+pub struct DownloadRequest<'a> {
     pub address: Address,
     /// In small hexadecimal letters.
     pub sha256: &'a str,
@@ -53,7 +53,7 @@ impl Client {
     /// removed.
     pub fn download(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &DownloadRequest<'_>,
         to: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), FetchError> {
@@ -78,7 +78,7 @@ impl Client {
     /// Fetches what is missing, until the sum is right.
     fn complete(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &DownloadRequest<'_>,
         part: &mut Part,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), FetchError> {
@@ -120,11 +120,11 @@ impl Client {
 
     fn fetch_rest(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &DownloadRequest<'_>,
         part: &mut Part,
         tag: &mut Option<String>,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), AttemptFailure> {
         let address = &wanted.address;
         let had = part.length();
         let mut headers = vec![("Accept-Encoding", "identity".to_owned())];
@@ -162,7 +162,7 @@ impl Client {
         {
             part.clear()?;
             let what = format!("{total} bytes, not {size}");
-            return Err(Trouble::Final(wrong(wanted, what)));
+            return Err(AttemptFailure::Final(wrong(wanted, what)));
         }
         let total = wanted.size.or(total);
         self.receive(wanted, response, part, total, progress)
@@ -170,12 +170,12 @@ impl Client {
 
     fn receive(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &DownloadRequest<'_>,
         response: Response<Body>,
         part: &mut Part,
         total: Option<u64>,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), AttemptFailure> {
         let address = &wanted.address;
         let limit = total.unwrap_or(MAX_UNKNOWN);
         // It is counted below.
@@ -195,7 +195,7 @@ impl Client {
                 Ok(length) if done + length as u64 > limit => {
                     part.clear()?;
                     let what = format!("more than {limit} bytes");
-                    return Err(Trouble::Final(wrong(wanted, what)));
+                    return Err(AttemptFailure::Final(wrong(wanted, what)));
                 }
                 Ok(length) => {
                     part.append(&buffer[..length])?;
@@ -213,11 +213,11 @@ impl Client {
 }
 
 /// Whether the file is there already.
-fn is_whole(wanted: &Wanted<'_>, path: &Path) -> Result<bool, FetchError> {
+fn is_whole(wanted: &DownloadRequest<'_>, path: &Path) -> Result<bool, FetchError> {
     Ok(sha256_of(path)?.as_deref() == Some(wanted.sha256))
 }
 
-fn wrong(wanted: &Wanted<'_>, what: String) -> FetchError {
+fn wrong(wanted: &DownloadRequest<'_>, what: String) -> FetchError {
     FetchError::WrongBytes {
         address: wanted.address.to_string(),
         source: Why(what),

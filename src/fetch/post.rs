@@ -15,8 +15,8 @@ use super::address::Address;
 use super::client::Client;
 use super::client::broken;
 use super::client::refusal;
+use super::retry::AttemptFailure;
 use super::retry::Tries;
-use super::retry::Trouble;
 
 /// A secret that a host knows somebody by. It is never shown.
 #[derive(Clone)]
@@ -71,8 +71,8 @@ impl Client {
                 Err(trouble) => trouble,
             };
             let last = match &trouble {
-                Trouble::Passing { error, .. } => error.in_one_line(),
-                Trouble::Final(_) => String::new(),
+                AttemptFailure::Passing { error, .. } => error.in_one_line(),
+                AttemptFailure::Final(_) => String::new(),
             };
             let pause = tries.next(trouble)?;
             if Instant::now() + pause >= end {
@@ -96,13 +96,13 @@ fn bearer(key: &Key, address: &Address) -> Result<HeaderValue, FetchError> {
     Ok(value)
 }
 
-fn answer(post: &Post<'_>, mut response: Response<Body>) -> Result<Value, Trouble> {
+fn answer(post: &Post<'_>, mut response: Response<Body>) -> Result<Value, AttemptFailure> {
     let body = response.body_mut().with_config();
     let text = body.limit(post.max_answer_bytes).read_to_vec();
     match response.status().as_u16() {
         200..=299 => {}
         301..=308 => {
-            return Err(Trouble::Final(FetchError::Distrusted {
+            return Err(AttemptFailure::Final(FetchError::Distrusted {
                 address: post.address.to_string(),
                 source: Why("it sends on to another address".to_owned()),
             }));
@@ -117,7 +117,7 @@ fn answer(post: &Post<'_>, mut response: Response<Body>) -> Result<Value, Troubl
     let text = match text {
         Ok(text) => text,
         Err(ureq::Error::BodyExceedsLimit(limit)) => {
-            return Err(Trouble::Final(FetchError::WrongBytes {
+            return Err(AttemptFailure::Final(FetchError::WrongBytes {
                 address: post.address.to_string(),
                 source: Why(format!("more than {limit} bytes")),
             }));

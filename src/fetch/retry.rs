@@ -12,7 +12,7 @@ use super::FetchError;
 use super::client::Limits;
 
 /// What came between.
-pub(super) enum Trouble {
+pub(super) enum AttemptFailure {
     /// Trying again is of no use.
     Final(FetchError),
     /// It may be better soon; the server may have said when.
@@ -22,9 +22,9 @@ pub(super) enum Trouble {
     },
 }
 
-impl From<FetchError> for Trouble {
-    fn from(error: FetchError) -> Trouble {
-        Trouble::Final(error)
+impl From<FetchError> for AttemptFailure {
+    fn from(error: FetchError) -> AttemptFailure {
+        AttemptFailure::Final(error)
     }
 }
 
@@ -55,10 +55,10 @@ impl<'a> Tries<'a> {
     ///
     /// Fails with the trouble if it is final, if there were enough tries, or if the server wants
     /// a longer wait than anybody has.
-    pub fn next(&mut self, trouble: Trouble) -> Result<Duration, FetchError> {
+    pub fn next(&mut self, trouble: AttemptFailure) -> Result<Duration, FetchError> {
         let (error, wait) = match trouble {
-            Trouble::Final(error) => return Err(error),
-            Trouble::Passing { error, wait } => (error, wait),
+            AttemptFailure::Final(error) => return Err(error),
+            AttemptFailure::Passing { error, wait } => (error, wait),
         };
         self.done += 1;
         let is_too_long = wait.is_some_and(|wait| wait > self.limits.longest_wait);
@@ -129,7 +129,7 @@ mod tests {
                 address: String::new(),
                 source: Why(String::new()),
             };
-            tries.next(Trouble::Passing { error, wait })
+            tries.next(AttemptFailure::Passing { error, wait })
         };
         let between = |pause: Duration, least: u64, most: u64| {
             assert!(pause >= Duration::from_millis(least), "{pause:?}");
@@ -146,6 +146,6 @@ mod tests {
             source: Why(String::new()),
         };
         let wait = Some(Duration::from_secs(86_400));
-        assert!(tries.next(Trouble::Passing { error, wait }).is_err());
+        assert!(tries.next(AttemptFailure::Passing { error, wait }).is_err());
     }
 }

@@ -106,7 +106,7 @@ pub(super) fn step() {
     #[cfg(test)]
     {
         super::schedules::step();
-        super::dying::step();
+        super::crash_test::step();
     }
 }
 

@@ -98,9 +98,9 @@ impl Listing {
     }
 
     /// Takes one directory entry in, by its name and what it is.
-    fn take(&mut self, name: String, what: Seen) {
+    fn take(&mut self, name: String, what: DirectoryEntry) {
         match what {
-            Seen::File {
+            DirectoryEntry::File {
                 stamp,
                 changed,
                 has_links,
@@ -110,7 +110,7 @@ impl Listing {
                 changed,
                 has_links,
             }),
-            Seen::Other(reason) => self.skipped.push(Skipped { name, reason }),
+            DirectoryEntry::Other(reason) => self.skipped.push(Skipped { name, reason }),
         }
     }
 }
@@ -147,7 +147,7 @@ fn sorted(entries: Vec<Entry>) -> Vec<Entry> {
 pub(super) fn look_at(directory: &Folder, name: &str) -> Option<Result<Entry, Skipped>> {
     let name = || name.to_owned();
     Some(match system::look_at(directory, &name())? {
-        Seen::File {
+        DirectoryEntry::File {
             stamp,
             changed,
             has_links,
@@ -157,7 +157,7 @@ pub(super) fn look_at(directory: &Folder, name: &str) -> Option<Result<Entry, Sk
             changed,
             has_links,
         }),
-        Seen::Other(reason) => Err(Skipped {
+        DirectoryEntry::Other(reason) => Err(Skipped {
             name: name(),
             reason,
         }),
@@ -190,7 +190,7 @@ pub(super) fn any_name(directory: &Folder, most: usize, fits: impl Fn(&[u8]) -> 
 }
 
 /// What stands behind a name.
-pub(super) enum Seen {
+pub(super) enum DirectoryEntry {
     File {
         stamp: Stamp,
         changed: i64,
@@ -199,11 +199,11 @@ pub(super) enum Seen {
     Other(String),
 }
 
-impl Seen {
+impl DirectoryEntry {
     /// As the entry of `name`; `None` if it is no regular file.
     pub(super) fn into_entry(self, name: &str) -> Option<Entry> {
         match self {
-            Seen::File {
+            DirectoryEntry::File {
                 stamp,
                 changed,
                 has_links,
@@ -213,7 +213,7 @@ impl Seen {
                 changed,
                 has_links,
             }),
-            Seen::Other(_) => None,
+            DirectoryEntry::Other(_) => None,
         }
     }
 }
@@ -251,9 +251,9 @@ pub(super) mod unix {
     use rustix::fs::Stat;
 
     use super::AT_ONCE;
+    use super::DirectoryEntry;
     use super::Listing;
     use super::SHARE;
-    use super::Seen;
     use super::Skipped;
     use super::Stamp;
     use super::is_visible;
@@ -413,19 +413,19 @@ pub(super) mod unix {
     }
 
     /// `None` if the file went away in between.
-    fn look(fd: &Folder, name: &CStr, kind: FileType) -> Option<Seen> {
+    fn look(fd: &Folder, name: &CStr, kind: FileType) -> Option<DirectoryEntry> {
         if kind != FileType::RegularFile {
             return Some(other(kind));
         }
         match stat(fd, name) {
             Ok(stat) => Some(seen(&stat)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => Some(Seen::Other(error.to_string())),
+            Err(error) => Some(DirectoryEntry::Other(error.to_string())),
         }
     }
 
     /// Looks at one name below `directory`, following no link on the way.
-    pub(in crate::files) fn look_at(directory: &Folder, name: &str) -> Option<Seen> {
+    pub(in crate::files) fn look_at(directory: &Folder, name: &str) -> Option<DirectoryEntry> {
         found(uninterrupted(|| {
             let Some((folder, file)) = name.rsplit_once('/') else {
                 let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
@@ -436,7 +436,7 @@ pub(super) mod unix {
         }))
     }
 
-    fn found(stat: io::Result<Stat>) -> Option<Seen> {
+    fn found(stat: io::Result<Stat>) -> Option<DirectoryEntry> {
         match stat {
             Ok(stat) => Some(seen(&stat)),
             Err(error)
@@ -448,18 +448,18 @@ pub(super) mod unix {
             {
                 None
             }
-            Err(error) => Some(Seen::Other(error.to_string())),
+            Err(error) => Some(DirectoryEntry::Other(error.to_string())),
         }
     }
 
     /// Looks at an open file.
-    pub(in crate::files) fn look_into(file: &File) -> io::Result<Seen> {
+    pub(in crate::files) fn look_into(file: &File) -> io::Result<DirectoryEntry> {
         Ok(seen(&rustix::fs::fstat(file)?))
     }
 
-    fn seen(stat: &Stat) -> Seen {
+    fn seen(stat: &Stat) -> DirectoryEntry {
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Seen::File {
+            FileType::RegularFile => DirectoryEntry::File {
                 stamp: Stamp {
                     size: stat.st_size.unsigned_abs(),
                     modified: modified(stat),
@@ -472,7 +472,7 @@ pub(super) mod unix {
         }
     }
 
-    fn other(kind: FileType) -> Seen {
+    fn other(kind: FileType) -> DirectoryEntry {
         let what = match kind {
             FileType::Symlink => "it is a symbolic link",
             FileType::Directory => "it is a folder",
@@ -480,7 +480,7 @@ pub(super) mod unix {
             FileType::Socket => "it is a socket",
             _ => "it is a device",
         };
-        Seen::Other(what.to_owned())
+        DirectoryEntry::Other(what.to_owned())
     }
 
     fn stat(fd: &Folder, name: &CStr) -> io::Result<Stat> {
@@ -515,8 +515,8 @@ pub(super) mod portable {
     use std::io;
     use std::time::UNIX_EPOCH;
 
+    use super::DirectoryEntry;
     use super::Listing;
-    use super::Seen;
     use super::Skipped;
     use super::Stamp;
     use super::is_visible;
@@ -562,22 +562,22 @@ pub(super) mod portable {
         Ok(folders)
     }
 
-    pub(in crate::files) fn look_at(directory: &Folder, name: &str) -> Option<Seen> {
+    pub(in crate::files) fn look_at(directory: &Folder, name: &str) -> Option<DirectoryEntry> {
         Some(match fs::symlink_metadata(directory.path().join(name)) {
             Ok(data) => seen(&data),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            Err(error) => Seen::Other(error.to_string()),
+            Err(error) => DirectoryEntry::Other(error.to_string()),
         })
     }
 
     /// Looks at an open file.
-    pub(in crate::files) fn look_into(file: &File) -> io::Result<Seen> {
+    pub(in crate::files) fn look_into(file: &File) -> io::Result<DirectoryEntry> {
         Ok(seen(&file.metadata()?))
     }
 
-    fn seen(data: &fs::Metadata) -> Seen {
+    fn seen(data: &fs::Metadata) -> DirectoryEntry {
         if data.is_file() {
-            return Seen::File {
+            return DirectoryEntry::File {
                 stamp: Stamp {
                     size: data.len(),
                     modified: modified(data),
@@ -591,7 +591,7 @@ pub(super) mod portable {
             true => "it is a folder",
             false => "it is a symbolic link",
         };
-        Seen::Other(what.to_owned())
+        DirectoryEntry::Other(what.to_owned())
     }
 
     pub(in crate::files) fn modified(data: &fs::Metadata) -> i64 {

@@ -9,12 +9,10 @@
 
 mod append;
 mod backup;
-mod begun;
+#[cfg(test)]
+mod crash_test;
 mod disk;
 mod draft;
-#[cfg(test)]
-mod dying;
-mod given;
 mod journals;
 mod list;
 mod lock;
@@ -26,12 +24,15 @@ mod replaced;
 mod schedules;
 mod store;
 mod swap;
+mod unfinished_init;
+mod user_folder;
 
 pub use append::append_lines;
 pub use append::open_lines;
 pub use backup::BACKUPS;
 pub use backup::Backup;
-pub use begun::Begun;
+#[cfg(test)]
+pub(crate) use crash_test::dying_at;
 pub use disk::STATE_FOLDER;
 pub use disk::create_private_folder;
 pub use disk::names_in;
@@ -42,10 +43,6 @@ pub use disk::scratch_folder;
 pub use disk::write_derived;
 pub use disk::write_synced;
 pub use draft::Draft;
-#[cfg(test)]
-pub(crate) use dying::dying_at;
-pub use given::Given;
-pub use given::give;
 pub use journals::JOURNALS;
 pub use journals::Journals;
 pub use journals::is_below_journals;
@@ -59,7 +56,7 @@ pub use lock::is_held;
 pub use lock::said;
 pub use medium::Medium;
 pub use medium::medium;
-pub use note::AtWork;
+pub use note::CrashMarker;
 pub use note::begin_lines;
 pub use note::leave_line;
 pub use note::lines_at;
@@ -76,6 +73,9 @@ pub use store::Store;
 pub use store::digest;
 pub use store::notes_around;
 pub use store::tombstone_of;
+pub use unfinished_init::Begun;
+pub use user_folder::Given;
+pub use user_folder::give;
 
 pub use crate::beneath::is_link;
 pub use crate::beneath::set_strangers_aside;

@@ -18,20 +18,20 @@ const MOST_LINES_BYTES: u64 = 4 << 20;
 /// Says that its maker is in the middle of something, until dropped. What a killed process left is
 /// found by the next one.
 #[derive(Debug)]
-pub struct AtWork {
+pub struct CrashMarker {
     path: PathBuf,
     /// The last one who was at work here did not come to an end.
     pub was_interrupted: bool,
     is_unfinished: bool,
 }
 
-impl AtWork {
+impl CrashMarker {
     /// Leaves the note at `path`. The caller holds a lock that lets only one be at work.
     ///
     /// # Errors
     ///
     /// Fails if it cannot be written.
-    pub fn begin(path: &Path) -> Result<AtWork, FilesError> {
+    pub fn begin(path: &Path) -> Result<CrashMarker, FilesError> {
         let begin = || {
             let (folder, name) = Folder::parent_of(path)?;
             folder.set_aside(name)?;
@@ -40,7 +40,7 @@ impl AtWork {
             Ok(was_interrupted)
         };
         let was_interrupted = begin().at("write", path)?;
-        Ok(AtWork {
+        Ok(CrashMarker {
             path: path.to_owned(),
             was_interrupted,
             is_unfinished: false,
@@ -53,7 +53,7 @@ impl AtWork {
     }
 }
 
-impl Drop for AtWork {
+impl Drop for CrashMarker {
     fn drop(&mut self) {
         if self.is_unfinished {
             return;

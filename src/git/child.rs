@@ -249,7 +249,7 @@ pub(super) fn run(
     start_reader(stderr, sender, Piece::Stderr).map_err(Cut::Start)?;
 
     let mut stdout = Vec::new();
-    let mut said = Said::default();
+    let mut said = OutputExcerpt::default();
     let mut heard = Instant::now();
     let mut ended: Option<(ExitStatus, Instant)> = None;
     let mut is_open = true;
@@ -331,12 +331,12 @@ fn start_reader(
 
 /// The beginning and the end of what was said.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct OutputExcerpt {
     first: Vec<u8>,
     last: VecDeque<u8>,
 }
 
-impl Said {
+impl OutputExcerpt {
     pub(super) fn add(&mut self, bytes: &[u8]) {
         let room = KEPT.saturating_sub(self.first.len()).min(bytes.len());
         let (first, last) = bytes.split_at(room);
@@ -445,7 +445,7 @@ mod tests {
 
     #[test]
     fn beginning_and_end_are_kept_of_a_long_speech() {
-        let mut said = Said::default();
+        let mut said = OutputExcerpt::default();
         said.add(b"first\n");
         for _ in 0..10_000 {
             said.add(b"0123456789\n");

@@ -16,7 +16,7 @@ use super::To;
 
 /// One commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moment {
+pub struct CommitInfo {
     pub id: Id,
     pub author: String,
     /// In seconds since 1970.
@@ -46,7 +46,7 @@ impl Repository {
         &self,
         from: Id,
         without: Option<Id>,
-    ) -> Result<impl Iterator<Item = Result<Moment, GitError>> + '_, GitError> {
+    ) -> Result<impl Iterator<Item = Result<CommitInfo, GitError>> + '_, GitError> {
         let action = "read the history";
         let mut walk = self.inner.revwalk().to(action)?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)
@@ -63,10 +63,10 @@ impl Repository {
     /// # Errors
     ///
     /// Fails if there is no such commit.
-    pub fn moment(&self, id: Id) -> Result<Moment, GitError> {
+    pub fn moment(&self, id: Id) -> Result<CommitInfo, GitError> {
         let commit = self.inner.find_commit(id.0).to("read a commit")?;
         let author = commit.author();
-        Ok(Moment {
+        Ok(CommitInfo {
             id,
             author: String::from_utf8_lossy(author.name_bytes()).into_owned(),
             at: author.when().seconds(),

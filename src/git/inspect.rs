@@ -17,7 +17,7 @@ use super::Owner;
 use super::Repository;
 use super::To;
 use super::paths::MOST_DEPTH;
-use super::paths::Untaken;
+use super::paths::PathRejection;
 use super::paths::is_gits_own;
 
 /// More entries are no collection of memories, or made to hurt.
@@ -146,7 +146,7 @@ impl Look<'_> {
         depth: usize,
     ) -> Result<Option<String>, git2::Error> {
         if is_gits_own(entry.name_bytes()) {
-            return Ok(Some(Untaken::Name.reason().to_owned()));
+            return Ok(Some(PathRejection::Name.reason().to_owned()));
         }
         let is_folder = entry.kind() == Some(ObjectType::Tree);
         if let Some(reason) = self.repository.out_of_place(path, is_folder) {
@@ -161,7 +161,7 @@ impl Look<'_> {
             }
             Some(ObjectType::Commit) => Some("it is a repository of its own".to_owned()),
             Some(ObjectType::Tree) if depth >= MOST_DEPTH => {
-                Some(Untaken::Depth.reason().to_owned())
+                Some(PathRejection::Depth.reason().to_owned())
             }
             Some(ObjectType::Blob) if entry.filemode() == i32::from(FileMode::Link) => {
                 Some("it is a symbolic link".to_owned())

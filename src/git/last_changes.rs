@@ -13,9 +13,9 @@ use git2::ObjectType;
 use git2::Odb;
 use git2::Oid;
 
+use super::CommitInfo;
 use super::GitError;
 use super::Id;
-use super::Moment;
 use super::Repository;
 use super::STORE_PARTS;
 use super::To;
@@ -30,7 +30,7 @@ pub struct LastChanges<'a> {
     repository: &'a Repository,
     odb: Odb<'a>,
     /// Commits that were not compared yet, newest first.
-    older: Box<dyn Iterator<Item = Result<Moment, GitError>> + 'a>,
+    older: Box<dyn Iterator<Item = Result<CommitInfo, GitError>> + 'a>,
     /// The name under which a path below the store is looked up.
     name_of: fn(&str) -> &str,
     /// What the compared commits changed, and when the newest of them was made.
@@ -91,7 +91,7 @@ impl LastChanges<'_> {
         }
     }
 
-    fn compare(&mut self, moment: &Moment) -> Result<(), GitError> {
+    fn compare(&mut self, moment: &CommitInfo) -> Result<(), GitError> {
         self.compared += 1;
         let after = self.repository.entries_at(moment.id, &STORE_PARTS)?;
         let before = match moment.parents.first() {

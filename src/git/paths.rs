@@ -33,7 +33,7 @@ const LARGEST_JOURNAL: u64 = 64 << 20;
 
 /// Why no machine takes a file from another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Untaken {
+pub enum PathRejection {
     /// A part of its path means something to git on some system.
     Name,
     /// Some system, or this one, has no such file names.
@@ -47,18 +47,18 @@ pub enum Untaken {
     Size,
 }
 
-impl Untaken {
+impl PathRejection {
     /// What is wrong with the file, as the rest of a sentence about it.
     pub fn reason(self) -> &'static str {
         match self {
-            Untaken::Name => "git would act on its name",
-            Untaken::System => "its name is one that not every system has files of",
-            Untaken::Folder => "it lies in a folder that is called as a memory is",
-            Untaken::Depth => "it lies in too many folders",
-            Untaken::NoNote => {
+            PathRejection::Name => "git would act on its name",
+            PathRejection::System => "its name is one that not every system has files of",
+            PathRejection::Folder => "it lies in a folder that is called as a memory is",
+            PathRejection::Depth => "it lies in too many folders",
+            PathRejection::NoNote => {
                 "it is no note, and this store keeps its memories among somebody's notes"
             }
-            Untaken::Size => "it is too large",
+            PathRejection::Size => "it is too large",
         }
     }
 }
@@ -66,10 +66,10 @@ impl Untaken {
 impl Repository {
     /// Why no machine would take the file at `path` below the store with so many bytes, if there is
     /// a reason.
-    pub fn untaken(&self, path: &str, bytes: u64) -> Option<Untaken> {
+    pub fn untaken(&self, path: &str, bytes: u64) -> Option<PathRejection> {
         let is_in_place = self.work_folder().join(&self.prefix).ends_with(IN_PLACE);
         match path.strip_prefix("files/") {
-            Some(name) if is_in_place && !is_note(name) => Some(Untaken::NoNote),
+            Some(name) if is_in_place && !is_note(name) => Some(PathRejection::NoNote),
             _ => untaken_below(self.prefix.matches('/').count(), path, bytes),
         }
     }
@@ -80,12 +80,12 @@ impl Repository {
     /// # Errors
     ///
     /// Fails if the text is missing from the repository.
-    pub fn left_out(&self, path: &str, id: Id) -> Result<Option<Untaken>, GitError> {
+    pub fn left_out(&self, path: &str, id: Id) -> Result<Option<PathRejection>, GitError> {
         Ok(self.left_out_of_size(path, self.size_of(id)?))
     }
 
     /// As [`Repository::left_out`], of a text with so many bytes.
-    pub(super) fn left_out_of_size(&self, path: &str, bytes: u64) -> Option<Untaken> {
+    pub(super) fn left_out_of_size(&self, path: &str, bytes: u64) -> Option<PathRejection> {
         // A journal may be larger than other texts.
         let most = match path.split_once('/') {
             Some((JOURNALS, _)) => LARGEST_JOURNAL,
@@ -183,7 +183,7 @@ impl Repository {
 
 /// Why no store takes the file at `path` below another one with so many bytes, if there is a reason;
 /// journals are measured otherwise.
-pub fn untaken(path: &str, bytes: u64) -> Option<Untaken> {
+pub fn untaken(path: &str, bytes: u64) -> Option<PathRejection> {
     let most = match path.split_once('/') {
         Some((JOURNALS, _)) => LARGEST_JOURNAL,
         _ => LARGEST_TEXT,
@@ -196,19 +196,19 @@ pub fn untaken(path: &str, bytes: u64) -> Option<Untaken> {
 }
 
 /// As [`Repository::untaken`], of a store that lies in so many folders.
-fn untaken_below(folders: usize, path: &str, bytes: u64) -> Option<Untaken> {
+fn untaken_below(folders: usize, path: &str, bytes: u64) -> Option<PathRejection> {
     let folders = folders + path.matches('/').count();
     let above = path.rsplit_once('/').map_or("", |(above, _)| above);
     if path.split('/').any(|part| is_gits_own(part.as_bytes())) {
-        Some(Untaken::Name)
+        Some(PathRejection::Name)
     } else if path.len() > LONGEST_PATH || path.split('/').any(|part| !can_be_held(part)) {
-        Some(Untaken::System)
+        Some(PathRejection::System)
     } else if above.split('/').any(is_called_as_memory) {
-        Some(Untaken::Folder)
+        Some(PathRejection::Folder)
     } else if folders > MOST_DEPTH {
-        Some(Untaken::Depth)
+        Some(PathRejection::Depth)
     } else {
-        (bytes > LARGEST_TEXT).then_some(Untaken::Size)
+        (bytes > LARGEST_TEXT).then_some(PathRejection::Size)
     }
 }
 
@@ -274,23 +274,23 @@ mod tests {
         for (path, expected) in [
             ("files/20260101_000000_aaaaaaaa.md", None),
             ("files/2026/what: a title.md", None),
-            (&format!("files/{long}"), Some(Untaken::System)),
-            (&format!("files/{long}/a.md"), Some(Untaken::System)),
+            (&format!("files/{long}"), Some(PathRejection::System)),
+            (&format!("files/{long}/a.md"), Some(PathRejection::System)),
             (
                 &format!("files/{}a.md", "deep-folder/".repeat(70)),
-                Some(Untaken::System),
+                Some(PathRejection::System),
             ),
             (
                 &format!("files/{}a.md", "d/".repeat(12)),
-                Some(Untaken::Depth),
+                Some(PathRejection::Depth),
             ),
-            ("files/a.md/b.md", Some(Untaken::Folder)),
-            ("files/a.MD/b.md", Some(Untaken::Folder)),
-            ("files/.git/config", Some(Untaken::Name)),
+            ("files/a.md/b.md", Some(PathRejection::Folder)),
+            ("files/a.MD/b.md", Some(PathRejection::Folder)),
+            ("files/.git/config", Some(PathRejection::Name)),
         ] {
             assert_eq!(untaken(path, 0), expected, "{path}");
         }
-        assert_eq!(untaken("files/a.md", 11 << 20), Some(Untaken::Size));
+        assert_eq!(untaken("files/a.md", 11 << 20), Some(PathRejection::Size));
         assert_eq!(untaken("journal/a.jsonl", 11 << 20), None);
     }
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 use git2::transport::Service;
 
 use super::child::Group;
-use super::child::Said;
+use super::child::OutputExcerpt;
 use super::connection::Connection;
 use super::failure::Failure;
 use super::failure::Kind;
@@ -149,7 +149,7 @@ fn listen(mut pipe: ChildStderr) -> io::Result<mpsc::Receiver<String>> {
     thread::Builder::new()
         .name("memdir-ssh-pipe".to_owned())
         .spawn(move || {
-            let mut all = Said::default();
+            let mut all = OutputExcerpt::default();
             let mut buffer = [0; 4096];
             while let Ok(length @ 1..) = pipe.read(&mut buffer) {
                 all.add(&buffer[..length]);

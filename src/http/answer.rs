@@ -12,9 +12,9 @@ use serde_json::Value;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use super::door::Closed;
-use super::lanes::RETRY_AFTER;
-use super::portions::Portions;
+use super::admission::Closed;
+use super::chunked_body::ChunkedBody;
+use super::concurrency::RETRY_AFTER;
 use crate::dialect::Refusal;
 
 /// So many bytes of answers may wait to be taken, in all.
@@ -30,16 +30,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why a request came to nothing, before anything was done.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Trouble {
+pub struct RequestError {
     pub status: StatusCode,
     pub code: &'static str,
     pub message: String,
     pub retry_after: Option<u64>,
 }
 
-impl Trouble {
-    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Trouble {
-        Trouble {
+impl RequestError {
+    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> RequestError {
+        RequestError {
             status,
             code,
             message: message.into(),
@@ -47,25 +47,25 @@ impl Trouble {
         }
     }
 
-    pub fn overload() -> Trouble {
+    pub fn overload() -> RequestError {
         Closed::Overload.into()
     }
 
     /// What was asked for went wrong.
-    pub fn bad(message: impl Into<String>) -> Trouble {
+    pub fn bad(message: impl Into<String>) -> RequestError {
         let code = Refusal::VALIDATION_FAILED;
-        Trouble::new(StatusCode::BAD_REQUEST, code, message)
+        RequestError::new(StatusCode::BAD_REQUEST, code, message)
     }
 
     /// What went wrong is this machine's business; the log says more.
-    pub fn internal() -> Trouble {
+    pub fn internal() -> RequestError {
         let status = StatusCode::INTERNAL_SERVER_ERROR;
-        Trouble::new(status, Refusal::DATABASE_ERROR, "Internal server error")
+        RequestError::new(status, Refusal::DATABASE_ERROR, "Internal server error")
     }
 }
 
-impl From<Closed> for Trouble {
-    fn from(closed: Closed) -> Trouble {
+impl From<Closed> for RequestError {
+    fn from(closed: Closed) -> RequestError {
         let (status, code, retry_after) = match closed {
             Closed::OnlyReads => (StatusCode::FORBIDDEN, "FORBIDDEN", None),
             // Whole seconds are all that the header can say.
@@ -78,27 +78,27 @@ impl From<Closed> for Trouble {
                 (status, "OVERLOADED", Some(RETRY_AFTER))
             }
         };
-        Trouble {
+        RequestError {
             retry_after,
-            ..Trouble::new(status, code, closed.to_string())
+            ..RequestError::new(status, code, closed.to_string())
         }
     }
 }
 
-impl From<Refusal> for Trouble {
-    fn from(refusal: Refusal) -> Trouble {
+impl From<Refusal> for RequestError {
+    fn from(refusal: Refusal) -> RequestError {
         let status = match refusal.code {
             Refusal::NOT_FOUND => StatusCode::NOT_FOUND,
             Refusal::CONFLICT => StatusCode::CONFLICT,
             Refusal::VALIDATION_FAILED => StatusCode::BAD_REQUEST,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        Trouble::new(status, refusal.code, refusal.message)
+        RequestError::new(status, refusal.code, refusal.message)
     }
 }
 
-impl From<Trouble> for Response {
-    fn from(trouble: Trouble) -> Response {
+impl From<RequestError> for Response {
+    fn from(trouble: RequestError) -> Response {
         let body = json!({
             "code": trouble.code,
             "message": trouble.message,
@@ -144,7 +144,7 @@ pub async fn json_of(
     status: StatusCode,
     body: Vec<u8>,
     outgoing: &Arc<Semaphore>,
-) -> Result<Response, Trouble> {
+) -> Result<Response, RequestError> {
     let counted = match body.len() {
         ..COUNTED_FROM => None,
         length => {
@@ -153,7 +153,7 @@ pub async fn json_of(
             let room = Arc::clone(outgoing).acquire_many_owned(kib);
             match tokio::time::timeout(PATIENCE, room).await {
                 Ok(Ok(room)) => Some(room),
-                Ok(Err(_)) | Err(_) => return Err(Trouble::overload()),
+                Ok(Err(_)) | Err(_) => return Err(RequestError::overload()),
             }
         }
     };
@@ -166,7 +166,7 @@ fn with_type(
     bytes: Vec<u8>,
     counted: Option<tokio::sync::OwnedSemaphorePermit>,
 ) -> Response {
-    let mut response = Response::new(Body::new(Portions::new(bytes, counted)));
+    let mut response = Response::new(Body::new(ChunkedBody::new(bytes, counted)));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(of));

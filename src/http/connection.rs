@@ -28,12 +28,12 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use super::client::Peer;
-use super::lanes::RETRY_AFTER;
+use super::concurrency::RETRY_AFTER;
 use super::listen::Listener;
 use super::metrics::Metrics;
-use super::patient::PATIENCE;
-use super::patient::Patient;
 use super::proof::Link;
+use super::write_timeout::PATIENCE;
+use super::write_timeout::WriteTimeout;
 
 /// So many connections are open at once. A silent one costs some kilobytes; what costs more is
 /// bounded by itself.
@@ -50,17 +50,17 @@ const BREATH: Duration = Duration::from_millis(50);
 
 /// What all connections share.
 #[derive(Clone)]
-pub struct Hall {
+pub struct ServerState {
     pub router: Router,
     pub metrics: Arc<Metrics>,
     pub stopping: watch::Receiver<bool>,
-    pub seats: Arc<Seats>,
+    pub seats: Arc<ConnectionSlots>,
     pub tls: Option<TlsAcceptor>,
 }
 
 /// Who sits where.
 #[derive(Default)]
-pub struct Seats {
+pub struct ConnectionSlots {
     taken: Mutex<HashMap<u64, Arc<Seat>>>,
     next: AtomicU64,
     /// Told when one is free.
@@ -76,7 +76,7 @@ struct Seat {
     end: Notify,
 }
 
-impl Seats {
+impl ConnectionSlots {
     fn taken(&self) -> MutexGuard<'_, HashMap<u64, Arc<Seat>>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -131,7 +131,7 @@ impl Seat {
 }
 
 /// Takes connections until the server stops.
-pub async fn take(listener: Listener, hall: Hall) {
+pub async fn take(listener: Listener, hall: ServerState) {
     loop {
         let accepted = tokio::select! {
             accepted = accept(&listener) => accepted,
@@ -194,7 +194,7 @@ async fn accept(listener: &Listener) -> io::Result<Accepted> {
     }
 }
 
-async fn seat<S>(mut stream: S, peer: Peer, link: Link, hall: Hall)
+async fn seat<S>(mut stream: S, peer: Peer, link: Link, hall: ServerState)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -212,7 +212,7 @@ where
     hall.seats.leave(&seat);
 }
 
-async fn speak<S>(stream: S, peer: Peer, link: Link, hall: &Hall, seat: &Arc<Seat>)
+async fn speak<S>(stream: S, peer: Peer, link: Link, hall: &ServerState, seat: &Arc<Seat>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -233,7 +233,7 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(PATIENCE)
         .max_buf_size(MOST_HEADER)
-        .serve_connection(TokioIo::new(Patient::new(stream)), service);
+        .serve_connection(TokioIo::new(WriteTimeout::new(stream)), service);
     let mut connection = std::pin::pin!(connection);
     let stops = stops(hall.stopping.clone());
     let ended = tokio::select! {

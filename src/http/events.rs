@@ -22,7 +22,7 @@ use tokio::sync::mpsc;
 use tokio::sync::watch;
 use tokio::time::Interval;
 
-use super::answer::Trouble;
+use super::answer::RequestError;
 use crate::engine::Changed;
 use crate::engine::Engine;
 use crate::engine::Listening;
@@ -68,10 +68,10 @@ impl Events {
         engine: &Arc<Engine>,
         listeners: &Gauge,
         mut stopping: watch::Receiver<bool>,
-    ) -> Result<Events, Trouble> {
+    ) -> Result<Events, RequestError> {
         let counted = Counted(listeners.clone());
         if listeners.inc() >= MOST_LISTENERS {
-            return Err(Trouble::overload());
+            return Err(RequestError::overload());
         }
         let (sender, inbox) = mpsc::channel(WAITING);
         let lost = Arc::new(AtomicBool::new(false));

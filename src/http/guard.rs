@@ -24,7 +24,7 @@ use serde_json::json;
 
 use super::Site;
 use super::answer;
-use super::answer::Trouble;
+use super::answer::RequestError;
 use super::client::Client;
 use super::client::Peer;
 use super::proof;
@@ -108,7 +108,7 @@ fn check(
     site: &Site,
     route: &str,
     request: &Request<Body>,
-) -> Result<Client, (&'static str, Trouble)> {
+) -> Result<Client, (&'static str, RequestError)> {
     let headers = request.headers();
     check_host(site, request).map_err(|trouble| ("host", trouble))?;
     check_origin(site, headers).map_err(|trouble| ("origin", trouble))?;
@@ -122,11 +122,11 @@ fn check(
     Ok(client)
 }
 
-fn forbidden(code: &'static str, message: &str) -> Trouble {
-    Trouble::new(StatusCode::FORBIDDEN, code, message)
+fn forbidden(code: &'static str, message: &str) -> RequestError {
+    RequestError::new(StatusCode::FORBIDDEN, code, message)
 }
 
-fn check_host(site: &Site, request: &Request<Body>) -> Result<(), Trouble> {
+fn check_host(site: &Site, request: &Request<Body>) -> Result<(), RequestError> {
     let mut named = request.headers().get_all(header::HOST).iter();
     let in_header = named.next().and_then(|host| host.to_str().ok());
     let in_address = request.uri().authority().map(|it| it.as_str());
@@ -142,7 +142,7 @@ fn check_host(site: &Site, request: &Request<Body>) -> Result<(), Trouble> {
     }
 }
 
-fn check_origin(site: &Site, headers: &HeaderMap) -> Result<(), Trouble> {
+fn check_origin(site: &Site, headers: &HeaderMap) -> Result<(), RequestError> {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let host = headers.get(header::HOST);
     let host = host.and_then(|host| host.to_str().ok());
@@ -161,7 +161,7 @@ fn check_origin(site: &Site, headers: &HeaderMap) -> Result<(), Trouble> {
 
 /// A page can have a browser ask for an image or a script without naming itself; the browser still
 /// says that it asks for a page of another site. With `Origin`, that has been judged already.
-fn check_site(headers: &HeaderMap) -> Result<(), Trouble> {
+fn check_site(headers: &HeaderMap) -> Result<(), RequestError> {
     if headers.contains_key(header::ORIGIN) {
         return Ok(());
     }
@@ -181,7 +181,7 @@ fn peer(request: &Request<Body>) -> Peer {
     peer.copied().unwrap_or(Peer::Socket)
 }
 
-fn check_token(site: &Site, request: &Request<Body>) -> Result<Client, Trouble> {
+fn check_token(site: &Site, request: &Request<Body>) -> Result<Client, RequestError> {
     let peer = peer(request);
     let is_asked = site.needs_token && peer != Peer::Socket;
     let Some(tokens) = site.tokens.as_ref().filter(|_| is_asked) else {
@@ -206,20 +206,20 @@ fn check_token(site: &Site, request: &Request<Body>) -> Result<Client, Trouble> 
     })
 }
 
-fn missing(message: &str) -> Trouble {
-    Trouble::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message)
+fn missing(message: &str) -> RequestError {
+    RequestError::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message)
 }
 
 /// Proves to the client at the other end of this connection that this server knows the token that it
 /// means; see [`proof`].
-fn prove(site: &Site, request: &Request<Body>) -> Result<serde_json::Value, Trouble> {
+fn prove(site: &Site, request: &Request<Body>) -> Result<serde_json::Value, RequestError> {
     let header = |name: &str| request.headers().get(name)?.to_str().ok();
     let unknown = || {
         let message = "this server has no such token, or cannot prove that it has it";
-        Trouble::new(StatusCode::UNAUTHORIZED, proof::UNKNOWN, message)
+        RequestError::new(StatusCode::UNAUTHORIZED, proof::UNKNOWN, message)
     };
     let link = request.extensions().get::<Arc<Link>>();
-    let link = link.ok_or_else(Trouble::internal)?;
+    let link = link.ok_or_else(RequestError::internal)?;
     let host = header(header::HOST.as_str()).unwrap_or_default();
     let place = link.place(host).ok_or_else(unknown)?;
     let nonce = header(proof::NONCE).filter(|nonce| proof::is_nonce(nonce));
@@ -231,7 +231,7 @@ fn prove(site: &Site, request: &Request<Body>) -> Result<serde_json::Value, Trou
     let handshake = Handshake {
         place,
         client_nonce: nonce.to_owned(),
-        server_nonce: proof::nonce().map_err(|_| Trouble::internal())?,
+        server_nonce: proof::nonce().map_err(|_| RequestError::internal())?,
     };
     let shown = key.of_server(&handshake).to_hex();
     let answer = json!({"nonce": handshake.server_nonce, "proof": shown.as_str()});
@@ -248,7 +248,7 @@ fn proved(tokens: &Tokens, request: &Request<Body>, shown: &str) -> Option<(Arc<
 }
 
 /// A page can send forms and plain texts to anybody without asking first, JSON it cannot.
-fn check_body(method: &Method, route: &str, headers: &HeaderMap) -> Result<(), Trouble> {
+fn check_body(method: &Method, route: &str, headers: &HeaderMap) -> Result<(), RequestError> {
     if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(());
     }
@@ -273,7 +273,7 @@ fn check_body(method: &Method, route: &str, headers: &HeaderMap) -> Result<(), T
         _ => {
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
             let message = "only JSON is read here: Content-Type: application/json";
-            Err(Trouble::new(status, "UNSUPPORTED_MEDIA_TYPE", message))
+            Err(RequestError::new(status, "UNSUPPORTED_MEDIA_TYPE", message))
         }
     }
 }

@@ -6,25 +6,25 @@
 //! token. Reads never wait for writes; who takes or gives too slowly is cut off. What is done at an
 //! address is the dialect's business, what MCP says `mcp`'s.
 
+mod admission;
 mod answer;
 pub mod bridge;
+mod chunked_body;
 mod client;
+mod concurrency;
 mod connection;
-mod door;
 mod events;
 mod guard;
-mod lanes;
 mod listen;
 mod metrics;
 mod names;
 mod openapi;
-mod patient;
-mod portions;
 mod proof;
 mod rate;
 mod reading;
 mod serve;
 pub mod tokens;
+mod write_timeout;
 
 pub use client::Client;
 pub use listen::Address;
@@ -44,7 +44,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::sync::watch;
 
-use self::door::Door;
+use self::admission::AdmissionControl;
 use self::metrics::Metrics;
 use self::names::Names;
 use self::tokens::Tokens;
@@ -61,7 +61,7 @@ struct Site {
     tokens: Option<Tokens>,
     /// Whether a request has to show one.
     needs_token: bool,
-    door: Arc<Door>,
+    door: Arc<AdmissionControl>,
     metrics: Arc<Metrics>,
     /// Of bodies as large as a store, so many are read at once.
     large: Semaphore,

@@ -9,7 +9,7 @@ use crate::dialect::Endpoint;
 use crate::dialect::Form;
 use crate::dialect::JsonObject;
 use crate::dialect::Parameter;
-use crate::dialect::Place;
+use crate::dialect::ParameterLocation;
 use crate::dialect::Verb;
 use crate::dialect::schema;
 
@@ -68,7 +68,7 @@ fn error() -> Value {
 fn operation(endpoint: &Endpoint) -> Value {
     let place = |one: &&Parameter| match endpoint.is_in_path(one.name) {
         true => Some("path"),
-        false => (endpoint.place == Place::Query).then_some("query"),
+        false => (endpoint.place == ParameterLocation::Query).then_some("query"),
     };
     let parameters = endpoint
         .parameters
@@ -120,12 +120,13 @@ fn body(endpoint: &Endpoint) -> Option<Value> {
         .copied()
         .collect();
     let schema = match endpoint.place {
-        Place::Query => return None,
-        Place::Body if in_body.is_empty() => return None,
-        Place::Body => Value::Object(schema(&in_body)),
-        Place::List => in_body.first()?.schema(),
+        ParameterLocation::Query => return None,
+        ParameterLocation::Body if in_body.is_empty() => return None,
+        ParameterLocation::Body => Value::Object(schema(&in_body)),
+        ParameterLocation::List => in_body.first()?.schema(),
     };
-    let required = endpoint.place == Place::List || in_body.iter().any(|one| one.is_required);
+    let required =
+        endpoint.place == ParameterLocation::List || in_body.iter().any(|one| one.is_required);
     Some(json!({
         "required": required,
         "content": {"application/json": {"schema": schema}},
@@ -141,7 +142,7 @@ fn responses(endpoint: &Endpoint) -> Value {
         });
         responses.insert(status.to_string(), answer);
     }
-    let has_body = endpoint.place != Place::Query;
+    let has_body = endpoint.place != ParameterLocation::Query;
     let of_body = [("408", has_body), ("413", has_body), ("415", true)];
     let of_body = of_body
         .iter()

@@ -13,11 +13,11 @@ use http_body_util::LengthLimitError;
 use http_body_util::Limited;
 use serde_json::Value;
 
-use super::answer::Trouble;
+use super::answer::RequestError;
 use crate::dialect::Endpoint;
 use crate::dialect::Form;
 use crate::dialect::JsonObject;
-use crate::dialect::Place;
+use crate::dialect::ParameterLocation;
 
 /// What a body may hold, in bytes.
 pub const MOST_BYTES: usize = 1024 * 1024;
@@ -35,17 +35,17 @@ const SLOWEST: usize = 16 * 1024;
 pub async fn arguments(
     endpoint: &Endpoint,
     mut request: Request<Body>,
-) -> Result<JsonObject, Trouble> {
+) -> Result<JsonObject, RequestError> {
     let mut values = JsonObject::new();
     let path = request.extract_parts::<RawPathParams>().await;
-    let path = path.map_err(|_| Trouble::bad("the address is no UTF-8 text"))?;
+    let path = path.map_err(|_| RequestError::bad("the address is no UTF-8 text"))?;
     let query = request.uri().query().unwrap_or_default().to_owned();
     let body = match endpoint.place {
-        Place::Query => {
+        ParameterLocation::Query => {
             add_query(&query, &mut values);
             Bytes::new()
         }
-        Place::Body | Place::List => {
+        ParameterLocation::Body | ParameterLocation::List => {
             let most = match endpoint.is_large {
                 true => MOST_LARGE_BYTES,
                 false => MOST_BYTES,
@@ -54,26 +54,26 @@ pub async fn arguments(
         }
     };
     match endpoint.place {
-        Place::Query => {}
-        Place::Body if body.trim_ascii().is_empty() => {}
-        Place::Body => match serde_json::from_slice(&body) {
+        ParameterLocation::Query => {}
+        ParameterLocation::Body if body.trim_ascii().is_empty() => {}
+        ParameterLocation::Body => match serde_json::from_slice(&body) {
             Ok(Value::Object(given)) => {
                 values = given;
                 let in_path = |name: &str| endpoint.is_in_path(name);
                 values
                     .retain(|name, _| in_path(name) || !endpoint.ignored.contains(&name.as_str()));
             }
-            Ok(_) => return Err(Trouble::bad("the body must be a JSON object")),
+            Ok(_) => return Err(RequestError::bad("the body must be a JSON object")),
             Err(error) => return Err(not_json(&error)),
         },
-        Place::List => match serde_json::from_slice(&body) {
+        ParameterLocation::List => match serde_json::from_slice(&body) {
             Ok(list @ Value::Array(_)) => {
                 let mut parameters = endpoint.parameters.iter();
                 let of_list = parameters.find(|one| matches!(one.form, Form::Objects { .. }));
                 let name = of_list.map_or("items", |one| one.name);
                 values.insert(name.to_owned(), list);
             }
-            Ok(_) => return Err(Trouble::bad("the body must be a JSON array")),
+            Ok(_) => return Err(RequestError::bad("the body must be a JSON array")),
             Err(error) => return Err(not_json(&error)),
         },
     }
@@ -82,15 +82,15 @@ pub async fn arguments(
         let is_same = values.get(name).is_some_and(|one| one == value);
         if values.contains_key(name) && !(is_ignored && is_same) {
             let message = format!("`{name}` stands in the address and once more");
-            return Err(Trouble::bad(message));
+            return Err(RequestError::bad(message));
         }
         values.insert(name.to_owned(), Value::String(value.to_owned()));
     }
     Ok(values)
 }
 
-fn not_json(error: &serde_json::Error) -> Trouble {
-    Trouble::bad(format!("the body is no JSON: {error}"))
+fn not_json(error: &serde_json::Error) -> RequestError {
+    RequestError::bad(format!("the body is no JSON: {error}"))
 }
 
 /// Adds what the query says; a name that stands there several times is a list.
@@ -109,14 +109,14 @@ fn add_query(query: &str, values: &mut JsonObject) {
 }
 
 /// All of a body, if it is not too long and comes fast enough.
-pub async fn read(body: Body, most: usize) -> Result<Bytes, Trouble> {
+pub async fn read(body: Body, most: usize) -> Result<Bytes, RequestError> {
     let mut body = Limited::new(body, most);
     let mut bytes = Vec::new();
     let begun = tokio::time::Instant::now();
     loop {
         let late = || {
             let what = "the body comes too slowly";
-            Trouble::new(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", what)
+            RequestError::new(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", what)
         };
         let frame = tokio::time::timeout(PATIENCE, body.frame()).await;
         let Some(frame) = frame.map_err(|_| late())? else {
@@ -124,7 +124,7 @@ pub async fn read(body: Body, most: usize) -> Result<Bytes, Trouble> {
         };
         let frame = frame.map_err(|error| match error.is::<LengthLimitError>() {
             true => too_long(most),
-            false => Trouble::bad("the body broke off"),
+            false => RequestError::bad("the body broke off"),
         })?;
         if let Ok(data) = frame.into_data() {
             bytes.extend_from_slice(&data);
@@ -137,7 +137,7 @@ pub async fn read(body: Body, most: usize) -> Result<Bytes, Trouble> {
 }
 
 /// What is said of a body of more than `most` bytes.
-pub fn too_long(most: usize) -> Trouble {
+pub fn too_long(most: usize) -> RequestError {
     let what = format!("the body has more than {most} bytes");
-    Trouble::new(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", what)
+    RequestError::new(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", what)
 }

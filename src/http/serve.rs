@@ -24,19 +24,19 @@ use tokio::sync::Semaphore;
 use tokio::sync::watch;
 
 use super::Site;
+use super::admission::AdmissionControl;
+use super::admission::PATIENCE;
 use super::answer;
 use super::answer::OUTGOING;
-use super::answer::Trouble;
+use super::answer::RequestError;
 use super::client::Client;
+use super::concurrency::ConcurrencyLimits;
+use super::concurrency::THREADS;
 use super::connection;
-use super::connection::Hall;
-use super::connection::Seats;
-use super::door::Door;
-use super::door::PATIENCE;
+use super::connection::ConnectionSlots;
+use super::connection::ServerState;
 use super::events::Events;
 use super::guard;
-use super::lanes::Lanes;
-use super::lanes::THREADS;
 use super::listen;
 use super::listen::Address;
 use super::listen::TlsError;
@@ -183,10 +183,10 @@ async fn run(
         None => None,
     };
     let metrics = Arc::new(Metrics::default());
-    let door = Arc::new(Door {
+    let door = Arc::new(AdmissionControl {
         rates: Rates::new(settings.reads, settings.writes),
         owner_rates: Rates::new(settings.owner_reads, settings.owner_writes),
-        lanes: Lanes::default(),
+        lanes: ConcurrencyLimits::default(),
         metrics: Arc::clone(&metrics),
     });
     let mut listeners = Vec::new();
@@ -214,11 +214,11 @@ async fn run(
         outgoing: Arc::new(Semaphore::new(OUTGOING / 1024)),
         stopping: stopping.clone(),
     });
-    let hall = Hall {
+    let hall = ServerState {
         router: router(&site),
         metrics,
         stopping,
-        seats: Arc::new(Seats::default()),
+        seats: Arc::new(ConnectionSlots::default()),
         tls,
     };
     let takers: Vec<_> = listeners
@@ -287,11 +287,11 @@ fn router(site: &Arc<Site>) -> Router {
         .method_not_allowed_fallback(|| async {
             let status = StatusCode::METHOD_NOT_ALLOWED;
             let message = "this address does not answer that method";
-            Response::from(Trouble::new(status, "METHOD_NOT_ALLOWED", message))
+            Response::from(RequestError::new(status, "METHOD_NOT_ALLOWED", message))
         })
         .fallback(|| async {
             let message = "there is nothing at this address";
-            Response::from(Trouble::new(
+            Response::from(RequestError::new(
                 StatusCode::NOT_FOUND,
                 Refusal::NOT_FOUND,
                 message,
@@ -316,15 +316,19 @@ async fn try_call(
     site: &Arc<Site>,
     endpoint: &'static Endpoint,
     request: Request<Body>,
-) -> Result<Response, Trouble> {
+) -> Result<Response, RequestError> {
     let client = client(&request)?;
     if endpoint.writes && !client.may_write() {
         // Before its body is read.
-        return Err(super::door::Closed::OnlyReads.into());
+        return Err(super::admission::Closed::OnlyReads.into());
     }
     let caller = caller(&request);
     let _large = match endpoint.is_large {
-        true => Some(site.large.try_acquire().map_err(|_| Trouble::overload())?),
+        true => Some(
+            site.large
+                .try_acquire()
+                .map_err(|_| RequestError::overload())?,
+        ),
         false => None,
     };
     let values = reading::arguments(endpoint, request).await?;
@@ -353,20 +357,20 @@ async fn try_call(
     let late = |_| {
         let status = StatusCode::SERVICE_UNAVAILABLE;
         let message = "not done in time: it goes on, ask for its outcome later";
-        Trouble::new(status, "LATE", message)
+        RequestError::new(status, "LATE", message)
     };
     // The panic hook has written what happened to the log.
-    let (answer, _turn) = done.map_err(late)?.map_err(|_| Trouble::internal())?;
-    let (status, body) = answer.map_err(|error| Trouble::from(Refusal::of(&error)))?;
-    let status = StatusCode::from_u16(status).map_err(|_| Trouble::internal())?;
-    let body = body.map_err(|_| Trouble::internal())?;
+    let (answer, _turn) = done.map_err(late)?.map_err(|_| RequestError::internal())?;
+    let (status, body) = answer.map_err(|error| RequestError::from(Refusal::of(&error)))?;
+    let status = StatusCode::from_u16(status).map_err(|_| RequestError::internal())?;
+    let body = body.map_err(|_| RequestError::internal())?;
     answer::json_of(status, body, &site.outgoing).await
 }
 
-fn client(request: &Request<Body>) -> Result<Client, Trouble> {
+fn client(request: &Request<Body>) -> Result<Client, RequestError> {
     // The guard has put it there.
     let client = request.extensions().get::<Client>();
-    client.cloned().ok_or_else(Trouble::internal)
+    client.cloned().ok_or_else(RequestError::internal)
 }
 
 /// Who calls, as `User-Agent` has it: `curl/8.5.0`.
@@ -424,7 +428,11 @@ async fn tell_events(State(site): State<Arc<Site>>) -> Response {
 
 async fn tell_metrics(State(site): State<Arc<Site>>, request: Request<Body>) -> Response {
     let turn = match client(&request) {
-        Ok(client) => site.door.enter(&client, false).await.map_err(Trouble::from),
+        Ok(client) => site
+            .door
+            .enter(&client, false)
+            .await
+            .map_err(RequestError::from),
         Err(trouble) => Err(trouble),
     };
     let turn = match turn {

@@ -217,11 +217,11 @@ pub fn remove(path: &Path, name: &str) -> Result<(), TokenError> {
 /// The tokens as a server knows them: the file's, whatever it says by now.
 pub struct Tokens {
     path: PathBuf,
-    known: Mutex<Known>,
+    known: Mutex<CachedTokens>,
 }
 
 #[derive(Default)]
-struct Known {
+struct CachedTokens {
     stamp: Option<Stamp>,
     tokens: Vec<KnownToken>,
 }
@@ -277,13 +277,13 @@ impl Tokens {
         Ok(tokens)
     }
 
-    fn refresh(&self, known: &mut Known) -> Result<(), TokenError> {
+    fn refresh(&self, known: &mut CachedTokens) -> Result<(), TokenError> {
         let stamp = fs::metadata(&self.path).ok().map(|meta| Stamp::of(&meta));
         if stamp.is_some() && stamp == known.stamp {
             return Ok(());
         }
         // Whatever cannot be read now opens nothing.
-        *known = Known::default();
+        *known = CachedTokens::default();
         let tokens = read(&self.path)?.into_iter();
         known.tokens = tokens
             .map(|token| {
@@ -302,7 +302,7 @@ impl Tokens {
     }
 
     /// The tokens as the file has them now.
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, CachedTokens> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = self.refresh(&mut known) {
             tracing::error!("no token is valid: {error}");

@@ -103,7 +103,7 @@ const TABLES: [Table; 3] = [
 ///
 /// Fails if it cannot be opened, or holds no memories of ai-memory.
 pub(super) fn ai_memory(path: &Path, defaults: Defaults) -> Result<Items, ImportError> {
-    let seen = Seen::of(path);
+    let seen = FileStamps::of(path);
     let connection = open(path)?;
     let mut database = Database {
         path: path.to_owned(),
@@ -177,11 +177,11 @@ fn uri(path: &Path) -> String {
 
 /// How the files were, to see whether somebody wrote to them.
 #[derive(PartialEq, Eq)]
-struct Seen([Option<(u64, SystemTime)>; 2]);
+struct FileStamps([Option<(u64, SystemTime)>; 2]);
 
-impl Seen {
-    fn of(path: &Path) -> Seen {
-        Seen(["", "-wal"].map(|end| {
+impl FileStamps {
+    fn of(path: &Path) -> FileStamps {
+        FileStamps(["", "-wal"].map(|end| {
             let file = fs::metadata(beside(path, end)).ok()?;
             Some((file.len(), file.modified().ok()?))
         }))
@@ -191,7 +191,7 @@ impl Seen {
 struct Database {
     path: PathBuf,
     defaults: Defaults,
-    seen: Seen,
+    seen: FileStamps,
     connection: Connection,
     ready: VecDeque<Result<Item, ImportError>>,
     /// Which of [`TABLES`] is read.
@@ -221,7 +221,7 @@ impl Database {
     fn next_table(&mut self) {
         self.table += 1;
         self.after = None;
-        if self.table == TABLES.len() && self.seen != Seen::of(&self.path) {
+        if self.table == TABLES.len() && self.seen != FileStamps::of(&self.path) {
             let what = "it was written to meanwhile, so something may be missing. Import it again.";
             let error = unreadable(&self.path, what.to_owned());
             self.ready.push_back(Err(error));

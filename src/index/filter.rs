@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use super::Moment;
+use super::AsOf;
 use super::facts::ABOVE;
 use super::facts::each_namespace;
 use super::facts::fact;
@@ -21,7 +21,7 @@ use crate::words::Analyzer;
 /// What a memory must be to pass a filter.
 pub(super) struct Conditions<'a> {
     filter: &'a Filter,
-    moment: Moment<'a>,
+    moment: AsOf<'a>,
     stems: Option<HashSet<&'a str>>,
     /// The memory's namespace has one of these facts, if there are any.
     namespaces: Vec<String>,
@@ -37,7 +37,7 @@ pub(super) struct Conditions<'a> {
 
 impl<'a> Conditions<'a> {
     /// The conditions of `filter` at a moment.
-    pub fn of(filter: &'a Filter, moment: Moment<'a>) -> Conditions<'a> {
+    pub fn of(filter: &'a Filter, moment: AsOf<'a>) -> Conditions<'a> {
         let stems = filter.stems.as_ref();
         let phrases = |phrases: &[String], wanted: bool| -> Vec<_> {
             let phrases = phrases.iter();
@@ -62,7 +62,7 @@ impl<'a> Conditions<'a> {
     }
 
     /// The moment that is asked about.
-    pub fn moment(&self) -> Moment<'a> {
+    pub fn moment(&self) -> AsOf<'a> {
         self.moment
     }
 

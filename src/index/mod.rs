@@ -35,7 +35,7 @@ use crate::model::Usage;
 use crate::ranking::Method;
 use crate::ranking::Parts;
 use crate::ranking::Ranking;
-use crate::ranking::Standing;
+use crate::ranking::RankingSignals;
 use crate::ranking::Weights;
 use crate::vectors::Key;
 
@@ -83,32 +83,32 @@ pub type Texts<'a> = dyn Fn(&str) -> Option<Memory> + 'a;
 
 /// What is searched for.
 #[derive(Clone, Copy)]
-pub enum Ask<'a> {
+pub enum RankedQueryKind<'a> {
     /// Every memory that passes the filter, newest first.
     Everything,
     /// Substring counts of keywords, lower case and distinct.
     Keywords(&'a [String]),
     /// A sentence or words, ranked.
-    Text(Sought<'a>),
+    Text(RankedQuery<'a>),
 }
 
 /// A text to rank memories for.
 #[derive(Clone, Copy)]
-pub struct Sought<'a> {
+pub struct RankedQuery<'a> {
     pub text: &'a str,
     pub ranking: &'a Ranking,
     /// Gives the vector of a text; `None` where there is no model.
     pub embed: Option<&'a EmbedQuery<'a>>,
 }
 
-impl<'a> Sought<'a> {
+impl<'a> RankedQuery<'a> {
     /// Ranked as everything is, by words alone.
-    pub fn words(text: &'a str) -> Sought<'a> {
+    pub fn words(text: &'a str) -> RankedQuery<'a> {
         const WORDS: Ranking = Ranking {
             method: Method::Words,
             weights: Weights::DEFAULT,
         };
-        Sought {
+        RankedQuery {
             text,
             ranking: &WORDS,
             embed: None,
@@ -156,18 +156,18 @@ pub type StateOf<'a> = dyn Fn(&str, &Stated, DateTime<Utc>) -> State + Sync + 'a
 
 /// The moment of a search, and what memories are at it.
 #[derive(Clone, Copy)]
-pub struct Moment<'a> {
+pub struct AsOf<'a> {
     pub now: DateTime<Utc>,
     /// Asked only of memories whose passing depends on it.
     pub state: &'a StateOf<'a>,
 }
 
-impl Moment<'_> {
+impl AsOf<'_> {
     /// What the memory in the file `name` is worth.
-    fn standing(&self, name: &str, stated: &Stated) -> Standing {
+    fn standing(&self, name: &str, stated: &Stated) -> RankingSignals {
         let state = (self.state)(facts::stem_in(name), stated, self.now);
         let days = |at: DateTime<Utc>| (self.now - at).num_seconds() as f32 / 86_400.0;
-        Standing {
+        RankingSignals {
             importance: f32::from(state.importance),
             confidence: stated.confidence.unwrap_or(lifecycle::USUAL_CONFIDENCE) as f32,
             tier: state.tier,
@@ -178,8 +178,8 @@ impl Moment<'_> {
     }
 
     /// The moment `now`, when nothing was used yet.
-    pub fn unused(now: DateTime<Utc>) -> Moment<'static> {
-        Moment {
+    pub fn unused(now: DateTime<Utc>) -> AsOf<'static> {
+        AsOf {
             now,
             state: &unused,
         }
@@ -193,10 +193,10 @@ fn unused(_: &str, stated: &Stated, now: DateTime<Utc>) -> State {
 /// One search.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    pub ask: Ask<'a>,
+    pub ask: RankedQueryKind<'a>,
     pub filter: &'a Filter,
     /// What is no longer alive then is not current.
-    pub moment: Moment<'a>,
+    pub moment: AsOf<'a>,
     /// How many hits are wanted, best first.
     pub limit: usize,
     pub offset: usize,
@@ -246,7 +246,7 @@ pub trait Snapshot: Send + Sync {
         &self,
         embedded: &[Embedded],
         filter: &Filter,
-        moment: Moment<'_>,
+        moment: AsOf<'_>,
         limit: usize,
         texts: &Texts<'_>,
     ) -> Result<Vec<(String, f32)>, IndexError>;
@@ -271,7 +271,7 @@ pub trait Snapshot: Send + Sync {
         &self,
         names: Vec<String>,
         filter: &Filter,
-        moment: Moment<'_>,
+        moment: AsOf<'_>,
         texts: &Texts<'_>,
     ) -> Result<Vec<String>, IndexError>;
 
@@ -285,7 +285,7 @@ pub trait Snapshot: Send + Sync {
         &self,
         words: &str,
         filter: &Filter,
-        moment: Moment<'_>,
+        moment: AsOf<'_>,
         limit: usize,
         texts: &Texts<'_>,
     ) -> Result<Vec<String>, IndexError>;

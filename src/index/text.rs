@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::model::Memory;
+use crate::ranking::TextFeatures;
 use crate::ranking::TextPart;
-use crate::ranking::Traits;
 use crate::ranking::TraitsBuilder;
 use crate::ranking::keyword;
 use crate::ranking::keyword::Count;
@@ -17,7 +17,7 @@ use crate::words::Part;
 pub(super) struct Looked {
     /// In terms.
     pub length: u32,
-    pub traits: Traits,
+    pub traits: TextFeatures,
 }
 
 /// Cuts what is ranked of a memory (title, user, topics, content) into terms and calls `each`

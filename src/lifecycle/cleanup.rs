@@ -4,8 +4,8 @@ use chrono::DateTime;
 use chrono::TimeDelta;
 use chrono::Utc;
 
+use super::plan::MaintainedMemory;
 use super::plan::Proposal;
-use super::plan::Seen;
 use crate::model::Change;
 use crate::model::Patch;
 
@@ -32,7 +32,7 @@ impl Default for Cleanup {
 }
 
 /// The proposals to archive what is hardly believed, or was superseded, and is not used.
-pub fn clean_up(seen: &[Seen], cleanup: &Cleanup, now: DateTime<Utc>) -> Vec<Proposal> {
+pub fn clean_up(seen: &[MaintainedMemory], cleanup: &Cleanup, now: DateTime<Utc>) -> Vec<Proposal> {
     let mut proposals = Vec::new();
     for one in seen {
         let idle = idle(one, now);
@@ -55,7 +55,7 @@ pub fn clean_up(seen: &[Seen], cleanup: &Cleanup, now: DateTime<Utc>) -> Vec<Pro
 }
 
 /// How long it was neither written nor used, nor brought back.
-fn idle(seen: &Seen, now: DateTime<Utc>) -> TimeDelta {
+fn idle(seen: &MaintainedMemory, now: DateTime<Utc>) -> TimeDelta {
     now - seen.touched()
 }
 
@@ -106,7 +106,11 @@ const USER_STATED: &str = "user-stated";
 
 /// Looks back at the memories `seen`. A memory that states no confidence gets none by doubt: nobody
 /// has ever said how sure it is.
-pub fn reflect(seen: &[Seen], reflection: &Reflection, now: DateTime<Utc>) -> Reflected {
+pub fn reflect(
+    seen: &[MaintainedMemory],
+    reflection: &Reflection,
+    now: DateTime<Utc>,
+) -> Reflected {
     let mut reflected = Reflected::default();
     for (place, one) in seen.iter().enumerate() {
         let memory = &one.memory;
@@ -161,7 +165,7 @@ pub fn reflect(seen: &[Seen], reflection: &Reflection, now: DateTime<Utc>) -> Re
 
 /// The proposals to state the confidence that memories have as of now. It goes on from there: doing
 /// so more often changes nothing.
-pub fn decay(seen: &[Seen]) -> Vec<Proposal> {
+pub fn decay(seen: &[MaintainedMemory]) -> Vec<Proposal> {
     let other = seen.iter().filter_map(|one| {
         let stated = one.memory.confidence.unwrap_or(super::USUAL_CONFIDENCE);
         let now = (one.state.confidence * 10_000.0).round() / 10_000.0;
@@ -183,7 +187,7 @@ const DIFFERENT: f64 = 0.001;
 /// Marks a memory whose confidence was lowered for want of use.
 const DOUBTED: &str = "doubted";
 
-fn confident(seen: &Seen, confidence: f64, before: f64) -> Change {
+fn confident(seen: &MaintainedMemory, confidence: f64, before: f64) -> Change {
     let mut change = Change {
         confidence: Patch::Set(confidence),
         ..Change::default()

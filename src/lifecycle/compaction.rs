@@ -11,8 +11,8 @@ use chrono::Datelike;
 use chrono::TimeDelta;
 use chrono::Utc;
 
+use super::plan::MaintainedMemory;
 use super::plan::Proposal;
-use super::plan::Seen;
 use super::summary;
 use crate::model::Kind;
 use crate::model::Link;
@@ -59,11 +59,15 @@ pub const DERIVED_FROM: &str = "derived-from";
 pub const SUMMARY: &str = "summary";
 
 /// The proposals for the memories `seen`, by week and group, earliest first.
-pub fn compact(seen: &[Seen], compaction: &Compaction, now: DateTime<Utc>) -> Vec<Proposal> {
+pub fn compact(
+    seen: &[MaintainedMemory],
+    compaction: &Compaction,
+    now: DateTime<Utc>,
+) -> Vec<Proposal> {
     let Some(before) = now.checked_sub_signed(compaction.age) else {
         return Vec::new();
     };
-    let mut groups: BTreeMap<_, Vec<&Seen>> = BTreeMap::new();
+    let mut groups: BTreeMap<_, Vec<&MaintainedMemory>> = BTreeMap::new();
     for one in seen {
         let memory = &one.memory;
         let at = memory.timestamp.utc();
@@ -112,7 +116,7 @@ pub fn compact(seen: &[Seen], compaction: &Compaction, now: DateTime<Utc>) -> Ve
 
 /// Whether it may become part of another unasked: not if it stands for others, has a role or an end
 /// of its own.
-fn may_go(seen: &Seen) -> bool {
+fn may_go(seen: &MaintainedMemory) -> bool {
     let has_role = seen
         .memory
         .metadata
@@ -122,28 +126,28 @@ fn may_go(seen: &Seen) -> bool {
 }
 
 /// Whether it stands for others already.
-pub(super) fn is_summary(seen: &Seen) -> bool {
+pub(super) fn is_summary(seen: &MaintainedMemory) -> bool {
     let mut metadata = seen.memory.metadata.iter();
     metadata.any(|(key, value)| key == SUMMARY && *value == MetaValue::Bool(true))
 }
 
 /// The group in parts of about the same size that one summary may stand for.
-fn parts<'a, 'b>(group: &'a [&'b Seen]) -> Vec<&'a [&'b Seen]> {
+fn parts<'a, 'b>(group: &'a [&'b MaintainedMemory]) -> Vec<&'a [&'b MaintainedMemory]> {
     let count = group.len().div_ceil(MOST_SOURCES);
     let size = group.len().div_ceil(count.max(1));
     group.chunks(size.max(1)).collect()
 }
 
-pub(super) fn sort_by_time(group: &mut [&Seen]) {
+pub(super) fn sort_by_time(group: &mut [&MaintainedMemory]) {
     group.sort_by_key(|one| (one.memory.timestamp.utc(), one.memory.stem.clone()));
 }
 
-pub(super) fn stems(group: &[&Seen]) -> Vec<Stem> {
+pub(super) fn stems(group: &[&MaintainedMemory]) -> Vec<Stem> {
     group.iter().map(|one| one.memory.stem.clone()).collect()
 }
 
 /// One memory made of several, earliest first: what they have in common, and their best sentences.
-pub(super) fn merged(group: &[&Seen], title: String, budget: usize) -> NewMemory {
+pub(super) fn merged(group: &[&MaintainedMemory], title: String, budget: usize) -> NewMemory {
     let memories = || group.iter().map(|one| &one.memory);
     let texts: Vec<&str> = memories().map(|memory| memory.content.as_str()).collect();
     let mut content = String::new();
@@ -183,7 +187,7 @@ fn same<T: PartialEq>(mut values: impl Iterator<Item = Option<T>>) -> Option<T> 
 }
 
 /// What the sources had replaced stays replaced.
-fn superseded(group: &[&Seen]) -> Vec<String> {
+fn superseded(group: &[&MaintainedMemory]) -> Vec<String> {
     let is_source = |stem: &str| group.iter().any(|one| one.memory.stem.as_str() == stem);
     let all = group.iter().flat_map(|one| &one.memory.supersedes);
     let all: BTreeSet<&String> = all.filter(|stem| !is_source(stem)).collect();
@@ -191,7 +195,7 @@ fn superseded(group: &[&Seen]) -> Vec<String> {
 }
 
 /// To all sources, and to what they were linked with.
-fn links(group: &[&Seen]) -> Vec<Link> {
+fn links(group: &[&MaintainedMemory]) -> Vec<Link> {
     let mut links: Vec<Link> = group
         .iter()
         .map(|one| derived_from(&one.memory.stem))
@@ -221,7 +225,7 @@ pub(super) fn common<'a>(values: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// The commonest topics of all.
-fn topics(group: &[&Seen]) -> Vec<String> {
+fn topics(group: &[&MaintainedMemory]) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for topic in group.iter().flat_map(|one| &one.memory.topics) {
         *counts.entry(topic).or_default() += 1;
@@ -237,8 +241,12 @@ fn topics(group: &[&Seen]) -> Vec<String> {
 
 /// What the given memories become: one that lives without end. All that they say, if that fits
 /// into the budget, else the sentences that say the most. `None` for fewer than two.
-pub fn consolidate(seen: &[Seen], title: Option<&str>, budget: usize) -> Option<Proposal> {
-    let mut group: Vec<&Seen> = seen.iter().collect();
+pub fn consolidate(
+    seen: &[MaintainedMemory],
+    title: Option<&str>,
+    budget: usize,
+) -> Option<Proposal> {
+    let mut group: Vec<&MaintainedMemory> = seen.iter().collect();
     sort_by_time(&mut group);
     if group.len() < 2 || group.len() > MOST_SOURCES {
         return None;
@@ -254,7 +262,7 @@ pub fn consolidate(seen: &[Seen], title: Option<&str>, budget: usize) -> Option<
         new.content = whole().collect::<Vec<_>>().join("\n\n") + "\n";
     }
     // One kind and one namespace stay; a mixture is of none.
-    let same = |value: &dyn Fn(&Seen) -> bool| group.iter().all(|one| value(one));
+    let same = |value: &dyn Fn(&MaintainedMemory) -> bool| group.iter().all(|one| value(one));
     new.kind = group[0].memory.kind;
     if !same(&|one| one.memory.kind == new.kind) {
         new.kind = None;
@@ -297,8 +305,8 @@ pub struct Grouping {
 
 /// The proposals for memories of one namespace, scope and kind whose first topic is the same.
 /// Those that stand for others, and those of no topic, are left alone.
-pub fn auto_consolidate(seen: &[Seen], grouping: &Grouping) -> Vec<Proposal> {
-    let mut groups: BTreeMap<_, Vec<Seen>> = BTreeMap::new();
+pub fn auto_consolidate(seen: &[MaintainedMemory], grouping: &Grouping) -> Vec<Proposal> {
+    let mut groups: BTreeMap<_, Vec<MaintainedMemory>> = BTreeMap::new();
     for one in seen {
         let memory = &one.memory;
         let is_meant = !grouping.short_only || memory.tier == Some(Tier::Short);
@@ -321,9 +329,9 @@ pub fn auto_consolidate(seen: &[Seen], grouping: &Grouping) -> Vec<Proposal> {
             continue;
         }
         group.sort_by_key(|one| (one.memory.timestamp.utc(), one.memory.stem.clone()));
-        let all: Vec<&Seen> = group.iter().collect();
+        let all: Vec<&MaintainedMemory> = group.iter().collect();
         for part in parts(&all) {
-            let part: Vec<Seen> = part.iter().copied().cloned().collect();
+            let part: Vec<MaintainedMemory> = part.iter().copied().cloned().collect();
             let title = format!("{topic}: {} memories", part.len());
             let because = format!("{} memories of {namespace} about {topic}", part.len());
             let proposal = consolidate(&part, Some(&title), grouping.budget);

@@ -61,11 +61,11 @@ pub use life::Life;
 pub use life::Promotion;
 pub use observation::Observations;
 pub use observation::distil;
+pub use plan::MaintainedMemory;
 pub use plan::Maintenance;
 pub use plan::Operation;
 pub use plan::Plan;
 pub use plan::Proposal;
-pub use plan::Seen;
 
 use crate::model::Kind;
 use crate::model::Memory;
@@ -141,7 +141,7 @@ const AHEAD: TimeDelta = TimeDelta::days(1);
 
 /// The memory at the moment `now`. Uses that lie in the future do not count.
 pub fn state(stated: &Stated, usage: &Usage, life: &Life, now: DateTime<Utc>) -> State {
-    let known = Known::of(usage, now);
+    let known = UsesUntil::of(usage, now);
     let tier = tier(stated, &known, life);
     State {
         tier,
@@ -158,7 +158,7 @@ pub fn state(stated: &Stated, usage: &Usage, life: &Life, now: DateTime<Utc>) ->
 }
 
 /// The uses up to a moment.
-struct Known {
+struct UsesUntil {
     days: Vec<(NaiveDate, u32)>,
     last: Option<DateTime<Utc>>,
     restored: Option<DateTime<Utc>>,
@@ -172,11 +172,11 @@ fn most(now: DateTime<Utc>) -> DateTime<Utc> {
     later(now, AHEAD).unwrap_or(now)
 }
 
-impl Known {
-    fn of(usage: &Usage, now: DateTime<Utc>) -> Known {
+impl UsesUntil {
+    fn of(usage: &Usage, now: DateTime<Utc>) -> UsesUntil {
         let most = most(now);
         let is_past = |at: &DateTime<Utc>| *at <= most;
-        Known {
+        UsesUntil {
             days: usage
                 .days()
                 .filter(|(day, _)| *day <= most.date_naive())
@@ -197,7 +197,7 @@ impl Known {
 
 /// As stated, or earned by uses since then: uses up to the day on which a tier was stated anew are
 /// known to whoever stated it.
-fn tier(stated: &Stated, known: &Known, life: &Life) -> Option<Tier> {
+fn tier(stated: &Stated, known: &UsesUntil, life: &Life) -> Option<Tier> {
     let stated_on = known.tiered.map(|at| at.date_naive());
     let days = known.days.iter();
     let days = days.filter(|(day, _)| stated_on.is_none_or(|stated| stated < *day));
@@ -219,7 +219,7 @@ fn tier(stated: &Stated, known: &Known, life: &Life) -> Option<Tier> {
 fn expires(
     stated: &Stated,
     tier: Option<Tier>,
-    known: &Known,
+    known: &UsesUntil,
     life: &Life,
 ) -> Option<DateTime<Utc>> {
     let is_open = |end: &DateTime<Utc>| known.restored.is_none_or(|restored| restored < *end);
@@ -245,7 +245,7 @@ fn later(at: DateTime<Utc>, by: TimeDelta) -> Option<DateTime<Utc>> {
     at.checked_add_signed(by)
 }
 
-fn importance(stated: &Stated, known: &Known, life: &Life) -> u8 {
+fn importance(stated: &Stated, known: &UsesUntil, life: &Life) -> u8 {
     let base = stated.importance.unwrap_or(USUAL_IMPORTANCE);
     let earned = match life.uses_per_importance {
         0 => 0,
@@ -258,7 +258,7 @@ fn importance(stated: &Stated, known: &Known, life: &Life) -> u8 {
 
 /// Falls with the time, if that is wanted, and rises with each use, day by day. What is stated holds
 /// as of the timestamp, or as of when it was settled; uses up to that day are in it.
-fn confidence(stated: &Stated, known: &Known, life: &Life, now: DateTime<Utc>) -> f64 {
+fn confidence(stated: &Stated, known: &UsesUntil, life: &Life, now: DateTime<Utc>) -> f64 {
     let mut confidence = stated.confidence.unwrap_or(USUAL_CONFIDENCE);
     let mut since = stated
         .timestamp

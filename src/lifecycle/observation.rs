@@ -9,8 +9,8 @@ use super::compaction::MOST_SOURCES;
 use super::compaction::common;
 use super::compaction::derived_from;
 use super::compaction::is_summary;
+use super::plan::MaintainedMemory;
 use super::plan::Proposal;
-use super::plan::Seen;
 use crate::model::Kind;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
@@ -42,7 +42,7 @@ const OBSERVED: &str = "observations";
 /// The proposals for groups of like memories: each of `pairs` are two places in `seen` that are like
 /// each other. A group is a memory and those that are like it; none is in two.
 pub fn distil(
-    seen: &[Seen],
+    seen: &[MaintainedMemory],
     pairs: &[(usize, usize)],
     observations: &Observations,
 ) -> Vec<Proposal> {
@@ -67,14 +67,15 @@ pub fn distil(
         }
         taken[at] = true;
         group.iter().for_each(|&at| taken[at] = true);
-        let group: Vec<&Seen> = [at].into_iter().chain(group).map(|at| &seen[at]).collect();
+        let group: Vec<&MaintainedMemory> =
+            [at].into_iter().chain(group).map(|at| &seen[at]).collect();
         proposals.push(proposal(&group));
     }
     proposals
 }
 
 /// The first of the group gives the words.
-fn proposal(group: &[&Seen]) -> Proposal {
+fn proposal(group: &[&MaintainedMemory]) -> Proposal {
     let fact = &group[0].memory;
     let topics = fact.topics.clone();
     let new = NewMemory {

@@ -17,13 +17,13 @@ use crate::model::Usage;
 
 /// A memory as maintenance sees it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct MaintainedMemory {
     pub memory: Memory,
     pub state: State,
     pub usage: Usage,
 }
 
-impl Seen {
+impl MaintainedMemory {
     /// When anybody last wrote it, used it, or brought it back from the archive.
     pub fn touched(&self) -> DateTime<Utc> {
         let moments = [self.usage.last(), self.usage.restored()];

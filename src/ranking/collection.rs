@@ -16,12 +16,12 @@ use super::rows::Members;
 use super::rows::Rows;
 use super::rows::present;
 use super::rows::sum;
-use super::splice::Origin;
-use super::splice::Piece;
-use super::splice::Splice;
-use super::splice::Spliced;
-use super::traits::Sketch;
-use super::traits::Traits;
+use super::table_delta::Origin;
+use super::table_delta::Piece;
+use super::table_delta::Spliced;
+use super::table_delta::TableDelta;
+use super::text_features::Sketch;
+use super::text_features::TextFeatures;
 use crate::columns::Column;
 use crate::columns::Plain;
 use crate::columns::Writer;
@@ -58,7 +58,7 @@ pub(super) struct Episode {
 #[derive(Debug, Default)]
 pub struct Collection {
     rows: Arc<Rows>,
-    splice: Arc<Splice>,
+    splice: Arc<TableDelta>,
     new: MemberColumns,
     /// As they are now; those of users without a row are empty.
     user_names: Vec<String>,
@@ -137,7 +137,7 @@ impl Collection {
     /// the numbers behind those that are.
     pub fn changed(
         rows: &Arc<Rows>,
-        splice: &Arc<Splice>,
+        splice: &Arc<TableDelta>,
         removed: &[u32],
         new: Members,
         more_users: Vec<String>,
@@ -306,7 +306,7 @@ impl Collection {
     }
 
     /// What is known of a row's text.
-    pub(super) fn traits(&self, row: u32) -> Traits {
+    pub(super) fn traits(&self, row: u32) -> TextFeatures {
         match self.splice.origin(row) {
             Origin::Old(row) => self.rows.columns.traits(row as usize),
             Origin::New(number) => self.new.traits(number as usize),
@@ -316,7 +316,7 @@ impl Collection {
     /// How many words a row's text has, at most 65,535; without a look at the rest.
     pub(super) fn words(&self, row: u32) -> f32 {
         let packed = self.column(|rows| &rows.traits).get(row);
-        f32::from(Traits::words_of(packed))
+        f32::from(TextFeatures::words_of(packed))
     }
 
     /// The episodes by row. Whoever looks at many takes it once.
@@ -417,7 +417,7 @@ impl From<Arc<Rows>> for Collection {
     /// The rows as they were written down.
     fn from(rows: Arc<Rows>) -> Collection {
         let mut collection = Collection {
-            splice: Arc::new(Splice::none(rows.len() as u32)),
+            splice: Arc::new(TableDelta::none(rows.len() as u32)),
             user_names: present(rows.users.clone(), &rows.rows_of_users),
             same: u32::MAX,
             ..Collection::default()
@@ -486,7 +486,7 @@ mod tests {
     use super::super::rows::Member;
     use super::*;
     use crate::columns::Columns;
-    use crate::ranking::traits::Sketch;
+    use crate::ranking::text_features::Sketch;
     use proptest::prelude::*;
 
     /// Rows in order, some of them close to their neighbours.
@@ -501,7 +501,7 @@ mod tests {
                 user,
                 timestamp: time * EPISODE_GAP_MICROS / 3,
                 length,
-                traits: Traits::unpack(0, Sketch::unpack([0; 4])),
+                traits: TextFeatures::unpack(0, Sketch::unpack([0; 4])),
             };
             rows.map(member).collect::<Vec<_>>()
         })
@@ -512,7 +512,7 @@ mod tests {
         Collection::of(rows.iter().copied().collect(), users.to_vec())
     }
 
-    fn spliced_rows(splice: &Splice, old: &[Member], new: &[Member]) -> Vec<Member> {
+    fn spliced_rows(splice: &TableDelta, old: &[Member], new: &[Member]) -> Vec<Member> {
         let spliced = Spliced { splice, old, new };
         spliced.slices().flatten().copied().collect()
     }
@@ -528,7 +528,7 @@ mod tests {
             let removed: Vec<u32> = (0..old.len() as u32).filter(|row| gone[*row as usize]).collect();
             let place = |row: &Member| old.partition_point(|known| order(known) <= order(row)) as u32;
             let inserted: Vec<u32> = new.iter().map(place).collect();
-            let splice = Arc::new(Splice::new(old.len() as u32, &removed, &inserted));
+            let splice = Arc::new(TableDelta::new(old.len() as u32, &removed, &inserted));
             let before = collection(&old);
             let changed = Collection::changed(&before.rows, &splice, &removed, new.iter().copied().collect(), Vec::new());
             let all = spliced_rows(&splice, &old, &new);

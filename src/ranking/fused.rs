@@ -20,10 +20,10 @@ use super::parts::FoundBy;
 use super::parts::Parts;
 use super::question::Names;
 use super::question::Question;
-use super::standing::LEAST_COSINE;
-use super::standing::Standing;
-use super::standing::WeightedQuery;
-use super::standing::share_of_meaning;
+use super::signals::LEAST_COSINE;
+use super::signals::RankingSignals;
+use super::signals::WeightedQuery;
+use super::signals::share_of_meaning;
 use super::weights::Method;
 use super::weights::Ranking;
 use super::weights::Weights;
@@ -81,7 +81,7 @@ pub struct Query<'a> {
     /// The text of a row in pieces; none if it cannot be had.
     pub pieces: &'a dyn Fn(u32) -> Vec<String>,
     /// What the memory of a row is at the moment.
-    pub standing: &'a dyn Fn(u32) -> Standing,
+    pub standing: &'a dyn Fn(u32) -> RankingSignals,
     /// The memory of a row; `None` if it cannot be had.
     pub memory: &'a dyn Fn(u32) -> Option<Memory>,
 }
@@ -508,7 +508,7 @@ impl Scoring<'_> {
     fn by_worth(
         &mut self,
         candidates: &[u32],
-        standing: &dyn Fn(u32) -> Standing,
+        standing: &dyn Fn(u32) -> RankingSignals,
         by_tier: bool,
     ) -> Vec<Scored> {
         let words = |scoring: &Self, row: u32| scoring.words.scores[row as usize];

@@ -2,8 +2,8 @@
 
 use super::collection::Episode;
 use super::collection::PackedEpisode;
-use super::traits::Sketch;
-use super::traits::Traits;
+use super::text_features::Sketch;
+use super::text_features::TextFeatures;
 use crate::columns::Column;
 use crate::columns::Columns;
 
@@ -16,7 +16,7 @@ pub struct Member {
     pub timestamp: i64,
     /// In terms.
     pub length: u32,
-    pub traits: Traits,
+    pub traits: TextFeatures,
 }
 
 /// The rows of a store as they were written down: in memory, or in a file that is mapped.
@@ -40,7 +40,7 @@ pub(super) struct MemberColumns {
     pub(super) users: Column<u32>,
     pub(super) timestamps: Column<i64>,
     pub(super) lengths: Column<f32>,
-    /// [`Traits`] without their sketches, packed.
+    /// [`TextFeatures`] without their sketches, packed.
     pub(super) traits: Column<u32>,
     pub(super) sketches: Column<[u16; 16]>,
 }
@@ -105,8 +105,8 @@ impl From<Members> for MemberColumns {
 }
 
 impl MemberColumns {
-    pub fn traits(&self, at: usize) -> Traits {
-        Traits::unpack(self.traits[at], Sketch(self.sketches[at]))
+    pub fn traits(&self, at: usize) -> TextFeatures {
+        TextFeatures::unpack(self.traits[at], Sketch(self.sketches[at]))
     }
 }
 

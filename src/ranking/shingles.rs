@@ -42,10 +42,10 @@ const OUTLINED_BYTES: usize = 16 * 1024;
 /// tenth.
 #[derive(Debug, Clone, PartialEq, Eq)]
 // Invariant: sorted, free of duplicates, and at most `OUTLINED`.
-pub struct Outline(Box<[u64]>);
+pub struct ShingleSet(Box<[u64]>);
 
-impl Outline {
-    pub fn of(text: &str) -> Outline {
+impl ShingleSet {
+    pub fn of(text: &str) -> ShingleSet {
         let end = text.floor_char_boundary(OUTLINED_BYTES);
         let words = hashed_words(&text[..end]);
         let runs: Vec<u64> = match words.len() {
@@ -54,12 +54,12 @@ impl Outline {
             _ => words.windows(WORDS).map(hashed_run).collect(),
         };
         // What many are kept of takes no more than it needs.
-        Outline(smallest(runs).into_boxed_slice())
+        ShingleSet(smallest(runs).into_boxed_slice())
     }
 
     /// About the [`resemblance`] of the two texts.
     #[cfg(test)]
-    fn resemblance(&self, other: &Outline) -> f32 {
+    fn resemblance(&self, other: &ShingleSet) -> f32 {
         let (common, all) = self.shared(other, OUTLINED);
         match all {
             0 => 0.0,
@@ -68,7 +68,7 @@ impl Outline {
     }
 
     /// Whether the two texts have at least about this share of their runs in common.
-    pub fn is_like(&self, other: &Outline, share: f32) -> bool {
+    pub fn is_like(&self, other: &ShingleSet, share: f32) -> bool {
         // With so many that only one of them has, it cannot be any more.
         let most_apart = ((1.0 - share) * OUTLINED as f32).ceil() as usize;
         let (common, all) = self.shared(other, most_apart);
@@ -77,7 +77,7 @@ impl Outline {
 
     /// Of the smallest hashes of both together, a sample of what either text holds: how many are
     /// in both, and how many there are. Counts no further once more than `most_apart` are not.
-    fn shared(&self, other: &Outline, most_apart: usize) -> (usize, usize) {
+    fn shared(&self, other: &ShingleSet, most_apart: usize) -> (usize, usize) {
         let (one, two) = (&*self.0, &*other.0);
         let (mut at, mut beside) = (0, 0);
         let (mut common, mut all) = (0, 0);
@@ -99,7 +99,7 @@ impl Outline {
 
 /// What many outlines hold, all together. It tells at the cost of one comparison that another one is
 /// like none of them.
-pub struct Crowd {
+pub struct ShingleFilter {
     /// A bit for each slot in which one of the hashes fell.
     slots: Vec<u64>,
 }
@@ -107,17 +107,17 @@ pub struct Crowd {
 /// So many slots there are for each hash: one in so many falls where another one did, at most.
 const SLOTS_FOR_ONE: usize = 8;
 
-impl Crowd {
+impl ShingleFilter {
     /// Of none yet; there is room for so many outlines.
-    pub fn with_room(outlines: usize) -> Crowd {
+    pub fn with_room(outlines: usize) -> ShingleFilter {
         let bits = (outlines * OUTLINED * SLOTS_FOR_ONE).next_power_of_two();
-        Crowd {
+        ShingleFilter {
             slots: vec![0; bits.div_ceil(64)],
         }
     }
 
-    /// Whether `outline` may be like one of them ([`Outline::is_like`]); mostly not, if it is not.
-    pub fn may_hold_one_like(&self, outline: &Outline, share: f32) -> bool {
+    /// Whether `outline` may be like one of them ([`ShingleSet::is_like`]); mostly not, if it is not.
+    pub fn may_hold_one_like(&self, outline: &ShingleSet, share: f32) -> bool {
         // What both have is at most what it has together with all of them, and there is at least as
         // much in both as in it.
         let met = outline.0.iter().filter(|hash| {
@@ -128,7 +128,7 @@ impl Crowd {
     }
 
     /// Puts an outline among them.
-    pub fn add(&mut self, outline: &Outline) {
+    pub fn add(&mut self, outline: &ShingleSet) {
         for hash in &*outline.0 {
             let (word, bit) = self.slot(*hash);
             self.slots[word] |= bit;
@@ -314,13 +314,13 @@ mod tests {
             |from: u32| -> String { (from..from + 300).map(|n| format!("word{n} ")).collect() };
         for shift in [0, 10, 50, 150, 300] {
             let (one, other) = (text(0), text(shift));
-            let told = Outline::of(&one).resemblance(&Outline::of(&other));
+            let told = ShingleSet::of(&one).resemblance(&ShingleSet::of(&other));
             let real = resemblance(&one, &other);
             assert!((told - real).abs() < 0.15, "{shift}: {told} for {real}");
         }
-        assert_eq!(Outline::of("").resemblance(&Outline::of("")), 0.0);
+        assert_eq!(ShingleSet::of("").resemblance(&ShingleSet::of("")), 0.0);
         assert_eq!(
-            Outline::of("One word").resemblance(&Outline::of("one WORD!")),
+            ShingleSet::of("One word").resemblance(&ShingleSet::of("one WORD!")),
             1.0
         );
     }
@@ -332,8 +332,10 @@ mod tests {
                 .map(|at| format!("word{} ", number * 1_000 + at))
                 .collect()
         };
-        let outlines: Vec<Outline> = (0..100).map(|number| Outline::of(&text(number))).collect();
-        let mut crowd = Crowd::with_room(outlines.len());
+        let outlines: Vec<ShingleSet> = (0..100)
+            .map(|number| ShingleSet::of(&text(number)))
+            .collect();
+        let mut crowd = ShingleFilter::with_room(outlines.len());
         for outline in &outlines {
             assert!(!crowd.may_hold_one_like(outline, 0.6));
             crowd.add(outline);
@@ -363,17 +365,17 @@ mod tests {
             cut in 0..2_000_usize,
         ) {
             let other = format!("{}{tail}", &one[..one.floor_char_boundary(cut)]);
-            let (a, b) = (Outline::of(&one), Outline::of(&other));
+            let (a, b) = (ShingleSet::of(&one), ShingleSet::of(&other));
             for (text, outline) in [(&one, &a), (&other, &b)] {
                 let runs = shingles(text).len();
                 prop_assert_eq!(outline.0.len(), runs.min(OUTLINED));
                 prop_assert!(outline.0.is_sorted_by(|a, b| a < b));
                 let again = text.to_uppercase().to_lowercase();
                 if again == text.to_lowercase() {
-                    prop_assert_eq!(outline, &Outline::of(&again));
+                    prop_assert_eq!(outline, &ShingleSet::of(&again));
                 }
             }
-            let mut crowd = Crowd::with_room(1);
+            let mut crowd = ShingleFilter::with_room(1);
             crowd.add(&b);
             for share in [0.1, 0.5, 0.6, 0.9, 1.0] {
                 prop_assert_eq!(a.is_like(&b, share), a.resemblance(&b) >= share);

@@ -21,7 +21,7 @@ struct Piece {
 
 /// The visible text, if it differs from the text as written.
 pub(super) fn of(text: &str) -> Option<Visible> {
-    if text.is_ascii() || !text.chars().any(|c| Seen::of(c) != Seen::Same) {
+    if text.is_ascii() || !text.chars().any(|c| Appearance::of(c) != Appearance::Same) {
         return None;
     }
     let mut visible = Visible {
@@ -30,13 +30,13 @@ pub(super) fn of(text: &str) -> Option<Visible> {
     };
     let mut copied = 0;
     for (at, character) in text.char_indices() {
-        let seen = Seen::of(character);
-        if seen == Seen::Same {
+        let seen = Appearance::of(character);
+        if seen == Appearance::Same {
             continue;
         }
         let end = at + character.len_utf8();
         visible.copy(text, copied..at);
-        if let Seen::As(other) = seen {
+        if let Appearance::As(other) = seen {
             visible.pieces.push(Piece {
                 start: visible.text.len(),
                 written: at..end,
@@ -81,16 +81,16 @@ impl Visible {
 
 /// What a reader sees of a character.
 #[derive(PartialEq, Eq)]
-enum Seen {
+enum Appearance {
     Same,
     As(char),
     Nothing,
 }
 
-impl Seen {
-    fn of(character: char) -> Seen {
+impl Appearance {
+    fn of(character: char) -> Appearance {
         if character.is_ascii() {
-            return Seen::Same;
+            return Appearance::Same;
         }
         match character {
             // Without width: joiners, marks of direction, fillers, selectors of variants, tags.
@@ -109,18 +109,18 @@ impl Seen {
             | '\u{fe00}'..='\u{fe0f}'
             | '\u{feff}'
             | '\u{ffa0}'
-            | '\u{e0000}'..='\u{e0fff}' => Seen::Nothing,
+            | '\u{e0000}'..='\u{e0fff}' => Appearance::Nothing,
             '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => {
-                Seen::As(' ')
+                Appearance::As(' ')
             }
-            '„' | '“' | '”' | '«' | '»' => Seen::As('"'),
-            '‘' | '’' | '‚' | '‹' | '›' => Seen::As('\''),
+            '„' | '“' | '”' | '«' | '»' => Appearance::As('"'),
+            '‘' | '’' | '‚' | '‹' | '›' => Appearance::As('\''),
             // Letters, digits and signs of full width.
             '\u{ff01}'..='\u{ff5e}' => {
                 let ascii = u32::from(character) - 0xff01 + 0x21;
-                char::from_u32(ascii).map_or(Seen::Same, Seen::As)
+                char::from_u32(ascii).map_or(Appearance::Same, Appearance::As)
             }
-            _ => Seen::Same,
+            _ => Appearance::Same,
         }
     }
 }
@@ -128,7 +128,7 @@ impl Seen {
 /// The text without what has no width, for a comparison that such a character does not change.
 pub(super) fn without_invisible(text: &str) -> String {
     text.chars()
-        .filter(|character| Seen::of(*character) != Seen::Nothing)
+        .filter(|character| Appearance::of(*character) != Appearance::Nothing)
         .collect()
 }
 

@@ -11,7 +11,7 @@ mod dot;
 mod segment;
 mod store;
 
-pub use store::Place;
+pub use store::VectorLocation;
 pub use store::VectorStore;
 pub use store::View;
 

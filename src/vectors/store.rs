@@ -36,7 +36,7 @@ pub struct View {
 
 /// Where the vectors of one key lie in a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct VectorLocation {
     segment: u32,
     entry: u32,
 }
@@ -225,10 +225,10 @@ fn name_of(path: &Path) -> &str {
 
 impl View {
     /// Where the vectors of `key` lie.
-    pub fn find(&self, key: Key) -> Option<Place> {
+    pub fn find(&self, key: Key) -> Option<VectorLocation> {
         (0_u32..).zip(&self.segments).find_map(|(segment, found)| {
             let entry = found.find(key)? as u32;
-            Some(Place { segment, entry })
+            Some(VectorLocation { segment, entry })
         })
     }
 
@@ -246,7 +246,7 @@ impl View {
         self.segments.iter().map(|segment| segment.bytes()).sum()
     }
 
-    /// About how near the query is to everything: by [`Place`], the cosine of the best piece.
+    /// About how near the query is to everything: by [`VectorLocation`], the cosine of the best piece.
     pub fn near(&self, query: &[f32]) -> Near {
         let wide = Wide::of(query);
         let of_segment = |segment: &Arc<Segment>| -> Vec<f32> {
@@ -267,7 +267,7 @@ impl View {
     }
 
     /// The cosine of the best piece at `place` with the query.
-    pub fn exact(&self, place: Place, query: &[f32]) -> f32 {
+    pub fn exact(&self, place: VectorLocation, query: &[f32]) -> f32 {
         let segment = &self.segments[place.segment as usize];
         match segment.dimensions == query.len() {
             true => segment.exact(place.entry as usize, query),
@@ -287,7 +287,7 @@ impl View {
 pub struct Near(Vec<Vec<f32>>);
 
 impl Near {
-    pub fn at(&self, place: Place) -> f32 {
+    pub fn at(&self, place: VectorLocation) -> f32 {
         self.0[place.segment as usize][place.entry as usize]
     }
 }

@@ -3,10 +3,10 @@
 
 use std::fs;
 
-use memdir::engine::Became;
 use memdir::engine::Contradicted;
 use memdir::engine::Engine;
 use memdir::engine::Stored;
+use memdir::engine::WriteOutcome;
 use memdir::engine::WritePolicy;
 use memdir::model::NewMemory;
 use memdir::model::Stem;
@@ -25,7 +25,7 @@ fn stored(engine: &Engine, memory: NewMemory) -> (Stem, Vec<Contradicted>) {
     let policy = WritePolicy::default();
     match engine.remember_as(memory, None, &policy).unwrap() {
         Stored::Written(done) => {
-            assert_eq!(done.became, Became::Added);
+            assert_eq!(done.became, WriteOutcome::Added);
             (done.stem, done.contradicted)
         }
         Stored::Suggested(suggestions) => panic!("{suggestions:?}"),

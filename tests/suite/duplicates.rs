@@ -1,11 +1,11 @@
 //! Memories that say what others say: what becomes of them by each policy, and that no text is lost.
 
-use memdir::engine::Became;
 use memdir::engine::DuplicatePolicy;
 use memdir::engine::Engine;
 use memdir::engine::Remembered;
 use memdir::engine::Stored;
 use memdir::engine::Suggestion;
+use memdir::engine::WriteOutcome;
 use memdir::engine::WritePolicy;
 use memdir::model::MetaValue;
 use memdir::model::NewMemory;
@@ -91,7 +91,7 @@ fn a_correction_is_stored_by_every_policy() {
                 ..titled("Counting", &format!("{twenty} {last}"))
             };
             let done = written(&engine, correction, &by(policy));
-            assert_eq!(done.became, Became::Added, "{name}");
+            assert_eq!(done.became, WriteOutcome::Added, "{name}");
             assert_eq!(done.superseded, std::slice::from_ref(&old_stem));
         }
         assert_eq!(store.texts().len(), 3, "{name}");
@@ -115,7 +115,7 @@ fn the_same_title_keeps_the_earlier_text_where_it_can_be_restored() {
     };
     let done = written(&engine, second, &policy);
     assert_eq!(done.stem, stem);
-    let Became::Updated {
+    let WriteOutcome::Updated {
         earlier: Some(earlier),
     } = done.became
     else {
@@ -153,7 +153,7 @@ fn a_title_again_and_again_loses_no_text() {
     }
     // The same once more changes nothing.
     let done = written(&engine, titled("Counter", "It is at 19.\n"), &policy);
-    assert_eq!(done.became, Became::Updated { earlier: None });
+    assert_eq!(done.became, WriteOutcome::Updated { earlier: None });
     assert_eq!(store.texts().len(), 1);
     let mut all = regular_files(&store.root().join("archive"));
     all.extend(regular_files(&store.files()));
@@ -182,7 +182,7 @@ fn what_is_stated_beside_the_same_text_leaves_no_copy_of_it() {
     };
     written(&engine, important(8), &policy);
     let done = written(&engine, important(3), &policy);
-    assert_eq!(done.became, Became::Updated { earlier: None });
+    assert_eq!(done.became, WriteOutcome::Updated { earlier: None });
     assert_eq!(done.changed, ["importance"]);
     assert!(engine.archived().unwrap().is_empty());
     let keeping = WritePolicy {
@@ -206,10 +206,10 @@ fn a_title_of_another_namespace_is_another_memory() {
     };
     for namespace in ["atlas", "billing", "global"] {
         let done = written(&engine, of(namespace), &policy);
-        assert_eq!(done.became, Became::Added, "{namespace}");
+        assert_eq!(done.became, WriteOutcome::Added, "{namespace}");
     }
     let again = written(&engine, of("atlas"), &policy);
-    assert_eq!(again.became, Became::Updated { earlier: None });
+    assert_eq!(again.became, WriteOutcome::Updated { earlier: None });
 }
 
 #[test]
@@ -241,10 +241,10 @@ fn the_same_text_is_written_once_and_what_differs_is_kept_and_linked() {
     let stem = written(&engine, new_memory(PORT), &policy).stem;
     let same = format!("  {}\n", PORT.replace(" and ", "\n and  "));
     let done = written(&engine, new_memory(&same), &policy);
-    assert_eq!((&done.stem, &done.became), (&stem, &Became::Known));
+    assert_eq!((&done.stem, &done.became), (&stem, &WriteOutcome::Known));
     assert_eq!(store.texts().len(), 1);
     let done = written(&engine, new_memory(OTHER_PORT), &policy);
-    assert_eq!(done.became, Became::Added);
+    assert_eq!(done.became, WriteOutcome::Added);
     assert_eq!(stems(&done.near), [&stem]);
     let relations = engine.relations_of(&done.stem).unwrap();
     assert_eq!(relations.to.len(), 1);
@@ -256,7 +256,7 @@ fn the_same_text_is_written_once_and_what_differs_is_kept_and_linked() {
         ..new_memory(PORT)
     };
     let done = written(&engine, elsewhere, &policy);
-    assert_eq!((done.became, done.near), (Became::Added, Vec::new()));
+    assert_eq!((done.became, done.near), (WriteOutcome::Added, Vec::new()));
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn the_same_text_again_gives_the_known_one_what_is_stated_beside_it() {
         Stored::Suggested(suggestions) => panic!("{suggestions:?}"),
     };
     let done = remember(again(), "k-1");
-    assert_eq!((&done.stem, &done.became), (&stem, &Became::Known));
+    assert_eq!((&done.stem, &done.became), (&stem, &WriteOutcome::Known));
     assert_eq!(done.changed, ["topics", "tier", "importance", "metadata"]);
     let known = || engine.search(&keywords(&["8080"])).unwrap().hits[0].clone();
     let memory = known().memory;
@@ -320,7 +320,7 @@ fn a_title_again_shortens_no_life_and_is_of_one_person() {
     let end = Some("2999-01-01");
     let ann = written(&engine, of("ann", "By hand.", None), &policy).stem;
     let bob = written(&engine, of("bob", "With a tag.", end), &policy);
-    assert_eq!(bob.became, Became::Added);
+    assert_eq!(bob.became, WriteOutcome::Added);
     let again = written(&engine, of("ann", "With a cart.", end), &policy);
     assert_eq!((&again.stem, again.lives_on), (&ann, true));
     let cart = &engine.search(&keywords(&["cart"])).unwrap().hits[0].memory;
@@ -367,7 +367,7 @@ fn what_was_forgotten_is_no_reason_not_to_store_it() {
     engine.forget(stem.as_str()).unwrap();
     assert_eq!(
         written(&engine, new_memory(PORT), &policy).became,
-        Became::Added
+        WriteOutcome::Added
     );
 }
 
@@ -402,12 +402,18 @@ fn suggest_writes_nothing_before_it_is_told_to() {
         stems(&suggested(&engine, elsewhere.clone(), &broad)),
         [&lunch]
     );
-    assert_eq!(written(&engine, elsewhere, &policy).became, Became::Added);
+    assert_eq!(
+        written(&engine, elsewhere, &policy).became,
+        WriteOutcome::Added
+    );
     let force = WritePolicy {
         force: true,
         ..policy
     };
-    assert_eq!(written(&engine, dinner(), &force).became, Became::Added);
+    assert_eq!(
+        written(&engine, dinner(), &force).became,
+        WriteOutcome::Added
+    );
     assert_eq!(store.texts().len(), before.len() + 2);
 }
 
@@ -427,12 +433,12 @@ fn what_names_a_memory_is_never_there_twice() {
         }
     };
     let first = written(&engine, named("monday", "Mira cooks."), &policy);
-    assert_eq!(first.became, Became::Added);
+    assert_eq!(first.became, WriteOutcome::Added);
     let other = written(&engine, named("Monday", "Case counts."), &policy);
-    assert_eq!(other.became, Became::Added);
+    assert_eq!(other.became, WriteOutcome::Added);
     let again = written(&engine, named("monday", "Jonas cooks."), &policy);
     assert_eq!(again.stem, first.stem);
-    let Became::Updated {
+    let WriteOutcome::Updated {
         earlier: Some(earlier),
     } = again.became
     else {
@@ -443,7 +449,7 @@ fn what_names_a_memory_is_never_there_twice() {
     assert!(archived.ends_with("Mira cooks."), "{archived}");
     // What does not state all of it has no name.
     let bare = written(&engine, new_memory("Mira cooks."), &policy);
-    assert_eq!(bare.became, Became::Added);
+    assert_eq!(bare.became, WriteOutcome::Added);
     // By its id, one is given a new text whatever it is called.
     let id = bare.stem.as_str();
     let edited = engine.rewrite(id, &new_memory("Nobody cooks.")).unwrap();
@@ -664,7 +670,7 @@ fn one_text_stored_by_many_at_once_is_there_once() {
             let write = || {
                 let engine = store.engine();
                 let done = written(&engine, new_memory(&text), &by(DuplicatePolicy::Similar));
-                usize::from(done.became == Became::Added)
+                usize::from(done.became == WriteOutcome::Added)
             };
             let writers: Vec<_> = (0..4).map(|_| scope.spawn(write)).collect();
             writers.into_iter().map(|one| one.join().unwrap()).sum()

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use memdir::engine::Engine;
 use memdir::engine::Finding;
+use memdir::engine::QueryKind;
 use memdir::engine::Recalled;
 use memdir::engine::Search;
-use memdir::engine::Wanted;
 use memdir::model::Filter;
 use memdir::model::Memory;
 use memdir::model::Problem;
@@ -30,7 +30,7 @@ fn expectations(name: &str) -> Value {
 /// Every memory of the store by file name.
 fn memories(engine: &Engine) -> BTreeMap<String, Memory> {
     let search = Search {
-        wanted: Wanted::Everything,
+        wanted: QueryKind::Everything,
         filter: Filter::default(),
         ranking: memdir::engine::Ranking::default(),
         limit: 10_000,

@@ -10,8 +10,8 @@ use chrono::Duration;
 use memdir::engine::Engine;
 use memdir::engine::EngineError;
 use memdir::engine::Options;
+use memdir::engine::QueryKind;
 use memdir::engine::Search;
-use memdir::engine::Wanted;
 use memdir::model::Change;
 use memdir::model::Filter;
 use memdir::model::Memory;
@@ -170,7 +170,7 @@ struct Answers {
 
 fn answers(engine: &Engine, questions: &[Search]) -> Answers {
     let all = Search {
-        wanted: Wanted::Everything,
+        wanted: QueryKind::Everything,
         filter: Filter::default(),
         ranking: memdir::engine::Ranking::default(),
         limit: 100_000,

@@ -4,9 +4,9 @@ use chrono::DateTime;
 use chrono::Utc;
 use memdir::engine::Engine;
 use memdir::engine::EngineError;
+use memdir::engine::QueryKind;
 use memdir::engine::Recalled;
 use memdir::engine::Search;
-use memdir::engine::Wanted;
 use memdir::model::Change;
 use memdir::model::Filter;
 use memdir::model::Patch;
@@ -21,7 +21,7 @@ use crate::support::noon;
 
 fn everything() -> Search {
     Search {
-        wanted: Wanted::Everything,
+        wanted: QueryKind::Everything,
         filter: Filter::default(),
         ranking: memdir::engine::Ranking::default(),
         limit: 10_000,

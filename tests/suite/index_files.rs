@@ -8,15 +8,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::time::Instant;
 
-use memdir::index::Ask;
+use memdir::index::AsOf;
 use memdir::index::Document;
 use memdir::index::Index;
 use memdir::index::IndexError;
 use memdir::index::Indexed;
-use memdir::index::Moment;
 use memdir::index::Overlay;
+use memdir::index::RankedQuery;
+use memdir::index::RankedQueryKind;
 use memdir::index::Request;
-use memdir::index::Sought;
 use memdir::index::embedded::EmbeddedIndex;
 use memdir::model::Filter;
 use memdir::model::Stamp;
@@ -66,9 +66,9 @@ fn commit(index: &EmbeddedIndex, documents: Vec<Document>) -> Result<(), IndexEr
 fn found(index: &EmbeddedIndex, word: &str) -> Result<Vec<String>, IndexError> {
     let filter = Filter::default();
     let request = Request {
-        ask: Ask::Text(Sought::words(word)),
+        ask: RankedQueryKind::Text(RankedQuery::words(word)),
         filter: &filter,
-        moment: Moment::unused(noon()),
+        moment: AsOf::unused(noon()),
         limit: 100,
         offset: 0,
     };
@@ -327,21 +327,24 @@ fn told_by(index: &EmbeddedIndex, overlay: &Overlay) -> String {
         "an ibis in january",
         "stork2",
     ];
-    let asked = asked.iter().map(|text| Ask::Text(Sought::words(text)));
-    for ask in asked.chain([Ask::Everything, Ask::Keywords(&keywords)]) {
+    let asked = asked
+        .iter()
+        .map(|text| RankedQueryKind::Text(RankedQuery::words(text)));
+    for ask in asked.chain([
+        RankedQueryKind::Everything,
+        RankedQueryKind::Keywords(&keywords),
+    ]) {
         let request = Request {
             ask,
             filter: &filter,
-            moment: Moment::unused(noon()),
+            moment: AsOf::unused(noon()),
             limit: 100,
             offset: 0,
         };
         let found = view.search(&request, &|_| None).unwrap();
         told += &format!("\n{found:?}");
     }
-    let like = view.sharing_rare("egret7 heron", &filter, Moment::unused(noon()), 9, &|_| {
-        None
-    });
+    let like = view.sharing_rare("egret7 heron", &filter, AsOf::unused(noon()), 9, &|_| None);
     let facets = ["user", "topics", "id"].map(|key| view.facet(key).unwrap());
     told + &format!("\n{like:?}\n{facets:?}\n{}", view.len())
 }

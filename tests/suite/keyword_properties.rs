@@ -8,8 +8,8 @@ use chrono::DateTime;
 use chrono::Duration;
 use chrono::Utc;
 use memdir::engine::Engine;
+use memdir::engine::QueryKind;
 use memdir::engine::Search;
-use memdir::engine::Wanted;
 use memdir::model::Change;
 use memdir::model::Filter;
 use memdir::model::Kind;
@@ -198,7 +198,7 @@ type Answer = (Vec<(String, usize, Vec<String>)>, usize);
 
 /// The answer by reading everything.
 fn scan(memories: &BTreeMap<String, Written>, search: &Search) -> Answer {
-    let Wanted::Keywords(asked) = &search.wanted else {
+    let QueryKind::Keywords(asked) = &search.wanted else {
         panic!("these tests ask for keywords")
     };
     let mut keywords: Vec<String> = Vec::new();
@@ -342,7 +342,9 @@ impl Question {
         };
         let stems = self.stems.as_ref().filter(|_| !memories.is_empty());
         Search {
-            wanted: Wanted::Keywords(self.keywords.iter().map(|k| k.keyword(memories)).collect()),
+            wanted: QueryKind::Keywords(
+                self.keywords.iter().map(|k| k.keyword(memories)).collect(),
+            ),
             filter: Filter {
                 stems: stems.map(|stems| stems.iter().map(stem).collect()),
                 ..self.filter.clone()

@@ -9,8 +9,8 @@ use chrono::Utc;
 use memdir::clock::SystemClock;
 use memdir::engine::Background;
 use memdir::engine::Engine;
+use memdir::engine::QueryKind;
 use memdir::engine::Search;
-use memdir::engine::Wanted;
 use memdir::model::Filter;
 use memdir::model::NewMemory;
 use memdir::model::Stem;
@@ -517,7 +517,7 @@ fn everything_is_the_same_after_the_index_was_made_anew() {
     }
     let told = |engine: &Engine| -> Vec<String> {
         let search = Search {
-            wanted: Wanted::Everything,
+            wanted: QueryKind::Everything,
             ..query("")
         };
         let hits = engine.search(&search).unwrap().hits;

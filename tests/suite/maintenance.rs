@@ -450,7 +450,7 @@ fn a_look_back_proposes_and_changes_only_when_asked() {
             ..Filter::default()
         };
         let search = memdir::engine::Search {
-            wanted: memdir::engine::Wanted::Everything,
+            wanted: memdir::engine::QueryKind::Everything,
             filter: everything,
             ..query("")
         };

@@ -12,8 +12,8 @@ use std::time::Instant;
 use memdir::clock::SystemClock;
 use memdir::engine::Background;
 use memdir::engine::Engine;
+use memdir::engine::QueryKind;
 use memdir::engine::Search;
-use memdir::engine::Wanted;
 use memdir::files::Lock;
 use serde_json::Value;
 use serde_json::json;
@@ -450,7 +450,7 @@ fn a_hit_that_was_shown_before_is_shown_as_it_is_now() {
     until_holding(&engine, "heron", &[ONE]);
     let shown = || -> Vec<String> {
         let search = Search {
-            wanted: Wanted::Everything,
+            wanted: QueryKind::Everything,
             ..crate::support::query("")
         };
         let hits = engine.think(&search).unwrap().hits.into_iter();

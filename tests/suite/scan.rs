@@ -6,17 +6,17 @@ use std::sync::Arc;
 use chrono::DateTime;
 use chrono::Duration;
 use chrono::Utc;
-use memdir::index::Ask;
+use memdir::index::AsOf;
 use memdir::index::Document;
 use memdir::index::Found;
 use memdir::index::Index as _;
 use memdir::index::Indexed;
-use memdir::index::Moment;
 use memdir::index::Overlay;
+use memdir::index::RankedQuery;
+use memdir::index::RankedQueryKind;
 use memdir::index::Request;
 use memdir::index::Scan;
 use memdir::index::Snapshot;
-use memdir::index::Sought;
 use memdir::index::embedded::EmbeddedIndex;
 use memdir::model::Filter;
 use memdir::model::Kind;
@@ -308,12 +308,12 @@ impl Question {
     fn put_to(&self, snapshot: &dyn Snapshot, documents: &Documents) -> Found {
         let request = Request {
             ask: match &self.asked {
-                Asked::Everything => Ask::Everything,
-                Asked::Keywords(keywords) => Ask::Keywords(keywords),
-                Asked::Text(text) => Ask::Text(Sought::words(text)),
+                Asked::Everything => RankedQueryKind::Everything,
+                Asked::Keywords(keywords) => RankedQueryKind::Keywords(keywords),
+                Asked::Text(text) => RankedQueryKind::Text(RankedQuery::words(text)),
             },
             filter: &self.filter,
-            moment: Moment::unused(noon()),
+            moment: AsOf::unused(noon()),
             limit: self.limit,
             offset: self.offset,
         };

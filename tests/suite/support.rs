@@ -16,8 +16,8 @@ use memdir::clock::FixedClock;
 use memdir::engine::Engine;
 use memdir::engine::Hit;
 use memdir::engine::Options;
+use memdir::engine::QueryKind;
 use memdir::engine::Search;
-use memdir::engine::Wanted;
 use memdir::model::Filter;
 use memdir::model::NewMemory;
 use proptest::test_runner::Config;
@@ -180,16 +180,16 @@ pub fn new_memory(content: &str) -> NewMemory {
 }
 
 pub fn keywords(words: &[&str]) -> Search {
-    search(Wanted::Keywords(
+    search(QueryKind::Keywords(
         words.iter().map(|w| (*w).to_owned()).collect(),
     ))
 }
 
 pub fn query(text: &str) -> Search {
-    search(Wanted::Text(text.to_owned()))
+    search(QueryKind::Text(text.to_owned()))
 }
 
-fn search(wanted: Wanted) -> Search {
+fn search(wanted: QueryKind) -> Search {
     Search {
         wanted,
         filter: Filter::default(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 
 use crate::dialect::FeatureTier;
-use crate::http::bridge::Place;
+use crate::http::bridge::ServerAddress;
 
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Mcp {
@@ -15,7 +15,7 @@ pub(in crate::cli) struct Mcp {
     /// an address that these two name, else the store's own, which is never sent: anybody else has
     /// to prove that he knows it
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, conflicts_with_all = ["dialect", "tools", "tier", "group"])]
-    pub connect: Option<Option<Place>>,
+    pub connect: Option<Option<ServerAddress>>,
     /// The certificates that vouch for the server, in a PEM file: its own if it signed itself.
     /// Without it SSL_CERT_FILE, else the system's
     #[arg(long, value_name = "FILE", requires = "connect")]

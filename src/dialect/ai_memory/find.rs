@@ -23,12 +23,12 @@ use crate::dialect::ToolError;
 use crate::dialect::parameter::Literal;
 use crate::engine::Hit;
 use crate::engine::Method;
+use crate::engine::QueryKind;
 use crate::engine::Ranking;
 use crate::engine::Recalled;
 use crate::engine::Search;
-use crate::engine::Thought;
+use crate::engine::SearchResults;
 use crate::engine::Toward;
-use crate::engine::Wanted;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Tier;
@@ -159,7 +159,7 @@ pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObj
     let ranking = ranking(call, method);
     let titles = Titles::of(call)?;
     let search = Search {
-        wanted: Wanted::Text(context),
+        wanted: QueryKind::Text(context),
         filter: titles.narrow(filter(call, arguments)?),
         ranking,
         limit: limit(arguments, 10, MOST_RECALLED)?,
@@ -216,7 +216,7 @@ pub(super) fn found(
             words: vec![query.clone()],
             ..filter(call, arguments)?
         }),
-        wanted: Wanted::Text(query.clone()),
+        wanted: QueryKind::Text(query.clone()),
         ranking: ranking(call, Method::FiveFactor),
         limit: limit(arguments, 20, MOST_FOUND)?,
         offset: 0,
@@ -284,9 +284,9 @@ pub(super) fn newest(
     filter: Filter,
     limit: usize,
     offset: usize,
-) -> Result<Thought, ToolError> {
+) -> Result<SearchResults, ToolError> {
     let search = Search {
-        wanted: Wanted::Everything,
+        wanted: QueryKind::Everything,
         filter,
         ranking: Ranking::default(),
         limit,
@@ -296,7 +296,7 @@ pub(super) fn newest(
 }
 
 /// Memories as this tool set shows them.
-pub(super) fn rows(call: &Call<'_>, thought: &Thought) -> Vec<Value> {
+pub(super) fn rows(call: &Call<'_>, thought: &SearchResults) -> Vec<Value> {
     let hits = thought.hits.iter();
     hits.map(|hit| shown(call, &hit.memory)).collect()
 }

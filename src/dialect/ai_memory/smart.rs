@@ -56,7 +56,7 @@ pub(super) const DETECT_CONTRADICTION: Tool = tool(
 );
 
 /// What the model says, else what is at hand; who says it, and why the model does not.
-struct Said<T> {
+struct Suggestion<T> {
     what: T,
     by: &'static str,
     note: Option<&'static str>,
@@ -68,10 +68,10 @@ fn said<T>(
     call: &Call<'_>,
     ask: impl FnOnce(&dyn crate::dialect::Assistant) -> Result<T, String>,
     at_hand: impl FnOnce() -> Result<T, ToolError>,
-) -> Result<Said<T>, ToolError> {
+) -> Result<Suggestion<T>, ToolError> {
     let note = match call.assistant().map(ask) {
         Some(Ok(what)) => {
-            return Ok(Said {
+            return Ok(Suggestion {
                 what,
                 by: BY_MODEL,
                 note: None,
@@ -84,7 +84,7 @@ fn said<T>(
         }
         None => "there is no language model: told from the memories that are there",
     };
-    Ok(Said {
+    Ok(Suggestion {
         what: at_hand()?,
         by: "index",
         note: Some(note),
@@ -92,7 +92,7 @@ fn said<T>(
 }
 
 /// The reply with who says it.
-fn reply<T>(said: &Said<T>, fields: Value) -> Reply {
+fn reply<T>(said: &Suggestion<T>, fields: Value) -> Reply {
     let mut object: JsonObject = crate::dialect::reply::object(fields);
     object.insert("by".to_owned(), json!(said.by));
     if let Some(note) = said.note {

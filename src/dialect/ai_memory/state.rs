@@ -12,9 +12,9 @@ use crate::dialect::FeatureTier;
 use crate::dialect::Reply;
 use crate::dialect::Tool;
 use crate::dialect::ToolError;
+use crate::engine::QueryKind;
 use crate::engine::Ranking;
 use crate::engine::Search;
-use crate::engine::Wanted;
 use crate::model::Filter;
 use crate::model::Tier;
 use crate::model::Visibility;
@@ -69,7 +69,7 @@ pub(super) fn namespaces(call: &Call<'_>) -> Result<Vec<Value>, ToolError> {
 /// How many live memories are of the tier as of now.
 fn of_tier(call: &Call<'_>, tier: Tier) -> Result<usize, ToolError> {
     let search = Search {
-        wanted: Wanted::Everything,
+        wanted: QueryKind::Everything,
         filter: Filter {
             tiers: vec![tier],
             untiered: tier == Tier::Long,

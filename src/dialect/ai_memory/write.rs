@@ -19,13 +19,13 @@ use crate::dialect::Reply;
 use crate::dialect::Tool;
 use crate::dialect::ToolError;
 use crate::dialect::parameter::Literal;
-use crate::engine::Became;
 use crate::engine::DuplicatePolicy;
-use crate::engine::HeldTitle;
+use crate::engine::QueryKind;
 use crate::engine::Recalled;
 use crate::engine::Search;
 use crate::engine::Stored;
-use crate::engine::Wanted;
+use crate::engine::TitleLock;
+use crate::engine::WriteOutcome;
 use crate::engine::WritePolicy;
 use crate::engine::tier_rank;
 use crate::model::Change;
@@ -140,15 +140,15 @@ fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     put("namespace", stored["namespace"].clone());
     put("title", stored["title"].clone());
     match &remembered.became {
-        Became::Added | Became::Repeated => {}
-        Became::Known | Became::Updated { earlier: None } => {
+        WriteOutcome::Added | WriteOutcome::Repeated => {}
+        WriteOutcome::Known | WriteOutcome::Updated { earlier: None } => {
             let is_changed = !remembered.changed.is_empty();
             put(
                 "action",
                 json!(if is_changed { "updated" } else { "unchanged" }),
             );
         }
-        Became::Updated {
+        WriteOutcome::Updated {
             earlier: Some(earlier),
         } => {
             put("action", json!("updated"));
@@ -322,13 +322,13 @@ pub(super) fn check_free(
     namespace: &str,
     user: &str,
     except: &[Stem],
-) -> Result<Option<HeldTitle>, ToolError> {
+) -> Result<Option<TitleLock>, ToolError> {
     let Some(title) = title.map(str::trim) else {
         return Ok(None);
     };
     let held = call.engine.hold_title(title)?;
     let search = Search {
-        wanted: Wanted::Everything,
+        wanted: QueryKind::Everything,
         filter: Filter {
             users: vec![user.to_owned()],
             equals: vec![

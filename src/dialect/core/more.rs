@@ -13,8 +13,8 @@ use crate::dialect::Tool;
 use crate::dialect::ToolError;
 use crate::dialect::reply::object;
 use crate::engine::EngineError;
+use crate::engine::QueryKind;
 use crate::engine::Search;
-use crate::engine::Wanted;
 use crate::model::Filter;
 use crate::model::Stem;
 
@@ -176,7 +176,7 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         Ok(arguments.set_text(name)?.into_iter().collect())
     };
     let search = Search {
-        wanted: Wanted::Everything,
+        wanted: QueryKind::Everything,
         filter: Filter {
             topics: arguments.list("topics")?.unwrap_or_default(),
             namespaces: one("namespace")?,

@@ -10,9 +10,9 @@ use crate::dialect::Call;
 use crate::dialect::Parameter;
 use crate::dialect::Prompt;
 use crate::dialect::ToolError;
+use crate::engine::QueryKind;
 use crate::engine::Search;
-use crate::engine::Thought;
-use crate::engine::Wanted;
+use crate::engine::SearchResults;
 use crate::model::Filter;
 use crate::model::estimated_tokens;
 
@@ -54,8 +54,8 @@ pub(super) const PROMPTS: &[Prompt] = &[
 fn recall_context(call: &Call<'_>, arguments: &Arguments) -> Result<String, ToolError> {
     let topic = arguments.set_text("topic")?;
     let wanted = match &topic {
-        Some(topic) => Wanted::Text(topic.clone()),
-        None => Wanted::Everything,
+        Some(topic) => QueryKind::Text(topic.clone()),
+        None => QueryKind::Everything,
     };
     let thought = find(call, wanted, Filter::default(), MOST, 0)?;
     let about = match &topic {
@@ -119,9 +119,9 @@ fn review_memories(call: &Call<'_>, arguments: &Arguments) -> Result<String, Too
         topics: arguments.set_text("topic")?.into_iter().collect(),
         ..Filter::default()
     };
-    let total = find(call, Wanted::Everything, filter.clone(), 1, 0)?.total;
+    let total = find(call, QueryKind::Everything, filter.clone(), 1, 0)?.total;
     let offset = total.saturating_sub(REVIEWED);
-    let mut thought = find(call, Wanted::Everything, filter, REVIEWED, offset)?;
+    let mut thought = find(call, QueryKind::Everything, filter, REVIEWED, offset)?;
     if thought.hits.is_empty() {
         return Ok("There are no such memories to look through.".to_owned());
     }
@@ -145,11 +145,11 @@ fn review_memories(call: &Call<'_>, arguments: &Arguments) -> Result<String, Too
 
 fn find(
     call: &Call<'_>,
-    wanted: Wanted,
+    wanted: QueryKind,
     filter: Filter,
     limit: usize,
     offset: usize,
-) -> Result<Thought, ToolError> {
+) -> Result<SearchResults, ToolError> {
     let search = Search {
         wanted,
         filter,

@@ -8,11 +8,11 @@ use serde_json::json;
 
 use crate::dialect::JsonObject;
 use crate::dialect::Reply;
-use crate::engine::Became;
 use crate::engine::Engine;
 use crate::engine::Remembered;
 use crate::engine::Stored;
 use crate::engine::Suggestion;
+use crate::engine::WriteOutcome;
 use crate::model::Stem;
 
 /// The reply to a memory that was to be stored.
@@ -37,24 +37,24 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
         stems.iter().map(|stem| engine.shown_id(stem)).collect()
     };
     let mut message = match &remembered.became {
-        Became::Added => format!("Memory stored successfully with ID: {id}"),
-        Became::Repeated => format!("Memory was already stored with ID: {id}"),
-        Became::Known if remembered.changed.is_empty() => {
+        WriteOutcome::Added => format!("Memory stored successfully with ID: {id}"),
+        WriteOutcome::Repeated => format!("Memory was already stored with ID: {id}"),
+        WriteOutcome::Known if remembered.changed.is_empty() => {
             format!("Memory says the same as the one with ID: {id}; nothing new was stored")
         }
-        Became::Known => format!(
+        WriteOutcome::Known => format!(
             "Memory says the same as the one with ID: {id}; nothing new was stored, but that one \
              got what is new: {}",
             remembered.changed.join(", ")
         ),
-        Became::Updated { earlier: None } if remembered.changed.is_empty() => {
+        WriteOutcome::Updated { earlier: None } if remembered.changed.is_empty() => {
             format!("Memory says the same as the one with its title, ID: {id}; nothing was changed")
         }
-        Became::Updated { earlier: None } => format!(
+        WriteOutcome::Updated { earlier: None } => format!(
             "Memory says the same as the one with its title, ID: {id}; that one got what is new: {}",
             remembered.changed.join(", ")
         ),
-        Became::Updated {
+        WriteOutcome::Updated {
             earlier: Some(earlier),
         } => format!(
             "Memory with this title updated, ID: {id}; its earlier text is {} in the archive",
@@ -87,12 +87,12 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
     let mut object = fields(&id, &message);
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
     match &remembered.became {
-        Became::Added | Became::Repeated => {}
-        Became::Known => {
+        WriteOutcome::Added | WriteOutcome::Repeated => {}
+        WriteOutcome::Known => {
             let is_changed = !remembered.changed.is_empty();
             put("action", json!(if is_changed { "UPDATE" } else { "NOOP" }));
         }
-        Became::Updated { earlier } => {
+        WriteOutcome::Updated { earlier } => {
             let is_changed = earlier.is_some() || !remembered.changed.is_empty();
             put("action", json!(if is_changed { "UPDATE" } else { "NOOP" }));
             if let Some(earlier) = earlier {

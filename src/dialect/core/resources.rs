@@ -10,8 +10,8 @@ use crate::dialect::Call;
 use crate::dialect::Resource;
 use crate::dialect::ToolError;
 use crate::engine::EngineError;
+use crate::engine::QueryKind;
 use crate::engine::Search;
-use crate::engine::Wanted;
 use crate::model::Filter;
 
 /// How many memories are the newest.
@@ -50,7 +50,7 @@ pub(super) const RESOURCES: &[Resource] = &[
 
 fn recent(call: &Call<'_>, _: &str) -> Result<Option<String>, ToolError> {
     let search = Search {
-        wanted: Wanted::Everything,
+        wanted: QueryKind::Everything,
         filter: Filter::default(),
         ranking: call.preferences.ranking.unwrap_or_default(),
         limit: RECENT,

@@ -9,7 +9,7 @@ use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::Endpoint;
 use crate::dialect::Parameter;
-use crate::dialect::Place;
+use crate::dialect::ParameterLocation;
 use crate::dialect::ToolError;
 use crate::dialect::Verb;
 use crate::dialect::parameter::Literal;
@@ -33,7 +33,7 @@ const READS: Endpoint = Endpoint {
     name: "list_topics",
     summary: "The topics of the live memories, the commonest first.",
     parameters: &[],
-    place: Place::Query,
+    place: ParameterLocation::Query,
     writes: false,
     is_large: false,
     ignored: &[],

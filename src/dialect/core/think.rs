@@ -18,10 +18,10 @@ use crate::dialect::reply::written;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Hit;
+use crate::engine::QueryKind;
 use crate::engine::Search;
-use crate::engine::Thought;
+use crate::engine::SearchResults;
 use crate::engine::Toward;
-use crate::engine::Wanted;
 use crate::model::Budget;
 use crate::model::Filter;
 use crate::model::Stem;
@@ -48,10 +48,10 @@ fn search(call: &Call<'_>, arguments: &Arguments) -> Result<(Search, Budget), To
             let what = "give `keywords` (a list of words) or `query` (a question)";
             return Err(ToolError::refused(what));
         }
-        (None, keywords) => Wanted::Keywords(keywords),
+        (None, keywords) => QueryKind::Keywords(keywords),
         // Both: the words belong to the question.
-        (Some(query), keywords) if keywords.is_empty() => Wanted::Text(query),
-        (Some(query), keywords) => Wanted::Text(format!("{query} {}", keywords.join(" "))),
+        (Some(query), keywords) if keywords.is_empty() => QueryKind::Text(query),
+        (Some(query), keywords) => QueryKind::Text(format!("{query} {}", keywords.join(" "))),
     };
     let one = |name: &str| -> Result<Vec<String>, ToolError> {
         Ok(arguments.set_text(name)?.into_iter().collect())
@@ -113,7 +113,12 @@ fn stems(engine: &Engine, ids: &[String]) -> Vec<Stem> {
 }
 
 /// The reply to a search: hits with previews, as many as fit the budget.
-pub fn think_reply(engine: &Engine, search: &Search, thought: Thought, budget: Budget) -> Reply {
+pub fn think_reply(
+    engine: &Engine,
+    search: &Search,
+    thought: SearchResults,
+    budget: Budget,
+) -> Reply {
     let words = PreviewWords::of(&search.wanted);
     let mut tokens = 0;
     let mut hits = Vec::new();
@@ -160,7 +165,7 @@ fn hit_object(
     put("id", json!(engine.shown_id(&hit.memory.stem)));
     put("timestamp", json!(hit.memory.timestamp.as_str()));
     let score = match search.wanted {
-        Wanted::Keywords(_) => json!(hit.score as u64),
+        QueryKind::Keywords(_) => json!(hit.score as u64),
         _ => json!((hit.score * 1000.0).round() / 1000.0),
     };
     put("relevance_score", score);

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::entry::Entry;
 use super::entry::list;
-use super::teller::Teller;
+use super::renderer::EntryRenderer;
 use super::vocabulary;
 use super::vocabulary::CATEGORIES;
 use super::vocabulary::FORMATS;
@@ -21,14 +21,18 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     let format = format.as_deref().unwrap_or(FORMATS[0]);
     let format = vocabulary::word("output_format", format, &FORMATS)?;
     let entries = list(call, None)?;
-    let teller = Teller::of_all(call, None, &entries)?;
+    let teller = EntryRenderer::of_all(call, None, &entries)?;
     match format {
         "json" => json_of(call, &entries, &teller),
         _ => markdown(&entries, &teller),
     }
 }
 
-fn json_of(call: &Call<'_>, entries: &[Entry], teller: &Teller<'_>) -> Result<Reply, ToolError> {
+fn json_of(
+    call: &Call<'_>,
+    entries: &[Entry],
+    teller: &EntryRenderer<'_>,
+) -> Result<Reply, ToolError> {
     let mut memories = JsonObject::new();
     for category in CATEGORIES {
         let mut told = JsonObject::new();
@@ -44,7 +48,7 @@ fn json_of(call: &Call<'_>, entries: &[Entry], teller: &Teller<'_>) -> Result<Re
     })))
 }
 
-fn markdown(entries: &[Entry], teller: &Teller<'_>) -> Result<Reply, ToolError> {
+fn markdown(entries: &[Entry], teller: &EntryRenderer<'_>) -> Result<Reply, ToolError> {
     let mut text = "# Memories\n".to_owned();
     for category in CATEGORIES {
         let of_category: Vec<&Entry> = entries

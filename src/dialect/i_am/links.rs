@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::entry::Entry;
 use super::entry::with_stem;
-use super::given;
-use super::teller::SUPERSEDES;
-use super::teller::Teller;
+use super::entry_arguments;
+use super::renderer::EntryRenderer;
+use super::renderer::SUPERSEDES;
 use super::vocabulary;
 use super::vocabulary::RELATIONS;
 use crate::dialect::Arguments;
@@ -18,9 +18,9 @@ use crate::dialect::ToolError;
 const MENTIONS: &str = "mentions";
 
 pub(super) fn connections(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let entry = given::readable_entry(call, arguments)?;
+    let entry = entry_arguments::readable_entry(call, arguments)?;
     let relations = call.engine.relations_of(&entry.memory.stem)?;
-    let teller = Teller::new(call)?;
+    let teller = EntryRenderer::new(call)?;
     let (mut outgoing, mut incoming) = (Vec::new(), Vec::new());
     for relation in relations.to {
         let Some(to) = relation.to.filter(|_| relation.relation != MENTIONS) else {
@@ -102,9 +102,9 @@ pub(super) fn cut(call: &Call<'_>, source: &Entry, target: &Entry) -> Result<usi
 
 fn ends(call: &Call<'_>, arguments: &Arguments) -> Result<(Entry, Entry), ToolError> {
     // Both names are read before any of them is looked for.
-    let target_category = given::category(arguments, "target_category")?;
-    let target_key = given::key(arguments, "target_key")?;
-    let source = given::entry(call, arguments, "source_category", "source_key")?;
+    let target_category = entry_arguments::category(arguments, "target_category")?;
+    let target_key = entry_arguments::key(arguments, "target_key")?;
+    let source = entry_arguments::entry(call, arguments, "source_category", "source_key")?;
     let target = super::entry::required(call, target_category, &target_key)?;
     Ok((source, target))
 }
@@ -117,7 +117,7 @@ fn told(
     relation: Option<&str>,
 ) -> Result<Reply, ToolError> {
     let now = with_stem(call, &source.memory.stem)?;
-    let mut entry = Teller::new(call)?.entry(now.as_ref().unwrap_or(source))?;
+    let mut entry = EntryRenderer::new(call)?.entry(now.as_ref().unwrap_or(source))?;
     Ok(Reply::json(json!({
         "action": action,
         "source": source.name(),

@@ -1,18 +1,18 @@
 //! The category set: entries by category and key, in the replies of its specification.
 //!
 //! An entry is one memory; [`vocabulary`] says which category a memory is of, [`entry`] what it is
-//! called, [`teller`] what it holds. Whatever goes wrong is answered by `{"error": text}`. Nothing is replaced or forgotten
+//! called, [`renderer`] what it holds. Whatever goes wrong is answered by `{"error": text}`. Nothing is replaced or forgotten
 //! without its text being in the archive, and the reply says where.
 
 mod entry;
+mod entry_arguments;
 mod export;
-mod given;
 mod links;
 mod read;
+mod renderer;
 mod resources;
-mod room;
 mod summary;
-mod teller;
+mod token_budget;
 mod vocabulary;
 mod write;
 

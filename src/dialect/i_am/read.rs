@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::entry::Entry;
 use super::entry::list;
-use super::given;
-use super::room::Room;
+use super::entry_arguments;
+use super::renderer::EntryRenderer;
 use super::summary::by_importance;
-use super::teller::Teller;
+use super::token_budget::TokenBudget;
 use super::vocabulary;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
@@ -19,9 +19,9 @@ use crate::dialect::reply::add_note;
 use crate::dialect::reply::object;
 use crate::dialect::reply::written;
 use crate::engine::Method;
+use crate::engine::QueryKind;
 use crate::engine::Ranking;
 use crate::engine::Search;
-use crate::engine::Wanted;
 use crate::model::estimated_tokens;
 
 /// The most results of a search.
@@ -30,16 +30,16 @@ pub(super) const MOST_RESULTS: usize = 20;
 const ECHOED: usize = 200;
 
 pub(super) fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let category = given::category(arguments, "category")?;
+    let category = entry_arguments::category(arguments, "category")?;
     if arguments.set_text("key")?.is_none() {
         return recall_all(call, category);
     }
-    let entry = given::readable_entry(call, arguments)?;
+    let entry = entry_arguments::readable_entry(call, arguments)?;
     count(call, std::slice::from_ref(&entry));
     Ok(Reply::json(json!({
         "category": category,
         "key": entry.key,
-        "entry": Teller::new(call)?.entry(&entry)?,
+        "entry": EntryRenderer::new(call)?.entry(&entry)?,
     })))
 }
 
@@ -50,8 +50,8 @@ fn recall_all(call: &Call<'_>, category: &'static str) -> Result<Reply, ToolErro
     let fitting = fitting(call, &entries, category)?;
     entries.truncate(fitting);
     count(call, &entries);
-    let teller = Teller::of_all(call, Some(category), &entries)?;
-    let room = Room::of(call.preferences.recall_tokens);
+    let teller = EntryRenderer::of_all(call, Some(category), &entries)?;
+    let room = TokenBudget::of(call.preferences.recall_tokens);
     let mut told = JsonObject::new();
     for entry in &entries {
         told.insert(
@@ -70,8 +70,8 @@ fn recall_all(call: &Call<'_>, category: &'static str) -> Result<Reply, ToolErro
 
 /// How many of the entries, from the first one on, there is room for.
 fn fitting(call: &Call<'_>, entries: &[Entry], category: &'static str) -> Result<usize, ToolError> {
-    let teller = Teller::of_all(call, Some(category), entries)?;
-    let mut room = Room::of(call.preferences.recall_tokens);
+    let teller = EntryRenderer::of_all(call, Some(category), entries)?;
+    let mut room = TokenBudget::of(call.preferences.recall_tokens);
     for (fitting, entry) in entries.iter().enumerate() {
         let told = written(&one_of_many(&teller, &room, entry)?);
         if !room.takes(estimated_tokens(&entry.key) + estimated_tokens(&told)) {
@@ -82,7 +82,11 @@ fn fitting(call: &Call<'_>, entries: &[Entry], category: &'static str) -> Result
 }
 
 /// An entry with as much of its value as one among many may take.
-fn one_of_many(teller: &Teller<'_>, room: &Room, entry: &Entry) -> Result<JsonObject, ToolError> {
+fn one_of_many(
+    teller: &EntryRenderer<'_>,
+    room: &TokenBudget,
+    entry: &Entry,
+) -> Result<JsonObject, ToolError> {
     let mut told = teller.entry(entry)?;
     let value = room.value(&entry.memory.content);
     if value.truncated {
@@ -103,7 +107,7 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
         None => None,
     };
     let found = call.engine.think(&Search {
-        wanted: Wanted::Text(query.clone()),
+        wanted: QueryKind::Text(query.clone()),
         filter: vocabulary::filter(category),
         ranking: call.preferences.ranking.unwrap_or_else(usual_ranking),
         limit: MOST_RESULTS,
@@ -117,7 +121,7 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
     }
     let recalled: Vec<_> = scored.iter().map(|(.., entry)| entry.recalled()).collect();
     call.engine.count_uses(&recalled);
-    let teller = Teller::new(call)?;
+    let teller = EntryRenderer::new(call)?;
     let mut results = Vec::new();
     for (score, found_only_by, entry) in &scored {
         let mut told = teller.called(entry)?;

@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::entry::Entry;
 use super::entry::list;
-use super::room::Room;
-use super::teller::Teller;
-use super::teller::moment;
-use super::teller::total;
+use super::renderer::EntryRenderer;
+use super::renderer::moment;
+use super::renderer::total;
+use super::token_budget::TokenBudget;
 use super::vocabulary;
 use super::vocabulary::CATEGORIES;
 use super::vocabulary::SCHEMA_VERSION;
@@ -39,7 +39,7 @@ pub(super) fn session_start(call: &Call<'_>, _: &Arguments) -> Result<Reply, Too
     let mut entries = active(call, None)?;
     by_importance(&mut entries);
     let mut memories: Vec<(&str, Vec<Value>)> = CATEGORIES.map(|name| (name, Vec::new())).into();
-    let mut room = Room::of(call.preferences.preview_tokens);
+    let mut room = TokenBudget::of(call.preferences.preview_tokens);
     let mut shown = 0;
     for entry in &entries {
         let value = preview(&entry.memory.content, &PreviewWords::default(), SHOWN);
@@ -129,7 +129,7 @@ fn about(call: &Call<'_>, what: &str, categories: &[&str]) -> Result<Reply, Tool
     let profile = categories.iter();
     let profile = profile.map(|category| ((*category).to_owned(), json!({})));
     let mut profile: JsonObject = profile.collect();
-    let mut room = Room::of(call.preferences.preview_tokens);
+    let mut room = TokenBudget::of(call.preferences.preview_tokens);
     let (mut shown, mut truncated) = (0, Vec::new());
     for entry in &entries {
         let value = room.value(&entry.memory.content);
@@ -154,7 +154,7 @@ fn about(call: &Call<'_>, what: &str, categories: &[&str]) -> Result<Reply, Tool
 
 fn active(call: &Call<'_>, category: Option<&str>) -> Result<Vec<Entry>, ToolError> {
     let entries = list(call, category)?;
-    let teller = Teller::of_all(call, category, &entries)?;
+    let teller = EntryRenderer::of_all(call, category, &entries)?;
     let mut active = Vec::new();
     for entry in entries {
         if teller.status(&entry.memory)? == "active" {

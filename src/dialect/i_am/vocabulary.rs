@@ -4,8 +4,8 @@
 //! memory is of the first category that its metadata names, and what names none is a learning.
 
 use crate::dialect::ToolError;
+use crate::engine::QueryKind;
 use crate::engine::Search;
-use crate::engine::Wanted;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::MetaValue;
@@ -115,7 +115,7 @@ pub(super) fn everything(category: Option<&str>) -> Search {
 /// What lists all that passes a filter.
 pub(super) fn listing(filter: Filter) -> Search {
     Search {
-        wanted: Wanted::Everything,
+        wanted: QueryKind::Everything,
         filter,
         ranking: crate::engine::Ranking::default(),
         limit: usize::MAX / 2,

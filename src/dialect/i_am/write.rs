@@ -12,10 +12,10 @@ use super::entry::find_own;
 use super::entry::own_key;
 use super::entry::reach;
 use super::entry::with_stem;
-use super::given;
-use super::teller::SUPERSEDED;
-use super::teller::SUPERSEDES;
-use super::teller::Teller;
+use super::entry_arguments;
+use super::renderer::EntryRenderer;
+use super::renderer::SUPERSEDED;
+use super::renderer::SUPERSEDES;
 use super::vocabulary;
 use super::vocabulary::CATEGORY;
 use super::vocabulary::KEY;
@@ -27,13 +27,13 @@ use crate::dialect::Reply;
 use crate::dialect::ToolError;
 use crate::dialect::preview;
 use crate::dialect::reply::object;
-use crate::engine::Became;
 use crate::engine::DuplicatePolicy;
 use crate::engine::EngineError;
 use crate::engine::Remembered;
 use crate::engine::Resemblance;
 use crate::engine::Stored;
 use crate::engine::Suggestion;
+use crate::engine::WriteOutcome;
 use crate::engine::WritePolicy;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
@@ -46,8 +46,8 @@ const SHARED_TAGS: usize = 2;
 const SHOWN: usize = 300;
 
 pub(super) fn remember(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let category = given::category(arguments, "category")?;
-    let key = given::key(arguments, "key")?;
+    let category = entry_arguments::category(arguments, "category")?;
+    let key = entry_arguments::key(arguments, "key")?;
     let memory = memory(call, arguments)?;
     if let Some(entry) = find_own(call, category, &key)? {
         let update = NewMemory {
@@ -122,16 +122,16 @@ fn written(call: &Call<'_>, remembered: &Remembered) -> Result<Reply, ToolError>
     let was = revive(call, &found)?;
     let entry = with_stem(call, &remembered.stem)?.ok_or_else(gone)?;
     let action = match &remembered.became {
-        Became::Updated { .. } => "UPDATE",
+        WriteOutcome::Updated { .. } => "UPDATE",
         _ => "ADD",
     };
     let mut reply = object(json!({
         "action": action,
         "category": entry.category,
         "key": entry.key,
-        "entry": Teller::new(call)?.entry(&entry)?,
+        "entry": EntryRenderer::new(call)?.entry(&entry)?,
     }));
-    if let Became::Updated {
+    if let WriteOutcome::Updated {
         earlier: Some(earlier),
     } = &remembered.became
     {
@@ -142,7 +142,7 @@ fn written(call: &Call<'_>, remembered: &Remembered) -> Result<Reply, ToolError>
         reply.insert("superseded_no_more_by".to_owned(), json!(by));
     }
     if let Some(same) = &remembered.same_text {
-        let name = Teller::new(call)?.name_of(same.as_str())?;
+        let name = EntryRenderer::new(call)?.name_of(same.as_str())?;
         reply.insert("same_text_as".to_owned(), json!(name));
     }
     let warnings = remembered.screened.warnings();
@@ -155,7 +155,7 @@ fn written(call: &Call<'_>, remembered: &Remembered) -> Result<Reply, ToolError>
 /// Takes back that others supersede an entry: what was just stored would never be found. What they
 /// are called, if there was something to take back.
 fn revive(call: &Call<'_>, entry: &Entry) -> Result<Option<Vec<String>>, ToolError> {
-    let teller = Teller::new(call)?;
+    let teller = EntryRenderer::new(call)?;
     if teller.status(&entry.memory)? != SUPERSEDED {
         return Ok(None);
     }
@@ -175,7 +175,7 @@ fn revive(call: &Call<'_>, entry: &Entry) -> Result<Option<Vec<String>>, ToolErr
 }
 
 fn suggested(call: &Call<'_>, suggestions: &[Suggestion]) -> Result<Reply, ToolError> {
-    let teller = Teller::new(call)?;
+    let teller = EntryRenderer::new(call)?;
     let mut candidates = Vec::new();
     for suggestion in suggestions {
         let Some(entry) = with_stem(call, &suggestion.stem)? else {
@@ -206,7 +206,7 @@ fn suggested(call: &Call<'_>, suggestions: &[Suggestion]) -> Result<Reply, ToolE
 }
 
 pub(super) fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let entry = given::entry(call, arguments, "category", "key")?;
+    let entry = entry_arguments::entry(call, arguments, "category", "key")?;
     if own_key(&entry.memory) == Some(&entry.key) && reach(call, &entry.memory) == Reach::Other {
         return Err(ToolError::refused(format!(
             "the key '{}' is one of the project `{}`: forget it there, or with `memdir forget {}`",
@@ -215,7 +215,7 @@ pub(super) fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
             call.engine.shown_id(&entry.memory.stem)
         )));
     }
-    let told = Teller::new(call)?.entry(&entry)?;
+    let told = EntryRenderer::new(call)?.entry(&entry)?;
     let incoming = super::links::incoming(call, &entry)?;
     // The archive holds the whole file before any link is touched.
     let moved = call.engine.forget(entry.id())?;

@@ -25,12 +25,12 @@ use crate::engine::FLAGGED_BELOW;
 use crate::engine::Forgotten;
 use crate::engine::Hit;
 use crate::engine::Method;
+use crate::engine::QueryKind;
 use crate::engine::Ranking;
 use crate::engine::Recalled;
 use crate::engine::Relations;
 use crate::engine::Search;
-use crate::engine::Thought;
-use crate::engine::Wanted;
+use crate::engine::SearchResults;
 use crate::model::Filter;
 use crate::model::Kind;
 use crate::model::Memory;
@@ -187,7 +187,7 @@ fn by_query(
         }
     }
     let search = Search {
-        wanted: Wanted::Text(time.as_ref().map_or(query, |time| &time.rest).to_owned()),
+        wanted: QueryKind::Text(time.as_ref().map_or(query, |time| &time.rest).to_owned()),
         filter,
         ranking: call.preferences.ranking.unwrap_or(Ranking {
             method: Method::ReciprocalRank,
@@ -256,16 +256,16 @@ fn hits(
     search: &Search,
     is_of_time: bool,
 ) -> Result<(Vec<Hit>, usize, Option<String>), EngineError> {
-    let is_blank = matches!(&search.wanted, Wanted::Text(text) if text.trim().is_empty());
+    let is_blank = matches!(&search.wanted, QueryKind::Text(text) if text.trim().is_empty());
     let ranked = match is_blank {
-        true => Thought::default(),
+        true => SearchResults::default(),
         false => engine.think(search)?,
     };
     let note = ranked.note();
     let (mut hits, mut total) = (ranked.hits, ranked.total);
     if is_of_time {
         let all = engine.search(&Search {
-            wanted: Wanted::Everything,
+            wanted: QueryKind::Everything,
             ..search.clone()
         })?;
         total = all.total;

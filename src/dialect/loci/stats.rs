@@ -12,9 +12,9 @@ use crate::dialect::ToolError;
 use crate::dialect::reply::object;
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::engine::QueryKind;
 use crate::engine::Ranking;
 use crate::engine::Search;
-use crate::engine::Wanted;
 use crate::model::Filter;
 use crate::model::Kind;
 use crate::model::Scope;
@@ -95,7 +95,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
 /// How many memories that searches find pass the filter.
 fn count(engine: &Engine, filter: Filter) -> Result<usize, EngineError> {
     let search = Search {
-        wanted: Wanted::Everything,
+        wanted: QueryKind::Everything,
         filter,
         ranking: Ranking::default(),
         limit: 0,

@@ -11,13 +11,13 @@ use crate::dialect::Reply;
 use crate::dialect::ToolError;
 use crate::dialect::reply::object;
 use crate::dialect::shape;
-use crate::engine::Became;
 use crate::engine::DuplicatePolicy;
 use crate::engine::Engine;
 use crate::engine::Recalled;
 use crate::engine::Remembered;
 use crate::engine::Stored;
 use crate::engine::Suggestion;
+use crate::engine::WriteOutcome;
 use crate::engine::WritePolicy;
 use crate::model::Kind;
 use crate::model::MetaValue;
@@ -48,7 +48,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     let metadata = arguments.object("metadata")?.unwrap_or_default();
     let metadata = shape::metadata(metadata);
     let supersedes = arguments.set_text("supersedes")?;
-    let place = Place::of(call, kind, scope, supersedes.as_deref())?;
+    let place = TargetScope::of(call, kind, scope, supersedes.as_deref())?;
     let memory = NewMemory {
         agent: call.agent(),
         user: call.preferences.user.clone(),
@@ -72,13 +72,13 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
 }
 
 /// Where a memory is put.
-struct Place {
+struct TargetScope {
     namespace: String,
     scope: Scope,
     warning: Option<String>,
 }
 
-impl Place {
+impl TargetScope {
     /// As it is asked for. What replaces a memory is seen by whoever saw that one, or some would
     /// have neither, unless another scope is asked for.
     fn of(
@@ -86,8 +86,8 @@ impl Place {
         kind: Kind,
         scope: Option<Scope>,
         supersedes: Option<&str>,
-    ) -> Result<Place, ToolError> {
-        let mut place = Place {
+    ) -> Result<TargetScope, ToolError> {
+        let mut place = TargetScope {
             namespace: group(call, None)?,
             scope: scope.unwrap_or(kind.usual_scope()),
             warning: None,
@@ -148,7 +148,7 @@ fn topics(metadata: &[(String, MetaValue)]) -> Vec<String> {
 
 fn reply(engine: &Engine, remembered: &Remembered, kind: Kind, warning: Option<String>) -> Reply {
     let id = engine.shown_id(&remembered.stem);
-    let is_known = remembered.became == Became::Known;
+    let is_known = remembered.became == WriteOutcome::Known;
     if is_known {
         engine.count_uses(&engine.recall(&[remembered.stem.as_str().to_owned()]));
     }

@@ -30,12 +30,12 @@ use crate::lifecycle::Cleanup;
 use crate::lifecycle::Compaction;
 use crate::lifecycle::Grouping;
 use crate::lifecycle::MOST_SOURCES;
+use crate::lifecycle::MaintainedMemory;
 use crate::lifecycle::Observations;
 use crate::lifecycle::Operation;
 use crate::lifecycle::Plan;
 use crate::lifecycle::Proposal;
 use crate::lifecycle::Reflection;
-use crate::lifecycle::Seen;
 use crate::lifecycle::Stated;
 use crate::model::Filter;
 use crate::model::Handle;
@@ -72,7 +72,7 @@ struct File {
 
 /// Memories as maintenance sees them, with their files.
 struct Gathered {
-    seen: Vec<Seen>,
+    seen: Vec<MaintainedMemory>,
     files: BTreeMap<Stem, File>,
     damaged: usize,
 }
@@ -349,7 +349,7 @@ impl Engine {
                     memory: memory.clone(),
                 };
                 gathered.files.insert(memory.stem.clone(), file);
-                gathered.seen.push(Seen {
+                gathered.seen.push(MaintainedMemory {
                     memory,
                     state,
                     usage,
@@ -363,7 +363,7 @@ impl Engine {
     /// are left out.
     fn like_pairs(
         &self,
-        seen: &[Seen],
+        seen: &[MaintainedMemory],
         observations: &Observations,
     ) -> Result<Vec<(usize, usize)>, EngineError> {
         let known = self.observed()?;

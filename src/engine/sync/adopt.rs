@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::unite::Plan;
+use super::three_way_merge::Plan;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::git::Id;

@@ -1,8 +1,8 @@
 //! Brings files into the state that a plan wants, as careful as any edit: a file that is another
 //! one than the plan was made for is left alone, and the plan is made anew.
 
+use super::three_way_merge::Step;
 use super::unfinished::Unfinished;
-use super::unite::Step;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::files::FilesError;

@@ -7,22 +7,22 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::SETTINGS;
-use super::held::name_of;
 use super::journals::are_journals;
-use super::message::Deed;
-use super::message::Doers;
+use super::message::Attribution;
+use super::message::ChangeKind;
+use super::message::MemoryChange;
 use super::message::Reason;
-use super::message::Told;
 use super::message::message;
 use super::pending::Pending;
 use super::plan::place_of;
+use super::quarantine::name_of;
 use super::replaced::AfterReplaced;
 use super::words::BY_HAND;
 use super::words::Words;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::reading::parse;
-use crate::files::AtWork;
+use crate::files::CrashMarker;
 use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::JOURNALS;
@@ -75,7 +75,7 @@ struct Done {
     is_told: bool,
     /// Something was deleted.
     is_gone: bool,
-    files: Vec<Told>,
+    files: Vec<MemoryChange>,
 }
 
 /// What a commit is made for.
@@ -243,8 +243,8 @@ impl Engine {
     pub(super) fn begin_git_work(
         &self,
         repository: &Repository,
-    ) -> Result<Option<AtWork>, EngineError> {
-        let at_work = AtWork::begin(&self.state().join("git-at-work"))?;
+    ) -> Result<Option<CrashMarker>, EngineError> {
+        let at_work = CrashMarker::begin(&self.state().join("git-at-work"))?;
         repository.end_moving()?;
         let taken = repository.clear_locks(&repository.branch(), at_work.was_interrupted);
         for path in &taken.set_aside {
@@ -586,8 +586,8 @@ impl Engine {
     }
 
     /// Who wrote what differs, and with what, as far as it can be known.
-    fn doers(&self, differences: &[Difference], words: &mut Words) -> Doers {
-        let mut doers = Doers::default();
+    fn doers(&self, differences: &[Difference], words: &mut Words) -> Attribution {
+        let mut doers = Attribution::default();
         if are_journals(differences) {
             return doers; // What is noted of others' doings waits for their commit.
         }
@@ -617,9 +617,9 @@ impl Engine {
 
     /// Puts together what was done together; what was done last comes last. What people changed is
     /// a deed for each file, unless it is so many that it was one, such as a folder copied in.
-    fn in_deeds(&self, told: Vec<Told>, words: &mut Words) -> Vec<Vec<Told>> {
+    fn in_deeds(&self, told: Vec<MemoryChange>, words: &mut Words) -> Vec<Vec<MemoryChange>> {
         let count = told.len();
-        let is_by_hand = |one: &Told, words: &mut Words| {
+        let is_by_hand = |one: &MemoryChange, words: &mut Words| {
             !one.deed.is_other() && words.last(name_of(&one.path)).is_none()
         };
         let by_hand = told.iter().filter(|one| is_by_hand(one, words)).count();
@@ -646,7 +646,7 @@ impl Engine {
                 files: Vec::new(),
             });
             done.at = done.at.max(self.done_at(&one));
-            done.is_gone |= one.deed == Deed::Delete;
+            done.is_gone |= one.deed == ChangeKind::Delete;
             done.files.push(one);
         }
         let mut deeds: Vec<Done> = deeds.into_values().collect();
@@ -663,7 +663,7 @@ impl Engine {
             }
         }
         deeds.sort_by_key(|done| (done.at, done.is_gone));
-        let mut deeds: Vec<Vec<Told>> = deeds.into_iter().map(|done| done.files).collect();
+        let mut deeds: Vec<Vec<MemoryChange>> = deeds.into_iter().map(|done| done.files).collect();
         match deeds.last_mut() {
             Some(last) => last.extend(others),
             None => deeds.push(others),
@@ -672,7 +672,7 @@ impl Engine {
     }
 
     /// When something was done to a file, as far as the system says, in nanoseconds since 1970.
-    fn done_at(&self, told: &Told) -> i64 {
+    fn done_at(&self, told: &MemoryChange) -> i64 {
         let Some((place, name)) = place_of(&told.path) else {
             return i64::MIN;
         };
@@ -706,13 +706,13 @@ pub(super) fn stamped(path: &str, entry: &Entry) -> Stamped {
 
 /// What happened, by the files that differ: one that is gone from a place and new in another was
 /// moved.
-fn told(differences: &[Difference]) -> Vec<Told> {
+fn told(differences: &[Difference]) -> Vec<MemoryChange> {
     let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let is_archived = |path: &str| path.starts_with("archive/");
     let is_other = |path: &str| place_of(path).is_none();
     if are_journals(differences) {
-        let (deed, path) = (Deed::Use, JOURNALS.to_owned());
-        return vec![Told { deed, path }];
+        let (deed, path) = (ChangeKind::Use, JOURNALS.to_owned());
+        return vec![MemoryChange { deed, path }];
     }
     let mut gone: HashMap<String, &Difference> = differences
         .iter()
@@ -724,20 +724,20 @@ fn told(differences: &[Difference]) -> Vec<Told> {
         let path = &difference.path;
         let deed = match (difference.before, difference.after) {
             _ if is_journal(path) => continue,
-            (None, Some(_)) if is_other(path) => Deed::AddOther,
-            _ if is_other(path) => Deed::ChangeOther,
+            (None, Some(_)) if is_other(path) => ChangeKind::AddOther,
+            _ if is_other(path) => ChangeKind::ChangeOther,
             (_, None) => continue,
-            (Some(_), Some(_)) => Deed::Change,
+            (Some(_), Some(_)) => ChangeKind::Change,
             (None, Some(_)) => match gone.remove(&file_of(path)) {
-                None => Deed::Add,
+                None => ChangeKind::Add,
                 Some(from) => match (is_archived(&from.path), is_archived(path)) {
-                    (false, true) => Deed::Forget,
-                    (true, false) => Deed::Restore,
-                    _ => Deed::Move,
+                    (false, true) => ChangeKind::Forget,
+                    (true, false) => ChangeKind::Restore,
+                    _ => ChangeKind::Move,
                 },
             },
         };
-        told.push(Told {
+        told.push(MemoryChange {
             deed,
             path: path.clone(),
         });
@@ -748,8 +748,8 @@ fn told(differences: &[Difference]) -> Vec<Told> {
     told.extend(
         deleted
             .filter(|difference| difference.after.is_none())
-            .map(|difference| Told {
-                deed: Deed::Delete,
+            .map(|difference| MemoryChange {
+                deed: ChangeKind::Delete,
                 path: difference.path.clone(),
             }),
     );

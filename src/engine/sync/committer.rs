@@ -75,11 +75,11 @@ impl Drop for Committer {
 
 /// Says the same thing once.
 #[derive(Default)]
-pub(super) struct Sayer {
+pub(super) struct WarnOnce {
     said: Option<String>,
 }
 
-impl Sayer {
+impl WarnOnce {
     /// Says it, unless it was what was said last.
     pub fn say(&mut self, what: String) {
         if self.said.as_ref() != Some(&what) {
@@ -107,7 +107,7 @@ struct Work {
     /// How often in a row nothing could be committed.
     failures: u32,
     /// Of what stands in the way.
-    sayer: Sayer,
+    sayer: WarnOnce,
 }
 
 impl Work {
@@ -120,7 +120,7 @@ impl Work {
             committed: None,
             journals_at: Instant::now() + ALONE_AFTER,
             failures: 0,
-            sayer: Sayer::default(),
+            sayer: WarnOnce::default(),
         }
     }
 

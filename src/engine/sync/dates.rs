@@ -9,7 +9,7 @@
 use chrono::DateTime;
 
 use super::apply::File;
-use super::unite::Step;
+use super::three_way_merge::Step;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::reading::stem_of;

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::commit::is_ours;
-use super::unite::Plan;
-use super::unite::Step;
+use super::three_way_merge::Plan;
+use super::three_way_merge::Step;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::format::content_start;
@@ -106,7 +106,7 @@ impl Engine {
         {
             repository.unset(RESET)?;
         }
-        let name = yardstick(repository);
+        let name = deletion_baseline(repository);
         let now = self.clock.now().timestamp();
         let since: Option<i64> = repository.get(SINCE).and_then(|at| at.parse().ok());
         let is_old = since.is_none_or(|at| now - at >= DAY || at > now);
@@ -118,17 +118,17 @@ impl Engine {
     }
 }
 
-fn yardstick(repository: &Repository) -> String {
+fn deletion_baseline(repository: &Repository) -> String {
     format!("refs/memdir/yardstick/{}", repository.branch())
 }
 
 /// Memories by their stems, with the texts that they have, or had.
 pub(super) type Memories = BTreeMap<String, BTreeSet<Id>>;
 
-/// The memories that the yardstick has, and `others`.
+/// The memories that the baseline has, and `others`.
 fn measured(repository: &Repository, others: Memories) -> Result<Memories, EngineError> {
     let mut all = others;
-    if let Some(commit) = repository.reference(&yardstick(repository))? {
+    if let Some(commit) = repository.reference(&deletion_baseline(repository))? {
         for (stem, texts) in by_stem(&memories(repository, commit)?) {
             all.entry(stem).or_default().extend(texts);
         }

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use super::commit::Committed;
 use super::commit::stamped;
 use super::sources::Commits;
+use super::three_way_merge;
+use super::three_way_merge::Plan;
 use super::unfinished::Unfinished;
-use super::unite;
-use super::unite::Plan;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::reading::stem_of;
-use crate::files::AtWork;
+use crate::files::CrashMarker;
 use crate::files::Lock;
 use crate::files::is_journal;
 use crate::git::Address;
@@ -106,7 +106,7 @@ impl Engine {
         let Some(_lock) = Lock::try_take(&self.state().join("exchange.lock"))? else {
             return Ok(Exchanged::Busy);
         };
-        let at_work = AtWork::begin(&self.state().join("exchange-at-work"))?;
+        let at_work = CrashMarker::begin(&self.state().join("exchange-at-work"))?;
         if at_work.was_interrupted && !self.clear_left_locks()? {
             at_work.leave_unfinished();
             return Ok(Exchanged::Busy);
@@ -317,7 +317,7 @@ impl Engine {
     fn begin_pull(
         &self,
         repository: &Repository,
-    ) -> Result<Result<(Lock, AtWork), Pulled>, EngineError> {
+    ) -> Result<Result<(Lock, CrashMarker), Pulled>, EngineError> {
         let Some(lock) = Lock::try_take(&self.state().join("sync.lock"))? else {
             return Ok(Err(Pulled::Again));
         };
@@ -419,7 +419,7 @@ impl Engine {
             );
         }
         let sources = Commits::new(repository, [base, head], tip)?;
-        let plan = unite::plan(&ours, &theirs, &sources)?;
+        let plan = three_way_merge::plan(&ours, &theirs, &sources)?;
         if !accept.deletions
             && let Some(reason) = self.deleted_there(repository, head, &plan)?
         {

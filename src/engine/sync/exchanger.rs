@@ -9,7 +9,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 use std::time::Instant;
 
-use super::committer::Sayer;
+use super::committer::WarnOnce;
 use super::exchange::Accept;
 use super::exchange::Exchanged;
 use crate::engine::Engine;
@@ -48,7 +48,7 @@ impl Exchanger {
             sync_at: None,
             silences: 0,
             is_ended: Arc::clone(&is_ended),
-            sayer: Sayer::default(),
+            sayer: WarnOnce::default(),
         };
         std::thread::Builder::new()
             .name("sync".to_owned())
@@ -82,7 +82,7 @@ struct Work {
     /// How often in a row nothing came of that.
     silences: u32,
     is_ended: Arc<AtomicBool>,
-    sayer: Sayer,
+    sayer: WarnOnce,
 }
 
 impl Work {

@@ -13,9 +13,9 @@ use chrono::Utc;
 
 use super::commit::COMMITTED;
 use super::commit::Difference;
-use super::unite::Plan;
-use super::unite::Sources;
-use super::unite::Step;
+use super::three_way_merge::Plan;
+use super::three_way_merge::Sources;
+use super::three_way_merge::Step;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::screen::FoundSecret;

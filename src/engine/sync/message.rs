@@ -9,7 +9,7 @@ use crate::files::Place;
 
 /// What happened to one memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Deed {
+pub(super) enum ChangeKind {
     Add,
     Change,
     Move,
@@ -23,42 +23,45 @@ pub(super) enum Deed {
     Use,
 }
 
-impl Deed {
+impl ChangeKind {
     pub fn is_other(self) -> bool {
-        matches!(self, Deed::AddOther | Deed::ChangeOther | Deed::Use)
+        matches!(
+            self,
+            ChangeKind::AddOther | ChangeKind::ChangeOther | ChangeKind::Use
+        )
     }
 
     fn word(self) -> &'static str {
         match self {
-            Deed::Add => "Add",
-            Deed::Change => "Change",
-            Deed::Move => "Move",
-            Deed::Forget => "Forget",
-            Deed::Restore => "Restore",
-            Deed::Delete => "Delete",
-            Deed::AddOther | Deed::Use => "Add",
-            Deed::ChangeOther => "Change",
+            ChangeKind::Add => "Add",
+            ChangeKind::Change => "Change",
+            ChangeKind::Move => "Move",
+            ChangeKind::Forget => "Forget",
+            ChangeKind::Restore => "Restore",
+            ChangeKind::Delete => "Delete",
+            ChangeKind::AddOther | ChangeKind::Use => "Add",
+            ChangeKind::ChangeOther => "Change",
         }
     }
 }
 
 /// One memory of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Told {
-    pub deed: Deed,
+pub(super) struct MemoryChange {
+    pub deed: ChangeKind,
     /// Its path below the store's folder.
     pub path: String,
 }
 
 /// Who did it, and with what; each may be several.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Doers {
+pub(super) struct Attribution {
     pub agents: BTreeSet<String>,
     pub users: BTreeSet<String>,
     pub tools: BTreeSet<String>,
 }
 
-impl Doers {
+impl Attribution {
     /// Adds whom a memory names.
     pub fn add(&mut self, agent: String, user: String) {
         self.agents
@@ -82,10 +85,14 @@ const MOST_LINES: usize = 1000;
 const MOST_DOERS: usize = 8;
 
 /// The message of a commit of `told`, which is not empty: what was done together, by what was done,
-/// oldest first. Each has a paragraph, which is how `said` tells them apart.
-pub(super) fn message(told: &[Vec<Told>], doers: &Doers, reason: Option<&Reason>) -> String {
-    let all: Vec<&Told> = told.iter().flatten().collect();
-    let memories: Vec<&Told> = all
+/// oldest first. Each has a paragraph, which is how `commit_message` tells them apart.
+pub(super) fn message(
+    told: &[Vec<MemoryChange>],
+    doers: &Attribution,
+    reason: Option<&Reason>,
+) -> String {
+    let all: Vec<&MemoryChange> = told.iter().flatten().collect();
+    let memories: Vec<&MemoryChange> = all
         .iter()
         .copied()
         .filter(|one| !one.deed.is_other())
@@ -136,9 +143,9 @@ pub(super) fn message(told: &[Vec<Told>], doers: &Doers, reason: Option<&Reason>
     text
 }
 
-fn subject(told: &Told) -> String {
+fn subject(told: &MemoryChange) -> String {
     let path = one_line(&told.path);
-    if told.deed == Deed::Use {
+    if told.deed == ChangeKind::Use {
         return format!("{} uses of memories", told.deed.word());
     }
     if told.deed.is_other() {
@@ -152,11 +159,11 @@ fn subject(told: &Told) -> String {
 }
 
 /// Such as `Add 3 memories, change 1`.
-fn counts(told: &[&Told]) -> String {
-    let mut counts: HashMap<Deed, usize> = HashMap::new();
+fn counts(told: &[&MemoryChange]) -> String {
+    let mut counts: HashMap<ChangeKind, usize> = HashMap::new();
     told.iter()
         .for_each(|one| *counts.entry(one.deed).or_default() += 1);
-    let mut counts: Vec<(Deed, usize)> = counts.into_iter().collect();
+    let mut counts: Vec<(ChangeKind, usize)> = counts.into_iter().collect();
     counts.sort_unstable();
     let mut text = String::new();
     for (at, (deed, count)) in counts.into_iter().enumerate() {
@@ -189,8 +196,8 @@ fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn told(deed: Deed, path: &str) -> Told {
-        Told {
+    fn told(deed: ChangeKind, path: &str) -> MemoryChange {
+        MemoryChange {
             deed,
             path: path.to_owned(),
         }
@@ -198,8 +205,8 @@ mod tests {
 
     #[test]
     fn one_memory_is_named_in_the_subject() {
-        let add = told(Deed::Add, "files/20260101_000000_aaaaaaaa.md");
-        let doers = Doers {
+        let add = told(ChangeKind::Add, "files/20260101_000000_aaaaaaaa.md");
+        let doers = Attribution {
             agents: ["claude".to_owned()].into(),
             users: ["mira".to_owned()].into(),
             tools: ["remember (claude-code)".to_owned()].into(),
@@ -214,13 +221,13 @@ mod tests {
     #[test]
     fn several_are_counted_and_listed() {
         let all = vec![
-            told(Deed::Add, "files/2026-01/20260101_000000_aaaaaaaa.md"),
-            told(Deed::Add, "files/a\nb.md"),
-            told(Deed::Forget, "archive/20260101_000000_bbbbbbbb.md"),
-            told(Deed::ChangeOther, "memdir.toml"),
+            told(ChangeKind::Add, "files/2026-01/20260101_000000_aaaaaaaa.md"),
+            told(ChangeKind::Add, "files/a\nb.md"),
+            told(ChangeKind::Forget, "archive/20260101_000000_bbbbbbbb.md"),
+            told(ChangeKind::ChangeOther, "memdir.toml"),
         ];
         assert_eq!(
-            message(&[all], &Doers::default(), None),
+            message(&[all], &Attribution::default(), None),
             "Add 2 memories, forget 1\n\n\
              Add memory aaaaaaaa (20260101_000000_aaaaaaaa.md)\n\
              Add memory a b (a b.md)\n\
@@ -231,11 +238,11 @@ mod tests {
 
     #[test]
     fn each_deed_has_a_paragraph() {
-        let add = told(Deed::Add, "files/tulips.md");
-        let forget = told(Deed::Forget, "archive/20260101_000000_bbbbbbbb.md");
-        let doers = Doers {
+        let add = told(ChangeKind::Add, "files/tulips.md");
+        let forget = told(ChangeKind::Forget, "archive/20260101_000000_bbbbbbbb.md");
+        let doers = Attribution {
             tools: ["by hand".to_owned()].into(),
-            ..Doers::default()
+            ..Attribution::default()
         };
         assert_eq!(
             message(&[vec![add], vec![forget]], &doers, None),
@@ -248,17 +255,17 @@ mod tests {
 
     #[test]
     fn uses_have_no_names() {
-        let uses = vec![told(Deed::Use, "journal")];
-        let said = message(&[uses], &Doers::default(), None);
+        let uses = vec![told(ChangeKind::Use, "journal")];
+        let said = message(&[uses], &Attribution::default(), None);
         assert_eq!(said, "Add uses of memories\n");
     }
 
     #[test]
     fn a_reason_takes_the_place_of_what_the_files_say() {
-        let forget = told(Deed::Forget, "archive/20260101_000000_aaaaaaaa.md");
-        let doers = Doers {
+        let forget = told(ChangeKind::Forget, "archive/20260101_000000_aaaaaaaa.md");
+        let doers = Attribution {
             tools: ["undo".to_owned()].into(),
-            ..Doers::default()
+            ..Attribution::default()
         };
         let reason = Reason {
             subject: "Undo Add\nmemory".to_owned(),

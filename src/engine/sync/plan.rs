@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use std::collections::HashMap;
 
 use super::SETTINGS;
-use super::held::name_of;
-use super::past::FOLDERS;
-use super::past::History;
+use super::log::FOLDERS;
+use super::log::History;
+use super::quarantine::name_of;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::reading::stem_of;
@@ -22,8 +22,8 @@ use crate::format::Merged;
 use crate::format::Side;
 use crate::format::is_memory_name;
 use crate::format::merge;
+use crate::git::CommitInfo;
 use crate::git::Id;
-use crate::git::Moment;
 use crate::git::PathChange;
 use crate::model::Stem;
 
@@ -95,7 +95,7 @@ impl Engine {
     pub(super) fn plan(
         &self,
         history: &History,
-        moment: &Moment,
+        moment: &CommitInfo,
         files: Option<&BTreeSet<String>>,
     ) -> Result<Plan, EngineError> {
         let parent = moment.parents.first().copied();

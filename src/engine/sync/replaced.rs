@@ -10,13 +10,13 @@ use std::collections::BTreeSet;
 
 use super::commit::COMMITTED;
 use super::commit::Difference;
-use super::held::name_of;
-use super::message::Deed;
-use super::message::Doers;
-use super::message::Told;
+use super::log::History;
+use super::message::Attribution;
+use super::message::ChangeKind;
+use super::message::MemoryChange;
 use super::message::message;
-use super::past::History;
 use super::plan::place_of;
+use super::quarantine::name_of;
 use super::words::BY_HAND;
 use super::words::Words;
 use crate::engine::Engine;
@@ -277,14 +277,14 @@ impl Engine {
         user: &str,
         formers: Vec<Former>,
     ) -> Result<Option<Id>, EngineError> {
-        let mut doers = Doers::default();
+        let mut doers = Attribution::default();
         let mut told = Vec::new();
         for former in &formers {
             let deed = match former.before {
-                None => Deed::Add,
-                Some(_) => Deed::Change,
+                None => ChangeKind::Add,
+                Some(_) => ChangeKind::Change,
             };
-            told.push(Told {
+            told.push(MemoryChange {
                 deed,
                 path: former.path.clone(),
             });
@@ -292,7 +292,7 @@ impl Engine {
             doers.tools.insert(former.tool.clone());
             doers.add(memory.agent, memory.user);
         }
-        let told: Vec<Vec<Told>> = told.into_iter().map(|one| vec![one]).collect();
+        let told: Vec<Vec<MemoryChange>> = told.into_iter().map(|one| vec![one]).collect();
         let message = message(&told, &doers, None);
         let author = repository.author(user, self.clock.now().timestamp());
         let changes: Vec<(String, Option<Id>)> = formers

@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::collections::HashSet;
 
-use super::held::name_of;
+use super::quarantine::name_of;
+use super::three_way_merge::Lying;
+use super::three_way_merge::Sources;
+use super::three_way_merge::stem_of_path;
 use super::tombstones::all_texts_since_added;
-use super::unite::Lying;
-use super::unite::Sources;
-use super::unite::stem_of_path;
 use crate::engine::EngineError;
 use crate::files::tombstone_of;
 use crate::format::Tombstone;

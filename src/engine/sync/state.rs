@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::exchange::Exchanged;
 use super::exchange::Remote;
-use super::held::HeldBack;
+use super::quarantine::Quarantined;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::git::Id;
@@ -42,7 +42,7 @@ pub enum GitStatus {
         /// Why the remote that the settings name is not the store's.
         note: Option<String>,
         /// What is not committed because of the credentials it holds.
-        held_back: Vec<HeldBack>,
+        held_back: Vec<Quarantined>,
     },
 }
 

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::collections::HashSet;
 
-use super::held::name_of;
-use super::past::FOLDERS;
+use super::log::FOLDERS;
+use super::quarantine::name_of;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::files::tombstone_of;

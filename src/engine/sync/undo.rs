@@ -11,26 +11,26 @@ use std::collections::HashSet;
 use super::commit::COMMITTED;
 use super::commit::Committed;
 use super::commit::Why;
+use super::commit_message;
+use super::commit_message::CommitMessage;
+use super::commit_message::UNDOES;
+use super::commit_message::Undoes;
+use super::log::History;
+use super::log::PastError;
+use super::log::Revision;
 use super::message::Reason;
-use super::past::History;
-use super::past::PastError;
-use super::past::Revision;
 use super::pending::Pending;
 use super::plan::Operation;
 use super::plan::Plan;
 use super::plan::place_of;
-use super::said;
-use super::said::Said;
-use super::said::UNDOES;
-use super::said::Undoes;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::files::Replaced;
+use crate::git::CommitInfo;
 use crate::git::Id;
-use crate::git::Moment;
 use crate::git::Named;
 use crate::journal::RESTORE;
 use crate::model::Stem;
@@ -64,7 +64,7 @@ pub struct RestoredText {
 
 /// What is to be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Aim {
+enum UndoTarget {
     Last,
     Memory(Stem),
     Commit(Id),
@@ -72,15 +72,15 @@ enum Aim {
 
 /// A commit, and of which files its changes are to be undone; `None`: of all.
 struct Choice {
-    moment: Moment,
+    moment: CommitInfo,
     files: Option<BTreeSet<String>>,
     /// What was done to these.
     what: String,
 }
 
 impl Choice {
-    fn of_all(moment: Moment) -> Choice {
-        let what = said::read(&moment.message).subject;
+    fn of_all(moment: CommitInfo) -> Choice {
+        let what = commit_message::read(&moment.message).subject;
         Choice {
             moment,
             files: None,
@@ -105,7 +105,7 @@ impl Engine {
         self.check_writable()?;
         let aim = self.aim(&self.history()?, target)?;
         let (_lock, user) = self.take_turn()?;
-        if let Aim::Memory(stem) = &aim
+        if let UndoTarget::Memory(stem) = &aim
             && let Some(held) = self.held_of(stem)
         {
             let id = stem.short();
@@ -248,13 +248,13 @@ impl Engine {
         Err(PastError::Paused("git is at work in the repository".to_owned()).into())
     }
 
-    fn aim(&self, history: &History, target: Option<&str>) -> Result<Aim, EngineError> {
+    fn aim(&self, history: &History, target: Option<&str>) -> Result<UndoTarget, EngineError> {
         let Some(text) = target else {
-            return Ok(Aim::Last);
+            return Ok(UndoTarget::Last);
         };
         let is_memory_only = text.ends_with(".md") || text.contains("://") || text.contains("[[");
         let commit = match Id::parse(text) {
-            Some(id) => return Ok(Aim::Commit(id)),
+            Some(id) => return Ok(UndoTarget::Commit(id)),
             None if is_memory_only => Named::Nothing,
             None => history.repository.named(text, history.head)?,
         };
@@ -268,16 +268,16 @@ impl Engine {
                     Err(EngineError::NotFound(_)) => {
                         Err(PastError::UnknownTarget(text.to_owned()).into())
                     }
-                    other => other.map(Aim::Memory),
+                    other => other.map(UndoTarget::Memory),
                 }
             }
-            (Named::Nothing, memory) => memory.map(|(stem, _)| Aim::Memory(stem)),
-            (Named::One(id), Err(EngineError::NotFound(_))) => Ok(Aim::Commit(id)),
+            (Named::Nothing, memory) => memory.map(|(stem, _)| UndoTarget::Memory(stem)),
+            (Named::One(id), Err(EngineError::NotFound(_))) => Ok(UndoTarget::Commit(id)),
             (Named::Several, Err(EngineError::NotFound(_))) => {
                 Err(PastError::AmbiguousRevision(text.to_owned()).into())
             }
             (_, Err(error)) => Err(error),
-            (Named::Several, Ok((stem, _))) => Ok(Aim::Memory(stem)),
+            (Named::Several, Ok((stem, _))) => Ok(UndoTarget::Memory(stem)),
             (Named::One(id), Ok((stem, _))) => Err(PastError::MemoryOrCommit {
                 text: text.to_owned(),
                 memory: stem.as_str().to_owned(),
@@ -288,18 +288,18 @@ impl Engine {
     }
 
     /// The commit that `aim` means.
-    fn choose(&self, history: &History, aim: Aim) -> Result<Choice, EngineError> {
+    fn choose(&self, history: &History, aim: UndoTarget) -> Result<Choice, EngineError> {
         let mut undone = UndoneBefore::default();
         let mut chosen = None;
         match aim {
-            Aim::Last => {
+            UndoTarget::Last => {
                 // What came from other machines was done there.
                 let made_here = history.repository.made_here(COMMITTED)?;
                 history.each(|moment| {
                     let is_candidate = undone.pass(&moment, None);
                     let is_ours = match &made_here {
                         Some(ids) => ids.contains(&moment.id),
-                        None => !said::read(&moment.message).tools.is_empty(),
+                        None => !commit_message::read(&moment.message).tools.is_empty(),
                     };
                     if is_candidate && is_ours {
                         chosen = self.last_deed(history, moment, &undone)?;
@@ -307,7 +307,7 @@ impl Engine {
                     Ok(chosen.is_none())
                 })?;
             }
-            Aim::Memory(stem) => {
+            UndoTarget::Memory(stem) => {
                 let file = format!("{stem}.md");
                 history.each_of(&stem, |moment, _| {
                     let is_candidate = undone.pass(&moment, Some(&file));
@@ -326,7 +326,7 @@ impl Engine {
                     Ok(chosen.is_none())
                 })?;
             }
-            Aim::Commit(id) => {
+            UndoTarget::Commit(id) => {
                 history.each(|moment| {
                     undone.pass(&moment, None);
                     if moment.id == id {
@@ -365,12 +365,14 @@ impl Engine {
     fn last_deed(
         &self,
         history: &History,
-        moment: Moment,
+        moment: CommitInfo,
         undone: &UndoneBefore,
     ) -> Result<Option<Choice>, EngineError> {
-        let said = said::read(&moment.message);
+        let said = commit_message::read(&moment.message);
         for deed in said.deeds.iter().rev() {
-            let files = deed.iter().map(|line| Said::file_in(line).to_owned());
+            let files = deed
+                .iter()
+                .map(|line| CommitMessage::file_in(line).to_owned());
             let files: BTreeSet<String> = files.collect();
             let is_undone = |file: &String| undone.files.contains(&(moment.id, file.clone()));
             if files.iter().any(is_undone) || !self.has_effect(history, &moment, Some(&files))? {
@@ -396,7 +398,7 @@ impl Engine {
     fn has_effect(
         &self,
         history: &History,
-        moment: &Moment,
+        moment: &CommitInfo,
         files: Option<&BTreeSet<String>>,
     ) -> Result<bool, EngineError> {
         let plan = self.plan(history, moment, files)?;
@@ -547,9 +549,9 @@ struct UndoneBefore {
 impl UndoneBefore {
     /// Takes note of `moment`; says whether undoing it is what somebody wants who names no commit:
     /// it is no undo itself, not undone, and no merge.
-    fn pass(&mut self, moment: &Moment, file: Option<&str>) -> bool {
+    fn pass(&mut self, moment: &CommitInfo, file: Option<&str>) -> bool {
         let is_undone = self.by.contains_key(&moment.id);
-        let undoes = said::read(&moment.message).undoes;
+        let undoes = commit_message::read(&moment.message).undoes;
         let is_undo = !undoes.is_empty();
         // An undo that is undone itself undoes nothing any more.
         if !is_undone {

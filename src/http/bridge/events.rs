@@ -6,8 +6,8 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
 use super::SILENCE;
-use super::trouble::Trouble;
-use super::wire::Open;
+use super::client::Open;
+use super::failure::RequestFailure;
 
 /// The messages of an answer, one after the other.
 pub struct Messages {
@@ -35,7 +35,7 @@ impl Messages {
     /// # Errors
     ///
     /// Fails if the connection breaks off, or is silent for longer than a server that lives.
-    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, Trouble> {
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, RequestFailure> {
         loop {
             if self.is_stream
                 && let Some(data) = self.events.take()
@@ -43,8 +43,11 @@ impl Messages {
                 return Ok(Some(data));
             }
             let frame = tokio::time::timeout(SILENCE, self.body.frame()).await;
-            let frame = frame.map_err(|_| Trouble::Silent)?;
-            match frame.transpose().map_err(|error| Trouble::gone(&error))? {
+            let frame = frame.map_err(|_| RequestFailure::Silent)?;
+            match frame
+                .transpose()
+                .map_err(|error| RequestFailure::gone(&error))?
+            {
                 Some(frame) => {
                     if let Ok(data) = frame.into_data() {
                         self.events.put(&data);

@@ -8,11 +8,11 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use super::client::Answer;
+use super::client::HttpClient;
 use super::events::Messages;
+use super::failure::RequestFailure;
 use super::message::Message;
-use super::trouble::Trouble;
-use super::wire::Answer;
-use super::wire::Wire;
 use crate::http::reading::MOST_BYTES;
 
 const SESSION: &str = "mcp-session-id";
@@ -22,7 +22,7 @@ const NAME: &str = "mcp-name";
 
 /// What was agreed on with a server.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct NegotiatedSession {
     /// How often something was agreed on before.
     pub generation: u64,
     pub session: Option<HeaderValue>,
@@ -31,7 +31,7 @@ pub struct Known {
 
 /// The two sides: the server, and what writes lines to the client.
 pub struct Exchange {
-    pub wire: Wire,
+    pub wire: HttpClient,
     pub outgoing: mpsc::Sender<String>,
 }
 
@@ -56,7 +56,11 @@ impl Exchange {
     /// # Errors
     ///
     /// Fails if there is no answer.
-    pub async fn ask(&self, message: &Message, known: &Known) -> Result<Answered, Trouble> {
+    pub async fn ask(
+        &self,
+        message: &Message,
+        known: &NegotiatedSession,
+    ) -> Result<Answered, RequestFailure> {
         let begun = self.post(message, known).await?;
         let session = begun.headers.get(SESSION).cloned();
         let mut messages = begun.messages;
@@ -70,7 +74,7 @@ impl Exchange {
             }
             self.say(&value).await;
         }
-        Err(Trouble::Gone("the answer broke off".to_owned()))
+        Err(RequestFailure::Gone("the answer broke off".to_owned()))
     }
 
     /// Sends a notification.
@@ -78,14 +82,22 @@ impl Exchange {
     /// # Errors
     ///
     /// Fails if the server does not take it.
-    pub async fn tell(&self, message: &Message, known: &Known) -> Result<(), Trouble> {
+    pub async fn tell(
+        &self,
+        message: &Message,
+        known: &NegotiatedSession,
+    ) -> Result<(), RequestFailure> {
         self.post(message, known).await.map(drop)
     }
 
-    async fn post(&self, message: &Message, known: &Known) -> Result<Answer, Trouble> {
+    async fn post(
+        &self,
+        message: &Message,
+        known: &NegotiatedSession,
+    ) -> Result<Answer, RequestFailure> {
         if message.bytes.len() > MOST_BYTES {
             // It would be cut off while it is sent, and the reason be lost.
-            return Err(Trouble::TooLong(message.bytes.len()));
+            return Err(RequestFailure::TooLong(message.bytes.len()));
         }
         let mut headers = headers(known);
         let json = HeaderValue::from_static("application/json");
@@ -114,7 +126,7 @@ impl Exchange {
     /// # Errors
     ///
     /// Fails if there is none.
-    pub async fn listen(&self, known: &Known) -> Result<Messages, Trouble> {
+    pub async fn listen(&self, known: &NegotiatedSession) -> Result<Messages, RequestFailure> {
         let mut headers = headers(known);
         let events = HeaderValue::from_static("text/event-stream");
         headers.insert(header::ACCEPT, events);
@@ -127,13 +139,13 @@ impl Exchange {
     /// # Errors
     ///
     /// Fails if the server does not hear of it.
-    pub async fn end(&self, known: &Known) -> Result<(), Trouble> {
+    pub async fn end(&self, known: &NegotiatedSession) -> Result<(), RequestFailure> {
         let ended = self.wire.send(Method::DELETE, headers(known), Bytes::new());
         ended.await.map(drop)
     }
 }
 
-fn headers(known: &Known) -> HeaderMap {
+fn headers(known: &NegotiatedSession) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let both = HeaderValue::from_static("application/json, text/event-stream");
     headers.insert(header::ACCEPT, both);
@@ -152,7 +164,7 @@ fn headers(known: &Known) -> HeaderMap {
 ///
 /// Fails if the connection breaks off, or what comes is no such message: none of that may get to
 /// the client.
-pub async fn next(messages: &mut Messages) -> Result<Option<Value>, Trouble> {
+pub async fn next(messages: &mut Messages) -> Result<Option<Value>, RequestFailure> {
     let Some(bytes) = messages.next().await? else {
         return Ok(None);
     };
@@ -160,6 +172,6 @@ pub async fn next(messages: &mut Messages) -> Result<Option<Value>, Trouble> {
         Ok(value) if value.get("jsonrpc").is_some_and(|version| version == "2.0") => {
             Ok(Some(value))
         }
-        _ => Err(Trouble::Odd("it does not speak JSON-RPC".to_owned())),
+        _ => Err(RequestFailure::Odd("it does not speak JSON-RPC".to_owned())),
     }
 }

@@ -8,20 +8,20 @@
 //! ended, and the bridge is gone within two. It opens no store: what is served is the server's
 //! business.
 
+mod address;
+mod client;
 mod events;
 mod exchange;
+mod failure;
 mod message;
-mod place;
 mod session;
 mod tls;
-mod trouble;
-mod wire;
 
-pub use place::BadPlace;
-pub use place::Place;
-pub use place::Whereabouts;
+pub use address::BadPlace;
+pub use address::ServerAddress;
+pub use address::Whereabouts;
+pub use client::Token;
 pub use tls::TrustError;
-pub use wire::Token;
 
 use std::collections::HashMap;
 use std::io;
@@ -36,11 +36,11 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::task::JoinSet;
 
+use self::client::HttpClient;
 use self::exchange::Exchange;
+use self::failure::RequestFailure;
 use self::message::Message;
 use self::session::Session;
-use self::trouble::Trouble;
-use self::wire::Wire;
 use crate::dialect::JsonObject;
 use crate::mcp::Lines;
 use crate::mcp::ServeError;
@@ -103,17 +103,17 @@ pub enum BridgeError {
 /// standard output not be written. A server that was named may be started later.
 pub fn bridge(settings: Settings) -> Result<(), BridgeError> {
     let is_named = match &settings.whereabouts {
-        Whereabouts::At(Place::Network { is_encrypted, .. }) => {
+        Whereabouts::At(ServerAddress::Network { is_encrypted, .. }) => {
             if *is_encrypted {
                 // Said now and not with each request.
                 tls::connector(settings.authorities.as_deref())?;
             }
             true
         }
-        Whereabouts::At(Place::Socket(_)) => true,
+        Whereabouts::At(ServerAddress::Socket(_)) => true,
         Whereabouts::Noted(_) => false,
     };
-    let wire = Wire::new(
+    let wire = HttpClient::new(
         settings.whereabouts,
         settings.is_trusted,
         settings.token,
@@ -126,11 +126,11 @@ pub fn bridge(settings: Settings) -> Result<(), BridgeError> {
     if !is_named {
         match runtime.block_on(wire.reach()) {
             Ok(place) => tracing::info!("using the server at {place}"),
-            Err(Trouble::Unreachable { place, why }) => {
+            Err(RequestFailure::Unreachable { place, why }) => {
                 tracing::debug!("nobody answers at {place}: {why}");
                 return Err(BridgeError::NoServer);
             }
-            Err(Trouble::Nowhere) => return Err(BridgeError::NoServer),
+            Err(RequestFailure::Nowhere) => return Err(BridgeError::NoServer),
             Err(trouble) => return Err(BridgeError::Unreachable(trouble.sentence())),
         }
     }
@@ -141,7 +141,7 @@ pub fn bridge(settings: Settings) -> Result<(), BridgeError> {
     } = crate::mcp::stdio_messages()?;
     let client_is_gone = outgoing.clone();
     let session = Arc::new(Session::new(Exchange { wire, outgoing }));
-    let desk = Arc::new(Desk::new(Arc::clone(&session)));
+    let desk = Arc::new(RequestDispatcher::new(Arc::clone(&session)));
     runtime.block_on(async {
         let over = async {
             streams.ended.notified().await;
@@ -162,7 +162,7 @@ pub fn bridge(settings: Settings) -> Result<(), BridgeError> {
 }
 
 /// Where the client's messages are taken.
-struct Desk {
+struct RequestDispatcher {
     session: Arc<Session>,
     turns: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
@@ -171,9 +171,9 @@ struct Desk {
     running: Mutex<HashMap<String, AbortHandle>>,
 }
 
-impl Desk {
-    fn new(session: Arc<Session>) -> Desk {
-        Desk {
+impl RequestDispatcher {
+    fn new(session: Arc<Session>) -> RequestDispatcher {
+        RequestDispatcher {
             session,
             turns: Arc::new(Semaphore::new(AT_ONCE)),
             waiting: Arc::new(Semaphore::new(AT_ONCE + WAITING)),
@@ -229,7 +229,8 @@ impl Desk {
     /// Begins a request that runs until it is cancelled.
     async fn begin_to_listen(self: &Arc<Self>, message: Message, listening: &mut JoinSet<()>) {
         let Ok(turn) = Arc::clone(&self.listening).try_acquire_owned() else {
-            let answer = Trouble::Full(MOST_LISTENING).answer(&message.id.unwrap_or_default());
+            let answer =
+                RequestFailure::Full(MOST_LISTENING).answer(&message.id.unwrap_or_default());
             self.session.exchange.say(&answer).await;
             return;
         };

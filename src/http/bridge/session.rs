@@ -20,10 +20,10 @@ use tokio::sync::oneshot;
 
 use super::exchange::Answered;
 use super::exchange::Exchange;
-use super::exchange::Known;
+use super::exchange::NegotiatedSession;
 use super::exchange::next;
+use super::failure::RequestFailure;
 use super::message::Message;
-use super::trouble::Trouble;
 
 /// How long is waited before the stream of news is opened again: at first, and at most. A server
 /// that restarts is back within seconds; one that is gone should cost nothing.
@@ -46,7 +46,7 @@ pub struct Session {
 
 #[derive(Default)]
 struct State {
-    known: Known,
+    known: NegotiatedSession,
     /// As the client sent it.
     opening: Option<Message>,
     /// What the client subscribed to.
@@ -68,7 +68,7 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> NegotiatedSession {
         self.state().known.clone()
     }
 
@@ -87,9 +87,12 @@ impl Session {
         self.exchange.say(&answer).await;
     }
 
-    async fn try_answer(self: &Arc<Self>, message: &Message) -> Result<Answered, Trouble> {
+    async fn try_answer(self: &Arc<Self>, message: &Message) -> Result<Answered, RequestFailure> {
         if message.is_stateless() {
-            return self.exchange.ask(message, &Known::default()).await;
+            return self
+                .exchange
+                .ask(message, &NegotiatedSession::default())
+                .await;
         }
         let known = self.known();
         let answered = match self.exchange.ask(message, &known).await {
@@ -129,7 +132,11 @@ impl Session {
         let Some(id) = &opening.id else {
             return;
         };
-        let answer = match self.exchange.ask(opening, &Known::default()).await {
+        let answer = match self
+            .exchange
+            .ask(opening, &NegotiatedSession::default())
+            .await
+        {
             Ok(answered) => {
                 if let Some(known) = self.agreed(&answered) {
                     let former = {
@@ -155,9 +162,9 @@ impl Session {
     }
 
     /// What the answer to an `initialize` agrees on.
-    fn agreed(&self, answered: &Answered) -> Option<Known> {
+    fn agreed(&self, answered: &Answered) -> Option<NegotiatedSession> {
         let version = answered.answer.get("result")?.get("protocolVersion")?;
-        Some(Known {
+        Some(NegotiatedSession {
             generation: self.known().generation + 1,
             session: answered.session.clone(),
             version: HeaderValue::from_str(version.as_str()?).ok(),
@@ -165,7 +172,7 @@ impl Session {
     }
 
     /// Opens the session of that generation again, unless somebody has done so by now.
-    async fn renew(self: &Arc<Self>, generation: u64) -> Result<(), Trouble> {
+    async fn renew(self: &Arc<Self>, generation: u64) -> Result<(), RequestFailure> {
         let _turn = self.renewing.lock().await;
         let (known, opening, followed) = {
             let state = self.state();
@@ -175,9 +182,14 @@ impl Session {
         let Some(opening) = opening.filter(|_| known.generation == generation) else {
             return Ok(());
         };
-        let answered = self.exchange.ask(&opening, &Known::default()).await?;
+        let answered = self
+            .exchange
+            .ask(&opening, &NegotiatedSession::default())
+            .await?;
         let Some(known) = self.agreed(&answered) else {
-            return Err(Trouble::Odd("it opens no session any more".to_owned()));
+            return Err(RequestFailure::Odd(
+                "it opens no session any more".to_owned(),
+            ));
         };
         tracing::info!("the session is opened again: the server was started anew");
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
@@ -213,7 +225,7 @@ impl Session {
     }
 
     /// Begins to pass on what the server says unasked; returns once it would be heard.
-    async fn listen(self: &Arc<Self>, known: Known) {
+    async fn listen(self: &Arc<Self>, known: NegotiatedSession) {
         if known.session.is_none() {
             return;
         }
@@ -224,13 +236,13 @@ impl Session {
     }
 
     /// On its own, for the compiler: what listens may open the session again, which listens.
-    fn begin_to_pass_on(self: &Arc<Self>, known: Known, begun: oneshot::Sender<()>) {
+    fn begin_to_pass_on(self: &Arc<Self>, known: NegotiatedSession, begun: oneshot::Sender<()>) {
         let session = Arc::clone(self);
         let task: Task = Box::pin(async move { session.pass_on(&known, begun).await });
         drop(tokio::spawn(task));
     }
 
-    async fn pass_on(self: Arc<Self>, known: &Known, begun: oneshot::Sender<()>) {
+    async fn pass_on(self: Arc<Self>, known: &NegotiatedSession, begun: oneshot::Sender<()>) {
         let mut begun = Some(begun);
         let mut pause = PAUSE;
         while self.known().generation == known.generation {
@@ -255,8 +267,10 @@ impl Session {
             if let Some(trouble) = &trouble {
                 tracing::debug!("no news from the server: {}", trouble.sentence());
             }
-            let is_lost = trouble.as_ref().is_some_and(Trouble::is_lost_session);
-            let is_final = trouble.as_ref().is_some_and(Trouble::is_final);
+            let is_lost = trouble
+                .as_ref()
+                .is_some_and(RequestFailure::is_lost_session);
+            let is_final = trouble.as_ref().is_some_and(RequestFailure::is_final);
             let has_followed = !self.state().followed.is_empty();
             match is_lost {
                 true if !has_followed => return, // The next request opens the session again.

@@ -7,24 +7,24 @@ use std::ops::Range;
 
 use tantivy::schema::IndexRecordOption;
 
+use super::failure::guarded;
+use super::failure::unusable;
 use super::filter;
 use super::keywords;
 use super::keywords::Counted;
 use super::sharing;
 use super::snapshot::EmbeddedSnapshot;
-use super::trouble::guarded;
-use super::trouble::unusable;
-use crate::index::Ask;
+use crate::index::AsOf;
 use crate::index::Coverage;
 use crate::index::Embedded;
 use crate::index::Found;
 use crate::index::Hit;
 use crate::index::IndexError;
 use crate::index::Indexed;
-use crate::index::Moment;
+use crate::index::RankedQuery;
+use crate::index::RankedQueryKind;
 use crate::index::Request;
 use crate::index::Snapshot;
-use crate::index::Sought;
 use crate::index::Texts;
 use crate::index::Unembedded;
 use crate::index::facts;
@@ -67,14 +67,14 @@ impl EmbeddedSnapshot {
         };
         let mut unranked = 0;
         let (total, hits) = match request.ask {
-            Ask::Everything => {
+            RankedQueryKind::Everything => {
                 let rows: Vec<u32> = passing.iter().collect();
                 let range = wanted(rows.len());
                 let page = page(&rows, range, |&a, &b| self.newer(a, b));
                 let hit = |row: &u32| self.hit(*row, 0.0, Vec::new());
                 (rows.len(), page.into_iter().map(hit).collect())
             }
-            Ask::Keywords(keywords) => {
+            RankedQueryKind::Keywords(keywords) => {
                 let keywords = keywords.iter().map(|text| Keyword::new(text));
                 let keywords = KeywordSet::of(keywords.collect());
                 let counted = keywords::count(self, &keywords, &passing, texts)?;
@@ -87,7 +87,7 @@ impl EmbeddedSnapshot {
                 };
                 (total, page.into_iter().map(hit).collect())
             }
-            Ask::Text(sought) => {
+            RankedQueryKind::Text(sought) => {
                 let ranked = self.search_text(sought, request.moment, &passing, texts)?;
                 unranked = ranked.unranked;
                 let (total, range) = (ranked.scored.len(), wanted(ranked.scored.len()));
@@ -112,8 +112,8 @@ impl EmbeddedSnapshot {
 
     fn search_text(
         &self,
-        sought: Sought<'_>,
-        moment: Moment<'_>,
+        sought: RankedQuery<'_>,
+        moment: AsOf<'_>,
         passing: &RowSet,
         texts: &Texts<'_>,
     ) -> Result<Ranked<'_>, IndexError> {
@@ -264,7 +264,7 @@ impl Snapshot for EmbeddedSnapshot {
         &self,
         embedded: &[Embedded],
         filter: &Filter,
-        moment: Moment<'_>,
+        moment: AsOf<'_>,
         limit: usize,
         texts: &Texts<'_>,
     ) -> Result<Vec<(String, f32)>, IndexError> {
@@ -301,7 +301,7 @@ impl Snapshot for EmbeddedSnapshot {
         &self,
         mut names: Vec<String>,
         filter: &Filter,
-        moment: Moment<'_>,
+        moment: AsOf<'_>,
         texts: &Texts<'_>,
     ) -> Result<Vec<String>, IndexError> {
         guarded(|| {
@@ -320,7 +320,7 @@ impl Snapshot for EmbeddedSnapshot {
         &self,
         words: &str,
         filter: &Filter,
-        moment: Moment<'_>,
+        moment: AsOf<'_>,
         limit: usize,
         texts: &Texts<'_>,
     ) -> Result<Vec<String>, IndexError> {

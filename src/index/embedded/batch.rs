@@ -10,10 +10,10 @@ use tantivy::merge_policy::LogMergePolicy;
 use tantivy::merge_policy::NoMergePolicy;
 
 use super::EmbeddedIndex;
+use super::failure::failed;
+use super::failure::guarded;
+use super::failure::unusable;
 use super::schema;
-use super::trouble::failed;
-use super::trouble::guarded;
-use super::trouble::unusable;
 use crate::index::Batch;
 use crate::index::Document;
 use crate::index::IndexError;

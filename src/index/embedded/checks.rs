@@ -18,7 +18,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::trouble::unusable;
+use super::failure::unusable;
 use crate::beneath::Access;
 use crate::beneath::Folder;
 use crate::index::IndexError;

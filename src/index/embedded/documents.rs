@@ -4,15 +4,15 @@ use tantivy::SegmentReader;
 use tantivy::columnar::Column as Fast;
 use tantivy::columnar::StrColumn;
 
+use super::failure::unusable;
 use super::opened::Part;
 use super::schema::SKETCH_NAMES;
 use super::schema::flag;
-use super::trouble::unusable;
 use crate::index::IndexError;
 use crate::index::Indexed;
 use crate::model::Stamp;
 use crate::ranking::Sketch;
-use crate::ranking::Traits;
+use crate::ranking::TextFeatures;
 
 /// An [`Indexed`] as it is kept: size, modification time, inode, and the two halves of the hash.
 /// Whether the file was racy is among the flags.
@@ -86,11 +86,11 @@ pub(super) struct Values {
     pub flags: u8,
     pub version: Version,
     pub length: u32,
-    pub traits: Traits,
+    pub traits: TextFeatures,
 }
 
 /// A document that was not there when the rows of a table were written down.
-pub(super) struct Newcomer {
+pub(super) struct DeltaRow {
     /// Its segment, by number, and where it is in it.
     pub segment: usize,
     pub doc: u32,
@@ -118,7 +118,7 @@ impl Columns {
                 number(&self.hash_low),
             ],
             length: number(&self.length) as u32,
-            traits: Traits::unpack(
+            traits: TextFeatures::unpack(
                 number(&self.traits) as u32,
                 Sketch::unpack(std::array::from_fn(|at| number(&self.sketch[at]))),
             ),
@@ -126,7 +126,7 @@ impl Columns {
     }
 }
 
-impl Newcomer {
+impl DeltaRow {
     /// What rows are ordered by.
     pub fn order(&self) -> (&str, i64, &str) {
         (&self.namespace, self.timestamp, &self.name)
@@ -138,7 +138,7 @@ pub(super) fn newcomers_of(
     part: &Part,
     segment: usize,
     is_wanted: impl Fn(u32) -> bool,
-    newcomers: &mut Vec<Newcomer>,
+    newcomers: &mut Vec<DeltaRow>,
 ) -> Result<(), IndexError> {
     let columns = Columns::of(&part.reader).map_err(|error| unusable(&error))?;
     let Some(columns) = columns else {
@@ -152,7 +152,7 @@ pub(super) fn newcomers_of(
         let Some(name) = name.filter(|_| is_wanted(doc)) else {
             continue;
         };
-        newcomers.push(Newcomer {
+        newcomers.push(DeltaRow {
             segment,
             doc,
             namespace: namespaces.of(&columns.namespace, doc).unwrap_or_default(),

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::keywords;
 use super::snapshot::EmbeddedSnapshot;
+use crate::index::AsOf;
 use crate::index::IndexError;
-use crate::index::Moment;
 use crate::index::Texts;
 use crate::index::facts::fact;
 use crate::index::filter::Conditions;
@@ -18,7 +18,7 @@ use crate::ranking::keyword::KeywordSet;
 pub(super) fn passing(
     snapshot: &EmbeddedSnapshot,
     filter: &Filter,
-    moment: Moment<'_>,
+    moment: AsOf<'_>,
     texts: &Texts<'_>,
 ) -> Result<RowSet, IndexError> {
     let table = &snapshot.table;

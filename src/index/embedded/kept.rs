@@ -9,8 +9,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::flat::Flat;
-use super::flat::Written;
+use super::mapped_table::MappedTable;
+use super::mapped_table::Written;
 use super::opened::Part;
 use super::table::RowOf;
 use super::table::Table;
@@ -50,14 +50,14 @@ const ROWS: usize = 13;
 type Words = (Vec<String>, Vec<String>, Vec<(String, Option<u64>)>);
 
 /// The rows in the file in `folder`, if there is one that can be read.
-pub(super) fn open(folder: &Path) -> Option<Flat> {
+pub(super) fn open(folder: &Path) -> Option<MappedTable> {
     let file = Columns::open(&folder.join(NAME)).ok()??;
     let state = state_of(&file)?;
     let (namespaces, users, segments): Words = serde_json::from_slice(file.bytes(WORDS)?).ok()?;
     let name_ranges: Column<[u32; 2]> = file.column(NAME_RANGES)?;
     let count = name_ranges.len();
     let (rows, mut next) = Rows::open(&file, ROWS, count, users)?;
-    let mut flat = Flat {
+    let mut flat = MappedTable {
         state,
         segments: Vec::new(),
         names: Texts(file.column(NAMES)?),

@@ -15,10 +15,10 @@ use tantivy::TantivyDocument;
 use tantivy::directory::RamDirectory;
 
 use super::EmbeddedIndex;
+use super::failure::unusable;
 use super::locked;
 use super::opened::Part;
 use super::schema;
-use super::trouble::unusable;
 use crate::index::Document;
 use crate::index::IndexError;
 use crate::index::Overlay;

@@ -3,7 +3,7 @@
 use tantivy::SegmentReader;
 use tantivy::schema::Field;
 
-use super::trouble::unusable;
+use super::failure::unusable;
 use crate::index::IndexError;
 use crate::ranking::keyword::KeywordSet;
 

@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::failure::unusable;
 use super::schema::KEY_NAMES;
 use super::snapshot::EmbeddedSnapshot;
-use super::trouble::unusable;
 use crate::index::IndexError;
 use crate::index::Unembedded;
 use crate::index::passage;
 use crate::ranking::fused::Cosines;
 use crate::vectors::Key;
-use crate::vectors::Place;
+use crate::vectors::VectorLocation;
 use crate::vectors::View;
 
 /// What the vectors of each row are kept under.
@@ -24,8 +24,8 @@ pub(super) struct Keys {
 /// Where the vectors of each row lie among those of one model.
 pub(super) struct Places {
     view: Arc<View>,
-    own: Vec<Option<Place>>,
-    window: Vec<Option<Place>>,
+    own: Vec<Option<VectorLocation>>,
+    window: Vec<Option<VectorLocation>>,
 }
 
 impl Keys {
@@ -114,7 +114,7 @@ impl Places {
     /// How near the query is to each row.
     pub fn cosines(self: &Arc<Places>, keys: &Arc<Keys>, query: Vec<f32>) -> Cosines {
         let near = self.view.near(&query);
-        let at = |place: &Option<Place>| place.map_or(f32::NAN, |place| near.at(place));
+        let at = |place: &Option<VectorLocation>| place.map_or(f32::NAN, |place| near.at(place));
         let own: Vec<f32> = self.own.iter().map(at).collect();
         let window = (0..own.len())
             .map(|row| match keys.window[row] {
@@ -125,7 +125,7 @@ impl Places {
         let (places, keys) = (Arc::clone(self), Arc::clone(keys));
         let exact = move |row: u32| {
             let row = row as usize;
-            let at = |place: Option<Place>| {
+            let at = |place: Option<VectorLocation>| {
                 place.map_or(f32::NAN, |place| places.view.exact(place, &query))
             };
             let own = at(places.own[row]);

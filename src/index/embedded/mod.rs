@@ -9,22 +9,22 @@ mod batch;
 mod checks;
 mod directory;
 mod documents;
+mod failure;
 mod filter;
-mod flat;
 mod kept;
 mod keywords;
 mod layers;
 mod lexicon;
+mod mapped_table;
 mod meaning;
 mod models;
 mod opened;
-mod others;
 mod schema;
 mod sharing;
 mod snapshot;
 mod table;
 mod tokenize;
-mod trouble;
+mod unused_indexes;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -49,15 +49,15 @@ use tantivy::schema::Schema;
 use self::checks::Checks;
 use self::directory::OpenFolder;
 use self::directory::Unlocked;
-use self::flat::Flat;
+use self::failure::failed;
+use self::failure::guarded;
 use self::layers::Layers;
+use self::mapped_table::MappedTable;
 use self::models::Models;
 use self::opened::Committed;
 use self::opened::Opened;
 use self::schema::Fields;
 use self::snapshot::EmbeddedSnapshot;
-use self::trouble::failed;
-use self::trouble::guarded;
 use super::Batch;
 use super::Index;
 use super::IndexError;
@@ -235,7 +235,7 @@ impl EmbeddedIndex {
 
     /// The rows that are kept in a file, if there is one, and it is whole as far as that is quickly
     /// proved; those that are known already if it is of the same state.
-    fn kept_rows(&self, known: Option<&Arc<Flat>>) -> Option<Arc<Flat>> {
+    fn kept_rows(&self, known: Option<&Arc<MappedTable>>) -> Option<Arc<MappedTable>> {
         let folder = self.folder.as_ref()?;
         let kept = kept::open(folder)?;
         if let Some(known) = known.filter(|known| known.state == kept.state) {
@@ -365,7 +365,7 @@ impl Index for EmbeddedIndex {
         self.close();
         if let Some(folder) = &self.folder {
             // Other processes may have the files open.
-            match others::remove(folder) {
+            match unused_indexes::remove(folder) {
                 Ok(()) => {}
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(failed("remove", error)),
@@ -484,7 +484,7 @@ impl Index for EmbeddedIndex {
             }
         };
         self.write_checks(folder);
-        others::touch(folder, moment.into());
+        unused_indexes::touch(folder, moment.into());
         Ok(is_all)
     }
 
@@ -492,8 +492,8 @@ impl Index for EmbeddedIndex {
         let Some(folder) = &self.folder else {
             return Ok(0);
         };
-        others::touch(folder, now.into());
-        others::remove_unused(folder, schema::VERSION, now.into())
+        unused_indexes::touch(folder, now.into());
+        unused_indexes::remove_unused(folder, schema::VERSION, now.into())
             .map_err(|error| failed("clean up beside", error))
     }
 }

@@ -15,9 +15,9 @@ use tantivy::index::SegmentComponent;
 use tantivy::schema::Field;
 use tantivy::schema::Schema;
 
+use super::failure::unusable;
 use super::lexicon::Lexicon;
 use super::schema;
-use super::trouble::unusable;
 use crate::index::IndexError;
 
 /// The index in one directory.

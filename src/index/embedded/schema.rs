@@ -60,7 +60,7 @@ pub(super) struct Fields {
     pub confidence: Field,
     /// Number of terms.
     pub length: Field,
-    /// [`Traits`](crate::ranking::Traits), packed.
+    /// [`TextFeatures`](crate::ranking::TextFeatures), packed.
     pub traits: Field,
     pub sketch: [Field; SKETCH_PARTS],
     pub flags: Field,

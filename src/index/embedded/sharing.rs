@@ -13,8 +13,8 @@ use tantivy::Term;
 use tantivy::postings::Postings as _;
 use tantivy::schema::IndexRecordOption;
 
+use super::failure::unusable;
 use super::snapshot::EmbeddedSnapshot;
-use super::trouble::unusable;
 use crate::index::IndexError;
 use crate::ranking::RowSet;
 use crate::ranking::Weights;

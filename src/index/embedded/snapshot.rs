@@ -16,10 +16,12 @@ use tantivy::schema::IndexRecordOption;
 
 use super::Analyzers;
 use super::EmbeddedIndex;
+use super::failure::failed;
+use super::failure::unusable;
 use super::filter;
-use super::flat::Flat;
 use super::lexicon::TermPlace;
 use super::locked;
+use super::mapped_table::MappedTable;
 use super::meaning::Keys;
 use super::meaning::Places;
 use super::models::Models;
@@ -30,8 +32,6 @@ use super::table::Documents;
 use super::table::RowOf;
 use super::table::Table;
 use super::tokenize;
-use super::trouble::failed;
-use super::trouble::unusable;
 use crate::index::Embedded;
 use crate::index::IndexError;
 use crate::index::Overlay;
@@ -80,7 +80,7 @@ impl EmbeddedSnapshot {
                 return Ok(view);
             }
         }
-        let flat = Arc::new(Flat::read(committed)?);
+        let flat = Arc::new(MappedTable::read(committed)?);
         let (table, documents) = Table::whole(&flat);
         let view = EmbeddedSnapshot::with(index, committed, table, parts, documents);
         Ok(view)

@@ -2,22 +2,22 @@
 //! them since.
 //!
 //! Nothing is copied: a write costs the next search what was written, in a store of any size. Each
-//! row that is looked at is found among the changes first (`Splice`), so that who has time writes
+//! row that is looked at is found among the changes first (`TableDelta`), so that who has time writes
 //! the rows down anew (`kept`).
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::documents::Newcomer;
+use super::documents::DeltaRow;
 use super::documents::Values;
 use super::documents::is_cut;
 use super::documents::newcomers_of;
 use super::documents::version;
-use super::flat::Flat;
-use super::flat::NO_ROW;
-use super::flat::stated;
 use super::layers::Layer;
+use super::mapped_table::MappedTable;
+use super::mapped_table::NO_ROW;
+use super::mapped_table::stated;
 use super::opened::Part;
 use crate::columns::Column;
 use crate::columns::Plain;
@@ -31,19 +31,19 @@ use crate::ranking::Member;
 use crate::ranking::Members;
 use crate::ranking::Origin;
 use crate::ranking::Piece;
-use crate::ranking::Splice;
+use crate::ranking::TableDelta;
 
 /// Where more than one row of so many is another, everything is read again.
 const MUCH: usize = 4;
 
 /// The rows of all live documents of a view.
 pub(super) struct Table {
-    flat: Arc<Flat>,
-    splice: Arc<Splice>,
+    flat: Arc<MappedTable>,
+    splice: Arc<TableDelta>,
     /// Rows that were written down and are no more, ascending.
     removed: Vec<u32>,
     /// What came since, in the order of rows.
-    newcomers: Vec<Arc<Newcomer>>,
+    newcomers: Vec<Arc<DeltaRow>>,
     /// Their numbers in the order of their names.
     newcomers_by_name: Vec<u32>,
     /// The namespaces by number.
@@ -64,7 +64,7 @@ pub(super) enum Documents {
 #[derive(Clone, Copy)]
 pub(super) struct RowOf<'a> {
     rows: &'a [u32],
-    splice: Option<&'a Splice>,
+    splice: Option<&'a TableDelta>,
 }
 
 impl RowOf<'_> {
@@ -94,7 +94,7 @@ impl Table {
     /// The rows of `parts` from those that were written down of some state; with it, where the
     /// documents of each are. `None` if so much is another that reading everything is as quick.
     pub fn of(
-        flat: &Arc<Flat>,
+        flat: &Arc<MappedTable>,
         parts: &[Arc<Part>],
     ) -> Result<Option<(Table, Vec<Documents>)>, IndexError> {
         let mut documents = Vec::new();
@@ -143,7 +143,7 @@ impl Table {
     }
 
     /// The rows of a state as they were written down, all of them.
-    pub fn whole(flat: &Arc<Flat>) -> (Table, Vec<Documents>) {
+    pub fn whole(flat: &Arc<MappedTable>) -> (Table, Vec<Documents>) {
         let segments = flat.segments.iter();
         let documents = segments.map(|written| Documents::Written(Arc::clone(&written.rows)));
         let documents = documents.collect();
@@ -179,8 +179,8 @@ impl Table {
         removed.extend(covered.filter_map(|name| self.flat.row(name)));
         removed.sort_unstable();
         removed.dedup();
-        let is_left = |one: &&Arc<Newcomer>| !overlay.files.contains_key(one.name.as_str());
-        let mut newcomers: Vec<Arc<Newcomer>> =
+        let is_left = |one: &&Arc<DeltaRow>| !overlay.files.contains_key(one.name.as_str());
+        let mut newcomers: Vec<Arc<DeltaRow>> =
             self.newcomers.iter().filter(is_left).cloned().collect();
         newcomers.extend(added.into_iter().map(Arc::new));
         let table = Table::changed(&self.flat, removed, newcomers);
@@ -189,13 +189,17 @@ impl Table {
     }
 
     /// What was written down, without `removed`, ascending, and with `newcomers`.
-    fn changed(flat: &Arc<Flat>, removed: Vec<u32>, mut newcomers: Vec<Arc<Newcomer>>) -> Table {
+    fn changed(
+        flat: &Arc<MappedTable>,
+        removed: Vec<u32>,
+        mut newcomers: Vec<Arc<DeltaRow>>,
+    ) -> Table {
         newcomers.sort_by(|a, b| a.order().cmp(&b.order()));
         let mut namespaces = Numbered::of(&flat.namespaces);
         let mut users = Numbered::of(flat.rows.users());
         let mut members = Members::with_capacity(newcomers.len());
         let places = newcomers.iter().map(|one| place_for(flat, one));
-        let splice = Splice::new(flat.len() as u32, &removed, &places.collect::<Vec<_>>());
+        let splice = TableDelta::new(flat.len() as u32, &removed, &places.collect::<Vec<_>>());
         for one in &newcomers {
             members.push(Member {
                 namespace: namespaces.number(&one.namespace),
@@ -245,7 +249,7 @@ impl Table {
     }
 
     /// What this one was made from.
-    pub fn flat(&self) -> &Arc<Flat> {
+    pub fn flat(&self) -> &Arc<MappedTable> {
         &self.flat
     }
 
@@ -434,7 +438,7 @@ impl Table {
 }
 
 /// Before which of the rows that were written down a document belongs.
-fn place_for(flat: &Flat, one: &Newcomer) -> u32 {
+fn place_for(flat: &MappedTable, one: &DeltaRow) -> u32 {
     let order = |row: u32| {
         let (namespace, timestamp) = flat.rows.place(row);
         let namespace = &flat.namespaces[namespace as usize];
@@ -451,7 +455,7 @@ fn place_for(flat: &Flat, one: &Newcomer) -> u32 {
     low
 }
 
-fn indexed(one: &Newcomer) -> Indexed {
+fn indexed(one: &DeltaRow) -> Indexed {
     version(one.values.version, one.values.flags)
 }
 

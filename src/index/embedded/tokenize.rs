@@ -144,7 +144,7 @@ impl Tokenizer for Runs {
 #[derive(Clone, Default)]
 pub(super) struct Trigrams {
     terms: Terms,
-    seen: Seen,
+    seen: TrigramSet,
 }
 
 impl Tokenizer for Trigrams {
@@ -166,13 +166,13 @@ impl Tokenizer for Trigrams {
 
 /// Which trigrams a text has shown so far: a bit each for those of ASCII, a set for the others.
 #[derive(Clone, Default)]
-struct Seen {
+struct TrigramSet {
     ascii: Vec<u64>,
     touched: Vec<u32>,
     others: HashSet<u64, BuildMix>,
 }
 
-impl Seen {
+impl TrigramSet {
     fn clear(&mut self) {
         const WORDS: usize = (1 << 21) / 64;
         self.ascii.resize(WORDS, 0);

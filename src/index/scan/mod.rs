@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use chrono::DateTime;
 use rayon::prelude::*;
 
-use super::Ask;
+use super::AsOf;
 use super::Coverage;
 use super::Document;
 use super::Embedded;
@@ -22,10 +22,10 @@ use super::Found;
 use super::Hit;
 use super::IndexError;
 use super::Indexed;
-use super::Moment;
+use super::RankedQuery;
+use super::RankedQueryKind;
 use super::Request;
 use super::Snapshot;
-use super::Sought;
 use super::Texts;
 use super::Unembedded;
 use super::facts;
@@ -297,9 +297,9 @@ impl Snapshot for Scan {
     fn search(&self, request: &Request<'_>, _: &Texts<'_>) -> Result<Found, IndexError> {
         let conditions = Conditions::of(request.filter, request.moment);
         let (mut rows, unranked) = match request.ask {
-            Ask::Everything => (self.counted(&conditions, None), 0),
-            Ask::Keywords(keywords) => (self.counted(&conditions, Some(keywords)), 0),
-            Ask::Text(sought) => self.ranked(&conditions, sought),
+            RankedQueryKind::Everything => (self.counted(&conditions, None), 0),
+            RankedQueryKind::Keywords(keywords) => (self.counted(&conditions, Some(keywords)), 0),
+            RankedQueryKind::Text(sought) => self.ranked(&conditions, sought),
         };
         // Among equals the newest first, then by name, which is the order of the files.
         rows.sort_unstable_by(|a, b| {
@@ -336,7 +336,7 @@ impl Snapshot for Scan {
         &self,
         mut names: Vec<String>,
         filter: &Filter,
-        moment: Moment<'_>,
+        moment: AsOf<'_>,
         _: &Texts<'_>,
     ) -> Result<Vec<String>, IndexError> {
         let rows = self.counted(&Conditions::of(filter, moment), None);
@@ -349,7 +349,7 @@ impl Snapshot for Scan {
         &self,
         words: &str,
         filter: &Filter,
-        moment: Moment<'_>,
+        moment: AsOf<'_>,
         limit: usize,
         texts: &Texts<'_>,
     ) -> Result<Vec<String>, IndexError> {
@@ -358,7 +358,7 @@ impl Snapshot for Scan {
             ..Ranking::default()
         };
         let request = Request {
-            ask: Ask::Text(Sought {
+            ask: RankedQueryKind::Text(RankedQuery {
                 text: words,
                 ranking: &ranking,
                 embed: None,
@@ -377,7 +377,7 @@ impl Snapshot for Scan {
         &self,
         _: &[Embedded],
         _: &Filter,
-        _: Moment<'_>,
+        _: AsOf<'_>,
         _: usize,
         _: &Texts<'_>,
     ) -> Result<Vec<(String, f32)>, IndexError> {

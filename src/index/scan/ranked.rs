@@ -9,7 +9,7 @@ use super::Row;
 use super::Scan;
 use super::passes;
 use crate::index::Indexed;
-use crate::index::Sought;
+use crate::index::RankedQuery;
 use crate::index::facts;
 use crate::index::filter::Conditions;
 use crate::index::passage;
@@ -21,8 +21,8 @@ use crate::ranking::Collection;
 use crate::ranking::Member;
 use crate::ranking::Names;
 use crate::ranking::Question;
+use crate::ranking::TextFeatures;
 use crate::ranking::TextPart;
-use crate::ranking::Traits;
 use crate::ranking::date_terms;
 use crate::ranking::fused;
 use crate::ranking::fused::Scored;
@@ -38,7 +38,7 @@ struct Line {
     stated: Stated,
     indexed: Indexed,
     length: u32,
-    traits: Traits,
+    traits: TextFeatures,
     passes: bool,
     claims: Option<Claims>,
     /// Which of the query's terms the text holds, and how often.
@@ -51,14 +51,14 @@ struct Line {
 
 /// The terms that are looked for, with their numbers.
 #[derive(Default)]
-struct Wanted {
+struct QueryWords {
     terms: HashMap<String, u32>,
     dates: Vec<String>,
 }
 
 /// The lines that hold a term, by its number.
 struct Postings {
-    wanted: Wanted,
+    wanted: QueryWords,
     text: Vec<Vec<(u32, u32)>>,
     title: Vec<Vec<u32>>,
     date: Vec<Vec<u32>>,
@@ -69,11 +69,11 @@ impl Scan {
     pub(super) fn ranked(
         &self,
         conditions: &Conditions<'_>,
-        sought: Sought<'_>,
+        sought: RankedQuery<'_>,
     ) -> (Vec<Row>, usize) {
         let query = sought.text;
         let mut analyzer = Analyzer::new(&self.languages);
-        let mut wanted = Wanted::default();
+        let mut wanted = QueryWords::default();
         wanted.add(&mut analyzer, query);
         wanted.dates = Question::read(query, &Names::default()).dates;
         let (mut lines, collection, names) = loop {
@@ -147,7 +147,7 @@ impl Scan {
         (ranked.scored.iter().map(row).collect(), ranked.unranked)
     }
 
-    fn lines(&self, conditions: &Conditions<'_>, wanted: &Wanted) -> Vec<Line> {
+    fn lines(&self, conditions: &Conditions<'_>, wanted: &QueryWords) -> Vec<Line> {
         self.each_file(
             || Analyzer::new(&self.languages),
             |analyzer, file, document| {
@@ -163,7 +163,7 @@ impl Scan {
     }
 }
 
-impl Wanted {
+impl QueryWords {
     /// Looks for the terms of `text`, too; whether one of them is new.
     fn add(&mut self, analyzer: &mut Analyzer, text: &str) -> bool {
         let before = self.terms.len();
@@ -245,7 +245,7 @@ fn collection(lines: &[Line]) -> Collection {
 }
 
 impl Postings {
-    fn of(wanted: Wanted, lines: &[Line]) -> Postings {
+    fn of(wanted: QueryWords, lines: &[Line]) -> Postings {
         let (terms, dates) = (wanted.terms.len(), wanted.dates.len());
         let mut postings = Postings {
             wanted,

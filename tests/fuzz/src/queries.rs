@@ -3,7 +3,7 @@
 use arbitrary::Arbitrary;
 use memdir::engine::Ranking;
 use memdir::engine::Search;
-use memdir::engine::Wanted;
+use memdir::engine::QueryKind;
 use memdir::model::Filter;
 use memdir::ranking::keyword::Keyword;
 use memdir::words::Analyzer;
@@ -37,12 +37,12 @@ pub fn query(input: Query<'_>) {
         assert!(count.as_word <= count.anywhere);
     }
     let wanted = if as_keywords {
-        Wanted::Keywords(vec![keyword.to_owned(), text.to_owned()])
+        QueryKind::Keywords(vec![keyword.to_owned(), text.to_owned()])
     } else {
-        Wanted::Text(text.to_owned())
+        QueryKind::Text(text.to_owned())
     };
     let is_empty = match &wanted {
-        Wanted::Keywords(words) => words.iter().all(|word| word.trim().is_empty()),
+        QueryKind::Keywords(words) => words.iter().all(|word| word.trim().is_empty()),
         _ => text.trim().is_empty(),
     };
     let search = Search {

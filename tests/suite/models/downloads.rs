@@ -12,10 +12,10 @@ use memdir::embed::catalog::ModelFile;
 use memdir::embed::catalog::State;
 use memdir::fetch::Address;
 use memdir::fetch::Client;
+use memdir::fetch::DownloadRequest;
 use memdir::fetch::FetchError;
 use memdir::fetch::Limits;
 use memdir::fetch::Progress;
-use memdir::fetch::Wanted;
 use memdir::fetch::sha256_of;
 use tempfile::TempDir;
 
@@ -59,7 +59,7 @@ impl Scene {
     }
 
     fn download_as(&self, server: &Server, size: Option<u64>) -> Result<Vec<Progress>, FetchError> {
-        let wanted = Wanted {
+        let wanted = DownloadRequest {
             address: Address::parse(&server.url("/model.onnx")).unwrap(),
             sha256: &self.sha256,
             size,
@@ -368,7 +368,7 @@ fn a_host_that_nobody_serves_is_told() {
     let address = Address::parse(&server.url("/model.onnx?signature=secret")).unwrap();
     drop(server);
     let client = Client::new(&HashMap::new(), limits());
-    let wanted = Wanted {
+    let wanted = DownloadRequest {
         address,
         sha256: &scene.sha256,
         size: None,
@@ -411,7 +411,7 @@ fn a_proxy_is_asked_for_what_is_far_away() {
     let proxy = serve(&scene, |_, reply| reply);
     let variables = [("HTTP_PROXY".to_owned(), proxy.url("/"))];
     let client = Client::new(&variables.into(), limits());
-    let wanted = Wanted {
+    let wanted = DownloadRequest {
         address: Address::parse("http://hub.example/model.onnx").unwrap(),
         sha256: &scene.sha256,
         size: None,
@@ -473,7 +473,7 @@ fn a_folder_that_is_gone_is_told() {
     scene.folder.close().unwrap();
     scene.folder = tempfile::tempdir().unwrap();
     let gone = scene.folder.path().join("gone/model.onnx");
-    let wanted = Wanted {
+    let wanted = DownloadRequest {
         address: Address::parse(&server.url("/model.onnx")).unwrap(),
         sha256: &scene.sha256,
         size: None,

@@ -13,7 +13,7 @@ use crate::dialect::Answer;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::Endpoint;
-use crate::dialect::Place;
+use crate::dialect::ParameterLocation;
 use crate::dialect::ToolError;
 use crate::dialect::Verb;
 use crate::dialect::ai_memory::archive;
@@ -59,7 +59,7 @@ pub(super) const RESTORE: Endpoint = Endpoint {
 
 pub(super) const PURGE: Endpoint = Endpoint {
     parameters: archive::PURGE.parameters,
-    place: Place::Query,
+    place: ParameterLocation::Query,
     ..writes(
         Verb::Delete,
         "/archive",

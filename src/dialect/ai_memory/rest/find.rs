@@ -10,7 +10,7 @@ use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::Endpoint;
 use crate::dialect::Parameter;
-use crate::dialect::Place;
+use crate::dialect::ParameterLocation;
 use crate::dialect::ToolError;
 use crate::dialect::Verb;
 use crate::dialect::ai_memory::find;
@@ -57,7 +57,7 @@ pub(super) const RECALL: Endpoint = Endpoint {
 
 pub(super) const RECALL_BY_BODY: Endpoint = Endpoint {
     verb: Verb::Post,
-    place: Place::Body,
+    place: ParameterLocation::Body,
     name: "recall_memories_by_body",
     ..RECALL
 };

@@ -15,7 +15,7 @@ use crate::dialect::Call;
 use crate::dialect::Endpoint;
 use crate::dialect::Form;
 use crate::dialect::Parameter;
-use crate::dialect::Place;
+use crate::dialect::ParameterLocation;
 use crate::dialect::Refusal;
 use crate::dialect::ToolError;
 use crate::dialect::Verb;
@@ -87,7 +87,7 @@ pub(super) const CREATE_MANY: Endpoint = Endpoint {
         "",
     )
     .required()],
-    place: Place::List,
+    place: ParameterLocation::List,
     is_large: true,
     ..writes(
         Verb::Post,
@@ -192,7 +192,7 @@ pub(super) const UPDATE: Endpoint = Endpoint {
 
 pub(super) const DELETE: Endpoint = Endpoint {
     parameters: one::DELETE.parameters,
-    place: Place::Query,
+    place: ParameterLocation::Query,
     ..writes(
         Verb::Delete,
         "/memories/{id}",

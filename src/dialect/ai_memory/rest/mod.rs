@@ -16,7 +16,7 @@ use crate::dialect::Answer;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::Endpoint;
-use crate::dialect::Place;
+use crate::dialect::ParameterLocation;
 use crate::dialect::Tool;
 use crate::dialect::ToolError;
 use crate::dialect::Verb;
@@ -68,7 +68,7 @@ const fn reads(
         summary,
         parameters: &[],
         ignored: &[],
-        place: Place::Query,
+        place: ParameterLocation::Query,
         writes: false,
         is_large: false,
         statuses: &[200],
@@ -88,7 +88,7 @@ const fn writes(
 ) -> Endpoint {
     Endpoint {
         verb,
-        place: Place::Body,
+        place: ParameterLocation::Body,
         writes: true,
         ..reads(path, name, summary, run, reply)
     }

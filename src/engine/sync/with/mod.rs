@@ -1,6 +1,6 @@
 //! Brings this store and another one on this machine, or on a stick, into step, without git.
 //!
-//! Promises: the rules are those of a sync by git (`unite`): a memory that only one side changed is
+//! Promises: the rules are those of a sync by git (`three_way_merge`): a memory that only one side changed is
 //! taken, what both changed is merged by meaning, what excludes each other becomes two memories, a
 //! purged one is not brought back. What was in common is noted (`record`); without that note nothing is
 //! taken for deleted, and what is deleted goes to the archive (`keep`). Files are written as any edit writes them; a run that was killed is ended by the
@@ -42,10 +42,10 @@ use super::deletions::Memories;
 use super::deletions::are_too_many;
 use super::deletions::is_memory;
 use super::deletions::lost;
-use super::others::lies_behind_link;
-use super::unite::Plan;
-use super::unite::Sources;
-use super::unite::Step;
+use super::foreign_files::lies_behind_link;
+use super::three_way_merge::Plan;
+use super::three_way_merge::Sources;
+use super::three_way_merge::Step;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::files::Lock;

@@ -7,8 +7,8 @@ use std::path::Path;
 use super::side::Files;
 use super::side::stem_of_path;
 use crate::engine::sync::deletions::is_memory;
-use crate::engine::sync::unite::Plan;
-use crate::engine::sync::unite::Step;
+use crate::engine::sync::three_way_merge::Plan;
+use crate::engine::sync::three_way_merge::Step;
 
 /// Which of two stores takes in what the other one has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

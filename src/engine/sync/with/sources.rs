@@ -11,11 +11,11 @@ use super::side::Side;
 use super::side::stem_of_path;
 use crate::engine::EngineError;
 use crate::engine::sync::deletions::is_memory;
+use crate::engine::sync::three_way_merge;
+use crate::engine::sync::three_way_merge::Lying;
+use crate::engine::sync::three_way_merge::Plan;
+use crate::engine::sync::three_way_merge::Sources;
 use crate::engine::sync::tombstones::texts_since_added;
-use crate::engine::sync::unite;
-use crate::engine::sync::unite::Lying;
-use crate::engine::sync::unite::Plan;
-use crate::engine::sync::unite::Sources;
 use crate::files::tombstone_of;
 use crate::format::Tombstone;
 use crate::git::Honoured;
@@ -110,7 +110,7 @@ impl<'a> Both<'a> {
     /// Plans how the first take in what the others hold, as a sync by git does.
     pub fn plan(&self, base: &Base, skipped: &BTreeSet<String>) -> Result<Plan, EngineError> {
         let changes = |files: &Files| changes(base, files, skipped);
-        unite::plan(&changes(self.local), &changes(self.remote), self)
+        three_way_merge::plan(&changes(self.local), &changes(self.remote), self)
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use std::time::Instant;
 
 use super::client::Client;
-use super::lanes::Lanes;
-use super::lanes::Turn;
+use super::concurrency::ConcurrencyLimits;
+use super::concurrency::Turn;
 use super::metrics::Metrics;
 use super::rate::Rates;
 use crate::mcp::Admission;
@@ -16,11 +16,11 @@ use crate::mcp::Gate;
 /// So long a call may take before its client is told to ask again.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-pub struct Door {
+pub struct AdmissionControl {
     pub rates: Rates,
     /// In place of those, for the store's owner.
     pub owner_rates: Rates,
-    pub lanes: Lanes,
+    pub lanes: ConcurrencyLimits,
     pub metrics: Arc<Metrics>,
 }
 
@@ -46,7 +46,7 @@ impl Closed {
     }
 }
 
-impl Door {
+impl AdmissionControl {
     /// Waits for the turn of a call of `client`.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl Door {
     }
 }
 
-impl Gate for Door {
+impl Gate for AdmissionControl {
     fn admit<'a>(&'a self, request: &'a ::http::Extensions, writes: bool) -> Admission<'a> {
         Box::pin(async move {
             // Every request that came through the guard has one.

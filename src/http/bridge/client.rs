@@ -37,12 +37,12 @@ use tokio_rustls::TlsConnector;
 
 use super::CONNECTING;
 use super::SILENCE;
+use super::address::ServerAddress;
+use super::address::Whereabouts;
 use super::events::Messages;
-use super::place::Place;
-use super::place::Whereabouts;
+use super::failure::Refused;
+use super::failure::RequestFailure;
 use super::tls;
-use super::trouble::Refused;
-use super::trouble::Trouble;
 use crate::http::proof;
 use crate::http::proof::Handshake;
 use crate::http::proof::Key;
@@ -83,7 +83,7 @@ enum Shown {
 }
 
 /// What finds the server and speaks to it.
-pub struct Wire {
+pub struct HttpClient {
     whereabouts: Whereabouts,
     /// Whether the user's own settings name the address.
     is_trusted: bool,
@@ -112,21 +112,21 @@ type Sender = SendRequest<Full<Bytes>>;
 
 /// A connection on which nothing was sent yet.
 struct Connected {
-    place: Place,
+    place: ServerAddress,
     /// What a proof calls the place; `None` of a socket.
     proof_place: Option<String>,
     sender: Sender,
     open: Open,
 }
 
-impl Wire {
+impl HttpClient {
     pub fn new(
         whereabouts: Whereabouts,
         is_trusted: bool,
         token: Token,
         authorities: Option<PathBuf>,
-    ) -> Wire {
-        Wire {
+    ) -> HttpClient {
+        HttpClient {
             whereabouts,
             is_trusted,
             token,
@@ -136,7 +136,7 @@ impl Wire {
     }
 
     /// Whether somebody takes a connection.
-    pub async fn reach(&self) -> Result<Place, Trouble> {
+    pub async fn reach(&self) -> Result<ServerAddress, RequestFailure> {
         self.connect().await.map(|connected| connected.place)
     }
 
@@ -150,7 +150,7 @@ impl Wire {
         method: Method,
         headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Answer, Trouble> {
+    ) -> Result<Answer, RequestFailure> {
         let mut connected = self.connect().await?;
         let token = self.authorization(&mut connected).await?;
         let showed_token = token.is_some();
@@ -168,8 +168,8 @@ impl Wire {
             request.headers_mut().insert(header::AUTHORIZATION, token);
         }
         let response = tokio::time::timeout(SILENCE, sender.send_request(request)).await;
-        let response = response.map_err(|_| Trouble::Silent)?;
-        let response = response.map_err(|error| Trouble::gone(&error))?;
+        let response = response.map_err(|_| RequestFailure::Silent)?;
+        let response = response.map_err(|error| RequestFailure::gone(&error))?;
         let status = response.status();
         if !status.is_success() {
             return Err(refused(&place, showed_token, response).await);
@@ -182,9 +182,9 @@ impl Wire {
     }
 
     /// What is to be shown to who listens at `place`.
-    fn shown(&self, place: &Place) -> Result<Shown, Trouble> {
+    fn shown(&self, place: &ServerAddress) -> Result<Shown, RequestFailure> {
         Ok(match (&self.token, place) {
-            (Token::None, _) | (_, Place::Socket(_)) => Shown::Nothing,
+            (Token::None, _) | (_, ServerAddress::Socket(_)) => Shown::Nothing,
             (Token::Given(secret), _) if self.is_trusted => Shown::Secret(secret.clone()),
             (Token::Given(secret), _) => Shown::Proof {
                 secret: secret.clone(),
@@ -192,7 +192,7 @@ impl Wire {
             },
             (Token::File(_), place) if !place.is_local() => Shown::Nothing,
             (Token::File(path), _) => {
-                let known = tokens::read(path).map_err(|error| Trouble::token(&error))?;
+                let known = tokens::read(path).map_err(|error| RequestFailure::token(&error))?;
                 let first = known.iter().find(|token| token.name == tokens::FIRST);
                 match first.or(known.first()) {
                     Some(token) => Shown::Proof {
@@ -209,7 +209,7 @@ impl Wire {
     async fn authorization(
         &self,
         connected: &mut Connected,
-    ) -> Result<Option<HeaderValue>, Trouble> {
+    ) -> Result<Option<HeaderValue>, RequestFailure> {
         let value = match self.shown(&connected.place)? {
             Shown::Nothing => return Ok(None),
             Shown::Secret(secret) => format!("Bearer {secret}"),
@@ -227,14 +227,14 @@ impl Wire {
             },
         };
         let mut value = HeaderValue::from_str(&value).map_err(|_| {
-            Trouble::Token("MEMDIR_TOKEN holds what a token cannot hold".to_owned())
+            RequestFailure::Token("MEMDIR_TOKEN holds what a token cannot hold".to_owned())
         })?;
         value.set_sensitive(true);
         Ok(Some(value))
     }
 
-    async fn connect(&self) -> Result<Connected, Trouble> {
-        let mut trouble = Trouble::Nowhere;
+    async fn connect(&self) -> Result<Connected, RequestFailure> {
+        let mut trouble = RequestFailure::Nowhere;
         for place in self.whereabouts.places() {
             match tokio::time::timeout(CONNECTING, self.connect_to(&place)).await {
                 Ok(Ok(connected)) => return Ok(connected),
@@ -245,9 +245,9 @@ impl Wire {
         Err(trouble)
     }
 
-    async fn connect_to(&self, place: &Place) -> io::Result<Connected> {
+    async fn connect_to(&self, place: &ServerAddress) -> io::Result<Connected> {
         let (proof_place, (sender, open)) = match place {
-            Place::Network {
+            ServerAddress::Network {
                 host,
                 port,
                 is_encrypted,
@@ -268,7 +268,7 @@ impl Wire {
                 }
             }
             #[cfg(unix)]
-            Place::Socket(path) => {
+            ServerAddress::Socket(path) => {
                 let stream = tokio::net::UnixStream::connect(path).await?;
                 // Others may make sockets in a folder that they can write.
                 if !self.is_trusted && !crate::http::client::is_own(&stream) {
@@ -279,7 +279,7 @@ impl Wire {
                 (None, shake_hands(stream).await?)
             }
             #[cfg(not(unix))]
-            Place::Socket(_) => return Err(io::ErrorKind::Unsupported.into()),
+            ServerAddress::Socket(_) => return Err(io::ErrorKind::Unsupported.into()),
         };
         Ok(Connected {
             place: place.clone(),
@@ -316,26 +316,27 @@ where
     Ok((sender, Open(speaking)))
 }
 
-fn unreachable(place: &Place, why: &dyn std::fmt::Display) -> Trouble {
-    Trouble::Unreachable {
+fn unreachable(place: &ServerAddress, why: &dyn std::fmt::Display) -> RequestFailure {
+    RequestFailure::Unreachable {
         place: place.to_string(),
         why: why.to_string(),
     }
 }
 
 /// Has the server at the other end prove that it knows the token of `key`; the client's proof.
-async fn prove(connected: &mut Connected, key: &Key) -> Result<String, Trouble> {
+async fn prove(connected: &mut Connected, key: &Key) -> Result<String, RequestFailure> {
     let place = &connected.place;
-    let unproven = || Trouble::Unproven(place.to_string());
+    let unproven = || RequestFailure::Unproven(place.to_string());
     let proof_place = connected.proof_place.clone().ok_or_else(unproven)?;
-    let no_nonce = |error| Trouble::Token(format!("this system gives no random bytes: {error}"));
+    let no_nonce =
+        |error| RequestFailure::Token(format!("this system gives no random bytes: {error}"));
     let client_nonce = proof::nonce().map_err(no_nonce)?;
     let mut headers = HeaderMap::new();
     for (name, value) in [(proof::NONCE, &client_nonce), (proof::TOKEN, &key.id())] {
         let value = HeaderValue::from_str(value);
         headers.insert(
             name,
-            value.map_err(|error| Trouble::Odd(error.to_string()))?,
+            value.map_err(|error| RequestFailure::Odd(error.to_string()))?,
         );
     }
     let request = request(place, Method::GET, proof::PATH, headers, Bytes::new())?;
@@ -347,7 +348,7 @@ async fn prove(connected: &mut Connected, key: &Key) -> Result<String, Trouble> 
     let body = body.and_then(Result::ok).ok_or_else(unproven)?;
     let said: Value = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
     if status == StatusCode::UNAUTHORIZED && said["code"] == proof::UNKNOWN {
-        return Err(Trouble::Refused(Box::new(Refused {
+        return Err(RequestFailure::Refused(Box::new(Refused {
             place: place.to_string(),
             status,
             retry_after: None,
@@ -374,18 +375,18 @@ async fn prove(connected: &mut Connected, key: &Key) -> Result<String, Trouble> 
         return Err(unproven());
     }
     let ready = connected.sender.ready().await;
-    ready.map_err(|error| Trouble::gone(&error))?;
+    ready.map_err(|error| RequestFailure::gone(&error))?;
     Ok(key.of_client(&handshake).to_hex().to_string())
 }
 
 fn request(
-    place: &Place,
+    place: &ServerAddress,
     method: Method,
     path: &str,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Request<Full<Bytes>>, Trouble> {
-    let odd = |error: &dyn Error| Trouble::Odd(error.to_string());
+) -> Result<Request<Full<Bytes>>, RequestFailure> {
+    let odd = |error: &dyn Error| RequestFailure::Odd(error.to_string());
     let mut request = Request::builder()
         .method(method)
         .uri(path)
@@ -400,7 +401,11 @@ fn request(
     Ok(request)
 }
 
-async fn refused(place: &Place, showed_token: bool, response: Response<Incoming>) -> Trouble {
+async fn refused(
+    place: &ServerAddress,
+    showed_token: bool,
+    response: Response<Incoming>,
+) -> RequestFailure {
     let status = response.status();
     let retry_after = response.headers().get(header::RETRY_AFTER);
     let retry_after = retry_after.and_then(|value| value.to_str().ok());
@@ -413,7 +418,7 @@ async fn refused(place: &Place, showed_token: bool, response: Response<Incoming>
     };
     let text = String::from_utf8_lossy(&body);
     let text = text.trim().chars().filter(|c| !c.is_control());
-    Trouble::Refused(Box::new(Refused {
+    RequestFailure::Refused(Box::new(Refused {
         place: place.to_string(),
         status,
         retry_after,

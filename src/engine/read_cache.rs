@@ -24,7 +24,7 @@ use crate::files::Entry;
 use crate::files::Reader;
 use crate::model::Memory;
 use crate::model::Stamp;
-use crate::ranking::Outline;
+use crate::ranking::ShingleSet;
 
 /// A memory as it was read from its file, shared by all who have it.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ pub struct Shared(Arc<Text>);
 struct Text {
     memory: Memory,
     /// Made when it is asked for.
-    outline: OnceLock<Outline>,
+    outline: OnceLock<ShingleSet>,
 }
 
 impl Shared {
@@ -47,10 +47,10 @@ impl Shared {
     }
 
     /// What its text is compared with others by.
-    pub(super) fn outline(&self) -> &Outline {
+    pub(super) fn outline(&self) -> &ShingleSet {
         let text = &self.0;
         text.outline
-            .get_or_init(|| Outline::of(&text.memory.content))
+            .get_or_init(|| ShingleSet::of(&text.memory.content))
     }
 }
 
@@ -89,7 +89,7 @@ const USUAL_FRONTMATTER: usize = 256;
 const MOST_FOR_A_BYTE: usize = 32;
 
 /// Memories by the names of their files.
-pub(super) struct Known {
+pub(super) struct ReadCache {
     versions: Mutex<Versions>,
     most_bytes: usize,
 }
@@ -117,16 +117,16 @@ struct Version {
     bytes: usize,
 }
 
-impl Default for Known {
-    fn default() -> Known {
-        Known {
+impl Default for ReadCache {
+    fn default() -> ReadCache {
+        ReadCache {
             versions: Mutex::default(),
             most_bytes: MOST_BYTES,
         }
     }
 }
 
-impl Known {
+impl ReadCache {
     /// The memory in the file `name`, with the hash of the file, if it was read before and is on disk
     /// as it was then.
     pub(super) fn get(&self, reader: &Reader, name: &str) -> Option<(u128, Shared)> {
@@ -244,19 +244,19 @@ mod tests {
     struct Scene {
         root: tempfile::TempDir,
         reader: Reader,
-        known: Known,
+        known: ReadCache,
     }
 
     impl Scene {
         /// One memory, which was read.
         fn new() -> Scene {
-            let scene = Scene::with(Known::default());
+            let scene = Scene::with(ReadCache::default());
             fs::write(scene.path(NAME), TEXT).unwrap();
             scene.read(NAME, LATER);
             scene
         }
 
-        fn with(known: Known) -> Scene {
+        fn with(known: ReadCache) -> Scene {
             let root = tempfile::tempdir().unwrap();
             fs::create_dir(root.path().join("files")).unwrap();
             let store = Store::new(root.path(), &root.path().join(".memdir"));
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_file_that_was_changed_just_before_is_not_kept() {
-        let scene = Scene::with(Known::default());
+        let scene = Scene::with(ReadCache::default());
         fs::write(scene.path(NAME), TEXT).unwrap();
         let changed = scene.reader.look(NAME).unwrap().changed;
         scene.read(NAME, changed + RACY_NANOS - 1);
@@ -379,9 +379,9 @@ mod tests {
     #[test]
     fn what_is_kept_has_a_bound() {
         let most_bytes = 10 * (OVERHEAD + 6);
-        let scene = Scene::with(Known {
+        let scene = Scene::with(ReadCache {
             most_bytes,
-            ..Known::default()
+            ..ReadCache::default()
         });
         let name = |number: u32| format!("20260101_000000_{number:08x}.md");
         for number in 0..40 {

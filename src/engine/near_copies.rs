@@ -8,11 +8,11 @@
 use super::Engine;
 use super::EngineError;
 use super::search::Hit;
+use super::search::QueryKind;
 use super::search::Search;
-use super::search::Thought;
-use super::search::Wanted;
-use crate::ranking::Crowd;
-use crate::ranking::Outline;
+use super::search::SearchResults;
+use crate::ranking::ShingleFilter;
+use crate::ranking::ShingleSet;
 
 /// From this share of common runs of words on, two texts are copies of one.
 const COPIES: f32 = 0.6;
@@ -35,9 +35,9 @@ impl Engine {
     /// # Errors
     ///
     /// As for [`Engine::search`].
-    pub fn think(&self, search: &Search) -> Result<Thought, EngineError> {
+    pub fn think(&self, search: &Search) -> Result<SearchResults, EngineError> {
         let thought = self.search(search)?;
-        let is_ranked = matches!(search.wanted, Wanted::Text(_)) && search.offset == 0;
+        let is_ranked = matches!(search.wanted, QueryKind::Text(_)) && search.offset == 0;
         let may_be_flood = is_ranked && thought.hits.len() > SHOWN && thought.total >= FLOOD;
         if !may_be_flood || !Groups::of(&thought.hits).largest_is(SHOWN + 1) {
             return Ok(thought);
@@ -58,7 +58,7 @@ impl Engine {
                 let behind = groups.behind;
                 let mut hits = spread(deeper.hits, &behind);
                 hits.truncate(search.limit);
-                return Ok(Thought { hits, ..deeper });
+                return Ok(SearchResults { hits, ..deeper });
             }
             limit = limit.saturating_mul(STEP).min(LAST_LOOK.max(search.limit));
         }
@@ -68,20 +68,20 @@ impl Engine {
 /// Which hits are copies of one text.
 struct Groups<'a> {
     /// The text of each group, by its best hit, and how many there are of it.
-    groups: Vec<(&'a Outline, usize)>,
+    groups: Vec<(&'a ShingleSet, usize)>,
     /// Of each hit, whether it is to stand behind the others if its group is a flood.
     behind: Vec<bool>,
 }
 
 impl<'a> Groups<'a> {
     fn of(hits: &'a [Hit]) -> Groups<'a> {
-        let mut groups: Vec<(&Outline, usize)> = Vec::new();
+        let mut groups: Vec<(&ShingleSet, usize)> = Vec::new();
         let mut member = Vec::with_capacity(hits.len());
         // Most are like none: to compare each with each would cost the square of the hits.
-        let mut crowd = Crowd::with_room(hits.len());
+        let mut crowd = ShingleFilter::with_room(hits.len());
         for hit in hits {
             let outline = hit.memory.outline();
-            let of_group = |(known, _): &(&Outline, usize)| known.is_like(outline, COPIES);
+            let of_group = |(known, _): &(&ShingleSet, usize)| known.is_like(outline, COPIES);
             let group = match crowd.may_hold_one_like(outline, COPIES) {
                 true => groups.iter().position(of_group),
                 false => None,

@@ -11,7 +11,7 @@ use crate::http::tokens::TokenError;
 
 /// Why there is no answer.
 #[derive(Debug, Clone)]
-pub enum Trouble {
+pub enum RequestFailure {
     /// Nothing was sent.
     Unreachable { place: String, why: String },
     /// Nothing was sent, for nobody notes where a server is.
@@ -48,38 +48,38 @@ pub struct Refused {
     pub text: String,
 }
 
-impl Trouble {
-    pub fn gone(error: &hyper::Error) -> Trouble {
+impl RequestFailure {
+    pub fn gone(error: &hyper::Error) -> RequestFailure {
         let why = error.source().map(ToString::to_string);
-        Trouble::Gone(why.unwrap_or_else(|| error.to_string()))
+        RequestFailure::Gone(why.unwrap_or_else(|| error.to_string()))
     }
 
-    pub fn token(error: &TokenError) -> Trouble {
-        Trouble::Token(error.to_string())
+    pub fn token(error: &TokenError) -> RequestFailure {
+        RequestFailure::Token(error.to_string())
     }
 
     /// Whether the server knows nothing of the session that was named.
     pub fn is_lost_session(&self) -> bool {
-        matches!(self, Trouble::Refused(refused)
+        matches!(self, RequestFailure::Refused(refused)
             if refused.status == StatusCode::NOT_FOUND && refused.error().is_none())
     }
 
     /// Whether asking the same again leads nowhere.
     pub fn is_final(&self) -> bool {
-        matches!(self, Trouble::Refused(refused) if refused.status.is_client_error()
+        matches!(self, RequestFailure::Refused(refused) if refused.status.is_client_error()
             && refused.status != StatusCode::TOO_MANY_REQUESTS
             && refused.status != StatusCode::UNAUTHORIZED)
     }
 
     /// The answer to the request `id`.
     pub fn answer(&self, id: &Value) -> Value {
-        if let Trouble::Refused(refused) = self
+        if let RequestFailure::Refused(refused) = self
             && let Some(error) = refused.error()
         {
             return json!({"jsonrpc": "2.0", "id": id, "error": error});
         }
         let mut error = json!({"code": CODE, "message": self.sentence()});
-        if let Trouble::Refused(refused) = self {
+        if let RequestFailure::Refused(refused) = self {
             error["data"] = json!({"status": refused.status.as_u16()});
             if let Some(seconds) = &refused.retry_after {
                 error["data"]["retryAfter"] = json!(seconds);
@@ -91,30 +91,30 @@ impl Trouble {
     /// What happened and what to do, for a person or a model.
     pub fn sentence(&self) -> String {
         match self {
-            Trouble::Unreachable { place, why } => format!(
+            RequestFailure::Unreachable { place, why } => format!(
                 "no memdir server answers at {place} ({why}): start one with `memdir serve`, then ask again"
             ),
-            Trouble::Nowhere => {
+            RequestFailure::Nowhere => {
                 "no memdir server runs for this store: start one with `memdir serve`, then ask again"
                     .to_owned()
             }
-            Trouble::Token(why) => format!("nothing was asked, for want of a token: {why}"),
-            Trouble::Unproven(place) => format!(
+            RequestFailure::Token(why) => format!("nothing was asked, for want of a token: {why}"),
+            RequestFailure::Unproven(place) => format!(
                 "what listens at {place} does not prove that it knows the token, so it was sent neither that nor the request: if it is an older memdir, start it anew; if it is the right one behind a proxy, or the server of another store, name it in your own settings, by MEMDIR_CONNECT={place} and its MEMDIR_TOKEN"
             ),
-            Trouble::Gone(why) => format!(
+            RequestFailure::Gone(why) => format!(
                 "the memdir server went away before it answered ({why}): what was asked for may be done or not, so look before you ask again"
             ),
-            Trouble::Silent => format!(
+            RequestFailure::Silent => format!(
                 "the memdir server has said nothing for {} seconds: what was asked for may be done or not, so look before you ask again",
                 super::SILENCE.as_secs()
             ),
-            Trouble::Refused(refused) => refused.sentence(),
-            Trouble::Odd(what) => format!("what answers is no memdir server: {what}"),
-            Trouble::TooLong(bytes) => format!(
+            RequestFailure::Refused(refused) => refused.sentence(),
+            RequestFailure::Odd(what) => format!("what answers is no memdir server: {what}"),
+            RequestFailure::TooLong(bytes) => format!(
                 "nothing was asked: a message to a server may have {MOST_BYTES} bytes, and this one has {bytes}"
             ),
-            Trouble::Full(count) => {
+            RequestFailure::Full(count) => {
                 format!("{count} subscriptions run already: cancel one, then ask again")
             }
         }

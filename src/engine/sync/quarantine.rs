@@ -12,7 +12,7 @@ use super::SETTINGS;
 use super::commit::Difference;
 use super::commit::is_ours;
 use super::journals::credentials_since;
-use super::unite::Step;
+use super::three_way_merge::Step;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::reading::stem_of;
@@ -28,14 +28,14 @@ use crate::format::are_settings;
 use crate::format::merge;
 use crate::git::Id;
 use crate::git::Owner;
+use crate::git::PathRejection;
 use crate::git::Repository;
-use crate::git::Untaken;
 use crate::model::Stem;
 use crate::secrets::Policy;
 
 /// Why a memory is not committed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HeldBack {
+pub struct Quarantined {
     /// The memory's path below the store's folder.
     pub file: String,
     /// The line of the file on which it begins, from 1; 0 if it is the file as a whole.
@@ -55,7 +55,7 @@ const FOLDER: &str = "lies in a folder that is called as a memory is";
 const BROKEN: &str = "cannot be read, so that none of its settings counts";
 const SIZE: &str = "has more bytes than another machine takes (10 MiB)";
 
-impl HeldBack {
+impl Quarantined {
     /// Whether it is because of git's conflict markers, and not of a credential.
     pub fn is_unmerged(&self) -> bool {
         self.kind == MARKERS
@@ -90,9 +90,9 @@ impl HeldBack {
     }
 }
 
-impl fmt::Display for HeldBack {
+impl fmt::Display for Quarantined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let HeldBack { file, line, kind } = self;
+        let Quarantined { file, line, kind } = self;
         if self.is_untaken() {
             return write!(f, "{file} {kind}: {}", self.remedy());
         }
@@ -124,7 +124,7 @@ impl Engine {
     /// # Errors
     ///
     /// Fails if files or repository cannot be read.
-    pub fn held_back(&self) -> Result<Vec<HeldBack>, EngineError> {
+    pub fn held_back(&self) -> Result<Vec<Quarantined>, EngineError> {
         if self.git.is_none() {
             return Ok(Vec::new());
         }
@@ -150,17 +150,17 @@ impl Engine {
     }
 
     /// Those that the last commit of this process held back.
-    pub fn last_held_back(&self) -> Vec<HeldBack> {
+    pub fn last_held_back(&self) -> Vec<Quarantined> {
         self.held().iter().cloned().collect()
     }
 
     /// Why the newest text of the memory `stem` is not committed, as far as this process knows.
-    pub(super) fn held_of(&self, stem: &Stem) -> Option<HeldBack> {
+    pub(super) fn held_of(&self, stem: &Stem) -> Option<Quarantined> {
         let held = self.held();
         held.iter().find(|one| stem_of(&one.file) == *stem).cloned()
     }
 
-    fn held(&self) -> std::sync::MutexGuard<'_, BTreeSet<HeldBack>> {
+    fn held(&self) -> std::sync::MutexGuard<'_, BTreeSet<Quarantined>> {
         self.held
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -189,7 +189,7 @@ impl Engine {
         repository: &Repository,
         difference: &Difference,
         secrets: bool,
-    ) -> Result<Option<Vec<HeldBack>>, EngineError> {
+    ) -> Result<Option<Vec<Quarantined>>, EngineError> {
         if difference.path == SETTINGS {
             let mut held = self.broken(repository, difference)?;
             if let (true, Some(bytes)) = (secrets, self.bytes_at(SETTINGS)?) {
@@ -214,7 +214,7 @@ impl Engine {
         match self.bytes_at(&difference.path)? {
             Some(bytes) if Id::of_text(&bytes) == after => {
                 let found = unmerged(&difference.path, &bytes);
-                let mut held: Vec<HeldBack> = found.into_iter().collect();
+                let mut held: Vec<Quarantined> = found.into_iter().collect();
                 held.extend(untaken(repository, &difference.path, bytes.len()));
                 if secrets {
                     held.extend(named(&difference.path));
@@ -231,14 +231,14 @@ impl Engine {
         &self,
         repository: &Repository,
         difference: &Difference,
-    ) -> Result<Vec<HeldBack>, EngineError> {
+    ) -> Result<Vec<Quarantined>, EngineError> {
         let before = difference.before.map(|before| repository.text(before));
         let was_good = before.transpose()?.is_some_and(|text| are_settings(&text));
         let bytes = self.bytes_at(SETTINGS)?.unwrap_or_default();
         if !was_good || are_settings(&bytes) {
             return Ok(Vec::new());
         }
-        Ok(vec![HeldBack {
+        Ok(vec![Quarantined {
             file: SETTINGS.to_owned(),
             line: 0,
             kind: BROKEN,
@@ -345,17 +345,17 @@ impl Engine {
 }
 
 /// What other machines would refuse stops them all, so it stays here.
-fn untaken(repository: &Repository, path: &str, bytes: usize) -> Option<HeldBack> {
+fn untaken(repository: &Repository, path: &str, bytes: usize) -> Option<Quarantined> {
     let kind = match repository.untaken(path, bytes as u64)? {
-        Untaken::Name => NAME,
-        Untaken::System => SYSTEM,
-        Untaken::Folder => FOLDER,
-        Untaken::Depth => DEPTH,
+        PathRejection::Name => NAME,
+        PathRejection::System => SYSTEM,
+        PathRejection::Folder => FOLDER,
+        PathRejection::Depth => DEPTH,
         // Listings of notes hold none.
-        Untaken::NoNote => NO_NOTE,
-        Untaken::Size => SIZE,
+        PathRejection::NoNote => NO_NOTE,
+        PathRejection::Size => SIZE,
     };
-    Some(HeldBack {
+    Some(Quarantined {
         file: path.to_owned(),
         line: 0,
         kind,
@@ -363,9 +363,9 @@ fn untaken(repository: &Repository, path: &str, bytes: usize) -> Option<HeldBack
 }
 
 /// A name is in every commit that its file is in, and in messages.
-fn named(path: &str) -> Option<HeldBack> {
+fn named(path: &str) -> Option<Quarantined> {
     let found = not_allowed(path.as_bytes()).into_iter().next();
-    found.map(|_| HeldBack {
+    found.map(|_| Quarantined {
         file: path.to_owned(),
         line: 0,
         kind: NAMED,
@@ -378,12 +378,12 @@ fn in_journal(
     path: &str,
     (before, now): (&[u8], &[u8]),
     secrets: bool,
-) -> Vec<HeldBack> {
-    let mut held: Vec<HeldBack> = untaken(repository, path, now.len()).into_iter().collect();
+) -> Vec<Quarantined> {
+    let mut held: Vec<Quarantined> = untaken(repository, path, now.len()).into_iter().collect();
     if secrets {
         held.extend(named(path));
         let found = credentials_since(before, now).into_iter();
-        held.extend(found.map(|one| HeldBack {
+        held.extend(found.map(|one| Quarantined {
             file: path.to_owned(),
             line: one.line,
             kind: one.kind,
@@ -392,19 +392,19 @@ fn in_journal(
     held
 }
 
-fn unmerged(path: &str, bytes: &[u8]) -> Option<HeldBack> {
+fn unmerged(path: &str, bytes: &[u8]) -> Option<Quarantined> {
     let line = format::first_conflict_marker(bytes)?;
-    Some(HeldBack {
+    Some(Quarantined {
         file: path.to_owned(),
         line,
         kind: MARKERS,
     })
 }
 
-fn credentials(path: &str, bytes: &[u8]) -> Vec<HeldBack> {
+fn credentials(path: &str, bytes: &[u8]) -> Vec<Quarantined> {
     let found = not_allowed(bytes).into_iter();
     found
-        .map(|one| HeldBack {
+        .map(|one| Quarantined {
             file: path.to_owned(),
             line: one.line,
             kind: one.kind,

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// What becomes of the rows of a list.
 #[derive(Debug, Default)]
-pub struct Splice {
+pub struct TableDelta {
     /// What the new list is made of, in its order.
     runs: Vec<Run>,
     /// Where each new row is in the new list.
@@ -47,21 +47,21 @@ pub enum Piece {
     New(Range<u32>),
 }
 
-impl Splice {
+impl TableDelta {
     /// Of a list of so many rows to itself.
-    pub fn none(rows: u32) -> Splice {
-        Splice::new(rows, &[], &[])
+    pub fn none(rows: u32) -> TableDelta {
+        TableDelta::new(rows, &[], &[])
     }
 
     /// Of a list of `before` rows, without those of `removed`, ascending, and with new rows: the
     /// one of number n before the row `inserted[n]` of the old list, ascending.
-    pub fn new(before: u32, removed: &[u32], inserted: &[u32]) -> Splice {
-        let mut splice = Splice {
+    pub fn new(before: u32, removed: &[u32], inserted: &[u32]) -> TableDelta {
+        let mut splice = TableDelta {
             before,
-            ..Splice::default()
+            ..TableDelta::default()
         };
         let (mut at, mut removed) = (0, removed.iter().copied().peekable());
-        let mut keep_to = |splice: &mut Splice, end: u32| {
+        let mut keep_to = |splice: &mut TableDelta, end: u32| {
             while let Some(gone) = removed.next_if(|gone| *gone < end) {
                 splice.keep(at..gone);
                 at = gone + 1;
@@ -190,7 +190,7 @@ impl Run {
 /// The values of the rows of a new list: those of the old one, and those of the new rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Spliced<'a, T> {
-    pub splice: &'a Splice,
+    pub splice: &'a TableDelta,
     pub old: &'a [T],
     pub new: &'a [T],
 }
@@ -219,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    fn spliced<'a>(splice: &'a Splice, old: &'a [char], new: &'a [char]) -> Spliced<'a, char> {
+    fn spliced<'a>(splice: &'a TableDelta, old: &'a [char], new: &'a [char]) -> Spliced<'a, char> {
         Spliced { splice, old, new }
     }
 
@@ -235,7 +235,7 @@ mod tests {
             (&[1], &[1, 2], "aXYcd"),
             (&[], &[0, 2, 4], "XabYcdZ"),
         ] {
-            let splice = Splice::new(4, removed, inserted);
+            let splice = TableDelta::new(4, removed, inserted);
             let new: String = spliced(&splice, &old, &['X', 'Y', 'Z'])
                 .slices()
                 .flatten()
@@ -254,7 +254,7 @@ mod tests {
             inserted.iter_mut().for_each(|row| *row = (*row).min(before));
             inserted.sort_unstable();
             let removed: Vec<u32> = (0..before).filter(|row| gone[*row as usize]).collect();
-            let splice = Splice::new(before, &removed, &inserted);
+            let splice = TableDelta::new(before, &removed, &inserted);
             // The list as it is made row by row.
             let mut wanted = Vec::new();
             for row in 0..=before {

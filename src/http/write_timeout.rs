@@ -23,7 +23,7 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 const PORTION: usize = 16 * 1024;
 
 /// A stream with that patience.
-pub struct Patient<S> {
+pub struct WriteTimeout<S> {
     stream: S,
     /// While something waits to be taken.
     until: Option<Pin<Box<Sleep>>>,
@@ -31,9 +31,9 @@ pub struct Patient<S> {
     patience: Duration,
 }
 
-impl<S> Patient<S> {
-    pub fn new(stream: S) -> Patient<S> {
-        Patient {
+impl<S> WriteTimeout<S> {
+    pub fn new(stream: S) -> WriteTimeout<S> {
+        WriteTimeout {
             stream,
             until: None,
             taken: 0,
@@ -67,7 +67,7 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -77,7 +77,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -141,11 +141,11 @@ mod tests {
     use tokio::io::DuplexStream;
 
     /// Both ends of a connection that holds a kilobyte, ours with a patience.
-    fn pair(patience: Duration) -> (Patient<DuplexStream>, DuplexStream) {
+    fn pair(patience: Duration) -> (WriteTimeout<DuplexStream>, DuplexStream) {
         let (ours, theirs) = tokio::io::duplex(1024);
-        let patient = Patient {
+        let patient = WriteTimeout {
             patience,
-            ..Patient::new(ours)
+            ..WriteTimeout::new(ours)
         };
         (patient, theirs)
     }

@@ -15,10 +15,10 @@ use super::documents::Version;
 use super::documents::is_cut;
 use super::documents::ord;
 use super::documents::texts;
+use super::failure::unusable;
 use super::opened::Committed;
 use super::opened::Part;
 use super::schema;
-use super::trouble::unusable;
 use crate::columns::Column;
 use crate::columns::Texts;
 use crate::index::IndexError;
@@ -36,7 +36,7 @@ const NAME_BYTES: usize = 28;
 
 /// The columns of all live documents of a committed state.
 #[derive(Default)]
-pub(super) struct Flat {
+pub(super) struct MappedTable {
     /// The state's name: see [`Committed::state`].
     pub state: String,
     /// Its segments.
@@ -81,9 +81,9 @@ struct Unplaced {
     name: [u32; 2],
 }
 
-impl Flat {
+impl MappedTable {
     /// Reads the rows of a committed state.
-    pub fn read(committed: &Committed) -> Result<Flat, IndexError> {
+    pub fn read(committed: &Committed) -> Result<MappedTable, IndexError> {
         let parts = &committed.parts;
         let columns: Vec<Option<Columns>> = parts
             .iter()
@@ -138,12 +138,12 @@ impl Flat {
         by_name.sort_unstable_by_key(|&row| unplaced[row as usize].name);
         by_name.sort_by(|&a, &b| name(a).cmp(name(b)));
         let users = users.of_numbers(unplaced.iter().map(|row| row.user));
-        Ok(Flat {
+        Ok(MappedTable {
             state: committed.state.clone(),
             names: Texts(arena.into_bytes().into()),
             by_name: by_name.into(),
             namespaces: namespaces.words,
-            ..Flat::placed(&unplaced, parts, &columns, users)
+            ..MappedTable::placed(&unplaced, parts, &columns, users)
         })
     }
 
@@ -153,7 +153,7 @@ impl Flat {
         parts: &[Arc<Part>],
         columns: &[Option<Columns>],
         users: Vec<String>,
-    ) -> Flat {
+    ) -> MappedTable {
         let mut rows: Vec<Vec<u32>> = parts
             .iter()
             .map(|part| vec![NO_ROW; part.reader.max_doc() as usize])
@@ -187,7 +187,7 @@ impl Flat {
         let name_ranges: Vec<[u32; 2]> = unplaced.iter().map(|row| row.name).collect();
         let collection = Collection::of(members, users);
         let segments = parts.iter().zip(rows);
-        let mut flat = Flat {
+        let mut flat = MappedTable {
             segments: segments
                 .map(|(part, rows)| Written {
                     id: part.id(),
@@ -203,7 +203,7 @@ impl Flat {
             flags: flags.into(),
             versions: versions.into(),
             rows: collection.into_rows(),
-            ..Flat::default()
+            ..MappedTable::default()
         };
         let may_end = |row: &u32| {
             let at = *row as usize;

@@ -15,22 +15,22 @@ use tokio::sync::OwnedSemaphorePermit;
 const PORTION: usize = 64 * 1024;
 
 /// The rest of an answer.
-pub struct Portions {
+pub struct ChunkedBody {
     rest: Bytes,
     _counted: Option<OwnedSemaphorePermit>,
 }
 
-impl Portions {
+impl ChunkedBody {
     /// All of `bytes`; `counted` is given back once they are taken.
-    pub fn new(bytes: Vec<u8>, counted: Option<OwnedSemaphorePermit>) -> Portions {
-        Portions {
+    pub fn new(bytes: Vec<u8>, counted: Option<OwnedSemaphorePermit>) -> ChunkedBody {
+        ChunkedBody {
             rest: bytes.into(),
             _counted: counted,
         }
     }
 }
 
-impl Body for Portions {
+impl Body for ChunkedBody {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -9,9 +9,9 @@ use std::fmt;
 
 use super::commit::COMMITTED;
 use super::commit::is_ours;
-use super::held::HeldBack;
-use super::held::name_of;
 use super::journals::credentials_since;
+use super::quarantine::Quarantined;
+use super::quarantine::name_of;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::screen::not_allowed;
@@ -19,15 +19,15 @@ use crate::engine::screen::not_allowed_by;
 use crate::files::Place;
 use crate::files::is_journal;
 use crate::format;
+use crate::git::CommitInfo;
 use crate::git::Id;
-use crate::git::Moment;
 use crate::git::Repository;
 use crate::secrets::Policy;
 
 /// A credential in a commit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leak {
-    pub held: HeldBack,
+    pub held: Quarantined,
     /// The beginning of the commit's id.
     pub commit: String,
 }
@@ -96,7 +96,7 @@ impl Engine {
     fn add_leaks(
         &self,
         repository: &Repository,
-        moment: &Moment,
+        moment: &CommitInfo,
         is_suspect: &dyn Fn(Id) -> bool,
         leaks: &mut Vec<Leak>,
     ) -> Result<(), EngineError> {
@@ -116,7 +116,7 @@ impl Engine {
                 _ => not_allowed_by(&text, &self.allowed_today(&change.path)?),
             };
             leaks.extend(found.into_iter().map(|one| Leak {
-                held: HeldBack {
+                held: Quarantined {
                     file: change.path.clone(),
                     line: one.line,
                     kind: one.kind,

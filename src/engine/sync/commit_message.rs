@@ -6,7 +6,7 @@ use crate::git::Id;
 
 /// What a commit says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Said {
+pub(super) struct CommitMessage {
     /// Its first line.
     pub subject: String,
     pub agents: Vec<String>,
@@ -20,7 +20,7 @@ pub(super) struct Said {
     pub deeds: Vec<Vec<String>>,
 }
 
-impl Said {
+impl CommitMessage {
     /// The file, without folders, that a line of a deed is about.
     pub fn file_in(line: &str) -> &str {
         let Some((_, name)) = line.split_once(" memory ") else {
@@ -76,11 +76,11 @@ impl Undoes {
 }
 
 /// Reads a commit's message.
-pub(super) fn read(message: &str) -> Said {
+pub(super) fn read(message: &str) -> CommitMessage {
     let message = message.trim();
-    let mut said = Said {
+    let mut said = CommitMessage {
         subject: message.lines().next().unwrap_or_default().to_owned(),
-        ..Said::default()
+        ..CommitMessage::default()
     };
     // As `message` writes them: `Add memory 1f3a9c02 (20260114_091500_1f3a9c02.md)`.
     said.memories = message
@@ -151,12 +151,14 @@ mod tests {
             "Add 2 memories\n\nAdd memory a (1) (a (1).md)\nAdd x.toml\n\nAdd memory b (b.md)\n\nTool: t\n",
         );
         let files = |deed: &Vec<String>| -> Vec<String> {
-            let files = deed.iter().map(|line| Said::file_in(line).to_owned());
+            let files = deed
+                .iter()
+                .map(|line| CommitMessage::file_in(line).to_owned());
             files.collect()
         };
         let files: Vec<Vec<String>> = said.deeds.iter().map(files).collect();
         assert_eq!(files, [vec!["a (1).md", "x.toml"], vec!["b.md"]]);
         assert_eq!(read("Tool: mend").tools, [""; 0]);
-        assert_eq!(read(""), Said::default());
+        assert_eq!(read(""), CommitMessage::default());
     }
 }

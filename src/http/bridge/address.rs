@@ -18,7 +18,7 @@ const MCP: &str = "/mcp";
 
 /// The address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum ServerAddress {
     Network {
         host: String,
         port: u16,
@@ -36,19 +36,19 @@ pub enum Place {
 )]
 pub struct BadPlace(String);
 
-impl FromStr for Place {
+impl FromStr for ServerAddress {
     type Err = BadPlace;
 
-    fn from_str(text: &str) -> Result<Place, BadPlace> {
+    fn from_str(text: &str) -> Result<ServerAddress, BadPlace> {
         parse(text).ok_or_else(|| BadPlace(text.to_owned()))
     }
 }
 
-fn parse(text: &str) -> Option<Place> {
+fn parse(text: &str) -> Option<ServerAddress> {
     if let Some(path) = text.strip_prefix("unix:") {
         // With `//` before the path it is the same.
         let path = path.strip_prefix("//").unwrap_or(path);
-        return (!path.is_empty()).then(|| Place::Socket(PathBuf::from(path)));
+        return (!path.is_empty()).then(|| ServerAddress::Socket(PathBuf::from(path)));
     }
     let uri: Uri = text.parse().ok()?;
     let is_encrypted = match uri.scheme_str()? {
@@ -65,7 +65,7 @@ fn parse(text: &str) -> Option<Place> {
         true => path.to_owned(),
         false => format!("{path}{MCP}"),
     };
-    Some(Place::Network {
+    Some(ServerAddress::Network {
         host: reachable(authority.host()),
         port: authority
             .port_u16()
@@ -85,10 +85,10 @@ fn reachable(host: &str) -> String {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Network {
+            ServerAddress::Network {
                 host,
                 port,
                 is_encrypted,
@@ -97,17 +97,17 @@ impl fmt::Display for Place {
                 let scheme = if *is_encrypted { "https" } else { "http" };
                 write!(f, "{scheme}://{host}:{port}")
             }
-            Place::Socket(path) => write!(f, "unix:{}", path.display()),
+            ServerAddress::Socket(path) => write!(f, "unix:{}", path.display()),
         }
     }
 }
 
-impl Place {
+impl ServerAddress {
     /// Whether nothing of what is sent leaves this machine.
     pub fn is_local(&self) -> bool {
         match self {
-            Place::Network { host, .. } => is_loopback(host),
-            Place::Socket(_) => true,
+            ServerAddress::Network { host, .. } => is_loopback(host),
+            ServerAddress::Socket(_) => true,
         }
     }
 
@@ -115,7 +115,7 @@ impl Place {
     pub fn is_secret(&self) -> bool {
         matches!(
             self,
-            Place::Network {
+            ServerAddress::Network {
                 is_encrypted: true,
                 ..
             }
@@ -125,23 +125,23 @@ impl Place {
     /// What the header `Host` says.
     pub fn host(&self) -> String {
         match self {
-            Place::Network { host, port, .. } => format!("{host}:{port}"),
-            Place::Socket(_) => "localhost".to_owned(),
+            ServerAddress::Network { host, port, .. } => format!("{host}:{port}"),
+            ServerAddress::Socket(_) => "localhost".to_owned(),
         }
     }
 
     pub fn path(&self) -> &str {
         match self {
-            Place::Network { path, .. } => path,
-            Place::Socket(_) => MCP,
+            ServerAddress::Network { path, .. } => path,
+            ServerAddress::Socket(_) => MCP,
         }
     }
 
     /// A socket asks for no token, and a name without TLS needs no certificate.
     fn effort(&self) -> u8 {
         match self {
-            Place::Socket(_) => 0,
-            Place::Network { is_encrypted, .. } => 1 + u8::from(*is_encrypted),
+            ServerAddress::Socket(_) => 0,
+            ServerAddress::Network { is_encrypted, .. } => 1 + u8::from(*is_encrypted),
         }
     }
 }
@@ -149,14 +149,14 @@ impl Place {
 /// How the server is found.
 #[derive(Debug, Clone)]
 pub enum Whereabouts {
-    At(Place),
+    At(ServerAddress),
     /// A file with a name of the server in each line; see [`NOTE`](crate::http::NOTE).
     Noted(PathBuf),
 }
 
 impl Whereabouts {
     /// Where the server may be as of now, the simplest way first.
-    pub fn places(&self) -> Vec<Place> {
+    pub fn places(&self) -> Vec<ServerAddress> {
         match self {
             Whereabouts::At(place) => vec![place.clone()],
             Whereabouts::Noted(note) => noted(note),
@@ -164,15 +164,15 @@ impl Whereabouts {
     }
 }
 
-fn noted(note: &Path) -> Vec<Place> {
+fn noted(note: &Path) -> Vec<ServerAddress> {
     // Of a server that was killed the note is left; another user's program may listen there now.
     if !is_held(&lock_of(note)) {
         return Vec::new();
     }
     // Without it there is no server.
     let text = fs::read_to_string(note).unwrap_or_default();
-    let mut places: Vec<Place> = text.lines().filter_map(parse).collect();
-    places.sort_by_key(Place::effort);
+    let mut places: Vec<ServerAddress> = text.lines().filter_map(parse).collect();
+    places.sort_by_key(ServerAddress::effort);
     places
 }
 
@@ -201,7 +201,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, shown: &str, path: &str) {
-        let place: Place = text.parse().unwrap();
+        let place: ServerAddress = text.parse().unwrap();
         assert_eq!((place.to_string().as_str(), place.path()), (shown, path));
     }
 
@@ -217,7 +217,7 @@ mod tests {
             "http://127.0.0.1:9077/?token=secret",
             "/run/memdir.sock",
         ] {
-            assert!(text.parse::<Place>().is_err(), "{text}");
+            assert!(text.parse::<ServerAddress>().is_err(), "{text}");
         }
     }
 
@@ -230,13 +230,13 @@ mod tests {
         assert_eq!(found.places(), []);
         let _lock = crate::files::Lock::try_take(&lock_of(&note)).unwrap();
         let places = found.places();
-        let shown: Vec<_> = places.iter().map(Place::to_string).collect();
+        let shown: Vec<_> = places.iter().map(ServerAddress::to_string).collect();
         assert_eq!(shown, ["unix:/s", "http://127.0.0.1:2", "https://[::1]:1"]);
     }
 
     #[test]
     fn what_leaves_this_machine_is_known() {
-        let is_secret = |text: &str| text.parse::<Place>().unwrap().is_secret();
+        let is_secret = |text: &str| text.parse::<ServerAddress>().unwrap().is_secret();
         assert!(is_secret("unix:/s") && is_secret("http://localhost:1"));
         assert!(is_secret("https://notes.lan") && !is_secret("http://notes.lan"));
     }

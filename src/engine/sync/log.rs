@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use chrono::DateTime;
 use chrono::Utc;
 
-use super::said;
-use super::said::Said;
+use super::commit_message;
+use super::commit_message::CommitMessage;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::reading::parse;
@@ -21,8 +21,8 @@ use crate::files::FilesError;
 use crate::files::JOURNALS;
 use crate::files::Place;
 use crate::files::Version;
+use crate::git::CommitInfo;
 use crate::git::Id;
-use crate::git::Moment;
 use crate::git::Named;
 use crate::git::Owner;
 use crate::git::Places;
@@ -194,7 +194,7 @@ impl Engine {
             changes: Vec::new(),
             has_more: false,
         };
-        let mut take = |moment: Moment| {
+        let mut take = |moment: CommitInfo| {
             log.has_more = log.changes.len() >= most;
             if !log.has_more {
                 log.changes.push(change(moment));
@@ -329,7 +329,7 @@ impl History {
     /// Hands the commits that touched the store to `take`, newest first, until it says no.
     pub fn each(
         &self,
-        mut take: impl FnMut(Moment) -> Result<bool, EngineError>,
+        mut take: impl FnMut(CommitInfo) -> Result<bool, EngineError>,
     ) -> Result<(), EngineError> {
         // Uses of memories change none.
         let parts = STORE_PARTS.into_iter().filter(|part| *part != JOURNALS);
@@ -358,7 +358,7 @@ impl History {
     pub fn each_of(
         &self,
         stem: &Stem,
-        mut take: impl FnMut(Moment, BTreeMap<String, Id>) -> Result<bool, EngineError>,
+        mut take: impl FnMut(CommitInfo, BTreeMap<String, Id>) -> Result<bool, EngineError>,
     ) -> Result<(), EngineError> {
         let mut places = self.places_of(stem)?;
         for id in self.repository.newest_first(self.head)? {
@@ -479,19 +479,19 @@ impl History {
 }
 
 /// When a commit was made.
-pub(super) fn time_of(moment: &Moment) -> DateTime<Utc> {
+pub(super) fn time_of(moment: &CommitInfo) -> DateTime<Utc> {
     DateTime::from_timestamp(moment.at, 0).unwrap_or_default()
 }
 
-fn change(moment: Moment) -> PastChange {
-    let Said {
+fn change(moment: CommitInfo) -> PastChange {
+    let CommitMessage {
         subject,
         agents,
         users,
         tools,
         memories,
         ..
-    } = said::read(&moment.message);
+    } = commit_message::read(&moment.message);
     PastChange {
         commit: moment.id.to_string(),
         at: time_of(&moment),

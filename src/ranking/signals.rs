@@ -9,7 +9,7 @@ use crate::model::Tier;
 
 /// What a memory is at the moment of the question, beside its words.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Standing {
+pub struct RankingSignals {
     /// 1–10.
     pub importance: f32,
     /// As it is stated, 0–1: uses raise it elsewhere, and have their own part here.
@@ -33,7 +33,7 @@ const LONG_WORDS: f32 = 800.0;
 const SHORT_SHARE: f32 = 0.5;
 const LONG_SHARE: f32 = 0.15;
 
-/// A query as [`Standing::weighted`] reads it, made once for all memories.
+/// A query as [`RankingSignals::weighted`] reads it, made once for all memories.
 pub(super) struct WeightedQuery {
     lower: String,
     words: Vec<String>,
@@ -54,7 +54,7 @@ impl WeightedQuery {
     }
 }
 
-impl Standing {
+impl RankingSignals {
     /// What is added to the score of a memory's words: five factors, and with `by_tier` a sixth.
     pub(super) fn worth(&self, by_tier: bool) -> f32 {
         let tier = match self.tier {
@@ -100,7 +100,7 @@ pub(super) fn share_of_meaning(words: f32) -> f32 {
 mod tests {
     use super::*;
 
-    const USUAL: Standing = Standing {
+    const USUAL: RankingSignals = RankingSignals {
         importance: 5.0,
         confidence: 1.0,
         tier: Some(Tier::Mid),
@@ -117,14 +117,14 @@ mod tests {
     fn six_factors_are_added() {
         near(USUAL.worth(true), 2.5 + 2.0 + 1.0 + 1.0);
         near(USUAL.worth(false), 2.5 + 2.0 + 1.0);
-        let old = Standing {
+        let old = RankingSignals {
             uses: 80,
             unchanged: 10.0,
             tier: Some(Tier::Long),
             ..USUAL
         };
         near(old.worth(true), 2.5 + 5.0 + 2.0 + 3.0 + 0.5);
-        let ahead = Standing {
+        let ahead = RankingSignals {
             unchanged: -3.0,
             ..USUAL
         };

@@ -69,18 +69,18 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 }
 
 /// An error while reading the index.
-pub(super) trait Trouble: std::fmt::Display {
+pub(super) trait IndexFailure: std::fmt::Display {
     /// The cause lies with the machine and will pass; the index is no worse for it.
     fn will_pass(&self) -> bool;
 }
 
-impl Trouble for str {
+impl IndexFailure for str {
     fn will_pass(&self) -> bool {
         false
     }
 }
 
-impl Trouble for io::Error {
+impl IndexFailure for io::Error {
     fn will_pass(&self) -> bool {
         // Errors that were given a path have lost their number, not their kind.
         let has_passing_kind = matches!(
@@ -107,13 +107,13 @@ impl Trouble for io::Error {
     }
 }
 
-impl Trouble for OpenDirectoryError {
+impl IndexFailure for OpenDirectoryError {
     fn will_pass(&self) -> bool {
         matches!(self, OpenDirectoryError::IoError { io_error, .. } if io_error.will_pass())
     }
 }
 
-impl Trouble for TantivyError {
+impl IndexFailure for TantivyError {
     fn will_pass(&self) -> bool {
         match self {
             TantivyError::IoError(error) => error.will_pass(),
@@ -129,7 +129,7 @@ impl Trouble for TantivyError {
 
 /// What an error while reading says of the index: that it is damaged, unless the machine is short
 /// of something. An index is not thrown away for want of a descriptor.
-pub(super) fn unusable(error: &(impl Trouble + ?Sized)) -> IndexError {
+pub(super) fn unusable(error: &(impl IndexFailure + ?Sized)) -> IndexError {
     if error.will_pass() {
         failed("read", error)
     } else {

@@ -10,14 +10,14 @@ const PART: usize = 10;
 const CHARACTERS: usize = 4;
 
 /// What is left of the tokens of an answer.
-pub(super) struct Room {
+pub(super) struct TokenBudget {
     whole: usize,
     left: usize,
 }
 
-impl Room {
-    pub fn of(tokens: usize) -> Room {
-        Room {
+impl TokenBudget {
+    pub fn of(tokens: usize) -> TokenBudget {
+        TokenBudget {
             whole: tokens,
             left: tokens,
         }

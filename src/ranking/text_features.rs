@@ -66,7 +66,7 @@ impl Sketch {
 
 /// Facts about one memory's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Traits {
+pub struct TextFeatures {
     /// Words of the content, at most 65,535.
     pub words: u16,
     /// Distinct content words of the title, at least 1.
@@ -138,7 +138,7 @@ impl TraitsBuilder {
     }
 
     /// The traits of the memory with this content.
-    pub fn finish(self, content: &str) -> Traits {
+    pub fn finish(self, content: &str) -> TextFeatures {
         let text = content.trim_end();
         let mut end = text.len().min(LOOK_BYTES);
         while !text.is_char_boundary(end) {
@@ -150,7 +150,7 @@ impl TraitsBuilder {
         } else {
             ""
         };
-        Traits {
+        TextFeatures {
             words: self.words,
             title_words: self.title.len().clamp(1, MOST_TITLE_WORDS) as u8,
             asks: text.ends_with(['?', '？']),
@@ -169,7 +169,7 @@ pub const LONG_WORDS: u16 = 200;
 /// How many words a piece has, about.
 pub const PIECE_WORDS: f32 = 40.0;
 
-impl Traits {
+impl TextFeatures {
     /// Whether the memory's meaning is that of its pieces, each by itself.
     pub fn is_long(&self) -> bool {
         self.words > LONG_WORDS
@@ -197,9 +197,9 @@ impl Traits {
         packed as u16
     }
 
-    pub fn unpack(packed: u32, sketch: Sketch) -> Traits {
-        Traits {
-            words: Traits::words_of(packed),
+    pub fn unpack(packed: u32, sketch: Sketch) -> TextFeatures {
+        TextFeatures {
+            words: TextFeatures::words_of(packed),
             title_words: (packed >> 16) as u8,
             asks: packed >> 24 & 1 == 1,
             names: packed >> 25 & 1 == 1,
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn packing_loses_nothing() {
         let sketch = Sketch::of(vec![7, 65_000, 7, 1]);
-        let traits = Traits {
+        let traits = TextFeatures {
             words: 300,
             title_words: 9,
             asks: true,
@@ -233,7 +233,7 @@ mod tests {
             sketch,
         };
         assert_eq!(
-            Traits::unpack(traits.pack(), Sketch::unpack(sketch.pack())),
+            TextFeatures::unpack(traits.pack(), Sketch::unpack(sketch.pack())),
             traits
         );
     }

@@ -32,7 +32,7 @@ pub(super) const SUPERSEDES: &str = "supersedes";
 pub(super) const SUPERSEDED: &str = "superseded";
 
 /// Says what entries are, in the words of this set.
-pub(super) struct Teller<'a> {
+pub(super) struct EntryRenderer<'a> {
     call: &'a Call<'a>,
     /// What is not active, if it is known of all that are told of.
     inactive: Option<HashMap<Stem, &'static str>>,
@@ -40,14 +40,14 @@ pub(super) struct Teller<'a> {
     names: RefCell<HashMap<String, Option<String>>>,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> EntryRenderer<'a> {
     /// For a few entries.
     ///
     /// # Errors
     ///
     /// Fails if a journal cannot be read.
-    pub fn new(call: &'a Call<'a>) -> Result<Teller<'a>, ToolError> {
-        Ok(Teller {
+    pub fn new(call: &'a Call<'a>) -> Result<EntryRenderer<'a>, ToolError> {
+        Ok(EntryRenderer {
             call,
             inactive: None,
             names: RefCell::default(),
@@ -63,8 +63,8 @@ impl<'a> Teller<'a> {
         call: &'a Call<'a>,
         category: Option<&str>,
         entries: &[Entry],
-    ) -> Result<Teller<'a>, ToolError> {
-        let mut teller = Teller::new(call)?;
+    ) -> Result<EntryRenderer<'a>, ToolError> {
+        let mut teller = EntryRenderer::new(call)?;
         let stems = |visibility| -> Result<HashSet<Stem>, ToolError> {
             let filter = Filter {
                 visibility,
@@ -116,11 +116,11 @@ impl<'a> Teller<'a> {
         })))
     }
 
-    /// As [`Teller::entry`], with what it is called.
+    /// As [`EntryRenderer::entry`], with what it is called.
     ///
     /// # Errors
     ///
-    /// As for [`Teller::entry`].
+    /// As for [`EntryRenderer::entry`].
     pub fn called(&self, entry: &Entry) -> Result<JsonObject, ToolError> {
         let mut called = object(json!({"category": entry.category, "key": entry.key}));
         called.extend(self.entry(entry)?);

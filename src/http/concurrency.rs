@@ -27,7 +27,7 @@ pub const RETRY_AFTER: u64 = 1;
 pub const THREADS: usize = READS + WRITES + 8;
 
 /// The lanes of a server.
-pub struct Lanes {
+pub struct ConcurrencyLimits {
     reads: Lane,
     writes: Lane,
     patience: Duration,
@@ -56,9 +56,9 @@ impl Lane {
     }
 }
 
-impl Default for Lanes {
-    fn default() -> Lanes {
-        Lanes {
+impl Default for ConcurrencyLimits {
+    fn default() -> ConcurrencyLimits {
+        ConcurrencyLimits {
             reads: Lane::new(READS),
             writes: Lane::new(WRITES),
             patience: PATIENCE,
@@ -66,7 +66,7 @@ impl Default for Lanes {
     }
 }
 
-impl Lanes {
+impl ConcurrencyLimits {
     fn lane(&self, writes: bool) -> &Lane {
         if writes { &self.writes } else { &self.reads }
     }
@@ -122,9 +122,9 @@ mod tests {
 
     #[tokio::test]
     async fn writes_that_fill_their_lane_keep_no_read_waiting() {
-        let lanes = Lanes {
+        let lanes = ConcurrencyLimits {
             patience: Duration::from_millis(20),
-            ..Lanes::default()
+            ..ConcurrencyLimits::default()
         };
         let mut held = Vec::new();
         for _ in 0..WRITES {
