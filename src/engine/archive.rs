@@ -8,11 +8,11 @@ use chrono::Utc;
 
 use super::Engine;
 use super::EngineError;
-use super::names::is_called;
-use super::reading::parse;
-use super::reading::stem_of;
-use super::search::QueryKind;
-use super::search::Search;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::relations::names::is_called;
+use crate::engine::retrieval::search::QueryKind;
+use crate::engine::retrieval::search::Search;
 use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::Place;

@@ -12,10 +12,10 @@ use std::time::Instant;
 
 use super::Engine;
 use super::EngineError;
-use super::leader::BEAT;
-use super::leader::Lead;
 use super::meaning::Embedding;
 use super::sync::Committer;
+use crate::engine::live::leader::BEAT;
+use crate::engine::live::leader::Lead;
 
 /// Everything that can wake the loop.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use super::Engine;
 use super::EngineError;
 use super::duplicates::Earlier;
 use super::duplicates::Renewal;
-use super::reading::stem_of;
+use crate::engine::live::reading::stem_of;
 use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;

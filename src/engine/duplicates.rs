@@ -11,16 +11,16 @@ use chrono::Utc;
 
 use super::Engine;
 use super::EngineError;
-use super::reading::parse;
 use super::remember::Remembered;
 use super::remember::WriteOutcome;
 use super::remember::check_details;
 use super::screen::Screened;
-use super::similar::Likeness;
-use super::similar::Similar;
 use super::update::Edited;
 use super::update::check_change;
 use super::update::edited;
+use crate::engine::live::reading::parse;
+use crate::engine::retrieval::similar::Likeness;
+use crate::engine::retrieval::similar::Similar;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Version;
@@ -176,7 +176,7 @@ impl Engine {
                     && !new
                         .links
                         .iter()
-                        .any(|link| super::names::is_called(stem, &link.to))
+                        .any(|link| crate::engine::relations::names::is_called(stem, &link.to))
             });
         }
         new.links

@@ -11,12 +11,12 @@ use chrono::Utc;
 
 use super::Engine;
 use super::EngineError;
-use super::reading::parse;
-use super::reading::stem_of;
-use super::relating::End;
-use super::relating::Relating;
 use super::screen::Screened;
 use super::uses::BY_IMPORT;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::relations::relating::End;
+use crate::engine::relations::relating::Relating;
 use crate::files::CrashMarker;
 use crate::files::Lock;
 use crate::files::Place;

@@ -7,7 +7,7 @@ use chrono::Utc;
 use super::Engine;
 use super::EngineError;
 use super::archive::Archived;
-use super::reading::parse;
+use crate::engine::live::reading::parse;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::model::Filter;

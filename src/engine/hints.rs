@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use super::Engine;
-use super::names::is_called;
+use crate::engine::relations::names::is_called;
 use crate::files::Place;
 use crate::index::Overlay;
 use crate::index::Snapshot;

@@ -9,9 +9,9 @@ use chrono::Utc;
 
 use super::Engine;
 use super::EngineError;
-use super::leader::Leader;
-use super::reading::parse;
-use super::reading::stem_of;
+use crate::engine::live::leader::Leader;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Version;

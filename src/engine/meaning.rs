@@ -15,11 +15,11 @@ use std::time::Instant;
 
 use super::Engine;
 use super::EngineError;
-use super::indexing::Progress;
-use super::reading::parse;
 use crate::embed::EmbedError;
 use crate::embed::Embedder;
 use crate::embed::Vector;
+use crate::engine::live::indexing::Progress;
+use crate::engine::live::reading::parse;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Embedded;

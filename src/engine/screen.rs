@@ -10,8 +10,8 @@ use std::fmt;
 
 use super::Engine;
 use super::EngineError;
-use super::reading::parse;
-use super::reading::stem_of;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Replaced;

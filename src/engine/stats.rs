@@ -8,7 +8,7 @@ use chrono::Utc;
 
 use super::Engine;
 use super::EngineError;
-use super::reading::stem_of;
+use crate::engine::live::reading::stem_of;
 use crate::files::Place;
 use crate::index::AsOf;
 use crate::index::RankedQueryKind;

@@ -2,10 +2,10 @@
 
 use super::Engine;
 use super::EngineError;
-use super::reading::parse;
-use super::reading::stem_of;
 use super::remember::check_details;
 use super::screen::Screened;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Replaced;

@@ -14,9 +14,9 @@ use chrono::Utc;
 
 use super::Engine;
 use super::EngineError;
-use super::reading::stem_of;
-use super::recall::Recalled;
 use super::sync::OneDeed;
+use crate::engine::live::reading::stem_of;
+use crate::engine::retrieval::recall::Recalled;
 use crate::index::AsOf;
 use crate::journal::JournalError;
 use crate::journal::Record;

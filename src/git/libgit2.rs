@@ -28,18 +28,18 @@ use git2::RemoteCallbacks;
 use git2::RemoteRedirect;
 use git2::Repository;
 
-use super::child::Cut;
-use super::child::TICK;
-use super::connection::Connection;
-use super::failure::Failure;
-use super::failure::Kind;
-use super::failure::classify;
-use super::loose_objects;
 use super::network::Job;
 use super::network::Pushed;
 use super::network::RemoteBranches;
-use super::program::is_overtaken;
-use super::transport;
+use crate::git::reading::loose_objects;
+use crate::git::wire::child::Cut;
+use crate::git::wire::child::TICK;
+use crate::git::wire::connection::Connection;
+use crate::git::wire::failure::Failure;
+use crate::git::wire::failure::Kind;
+use crate::git::wire::failure::classify;
+use crate::git::wire::program::is_overtaken;
+use crate::git::wire::transport;
 
 /// For a connection that was shut, until libgit2 has noticed. After that its thread is left to
 /// end by itself: when a name is found or a connection made, which has limits of its own.

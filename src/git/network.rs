@@ -21,19 +21,19 @@ use git2::Repository;
 
 use super::address::Address;
 use super::address::Scheme;
-use super::child::Cut;
-use super::child::Limits;
-use super::credentials;
-use super::failure::Failure;
-use super::failure::Kind;
-use super::failure::NetworkError;
-use super::failure::one_line;
 use super::libgit2;
-use super::loose_objects;
-use super::program::Program;
-use super::quarantine::Quarantine;
-use super::redact::Secrets;
 use super::settings::Honoured;
+use crate::git::reading::loose_objects;
+use crate::git::upkeep::quarantine::Quarantine;
+use crate::git::wire::child::Cut;
+use crate::git::wire::child::Limits;
+use crate::git::wire::credentials;
+use crate::git::wire::failure::Failure;
+use crate::git::wire::failure::Kind;
+use crate::git::wire::failure::NetworkError;
+use crate::git::wire::failure::one_line;
+use crate::git::wire::program::Program;
+use crate::git::wire::redact::Secrets;
 
 /// Which `git` is used.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use super::GitError;
 use super::Repository;
 use super::To;
 use super::Trees;
-use super::loose_objects;
-use super::trees::Step;
+use crate::git::reading::loose_objects;
+use crate::git::reading::trees::Step;
 
 /// What an object is called: the hash of its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

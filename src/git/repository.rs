@@ -12,10 +12,10 @@ use super::Author;
 use super::GitError;
 use super::Honoured;
 use super::To;
-use super::loose_objects;
-use super::loose_objects::check_loose_objects;
 use super::settings;
-use super::umask::Shared;
+use crate::git::reading::loose_objects;
+use crate::git::reading::loose_objects::check_loose_objects;
+use crate::git::wire::umask::Shared;
 
 /// The repository that holds a store.
 pub struct Repository {

@@ -17,11 +17,11 @@ use chrono::TimeDelta;
 
 use super::Engine;
 use super::EngineError;
-use super::names::is_called;
-use super::reading::parse;
-use super::reading::stem_of;
-use super::similar::Likeness;
-use super::similar::Similar;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::relations::names::is_called;
+use crate::engine::retrieval::similar::Likeness;
+use crate::engine::retrieval::similar::Similar;
 use crate::files::Place;
 use crate::format;
 use crate::format::MAX_INDEXED_BYTES;

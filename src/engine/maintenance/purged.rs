@@ -5,7 +5,7 @@ use std::path::Path;
 use super::record::Recorded;
 use super::record::is_plan;
 use crate::engine::Engine;
-use crate::engine::reading::stem_of;
+use crate::engine::live::reading::stem_of;
 use crate::files;
 use crate::model::Stem;
 

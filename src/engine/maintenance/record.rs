@@ -13,7 +13,7 @@ use chrono::Utc;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::engine::reading::stem_of;
+use crate::engine::live::reading::stem_of;
 use crate::files;
 use crate::format;
 use crate::format::is_memory_name;

@@ -8,10 +8,10 @@
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 
-use super::message::Reason;
 use crate::engine::Engine;
 use crate::engine::EngineError;
-use crate::engine::reading::parse;
+use crate::engine::live::reading::parse;
+use crate::engine::sync::commits::message::Reason;
 use crate::engine::update::edited;
 use crate::files::FilesError;
 use crate::files::Place;

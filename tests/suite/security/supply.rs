@@ -154,7 +154,7 @@ const OPENS_REPOSITORIES: [&str; 6] = [
 const UNSAFE: [&str; 5] = [
     "src/columns/mapped.rs",
     "src/embed/memory.rs",
-    "src/git/loose_objects.rs",
-    "src/git/transport.rs",
+    "src/git/reading/loose_objects.rs",
+    "src/git/wire/transport.rs",
     "src/vectors/dot.rs",
 ];

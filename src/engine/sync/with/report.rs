@@ -6,9 +6,9 @@ use std::path::Path;
 
 use super::side::Files;
 use super::side::stem_of_path;
-use crate::engine::sync::deletions::is_memory;
-use crate::engine::sync::three_way_merge::Plan;
-use crate::engine::sync::three_way_merge::Step;
+use crate::engine::sync::commits::deletions::is_memory;
+use crate::engine::sync::remote::three_way_merge::Plan;
+use crate::engine::sync::remote::three_way_merge::Step;
 
 /// Which of two stores takes in what the other one has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,126 @@
+//! Tells those who listen which memories changed: by this process, another one, or by hand.
+//!
+//! Promises: a change that the background loop has seen is told once, after it can be found and
+//! read; several close together are told as one. Without a listener nothing is compared. What the
+//! news are for is left to the listeners.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+
+use crate::engine::Engine;
+use crate::engine::live::reading::stem_of;
+use crate::engine::live::reconcile::differing;
+use crate::engine::relations::names::is_called;
+use crate::index::Snapshot;
+use crate::model::Stem;
+
+/// What changed since it was told last.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changed {
+    /// The memories that appeared, have another text, or are gone.
+    pub stems: BTreeSet<Stem>,
+}
+
+impl Changed {
+    /// Whether the memory called `id` is among them.
+    pub fn touches(&self, id: &str) -> bool {
+        self.stems.iter().any(|stem| is_called(stem, id))
+    }
+}
+
+type Tell = Box<dyn Fn(&Changed) + Send + Sync>;
+
+/// Who listens, and what they know.
+#[derive(Default)]
+pub(in crate::engine) struct Listeners(Mutex<ListenerState>);
+
+#[derive(Default)]
+struct ListenerState {
+    listeners: Vec<(u64, Tell)>,
+    next: u64,
+    /// The state that all of them know, if they do.
+    state: Option<Arc<dyn Snapshot>>,
+}
+
+impl Listeners {
+    fn known(&self) -> MutexGuard<'_, ListenerState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who began to listen before anything was read knows what is read now.
+    pub(in crate::engine) fn know(&self, read: &Arc<dyn Snapshot>) {
+        let mut known = self.known();
+        if !known.listeners.is_empty() && known.state.is_none() {
+            known.state = Some(Arc::clone(read));
+        }
+    }
+}
+
+/// Somebody listens until this is dropped.
+pub struct Listening {
+    engine: Arc<Engine>,
+    number: u64,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let mut known = self.engine.listeners.known();
+        known.listeners.retain(|(number, _)| *number != self.number);
+        if known.listeners.is_empty() {
+            known.state = None;
+        }
+    }
+}
+
+impl Engine {
+    /// Has `tell` called with what changes from now on, in a process with a background loop. It is
+    /// called on that loop's thread and must not wait. What was read before is what changes are
+    /// told against, so that none falls between a reading and the listening.
+    pub fn listen(self: &Arc<Self>, tell: Tell) -> Listening {
+        let mut known = self.listeners.known();
+        // Who listens already may not know of the latest state yet: theirs is the older one.
+        if known.listeners.is_empty() {
+            known.state = self.latest();
+        }
+        let number = known.next;
+        known.next += 1;
+        known.listeners.push((number, tell));
+        Listening {
+            engine: Arc::clone(self),
+            number,
+        }
+    }
+
+    /// Tells what is different in `now`.
+    pub(in crate::engine) fn tell_changes(&self, now: &Arc<dyn Snapshot>) {
+        let mut known = self.listeners.known();
+        if known.listeners.is_empty() {
+            return;
+        }
+        let Some(before) = known.state.replace(Arc::clone(now)) else {
+            return; // Nobody has read anything yet.
+        };
+        let changed = Changed {
+            stems: changed_between(before.as_ref(), now.as_ref()),
+        };
+        if !changed.stems.is_empty() {
+            known.listeners.iter().for_each(|(_, tell)| tell(&changed));
+        }
+    }
+}
+
+/// The memories whose texts differ, or that only one of both has.
+fn changed_between(one: &dyn Snapshot, other: &dyn Snapshot) -> BTreeSet<Stem> {
+    let hash = |snapshot: &dyn Snapshot, name: &str| snapshot.indexed(name).map(|it| it.hash);
+    // A file that was only touched says the same.
+    let is_news = |name: &String| hash(one, name) != hash(other, name);
+    let names = differing(one, other);
+    names
+        .iter()
+        .filter(|name| is_news(name))
+        .map(|name| stem_of(name))
+        .collect()
+}

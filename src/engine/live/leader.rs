@@ -1,0 +1,305 @@
+//! Which of the processes on a store leads, and how the others know that they can rely on it.
+//!
+//! One process that runs for long holds the leader's lock as long as it lives; the others wait
+//! for it in a thread that sleeps until then. The leader follows the changes, indexes them, and
+//! writes a heartbeat into another file that it has locked: that the index is complete, in which state, under
+//! which folder times; or that it is not, as soon as it hears of a change. A heartbeat older than
+//! a second says nothing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::live::freshness::Freshness;
+use crate::engine::live::freshness::YOUNG_FOLDER_NANOS;
+use crate::files::FilesError;
+use crate::files::Lock;
+use crate::files::Place;
+
+/// How often the leader says that it is there.
+pub(in crate::engine) const BEAT: Duration = Duration::from_millis(400);
+/// A heartbeat counts for so long.
+const BEAT_COUNTS: Duration = Duration::from_secs(1);
+/// Without a heartbeat for so long, others index although a leader lives: it may be stopped.
+const LEADER_IS_STUCK: Duration = Duration::from_secs(3);
+/// A leader of a store with more folders than this is not relied on: each of them would have to
+/// be looked at, and written down twice a second.
+const MAX_FOLDERS: usize = 64;
+
+/// Where nobody can lead, that is tried again after pauses that grow to this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+const TITLE: &str = "memdir heartbeat 1";
+
+/// The right to lead, until dropped.
+#[derive(Debug)]
+pub(in crate::engine) struct Lead {
+    leading: Lock,
+    heartbeat: Lock,
+}
+
+/// Who leads, and what can be relied on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leader {
+    /// Its process.
+    pub process: u32,
+    /// How it learns of changes.
+    pub watching: String,
+    /// Its heartbeat is not older than a second.
+    pub is_alive: bool,
+    complete: Option<Complete>,
+}
+
+/// That everything is indexed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Complete {
+    /// A digest of the index's state.
+    state: u128,
+    folders: Vec<(String, i64)>,
+    unreadable: usize,
+}
+
+impl Engine {
+    pub(in crate::engine) fn leader_path(&self) -> PathBuf {
+        self.state().join("leader.lock")
+    }
+
+    fn heartbeat_path(&self) -> PathBuf {
+        self.state().join("heartbeat")
+    }
+
+    /// The process that leads, as far as it says so.
+    pub(in crate::engine) fn leader(&self) -> Option<Leader> {
+        let path = self.heartbeat_path();
+        let said = || {
+            let (text, age) = crate::files::said(&path)?;
+            Some((Leader::read(&text)?, age))
+        };
+        // One that is being written at this moment is whole at the next.
+        let (mut leader, age) = said().or_else(said)?;
+        leader.is_alive = age <= BEAT_COUNTS;
+        // What it said last outlives it.
+        (age <= LEADER_IS_STUCK && crate::files::is_held(&path)).then_some(leader)
+    }
+
+    /// Whether another process is there to index what waits.
+    pub(in crate::engine) fn is_led(&self) -> bool {
+        let own = std::process::id();
+        self.leader().is_some_and(|leader| leader.process != own)
+    }
+
+    /// Takes over from the leader that the index is complete, if it says so and nothing speaks
+    /// against it.
+    pub(in crate::engine) fn trust(&self, freshness: &mut Freshness) -> Result<bool, EngineError> {
+        let Some(complete) = self
+            .leader()
+            .filter(|leader| leader.is_alive)
+            .and_then(|leader| leader.complete)
+        else {
+            return Ok(false);
+        };
+        if let Some(watch) = self.watch() {
+            // Before they are compared: what happens in them later is told.
+            let folders = complete.folders.iter();
+            folders.for_each(|(folder, _)| watch.include(folder));
+        }
+        if self.store.folders_changed(Place::Files, &complete.folders) {
+            return Ok(false);
+        }
+        let committed = self.committed()?;
+        if digest(committed.state()) != complete.state {
+            return Ok(false);
+        }
+        freshness.trust(committed, complete.folders, complete.unreadable);
+        Ok(true)
+    }
+
+    /// Writes the heartbeat: that the index is complete, if it is.
+    pub(in crate::engine) fn beat(&self, may_be_complete: bool) {
+        let complete = may_be_complete.then(|| self.complete()).flatten();
+        let leader = Leader {
+            process: std::process::id(),
+            watching: self.watching(),
+            is_alive: true,
+            complete,
+        };
+        // A heartbeat that cannot be written counts as none: the others look themselves.
+        let _ = Lock::say(&self.heartbeat_path(), &leader.written());
+    }
+
+    fn complete(&self) -> Option<Complete> {
+        let watch = self.watch()?;
+        // Whoever holds it is about to change it.
+        let freshness = self.try_freshness()?;
+        if watch.has_changes()
+            || freshness.has_links
+            || !freshness.is_settled()
+            || freshness.folders.len() > MAX_FOLDERS
+        {
+            return None;
+        }
+        let now = self.now_nanos();
+        let is_young = |(_, modified): &(String, i64)| *modified > now - YOUNG_FOLDER_NANOS;
+        if freshness.folders.iter().any(is_young) {
+            return None;
+        }
+        Some(Complete {
+            state: digest(freshness.committed.as_ref()?.state()),
+            folders: freshness.folders.clone(),
+            unreadable: freshness.unreadable(),
+        })
+    }
+
+    /// Waits, in a thread of its own, until this process may lead, and then calls `lead`.
+    pub(in crate::engine) fn wait_to_lead(
+        self: &Arc<Engine>,
+        lead: impl FnOnce(Lead) + Send + 'static,
+    ) -> std::io::Result<()> {
+        let engine = Arc::clone(self);
+        std::thread::Builder::new()
+            .name("lead".to_owned())
+            .stack_size(256 << 10)
+            .spawn(move || lead(engine.take_lead()))
+            .map(drop)
+    }
+
+    /// Waits until nobody else leads, and as long as nobody can.
+    fn take_lead(&self) -> Lead {
+        let path = self.leader_path();
+        let mut pause = BEAT_COUNTS;
+        loop {
+            let taken = match self.check_there() {
+                Ok(()) => Lock::wait(&path)
+                    .and_then(|leading| self.take_heartbeat(leading))
+                    .map_err(EngineError::from),
+                Err(error) => Err(error),
+            };
+            match taken {
+                Ok(lead) => return lead,
+                // Meanwhile everybody looks themselves.
+                Err(error) => tracing::debug!("no process leads: {error}"),
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
+
+impl Engine {
+    /// What the last leader said must not count as the next one's word: it is cut away before
+    /// the next one holds the file that it stands in.
+    fn take_heartbeat(&self, leading: Lock) -> Result<Lead, FilesError> {
+        let path = self.heartbeat_path();
+        let _ = Lock::say(&path, ""); // There may be none yet.
+        let heartbeat = Lock::take(&path, "the heartbeat")?;
+        Ok(Lead { leading, heartbeat })
+    }
+
+    /// Whether `lead` still keeps others from leading: not if its files were deleted.
+    pub(in crate::engine) fn leads_with(&self, lead: &Lead) -> bool {
+        lead.leading.is_at(&self.leader_path()) && lead.heartbeat.is_at(&self.heartbeat_path())
+    }
+}
+
+impl Leader {
+    fn written(&self) -> String {
+        let mut text = format!(
+            "{TITLE}\nprocess {}\nwatching {}\n",
+            self.process, self.watching
+        );
+        if let Some(complete) = &self.complete {
+            text += &format!(
+                "state {:032x}\nunreadable {}\n",
+                complete.state, complete.unreadable
+            );
+            for (folder, modified) in &complete.folders {
+                text += &format!("folder {modified} {}\n", folder.escape_default());
+            }
+        }
+        let end = digest(&text);
+        text + &format!("end {end:032x}\n")
+    }
+
+    /// Reads a heartbeat; `None` if it is none, or not whole.
+    fn read(text: &str) -> Option<Leader> {
+        // A longer one may stand below until the file is cut.
+        let (body, end) = text.split_at(text.find("\nend ")? + 1);
+        if !end.starts_with(&format!("end {:032x}\n", digest(body))) {
+            return None;
+        }
+        let mut lines = body.lines();
+        if lines.next() != Some(TITLE) {
+            return None;
+        }
+        let process = lines.next()?.strip_prefix("process ")?.parse().ok()?;
+        let watching = lines.next()?.strip_prefix("watching ")?.to_owned();
+        let complete = match lines.next() {
+            None => None,
+            Some(line) => Some(Complete {
+                state: u128::from_str_radix(line.strip_prefix("state ")?, 16).ok()?,
+                unreadable: lines.next()?.strip_prefix("unreadable ")?.parse().ok()?,
+                folders: lines.map(folder).collect::<Option<_>>()?,
+            }),
+        };
+        Some(Leader {
+            process,
+            watching,
+            is_alive: false,
+            complete,
+        })
+    }
+}
+
+/// Reads one `folder` line; names that had to be escaped are not relied on.
+fn folder(line: &str) -> Option<(String, i64)> {
+    let (modified, name) = line.strip_prefix("folder ")?.split_once(' ')?;
+    let is_plain = !name.contains('\\');
+    Some((is_plain.then(|| name.to_owned())?, modified.parse().ok()?))
+}
+
+fn digest(text: &str) -> u128 {
+    crate::files::digest(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leader(complete: Option<Complete>) -> Leader {
+        Leader {
+            process: 7,
+            watching: "events".to_owned(),
+            is_alive: false,
+            complete,
+        }
+    }
+
+    #[test]
+    fn a_heartbeat_is_read_as_it_was_written() {
+        let complete = Complete {
+            state: 0x1234_5678,
+            folders: vec![(String::new(), 1), ("sub folder".to_owned(), -2)],
+            unreadable: 3,
+        };
+        for leader in [leader(None), leader(Some(complete))] {
+            assert_eq!(Leader::read(&leader.written()), Some(leader));
+        }
+    }
+
+    #[test]
+    fn what_is_left_below_of_a_longer_one_does_not_count() {
+        let text = leader(None).written() + "folder 1 \nend 00\n";
+        assert_eq!(Leader::read(&text), Some(leader(None)));
+    }
+
+    #[test]
+    fn half_a_heartbeat_is_none() {
+        let text = leader(None).written();
+        for end in 0..text.len() {
+            assert_eq!(Leader::read(&text[..end]), None, "{end}");
+        }
+        assert_eq!(Leader::read("4711"), None);
+    }
+}

@@ -1,0 +1,405 @@
+//! Memories that were read before, for as long as their files are as they were read.
+//!
+//! Every hit of a search is proved against the disk. To ask the system whether a file is the one
+//! that was read costs a tenth of reading, hashing and parsing it again, and mostly it is.
+//!
+//! Promises: what is handed out is what the file holds, by the rule that the index goes by, too. Its
+//! size, modification time, inode and time of change are those of the file that was read, and that
+//! one had not been changed for so long that another change would show. So nothing is kept of a file
+//! that was changed just before, and nothing at all where the times are another machine's. There is a
+//! bound to all of it together. What the index says of a file is left to who asks: the hash tells.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::OnceLock;
+use std::sync::PoisonError;
+use std::time::Duration;
+use std::time::Instant;
+
+use crate::engine::live::reading::is_racy;
+use crate::files::Entry;
+use crate::files::Reader;
+use crate::model::Memory;
+use crate::model::Stamp;
+use crate::ranking::ShingleSet;
+
+/// A memory as it was read from its file, shared by all who have it.
+#[derive(Debug, Clone)]
+pub struct Shared(Arc<Text>);
+
+#[derive(Debug)]
+struct Text {
+    memory: Memory,
+    /// Made when it is asked for.
+    outline: OnceLock<ShingleSet>,
+}
+
+impl Shared {
+    /// The memory by itself; copied only if somebody else has it, too.
+    pub fn into_memory(self) -> Memory {
+        match Arc::try_unwrap(self.0) {
+            Ok(text) => text.memory,
+            Err(shared) => shared.memory.clone(),
+        }
+    }
+
+    /// What its text is compared with others by.
+    pub(in crate::engine) fn outline(&self) -> &ShingleSet {
+        let text = &self.0;
+        text.outline
+            .get_or_init(|| ShingleSet::of(&text.memory.content))
+    }
+}
+
+impl Deref for Shared {
+    type Target = Memory;
+
+    fn deref(&self) -> &Memory {
+        &self.0.memory
+    }
+}
+
+impl From<Memory> for Shared {
+    fn from(memory: Memory) -> Shared {
+        Shared(Arc::new(Text {
+            memory,
+            outline: OnceLock::new(),
+        }))
+    }
+}
+
+impl PartialEq for Shared {
+    fn eq(&self, other: &Shared) -> bool {
+        **self == **other
+    }
+}
+
+/// So much is kept at most: the hits of some hundred searches, as a session asks for them.
+const MOST_BYTES: usize = 8 << 20;
+/// Larger files are not kept: one of them would cost many others their place.
+const LARGEST_FILE: u64 = 32 << 10;
+/// What a memory takes beside its text: its fields, its outline, its name and its place here.
+const OVERHEAD: usize = 1_792;
+/// A frontmatter of usual length is in [`OVERHEAD`]; of a longer one each byte may be a value by
+/// itself.
+const USUAL_FRONTMATTER: usize = 256;
+const MOST_FOR_A_BYTE: usize = 32;
+
+/// Memories by the names of their files.
+pub(in crate::engine) struct ReadCache {
+    versions: Mutex<Versions>,
+    most_bytes: usize,
+}
+
+#[derive(Default)]
+struct Versions {
+    places: HashMap<Arc<str>, usize>,
+    // Invariant: the names are those of `places`, each at its place.
+    versions: Vec<Version>,
+    bytes: usize,
+    /// When something was kept last.
+    kept: Option<Instant>,
+    /// What decides by chance.
+    dice: u32,
+}
+
+/// What was read from one file.
+struct Version {
+    name: Arc<str>,
+    stamp: Stamp,
+    /// As [`Entry::changed`].
+    changed: i64,
+    hash: u128,
+    memory: Shared,
+    bytes: usize,
+}
+
+impl Default for ReadCache {
+    fn default() -> ReadCache {
+        ReadCache {
+            versions: Mutex::default(),
+            most_bytes: MOST_BYTES,
+        }
+    }
+}
+
+impl ReadCache {
+    /// The memory in the file `name`, with the hash of the file, if it was read before and is on disk
+    /// as it was then.
+    pub(in crate::engine) fn get(&self, reader: &Reader, name: &str) -> Option<(u128, Shared)> {
+        let (stamp, changed, hash, memory) = self.lock().get(name)?;
+        // Nobody waits for the disk meanwhile.
+        let entry = reader.look(name);
+        if entry.is_some_and(|entry| (entry.stamp, entry.changed) == (stamp, changed)) {
+            return Some((hash, memory));
+        }
+        self.lock().forget(name, changed);
+        None
+    }
+
+    /// Keeps what was read from the file that `entry` shows, unless it may change without a trace.
+    /// `now` is a moment before it was read.
+    pub(in crate::engine) fn put(&self, entry: &Entry, hash: u128, memory: &Shared, now: i64) {
+        if is_racy(entry.changed, now) || entry.stamp.size > LARGEST_FILE {
+            return;
+        }
+        let frontmatter = (entry.stamp.size as usize).saturating_sub(memory.content.len());
+        let unusual = frontmatter.saturating_sub(USUAL_FRONTMATTER);
+        let version = Version {
+            name: Arc::from(entry.name.as_str()),
+            stamp: entry.stamp,
+            changed: entry.changed,
+            hash,
+            memory: memory.clone(),
+            bytes: OVERHEAD + memory.content.len() + unusual * MOST_FOR_A_BYTE,
+        };
+        self.lock().put(version, self.most_bytes);
+    }
+
+    /// Forgets everything where nothing new was asked for within `age`; whether there was something.
+    pub(in crate::engine) fn forget_after(&self, age: Duration) -> bool {
+        let mut versions = self.lock();
+        let is_over = versions.kept.is_some_and(|kept| kept.elapsed() >= age);
+        if is_over {
+            *versions = Versions::default();
+        }
+        is_over
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Versions> {
+        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Versions {
+    fn get(&self, name: &str) -> Option<(Stamp, i64, u128, Shared)> {
+        let version = &self.versions[*self.places.get(name)?];
+        let memory = version.memory.clone();
+        Some((version.stamp, version.changed, version.hash, memory))
+    }
+
+    /// Forgets what was read of `name` when it had been changed at `changed`.
+    fn forget(&mut self, name: &str, changed: i64) {
+        if let Some(&place) = self.places.get(name)
+            && self.versions[place].changed == changed
+        {
+            self.remove(place);
+        }
+    }
+
+    fn put(&mut self, version: Version, most_bytes: usize) {
+        if let Some(&place) = self.places.get(&version.name) {
+            self.remove(place);
+        }
+        if version.bytes > most_bytes {
+            return;
+        }
+        while self.bytes + version.bytes > most_bytes {
+            // Which one goes is left to chance. The one that was asked for longest ago would be the
+            // next that is asked for, where somebody asks for more in turn than there is room for.
+            self.dice = self
+                .dice
+                .wrapping_mul(1_664_525)
+                .wrapping_add(1_013_904_223);
+            self.remove((self.dice >> 8) as usize % self.versions.len());
+        }
+        self.kept = Some(Instant::now());
+        self.bytes += version.bytes;
+        self.places
+            .insert(Arc::clone(&version.name), self.versions.len());
+        self.versions.push(version);
+    }
+
+    fn remove(&mut self, place: usize) {
+        let removed = self.versions.swap_remove(place);
+        self.places.remove(&removed.name);
+        self.bytes -= removed.bytes;
+        if let Some(moved) = self.versions.get(place) {
+            self.places.insert(Arc::clone(&moved.name), place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::fs::File;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::engine::live::reading::RACY_NANOS;
+    use crate::engine::live::reading::parse;
+    use crate::files::Place;
+    use crate::files::Store;
+
+    const NAME: &str = "20260101_000000_aaaaaaaa.md";
+    const TEXT: &str = "---\nid: aaaaaaaa\n---\n\nalpha\n";
+    const OTHER: &str = "---\nid: aaaaaaaa\n---\n\nbravo\n";
+    /// So late that no file is in doubt.
+    const LATER: i64 = i64::MAX;
+
+    struct Scene {
+        root: tempfile::TempDir,
+        reader: Reader,
+        known: ReadCache,
+    }
+
+    impl Scene {
+        /// One memory, which was read.
+        fn new() -> Scene {
+            let scene = Scene::with(ReadCache::default());
+            fs::write(scene.path(NAME), TEXT).unwrap();
+            scene.read(NAME, LATER);
+            scene
+        }
+
+        fn with(known: ReadCache) -> Scene {
+            let root = tempfile::tempdir().unwrap();
+            fs::create_dir(root.path().join("files")).unwrap();
+            let store = Store::new(root.path(), &root.path().join(".memdir"));
+            let reader = store.reader(Place::Files).held();
+            Scene {
+                root,
+                reader,
+                known,
+            }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.root.path().join("files").join(name)
+        }
+
+        fn read(&self, name: &str, now: i64) {
+            let version = self.reader.read(name, u64::MAX).unwrap();
+            let memory = Shared::from(parse(&version.entry, &version.bytes));
+            self.known.put(&version.entry, version.hash, &memory, now);
+        }
+
+        fn known(&self, name: &str) -> Option<String> {
+            let (hash, memory) = self.known.get(&self.reader, name)?;
+            assert_eq!(hash, self.reader.read(name, u64::MAX).unwrap().hash);
+            Some(memory.content.clone())
+        }
+
+        /// Does `change` to the memory's file, again and again until the file system's clock has
+        /// moved on from when it was read.
+        fn change(&self, change: impl Fn(&File)) {
+            let changed = || self.reader.look(NAME).unwrap().changed;
+            let before = changed();
+            let modified = fs::metadata(self.path(NAME)).unwrap().modified().unwrap();
+            while changed() == before {
+                let file = File::options().write(true).open(self.path(NAME)).unwrap();
+                change(&file);
+                file.set_modified(modified).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_on_disk_as_it_was_read_is_known() {
+        let scene = Scene::new();
+        assert_eq!(scene.known(NAME).as_deref(), Some("alpha\n"));
+        assert_eq!(scene.known(NAME).as_deref(), Some("alpha\n"));
+        assert_eq!(scene.known("20260101_000000_bbbbbbbb.md"), None);
+    }
+
+    #[test]
+    fn a_text_of_the_same_size_and_time_is_not_known() {
+        use std::io::Write;
+        let scene = Scene::new();
+        scene.change(|mut file| file.write_all(OTHER.as_bytes()).unwrap());
+        let size = fs::metadata(scene.path(NAME)).unwrap().len();
+        assert_eq!(size, TEXT.len() as u64);
+        assert_eq!(scene.known(NAME), None);
+        scene.read(NAME, LATER);
+        assert_eq!(scene.known(NAME).as_deref(), Some("bravo\n"));
+    }
+
+    #[test]
+    fn a_file_that_was_put_in_place_of_another_is_not_known() {
+        let scene = Scene::new();
+        fs::write(scene.path(".new"), OTHER).unwrap();
+        fs::rename(scene.path(".new"), scene.path(NAME)).unwrap();
+        assert_eq!(scene.known(NAME), None);
+    }
+
+    #[test]
+    fn what_is_no_file_any_more_is_not_known() {
+        let scene = Scene::new();
+        fs::rename(scene.path(NAME), scene.path("aside.md")).unwrap();
+        assert_eq!(scene.known(NAME), None);
+        fs::rename(scene.path("aside.md"), scene.path(NAME)).unwrap();
+        scene.read(NAME, LATER);
+        assert!(scene.known(NAME).is_some());
+        fs::remove_file(scene.path(NAME)).unwrap();
+        fs::create_dir(scene.path(NAME)).unwrap();
+        assert_eq!(scene.known(NAME), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_may_be_read_by_nobody_any_more_is_not_known() {
+        use std::os::unix::fs::PermissionsExt;
+        let scene = Scene::new();
+        let mode = |mode| fs::Permissions::from_mode(mode);
+        scene.change(|file| {
+            file.set_permissions(mode(0)).unwrap();
+            // Only the time of change is to tell, and the file is to be opened once more.
+            file.set_permissions(mode(0o600)).unwrap();
+        });
+        fs::set_permissions(scene.path(NAME), mode(0)).unwrap();
+        assert_eq!(scene.known.get(&scene.reader, NAME), None);
+    }
+
+    #[test]
+    fn a_file_that_was_changed_just_before_is_not_kept() {
+        let scene = Scene::with(ReadCache::default());
+        fs::write(scene.path(NAME), TEXT).unwrap();
+        let changed = scene.reader.look(NAME).unwrap().changed;
+        scene.read(NAME, changed + RACY_NANOS - 1);
+        assert_eq!(scene.known(NAME), None);
+        scene.read(NAME, changed + RACY_NANOS);
+        assert!(scene.known(NAME).is_some());
+    }
+
+    #[test]
+    fn what_nobody_asks_for_any_more_is_forgotten() {
+        let scene = Scene::new();
+        assert!(!scene.known.forget_after(Duration::MAX));
+        assert!(scene.known(NAME).is_some());
+        assert!(scene.known.forget_after(Duration::ZERO));
+        assert_eq!(scene.known(NAME), None);
+        assert_eq!(scene.known.lock().bytes, 0);
+        assert!(!scene.known.forget_after(Duration::ZERO));
+    }
+
+    #[test]
+    fn what_is_kept_has_a_bound() {
+        let most_bytes = 10 * (OVERHEAD + 6);
+        let scene = Scene::with(ReadCache {
+            most_bytes,
+            ..ReadCache::default()
+        });
+        let name = |number: u32| format!("20260101_000000_{number:08x}.md");
+        for number in 0..40 {
+            fs::write(scene.path(&name(number)), TEXT).unwrap();
+            scene.read(&name(number), LATER);
+            // What was read last is kept in any case.
+            assert!(scene.known(&name(number)).is_some());
+        }
+        let kept = (0..40).filter(|number| scene.known(&name(*number)).is_some());
+        assert_eq!(kept.count(), 10);
+        assert_eq!(scene.known.lock().bytes, most_bytes);
+        fs::write(scene.path(NAME), "x".repeat(LARGEST_FILE as usize + 1)).unwrap();
+        scene.read(NAME, LATER);
+        assert_eq!(scene.known(NAME), None);
+        // Of many small values each takes more than its bytes.
+        let topics = "a,".repeat(LARGEST_FILE as usize / 4);
+        fs::write(scene.path(NAME), format!("---\ntopics: [{topics}]\n---\n")).unwrap();
+        scene.read(NAME, LATER);
+        assert_eq!(scene.known(NAME), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! Compares the memory directory with what is indexed.
+
+use std::borrow::Cow;
+
+use crate::files::Entry;
+use crate::files::Listing;
+use crate::index::Indexed;
+use crate::index::Snapshot;
+
+use crate::engine::live::reading::RACY_NANOS;
+
+/// The names of the files that two states of the index hold in different versions, or one of them
+/// only.
+pub(in crate::engine) fn differing(one: &dyn Snapshot, other: &dyn Snapshot) -> Vec<String> {
+    let version = |indexed: Indexed| (indexed.stamp, indexed.hash);
+    let mut names = Vec::new();
+    let mut theirs = other.files().peekable();
+    for (name, indexed) in one.files() {
+        while let Some((missing, _)) = theirs.next_if(|(there, _)| *there < name) {
+            names.push(missing.to_owned());
+        }
+        let there = theirs.next_if(|(there, _)| *there == name);
+        if there.is_none_or(|(_, there)| version(there) != version(indexed)) {
+            names.push(name.to_owned());
+        }
+    }
+    names.extend(theirs.map(|(missing, _)| missing.to_owned()));
+    names
+}
+
+/// How the directory differs from the index.
+#[derive(Default)]
+pub(in crate::engine) struct Changes {
+    /// New files, and those with another stamp.
+    pub changed: Vec<Entry>,
+    /// Files with the indexed stamp that may have changed all the same.
+    pub in_doubt: Vec<Entry>,
+    pub removed: Vec<String>,
+}
+
+impl Changes {
+    /// Compares two listings in the order of names. Until `verified`, in nanoseconds since 1970,
+    /// every indexed file is known to be as indexed.
+    pub fn between(listing: &Listing, committed: &dyn Snapshot, verified: i64) -> Changes {
+        let entries = listing.entries.iter().map(Cow::Borrowed);
+        Changes::of(entries, committed, verified)
+    }
+
+    /// The same of a listing that nobody needs afterwards: a million names take 100 MB.
+    pub fn from_listing(listing: Listing, committed: &dyn Snapshot, verified: i64) -> Changes {
+        let entries = listing.entries.into_iter().map(Cow::Owned);
+        Changes::of(entries, committed, verified)
+    }
+
+    fn of<'a>(
+        entries: impl Iterator<Item = Cow<'a, Entry>>,
+        committed: &dyn Snapshot,
+        verified: i64,
+    ) -> Changes {
+        let mut changes = Changes::default();
+        let certain = verified.saturating_sub(RACY_NANOS);
+        let mut entries = entries.peekable();
+        for (name, indexed) in committed.files() {
+            while let Some(new) = entries.next_if(|entry| entry.name.as_str() < name) {
+                changes.changed.push(new.into_owned());
+            }
+            match entries.next_if(|entry| entry.name == name) {
+                None => changes.removed.push(name.to_owned()),
+                Some(entry) if entry.stamp != indexed.stamp => {
+                    changes.changed.push(entry.into_owned());
+                }
+                // Whoever sets size and modification time back does not set this time.
+                Some(entry) if entry.changed > certain => {
+                    changes.in_doubt.push(entry.into_owned());
+                }
+                Some(_) => {}
+            }
+        }
+        changes.changed.extend(entries.map(Cow::into_owned));
+        changes
+    }
+
+    /// How many files differ for certain.
+    pub fn len(&self) -> usize {
+        self.changed.len() + self.removed.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0 && self.in_doubt.is_empty()
+    }
+
+    /// The names of the files that are gone, and of those that must be read.
+    pub fn into_names(self) -> (Vec<String>, Vec<String>) {
+        let unread = self.changed.into_iter().chain(self.in_doubt);
+        (self.removed, unread.map(|entry| entry.name).collect())
+    }
+
+    /// The names of the files that must be read.
+    pub fn unread(&self) -> Vec<&str> {
+        let entries = self.changed.iter().chain(&self.in_doubt);
+        entries.map(|entry| entry.name.as_str()).collect()
+    }
+}

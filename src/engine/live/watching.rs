@@ -1,0 +1,153 @@
+//! How this process learns of changes: by the system's events where it can.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::PoisonError;
+use std::time::Duration;
+use std::time::Instant;
+
+use crate::engine::Engine;
+use crate::files::Medium;
+use crate::files::Place;
+use crate::format::is_memory_name;
+use crate::watch::Watch;
+
+/// How changes become known.
+#[derive(Default)]
+pub(in crate::engine) enum Watching {
+    /// Each operation looks: right for a process that lives for one.
+    #[default]
+    Never,
+    Events(Arc<Watch>),
+    /// Each operation looks, because there are no events.
+    Polling {
+        reason: String,
+        since: Instant,
+    },
+}
+
+/// How long to wait before another try to watch.
+const RETRY: Duration = Duration::from_secs(5);
+
+impl Engine {
+    /// Begins to watch the memory folder, or says why it cannot be.
+    pub(in crate::engine) fn start_watching(&self) {
+        let started = match crate::files::medium(self.root()) {
+            Medium::Network(kind) => Err(format!("{kind} tells no changes of other machines")),
+            Medium::Local | Medium::Synced(_) => self.try_to_watch(),
+        };
+        let mut watching = self.watching_state();
+        *watching = match started {
+            Ok(watch) => Watching::Events(Arc::new(watch)),
+            Err(reason) => {
+                let known =
+                    matches!(&*watching, Watching::Polling { reason: old, .. } if *old == reason);
+                if !known {
+                    tracing::info!("the folder is looked at instead of watched: {reason}");
+                }
+                Watching::Polling {
+                    reason,
+                    since: Instant::now(),
+                }
+            }
+        };
+    }
+
+    fn try_to_watch(&self) -> Result<Watch, String> {
+        let wake = self.waker();
+        let folder = self.store.folder(Place::Files);
+        Watch::start(&folder, is_memory_name, wake).map_err(|error| error.to_string())
+    }
+
+    /// The watch, while it can be relied on.
+    pub(in crate::engine) fn watch(&self) -> Option<Arc<Watch>> {
+        let mut watching = self.watching_state();
+        match &*watching {
+            Watching::Events(watch) => match self.lost(watch) {
+                None => return Some(Arc::clone(watch)),
+                Some(reason) => {
+                    *watching = Watching::Polling {
+                        reason,
+                        since: Instant::now(),
+                    };
+                }
+            },
+            Watching::Polling { since, .. } if since.elapsed() > RETRY => {}
+            _ => return None,
+        }
+        drop(watching);
+        self.wake(); // It is started again in the background.
+        None
+    }
+
+    /// Why `watch` cannot be relied on any more.
+    fn lost(&self, watch: &Watch) -> Option<String> {
+        let is_at = watch.is_at(&self.store.folder(Place::Files));
+        let replaced = || (!is_at).then(|| "the folder was removed or replaced".to_owned());
+        watch.lost().or_else(replaced)
+    }
+
+    /// Ends the trust in a watch that is alive and does not tell everything.
+    pub(in crate::engine) fn distrust_watch(&self, reason: &str) {
+        tracing::warn!("the folder is looked at instead of watched: {reason}");
+        *self.watching_state() = Watching::Polling {
+            reason: reason.to_owned(),
+            since: Instant::now(),
+        };
+    }
+
+    /// Tries again to watch where that was lost some time ago; true if it is watched now and was
+    /// not before.
+    pub(in crate::engine) fn watch_again(&self) -> bool {
+        let is_due = match &*self.watching_state() {
+            Watching::Polling { since, .. } => since.elapsed() > RETRY,
+            _ => false,
+        };
+        if is_due {
+            self.start_watching();
+        }
+        is_due && self.watch().is_some()
+    }
+
+    /// How changes become known, in words.
+    pub(in crate::engine) fn watching(&self) -> String {
+        match &*self.watching_state() {
+            Watching::Never => "never".to_owned(),
+            Watching::Events(_) => "events".to_owned(),
+            Watching::Polling { reason, .. } => {
+                format!("polling ({})", reason.replace('\n', " "))
+            }
+        }
+    }
+
+    /// As [`Engine::changed_by_us`], and says with what it was done: to whoever commits it, and in
+    /// the journal.
+    pub(in crate::engine) fn changed_with(&self, tool: &str, name: &str) {
+        self.changed_because(tool, name, None);
+    }
+
+    /// As [`Engine::changed_with`], with the reason that somebody gave.
+    pub(in crate::engine) fn changed_because(&self, tool: &str, name: &str, why: Option<&str>) {
+        self.leave_word(tool, name);
+        self.record(tool, name, why);
+        self.changed_by_us(name);
+    }
+
+    /// Has the next operation look at the file `name`, which this process changed.
+    pub(in crate::engine) fn changed_by_us(&self, name: &str) {
+        self.is_to_commit(name);
+        self.own_changes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.to_owned());
+        self.wake();
+    }
+
+    pub(in crate::engine) fn take_own_changes(&self) -> BTreeSet<String> {
+        let mut own = self
+            .own_changes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut own)
+    }
+}

@@ -1,0 +1,386 @@
+//! Memories that contradict each other, as a merge has left them: found, and resolved.
+//!
+//! Two live memories are a pair if one of them has a link of type `conflicts-with` to the other, or
+//! if they have one title in one namespace. Resolving never loses a text: the memory that is not kept
+//! is forgotten, and what was changed is links only. A text in which git left its conflict markers becomes one memory, or such a pair.
+
+use std::collections::HashMap;
+
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::relations::names::Names;
+use crate::engine::relations::names::is_called;
+use crate::engine::update::edited;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::format;
+use crate::format::Merged;
+use crate::format::Side;
+use crate::model::Change;
+use crate::model::Filter;
+use crate::model::Link;
+use crate::model::Memory;
+use crate::model::Patch;
+use crate::model::Stem;
+use crate::model::Visibility;
+
+/// One of two memories that contradict each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contender {
+    pub memory: Memory,
+    /// Its path below `files/`.
+    pub name: String,
+}
+
+/// Two memories that contradict each other, by their names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conflict {
+    pub pair: [Contender; 2],
+}
+
+impl Conflict {
+    /// Whether `other` is a pair of the same memories.
+    fn is_of(&self, other: &Conflict) -> bool {
+        let is_there = |one: &Contender| {
+            self.pair
+                .iter()
+                .any(|known| known.memory.stem == one.memory.stem)
+        };
+        other.pair.iter().all(is_there)
+    }
+
+    /// The one that is not called `stem`; `None` if neither is.
+    fn other_than(&self, stem: &Stem) -> Option<&Contender> {
+        let [one, other] = &self.pair;
+        match (one.memory.stem == *stem, other.memory.stem == *stem) {
+            (true, _) => Some(other),
+            (_, true) => Some(one),
+            _ => None,
+        }
+    }
+}
+
+/// What became of a pair, or of all pairs of one memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// The memories that stay.
+    pub kept: Vec<Stem>,
+    /// The one that lies in the archive now.
+    pub forgotten: Option<Stem>,
+}
+
+/// A memory in which git left its conflict markers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmerged {
+    pub stem: Stem,
+    /// Its path below `files/`.
+    pub name: String,
+    /// The line of the first marker, from 1.
+    pub line: usize,
+}
+
+/// What became of a memory in which git had left its conflict markers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmarked {
+    pub stem: Stem,
+    /// The memory that holds what contradicts it, if anything does.
+    pub aside: Option<Stem>,
+}
+
+/// The type of the links.
+const RELATION: &str = "conflicts-with";
+/// How often a change is made anew because somebody else was faster.
+const MAX_TRIES: usize = 16;
+
+impl Engine {
+    /// The pairs of live memories that contradict each other, each once.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn conflicts(&self) -> Result<Vec<Conflict>, EngineError> {
+        self.mending(|| self.conflicts_now())
+    }
+
+    fn conflicts_now(&self) -> Result<Vec<Conflict>, EngineError> {
+        let filter = Filter {
+            equals: vec![("links.type".to_owned(), RELATION.to_owned())],
+            visibility: Visibility::Everything,
+            ..Filter::default()
+        };
+        let snapshot = self.snapshot()?;
+        let hits = self.names_of(snapshot.as_ref(), &filter)?;
+        if hits.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names = Names::of(self, snapshot.as_ref());
+        let mut read = HashMap::new();
+        let mut pairs: Vec<[String; 2]> = Vec::new();
+        for name in hits {
+            let Some(contender) = self.contender(&name)? else {
+                continue; // Gone since it was found.
+            };
+            for link in conflict_links(&contender.memory) {
+                if let Some(other) = names.called(&link.to).filter(|other| *other != name) {
+                    let mut pair = [name.clone(), other.into_owned()];
+                    pair.sort_unstable();
+                    pairs.push(pair);
+                }
+            }
+            read.insert(name, contender);
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut conflicts = Vec::new();
+        for [one, other] in pairs {
+            for name in [&one, &other] {
+                if !read.contains_key(name)
+                    && let Some(contender) = self.contender(name)?
+                {
+                    read.insert(name.clone(), contender);
+                }
+            }
+            if let (Some(one), Some(other)) = (read.get(&one), read.get(&other)) {
+                let pair = [one.clone(), other.clone()];
+                conflicts.push(Conflict { pair });
+            }
+        }
+        Ok(conflicts)
+    }
+
+    /// The pairs of current memories of one user with one title in one namespace, the one that was
+    /// changed last first; without those of [`Engine::conflicts`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn title_conflicts(&self) -> Result<Vec<Conflict>, EngineError> {
+        let mut pairs = self.title_pairs()?;
+        if !pairs.is_empty() {
+            let known = self.conflicts()?;
+            pairs.retain(|pair| !known.iter().any(|other| other.is_of(pair)));
+        }
+        Ok(pairs)
+    }
+
+    /// The pairs that the memory called `id` is in, those by links and those by titles; at least one
+    /// in all.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Invalid`] if it contradicts no live memory.
+    pub fn conflicts_of(&self, id: &str) -> Result<[Vec<Conflict>; 2], EngineError> {
+        let (stem, _) = self.resolve(id)?;
+        let mut both = [self.conflicts()?, self.title_conflicts()?];
+        for pairs in &mut both {
+            pairs.retain(|conflict| conflict.other_than(&stem).is_some());
+        }
+        if both.iter().all(Vec::is_empty) {
+            let short = stem.short();
+            return Err(EngineError::Invalid(format!(
+                "there is no such pair: `{short}` conflicts with no live memory"
+            )));
+        }
+        Ok(both)
+    }
+
+    /// Keeps the memory called `keep` of the pair that the memory called `id` is in, which may be
+    /// the same; the other one is forgotten.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Invalid`] if the two are no pair, or if it is not clear which pair is meant;
+    /// nothing is changed then.
+    pub fn keep_one(&self, id: &str, keep: &str) -> Result<Resolved, EngineError> {
+        self.check_writable()?;
+        let conflicts = self.conflicts_of(id)?.concat();
+        let (stem, _) = self.resolve(id)?;
+        let (kept, _) = self.resolve(keep)?;
+        let others: Vec<&Contender> = conflicts
+            .iter()
+            .filter_map(|conflict| conflict.other_than(&stem))
+            .collect();
+        let forgotten = if kept == stem {
+            let [other] = others.as_slice() else {
+                return Err(EngineError::Invalid(format!(
+                    "`{short}` conflicts with {} memories: say which of them goes, `memdir resolve THAT --keep {short}`",
+                    others.len(),
+                    short = stem.short()
+                )));
+            };
+            other.memory.stem.clone()
+        } else if others.iter().any(|other| other.memory.stem == kept) {
+            stem
+        } else {
+            return Err(EngineError::Invalid(format!(
+                "there is no such pair: `{}` does not conflict with `{}`",
+                stem.short(),
+                kept.short()
+            )));
+        };
+        // The link goes first: should this process end in between, the pair is still one.
+        self.unmark_pair(&kept, &forgotten)?;
+        let moved = self.forget(forgotten.as_str())?;
+        Ok(Resolved {
+            kept: vec![kept],
+            forgotten: Some(moved.stem),
+        })
+    }
+
+    /// Keeps the memory called `id` and all that it contradicts.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Invalid`] if it contradicts no live memory, or only because of its title.
+    pub fn keep_both(&self, id: &str) -> Result<Resolved, EngineError> {
+        self.check_writable()?;
+        let [conflicts, _] = self.conflicts_of(id)?;
+        let (stem, _) = self.resolve(id)?;
+        if conflicts.is_empty() {
+            let short = stem.short();
+            return Err(EngineError::Invalid(format!(
+                "`{short}` and another memory have one title in one namespace. To keep both, give one \
+                 of them another: `memdir update {short} --title TITLE`"
+            )));
+        }
+        let mut kept = vec![stem.clone()];
+        for conflict in &conflicts {
+            let Some(other) = conflict.other_than(&stem) else {
+                continue;
+            };
+            self.unmark_pair(&stem, &other.memory.stem)?;
+            self.unmark_pair(&other.memory.stem, &stem)?;
+            kept.push(other.memory.stem.clone());
+        }
+        Ok(Resolved {
+            kept,
+            forgotten: None,
+        })
+    }
+
+    /// The live memories in which git left its conflict markers, by their names.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn unmerged(&self) -> Result<Vec<Unmerged>, EngineError> {
+        self.mending(|| {
+            let mut names = self.snapshot()?.with_problems()?;
+            names.sort_unstable();
+            let reader = self.store.reader(Place::Files);
+            let found = names.into_iter().filter_map(|name| {
+                let version = reader.read(&name, u64::MAX).ok()?;
+                let line = format::first_conflict_marker(&version.bytes)?;
+                let stem = stem_of(&name);
+                Some(Unmerged { stem, name, line })
+            });
+            Ok(found.collect())
+        })
+    }
+
+    /// Makes one memory of both sides between which git's conflict markers stand in the memory called
+    /// `id`, or a pair of two where they contradict; `None` if there are no markers.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such memory, or if it cannot be written.
+    pub fn take_out_markers(&self, id: &str) -> Result<Option<Unmarked>, EngineError> {
+        self.check_writable()?;
+        for _ in 0..MAX_TRIES {
+            let (name, version) = self.read(id)?;
+            let Some(sides) = format::conflict_sides(&version.bytes) else {
+                return Ok(None);
+            };
+            let stem = stem_of(&name);
+            let side = |bytes| Side { bytes, at: 0 };
+            let (one, other) = (side(&sides.ours), side(&sides.theirs));
+            let (bytes, aside) = match format::merge(&stem, sides.base.as_deref(), one, other) {
+                Merged::One(bytes) => (bytes, None),
+                Merged::Two {
+                    kept,
+                    aside,
+                    aside_stem,
+                } => {
+                    self.leave_word("resolve", &format!("{aside_stem}.md"));
+                    self.put_aside(Place::Files, &aside_stem, &aside)?;
+                    (kept, Some(aside_stem))
+                }
+            };
+            if self.put(&name, &version, &bytes, "resolve")?.is_some() {
+                return Ok(Some(Unmarked { stem, aside }));
+            }
+        }
+        Err(changes_too_fast(id))
+    }
+
+    /// Writes the text that contradicts another one as a memory of its own.
+    pub(in crate::engine) fn put_aside(
+        &self,
+        place: Place,
+        stem: &Stem,
+        text: &[u8],
+    ) -> Result<(), EngineError> {
+        let name = format!("{stem}.md");
+        match self.store.add(place, &name, text) {
+            Err(FilesError::Taken { .. }) => {} // By a run that was killed.
+            other => other?,
+        }
+        self.changed_by_us(&name);
+        Ok(())
+    }
+
+    /// Takes the links of a conflict from the memory `stem` to `other`.
+    fn unmark_pair(&self, stem: &Stem, other: &Stem) -> Result<(), EngineError> {
+        for _ in 0..MAX_TRIES {
+            let (name, version) = self.read(stem.as_str())?;
+            let memory = parse(&version.entry, &version.bytes);
+            let mut links = memory.links.clone();
+            let before = links.len();
+            links.retain(|link| !(is_conflict(link) && is_called(other, &link.to)));
+            if links.len() == before {
+                return Ok(());
+            }
+            let change = Change {
+                links: match links.is_empty() {
+                    true => Patch::Clear,
+                    false => Patch::Set(links),
+                },
+                ..Change::default()
+            };
+            let bytes = edited(&memory, &version.bytes, &change)?;
+            if self.put(&name, &version, &bytes, "resolve")?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(changes_too_fast(stem.short()))
+    }
+
+    /// The memory in the file `name`; `None` if it is gone.
+    pub(in crate::engine) fn contender(
+        &self,
+        name: &str,
+    ) -> Result<Option<Contender>, EngineError> {
+        match self.store.reader(Place::Files).read(name, u64::MAX) {
+            Ok(version) => Ok(Some(Contender {
+                memory: parse(&version.entry, &version.bytes),
+                name: name.to_owned(),
+            })),
+            Err(FilesError::Missing { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn changes_too_fast(id: &str) -> EngineError {
+    EngineError::Invalid(format!("`{id}` changes faster than it can be written"))
+}
+
+pub(in crate::engine) fn is_conflict(link: &Link) -> bool {
+    link.relation.eq_ignore_ascii_case(RELATION)
+}
+
+fn conflict_links(memory: &Memory) -> impl Iterator<Item = &Link> {
+    memory.links.iter().filter(|link| is_conflict(link))
+}

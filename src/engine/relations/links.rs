@@ -1,0 +1,654 @@
+//! How memories stand to each other.
+//!
+//! A relation is stored with the memory it starts from: in `links` and `supersedes`, and where its
+//! text says `[[…]]` or `memory://…`. What points to a memory is found by the index. A relation to a
+//! memory that was forgotten is shown again once that is restored.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::collections::HashSet;
+
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::relations::names::Names;
+use crate::engine::relations::names::former_id;
+use crate::engine::relations::names::is_called;
+use crate::engine::relations::names::is_former;
+use crate::engine::retrieval::recall::Recalled;
+use crate::engine::retrieval::search::Hit;
+use crate::engine::retrieval::search::QueryKind;
+use crate::engine::retrieval::search::Search;
+use crate::files::Place;
+use crate::format::MAX_INDEXED_BYTES;
+use crate::index::Snapshot;
+use crate::model::Change;
+use crate::model::Filter;
+use crate::model::Link;
+use crate::model::MENTIONED;
+use crate::model::Memory;
+use crate::model::Patch;
+use crate::model::Problem;
+use crate::model::Stem;
+use crate::model::is_bare;
+use crate::model::mentioned;
+use crate::model::plain_id;
+use crate::model::stripped_id;
+use crate::ranking::Ranking;
+
+/// What a mention in a text is.
+const MENTIONS: &str = "mentions";
+pub(in crate::engine) const SUPERSEDES: &str = "supersedes";
+/// What holds the names of a person or thing.
+const CALLED_BY: [&str; 2] = ["metadata.name", "metadata.aliases"];
+/// The types of links that set two memories against each other.
+const AGAINST: [&str; 2] = ["contradicts", "conflicts-with"];
+
+/// One memory, as it stands to another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Relation {
+    pub from: Stem,
+    /// What the first is to the second.
+    pub relation: String,
+    /// `None`: no live memory is called as is written.
+    pub to: Option<Stem>,
+    /// How it is called there.
+    pub written: String,
+    /// The first line of the memory at the other end; empty if there is none.
+    pub headline: String,
+}
+
+/// The relations of one memory, each once.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Relations {
+    /// From it to others, in the order of its file.
+    pub to: Vec<Relation>,
+    /// From others to it, in the order of their stems.
+    pub from: Vec<Relation>,
+}
+
+/// What a decision between two memories has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    pub winner: Stem,
+    pub loser: Stem,
+    /// It had not been decided so before.
+    pub is_new: bool,
+    /// How many links that said they contradict are gone.
+    pub unlinked: usize,
+}
+
+impl Engine {
+    /// The relations of the live memory with this stem, in both directions. Those to memories that
+    /// are in the archive are left out.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn relations_of(&self, stem: &Stem) -> Result<Relations, EngineError> {
+        let mut all = self.relations_of_each(std::slice::from_ref(stem))?;
+        all.pop()
+            .flatten()
+            .ok_or_else(|| EngineError::NotFound(stem.as_str().to_owned()))
+    }
+
+    /// As [`Engine::relations_of`], of several in their order; `None` for one that is not live.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::relations_of`].
+    pub fn relations_of_each(&self, stems: &[Stem]) -> Result<Vec<Option<Relations>>, EngineError> {
+        if stems.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.mending(|| {
+            let snapshot = self.snapshot()?;
+            let called = self.called(snapshot.as_ref())?;
+            let each = stems.iter();
+            each.map(|stem| self.relations_in(snapshot.as_ref(), &called, stem))
+                .collect()
+        })
+    }
+
+    fn relations_in(
+        &self,
+        snapshot: &dyn Snapshot,
+        called: &Called<'_>,
+        stem: &Stem,
+    ) -> Result<Option<Relations>, EngineError> {
+        let live = called.live.called(stem.as_str());
+        let read = live.and_then(|name| self.read_memory(&name).map(|memory| (name, memory)));
+        let Some((name, memory)) = read else {
+            return Ok(None);
+        };
+        let mut relations = Relations {
+            to: self.outgoing(&memory, called),
+            from: Vec::new(),
+        };
+        for other in self.naming(snapshot, stem, former_id(&memory))? {
+            if other == name {
+                continue;
+            }
+            let Some(holder) = self.read_memory(&other) else {
+                continue; // Gone since it was found.
+            };
+            let headline = holder.headline().to_owned();
+            let to_this = self.outgoing(&holder, called).into_iter();
+            let to_this = to_this.filter(|relation| relation.to.as_ref() == Some(stem));
+            relations.from.extend(to_this.map(|relation| Relation {
+                headline: headline.clone(),
+                ..relation
+            }));
+        }
+        relations.from.sort();
+        Ok(Some(relations))
+    }
+
+    /// What the keys of these memories say of how they stand to others, in their order; what their
+    /// texts mention is left out.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::relations_of`].
+    pub fn stated_relations(&self, memories: &[Memory]) -> Result<Vec<Relation>, EngineError> {
+        self.mending(|| {
+            let snapshot = self.snapshot()?;
+            let called = self.called(snapshot.as_ref())?;
+            let each = memories.iter();
+            Ok(each
+                .flat_map(|memory| self.outgoing_of(memory, "", &called, Unknown::Skip))
+                .collect())
+        })
+    }
+
+    /// How many relations the keys of all live memories state, without those to memories that are
+    /// in the archive: as many as [`Engine::stated_relations`] of them all.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::relations_of`].
+    pub fn count_stated_relations(&self) -> Result<usize, EngineError> {
+        let names: BTreeSet<String> = self.mending(|| {
+            let snapshot = self.snapshot()?;
+            let mut holders = snapshot.holders("links")?;
+            holders.extend(snapshot.holders(SUPERSEDES)?);
+            Ok(holders.into_iter().map(|(_, name)| name).collect())
+        })?;
+        let memories = names.iter().filter_map(|name| self.read_memory(name));
+        let memories: Vec<Memory> = memories.collect();
+        Ok(self.stated_relations(&memories)?.len())
+    }
+
+    /// The memories that pass `filter` and are linked with one of `stems`, in either direction, but
+    /// for these themselves; each once, with what links it, in the order of `stems`, and of each
+    /// what it points to first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be searched.
+    pub fn neighbours(
+        &self,
+        stems: &[Stem],
+        filter: &Filter,
+    ) -> Result<Vec<(Relation, Hit)>, EngineError> {
+        let mut linked: Vec<(Stem, Relation)> = Vec::new();
+        let seen_from = filter.seen_from.as_deref();
+        let each = self.current_relations(stems, seen_from)?;
+        for relations in each.into_iter().flatten() {
+            let to = relations.to.into_iter();
+            let to = to.filter_map(|relation| Some((relation.to.clone()?, relation)));
+            let from = relations.from.into_iter();
+            let from = from.map(|relation| (relation.from.clone(), relation));
+            for (other, relation) in to.chain(from) {
+                let is_known = linked.iter().any(|(known, _)| *known == other);
+                if !is_known && !stems.contains(&other) {
+                    linked.push((other, relation));
+                }
+            }
+        }
+        if let Some(only) = &filter.stems {
+            linked.retain(|(other, _)| only.contains(other));
+        }
+        if linked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let search = Search {
+            wanted: QueryKind::Everything,
+            filter: Filter {
+                stems: Some(linked.iter().map(|(other, _)| other.clone()).collect()),
+                ..filter.clone()
+            },
+            ranking: Ranking::default(),
+            limit: linked.len(),
+            offset: 0,
+        };
+        let mut hits = self.search(&search)?.hits;
+        let found = linked.into_iter().filter_map(|(other, relation)| {
+            let at = hits.iter().position(|hit| hit.memory.stem == other)?;
+            Some((relation, hits.swap_remove(at)))
+        });
+        Ok(found.collect())
+    }
+
+    /// The memories that pass `filter` and are called by a name that stands in `text`, as a whole
+    /// and without regard to case: by `name` or one of the `aliases` in their metadata.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn named_in(&self, text: &str, filter: &Filter) -> Result<Vec<Stem>, EngineError> {
+        let words = spaced_words(text);
+        self.mending(|| {
+            let snapshot = self.snapshot()?;
+            let mut stems = BTreeSet::new();
+            for key in CALLED_BY {
+                let holders = snapshot.holders(key)?.into_iter();
+                let named = holders.filter(|(name, _)| {
+                    let name = spaced_words(name);
+                    !name.trim().is_empty() && words.contains(&name)
+                });
+                stems.extend(named.map(|(_, file)| stem_of(&file)));
+            }
+            if let Some(only) = &filter.stems {
+                stems.retain(|stem| only.contains(stem));
+            }
+            let filter = Filter {
+                stems: Some(stems.into_iter().collect()),
+                ..filter.clone()
+            };
+            let names = self.names_of(snapshot.as_ref(), &filter)?;
+            Ok(names.iter().map(|name| stem_of(name)).collect())
+        })
+    }
+
+    /// The relations of all live memories to what is neither live nor in the archive, whatever it is
+    /// called.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn dangling(&self) -> Result<Relations, EngineError> {
+        let snapshot = self.mending(|| self.snapshot())?;
+        let called = self.called(snapshot.as_ref())?;
+        let mut names = BTreeSet::new();
+        for key in ["links", SUPERSEDES, MENTIONED] {
+            let holders = snapshot.holders(key)?;
+            names.extend(holders.into_iter().map(|(_, name)| name));
+        }
+        let mut relations = Relations::default();
+        for name in names {
+            let Some(memory) = self.read_memory(&name) else {
+                continue;
+            };
+            let to_nothing = self
+                .outgoing_of(&memory, &memory.content, &called, Unknown::Keep)
+                .into_iter();
+            relations
+                .to
+                .extend(to_nothing.filter(|relation| relation.to.is_none()));
+        }
+        Ok(relations)
+    }
+
+    /// Adds a link of a type from one live memory to another; false if it is there already.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such memory, if the type is none, or if the file cannot be changed.
+    pub fn link(&self, from: &str, to: &str, relation: &str) -> Result<bool, EngineError> {
+        let (from, _) = self.resolve(from)?;
+        let (to, file) = self.resolve(to)?;
+        if from == to {
+            let what = "a memory cannot be linked to itself".to_owned();
+            return Err(EngineError::Invalid(what));
+        }
+        let relation = relation.trim();
+        if relation == SUPERSEDES {
+            return self.supersede(&from, &to);
+        }
+        let to_it = self.links_to(&to, Place::Files, &file);
+        self.change_links(&from, "link", |links| {
+            let is_it = |link: &Link| link.relation == relation && to_it(&link.to);
+            if !links.iter().any(is_it) {
+                links.push(Link {
+                    to: to.as_str().to_owned(),
+                    relation: relation.to_owned(),
+                });
+            }
+        })
+    }
+
+    /// Removes the links, of a type or of all, from one memory to another; how many there were.
+    /// The other one need not be live. That it replaces the other one is taken back only where
+    /// `supersedes` is named.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no memory they start from, or if the file cannot be changed.
+    pub fn unlink(
+        &self,
+        from: &str,
+        to: &str,
+        relation: Option<&str>,
+    ) -> Result<usize, EngineError> {
+        let (from, _) = self.resolve(from)?;
+        let live = self.resolve(to).map(|found| (Place::Files, found));
+        let found =
+            live.or_else(|_| Ok::<_, EngineError>((Place::Archive, self.resolve_archived(to)?)));
+        let (place, (to, file)) =
+            found.unwrap_or_else(|_| (Place::Archive, (Stem::from_file_name(to), String::new())));
+        let to_it = self.links_to(&to, place, &file);
+        let removed = Cell::new(0);
+        self.change_links(&from, "unlink", |links| {
+            let before = links.len();
+            let is_other = |link: &Link| {
+                relation.is_some_and(|relation| relation != link.relation) || !to_it(&link.to)
+            };
+            links.retain(is_other);
+            removed.set(before - links.len());
+        })?;
+        let is_current = relation == Some(SUPERSEDES) && self.unsupersede("unlink", &from, &to)?;
+        Ok(removed.get() + usize::from(is_current))
+    }
+
+    /// Whether what stands in a link names the memory `stem` of the file `name`, by its name or by what
+    /// it was called where it comes from.
+    fn links_to(&self, stem: &Stem, place: Place, name: &str) -> impl Fn(&str) -> bool {
+        let version = self
+            .store
+            .reader(place)
+            .read(name, MAX_INDEXED_BYTES as u64);
+        let memory = version
+            .ok()
+            .map(|version| parse(&version.entry, &version.bytes));
+        let former = memory.as_ref().and_then(former_id).map(str::to_owned);
+        let stem = stem.clone();
+        move |id| {
+            let is_former = |former: &String| is_former(former, id);
+            is_called(&stem, id) || former.as_ref().is_some_and(is_former)
+        }
+    }
+
+    /// Takes back, in both files, that one memory replaces another; whether the newer one said so.
+    fn unsupersede(&self, tool: &str, newer: &Stem, older: &Stem) -> Result<bool, EngineError> {
+        let edited = self.update_with(tool, newer.as_str(), |memory| {
+            let mut supersedes = memory.supersedes.clone();
+            supersedes.retain(|known| !is_called(older, known));
+            if supersedes == memory.supersedes {
+                return Ok(Change::default());
+            }
+            check_readable(memory, SUPERSEDES)?;
+            Ok(Change {
+                supersedes: match supersedes.is_empty() {
+                    true => Patch::Clear,
+                    false => Patch::Set(supersedes),
+                },
+                ..Change::default()
+            })
+        })?;
+        let unmarked = self.update_with(tool, older.as_str(), |memory| {
+            let by = memory.superseded_by.as_deref();
+            Ok(Change {
+                superseded_by: match by.is_some_and(|by| is_called(newer, by)) {
+                    true => Patch::Clear,
+                    false => Patch::Keep,
+                },
+                ..Change::default()
+            })
+        });
+        match unmarked {
+            // It may be in the archive, or gone.
+            Ok(_) | Err(EngineError::NotFound(_)) => Ok(edited.changed),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes every link to the memory `stem`, which need not be there any more, from all live
+    /// memories; how many there were.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file cannot be changed; what was done until then stays.
+    pub fn unlink_from_all(&self, stem: &Stem) -> Result<usize, EngineError> {
+        let names = self.mending(|| self.naming(self.snapshot()?.as_ref(), stem, None))?;
+        let removed = Cell::new(0);
+        for name in names {
+            self.change_links(&stem_of(&name), "unlink", |links| {
+                let before = links.len();
+                links.retain(|link| !is_called(stem, &link.to));
+                removed.set(removed.get() + before - links.len());
+            })?;
+        }
+        Ok(removed.get())
+    }
+
+    /// The live memories that `stem` replaces, directly or by way of others.
+    fn replaced_by(&self, stem: &Stem) -> Result<BTreeSet<Stem>, EngineError> {
+        let mut replaced = BTreeSet::new();
+        let mut left = vec![stem.clone()];
+        while let Some(next) = left.pop() {
+            let Some(Recalled::Found { memory, .. }) =
+                self.recall(&[next.as_str().to_owned()]).pop()
+            else {
+                continue;
+            };
+            for id in &memory.supersedes {
+                match self.resolve(id) {
+                    Ok((older, _)) if replaced.insert(older.clone()) => left.push(older),
+                    // Known, or not live.
+                    Ok(_) | Err(EngineError::NotFound(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(replaced)
+    }
+
+    /// Says in both files that one live memory replaces another; false if it is said already.
+    fn supersede(&self, newer: &Stem, older: &Stem) -> Result<bool, EngineError> {
+        if self.replaced_by(older)?.contains(newer) {
+            let what = format!(
+                "{older} replaces {newer} already, if not directly, and both would be hidden. That \
+                 has to be taken back first: memdir unlink {older} {newer} --type {SUPERSEDES}"
+            );
+            return Err(EngineError::Invalid(what));
+        }
+        let edited = self.update_with("supersede", newer.as_str(), |memory| {
+            let mut supersedes = memory.supersedes.clone();
+            if supersedes.iter().any(|known| is_called(older, known)) {
+                return Ok(Change::default());
+            }
+            check_readable(memory, SUPERSEDES)?;
+            supersedes.push(older.as_str().to_owned());
+            Ok(Change {
+                supersedes: Patch::Set(supersedes),
+                ..Change::default()
+            })
+        })?;
+        if edited.changed {
+            let mark = crate::engine::update::superseded_by(newer);
+            self.update_as("supersede", older.as_str(), &mark)?;
+        }
+        Ok(edited.changed)
+    }
+
+    /// Decides between two live memories: `winner` supersedes `loser`, and neither contradicts the
+    /// other any more. Both files stay; the loser is not current.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such memory, if both are one, or if a file cannot be changed.
+    pub fn decide_between(&self, winner: &str, loser: &str) -> Result<Decided, EngineError> {
+        self.check_writable()?;
+        let (winner, _) = self.resolve(winner)?;
+        let (loser, _) = self.resolve(loser)?;
+        if winner == loser {
+            let what = "a memory cannot be decided against itself".to_owned();
+            return Err(EngineError::Invalid(what));
+        }
+        let mut unlinked = 0;
+        for (from, to) in [(&winner, &loser), (&loser, &winner)] {
+            for relation in AGAINST {
+                unlinked += self.unlink(from.as_str(), to.as_str(), Some(relation))?;
+            }
+        }
+        // An earlier decision the other way round no longer holds.
+        self.unsupersede("supersede", &loser, &winner)?;
+        let is_new = self.supersede(&winner, &loser)?;
+        Ok(Decided {
+            winner,
+            loser,
+            is_new,
+            unlinked,
+        })
+    }
+
+    /// Changes the links of a memory; false if they are as before.
+    fn change_links(
+        &self,
+        from: &Stem,
+        tool: &str,
+        change: impl Fn(&mut Vec<Link>),
+    ) -> Result<bool, EngineError> {
+        let edited = self.update_with(tool, from.as_str(), |memory| {
+            let mut links = memory.links.clone();
+            change(&mut links);
+            if links == memory.links {
+                return Ok(Change::default());
+            }
+            check_readable(memory, "links")?;
+            let links = match links.is_empty() {
+                true => Patch::Clear,
+                false => Patch::Set(links),
+            };
+            Ok(Change {
+                links,
+                ..Change::default()
+            })
+        })?;
+        Ok(edited.changed)
+    }
+
+    fn called<'a>(&'a self, snapshot: &'a dyn Snapshot) -> Result<Called<'a>, EngineError> {
+        let archive = self.store.list(Place::Archive)?.entries;
+        let archive = archive.iter().map(|entry| entry.name.as_str());
+        Ok(Called {
+            live: Names::of(self, snapshot),
+            archived: archive.flat_map(ids_of).collect(),
+        })
+    }
+
+    /// The files of memories that may name this one, by what it is called here or was elsewhere.
+    fn naming(
+        &self,
+        snapshot: &dyn Snapshot,
+        stem: &Stem,
+        former: Option<&str>,
+    ) -> Result<BTreeSet<String>, EngineError> {
+        let mut called = vec![stem.as_str(), stem.short()];
+        called.extend(former.into_iter().flat_map(|id| [id, stripped_id(id)]));
+        let mut names = BTreeSet::new();
+        for key in ["links", SUPERSEDES, MENTIONED] {
+            names.extend(self.holding(snapshot, key, &called)?);
+        }
+        Ok(names)
+    }
+
+    /// The relations that a memory's file states, each once, in its order.
+    fn outgoing(&self, memory: &Memory, called: &Called<'_>) -> Vec<Relation> {
+        self.outgoing_of(memory, &memory.content, called, Unknown::Skip)
+    }
+
+    /// The same, of a memory that has this text.
+    fn outgoing_of(
+        &self,
+        memory: &Memory,
+        text: &str,
+        called: &Called<'_>,
+        unknown: Unknown,
+    ) -> Vec<Relation> {
+        let superseded = memory.supersedes.iter().map(|to| (SUPERSEDES, to.clone()));
+        let linked = memory.links.iter();
+        let linked = linked.map(|link| (link.relation.as_str(), link.to.clone()));
+        let mentioned = mentioned(text).into_iter();
+        let mentioned = mentioned.map(|to| (MENTIONS, to.to_owned()));
+        let mut relations: Vec<Relation> = Vec::new();
+        for (relation, written) in superseded.chain(linked).chain(mentioned) {
+            let name = called.live.called(&written);
+            if name.is_none() && called.archived.contains(&plain_id(&written)) {
+                continue;
+            }
+            let to = name.as_deref().map(stem_of);
+            let is_itself = to.as_ref() == Some(&memory.stem);
+            // A note of another program names notes that never were memories.
+            // So does a text with an id of something else.
+            let is_name = unknown == Unknown::Keep && !is_bare(text, &written);
+            let is_other = to.is_none() && !is_name && Stem::parse(&written).is_none();
+            if relation == MENTIONS && (is_itself || is_other) {
+                continue;
+            }
+            let is_known = |known: &Relation| {
+                (relation == MENTIONS || known.relation == relation)
+                    && known.to == to
+                    && (to.is_some() || known.written == written)
+            };
+            if relations.iter().any(is_known) {
+                continue;
+            }
+            let headline = name.and_then(|name| self.read_memory(&name));
+            let headline = headline.map(|memory| memory.headline().to_owned());
+            relations.push(Relation {
+                from: memory.stem.clone(),
+                relation: relation.to_owned(),
+                to,
+                written,
+                headline: headline.unwrap_or_default(),
+            });
+        }
+        relations
+    }
+}
+
+/// The words of a text in lower case, with a blank before and after each.
+fn spaced_words(text: &str) -> String {
+    let mut spaced = " ".to_owned();
+    for word in text.split(|c: char| !c.is_alphanumeric()) {
+        if !word.is_empty() {
+            spaced.push_str(&word.to_lowercase());
+            spaced.push(' ');
+        }
+    }
+    spaced
+}
+
+/// What becomes of a mention of what is called as no memory is: `[[an idea for later]]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unknown {
+    Skip,
+    Keep,
+}
+
+/// Which memories are meant by what stands in links.
+struct Called<'a> {
+    live: Names<'a>,
+    archived: HashSet<String>,
+}
+
+/// What the file is called in links.
+fn ids_of(name: &str) -> [String; 2] {
+    let stem = stem_of(name);
+    [plain_id(stem.as_str()), stem.short().to_owned()]
+}
+
+/// A key that cannot be read as it should is not written anew: what stands there would be lost.
+pub(in crate::engine) fn check_readable(memory: &Memory, key: &str) -> Result<(), EngineError> {
+    let is_of = |problem: &&Problem| matches!(problem, Problem::Key { key: of, .. } if of == key);
+    match memory.problems.iter().find(is_of) {
+        None => Ok(()),
+        Some(problem) => Err(EngineError::Invalid(format!(
+            "`{key}` of {} cannot be read, so nothing is added to it: {problem}",
+            memory.stem.short()
+        ))),
+    }
+}

@@ -1,0 +1,157 @@
+//! Which file is meant by what stands in a link, or by an id that a memory had elsewhere.
+//!
+//! What came in by an import keeps the id that it had there as `source_id` in its metadata, a fact of
+//! the index: whoever knows the old id finds the memory by it. A name of its own goes first.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+use crate::engine::EARLIER_OF;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::exchange::SOURCE_ID;
+use crate::engine::live::reading::stem_of;
+use crate::files::Place;
+use crate::format::MAX_INDEXED_BYTES;
+use crate::index::Snapshot;
+use crate::model::Filter;
+use crate::model::Memory;
+use crate::model::Stem;
+use crate::model::Visibility;
+use crate::model::plain_id;
+use crate::model::stripped_id;
+
+/// Whether `id`, as a link has it, names the memory `stem`.
+pub(in crate::engine) fn is_called(stem: &Stem, id: &str) -> bool {
+    let id = plain_id(id);
+    let id = id.rsplit('/').next().unwrap_or(&id);
+    id == plain_id(stem.as_str()) || id == stem.short()
+}
+
+/// What a memory was called where it comes from; `None` of an earlier text, whose id another has.
+pub(in crate::engine) fn former_id(memory: &Memory) -> Option<&str> {
+    let is_earlier = memory.metadata_text(EARLIER_OF).is_some();
+    memory.metadata_text(SOURCE_ID).filter(|_| !is_earlier)
+}
+
+/// Whether `id`, as a text has it, is the `former` one.
+pub(in crate::engine) fn is_former(former: &str, id: &str) -> bool {
+    spellings(id).any(|id| id.eq_ignore_ascii_case(former))
+}
+
+/// What a source may have called what is written as `id`: that, what is inside a link, and the file
+/// of a note.
+pub(in crate::engine) fn spellings(id: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let (trimmed, stripped) = (id.trim(), stripped_id(id));
+    let file = format!("{stripped}.md");
+    [trimmed.into(), stripped.into(), file.into()].into_iter()
+}
+
+/// The files of a view by what links call them.
+pub(in crate::engine) struct Names<'a> {
+    engine: &'a Engine,
+    snapshot: &'a dyn Snapshot,
+    /// `None` where several are called so.
+    by_id: HashMap<String, Option<&'a str>>,
+}
+
+impl<'a> Names<'a> {
+    pub fn of(engine: &'a Engine, snapshot: &'a dyn Snapshot) -> Names<'a> {
+        let mut by_id = HashMap::new();
+        for (name, _) in snapshot.files() {
+            let stem = stem_of(name);
+            let mut ids = vec![plain_id(stem.as_str()), stem.short().to_owned()];
+            ids.dedup();
+            for id in ids {
+                by_id
+                    .entry(id)
+                    .and_modify(|known| *known = None)
+                    .or_insert(Some(name));
+            }
+        }
+        Names {
+            engine,
+            snapshot,
+            by_id,
+        }
+    }
+
+    /// The one file that is called so, or was where it comes from; `None` if there is none, or if
+    /// there are several.
+    pub fn called(&self, id: &str) -> Option<Cow<'a, str>> {
+        let plain = plain_id(id);
+        let last = plain.rsplit('/').next().unwrap_or(&plain);
+        if let Some(known) = self.by_id.get(last) {
+            return known.map(Cow::Borrowed);
+        }
+        let mut former = self.engine.formerly_called(self.snapshot, id).ok()?;
+        let only = former.pop().filter(|_| former.is_empty());
+        only.map(Cow::Owned)
+    }
+}
+
+impl Engine {
+    /// The live files of the memories that were called `id` where they come from.
+    pub(in crate::engine) fn formerly_called(
+        &self,
+        snapshot: &dyn Snapshot,
+        id: &str,
+    ) -> Result<Vec<String>, EngineError> {
+        let mut names = BTreeSet::new();
+        for id in spellings(id) {
+            names.extend(self.holding(snapshot, &format!("metadata.{SOURCE_ID}"), &[&id])?);
+        }
+        // The index folds case and cuts long values; what is written decides.
+        let mut found: Vec<(bool, String)> = Vec::new();
+        for name in names {
+            if let Some(memory) = self.read_memory(&name)
+                && let Some(former) = former_id(&memory).filter(|former| is_former(former, id))
+            {
+                found.push((spellings(id).any(|id| id == former), name));
+            }
+        }
+        let is_exact = found.iter().any(|(is_exact, _)| *is_exact);
+        found.retain(|(exact, _)| *exact == is_exact);
+        Ok(found.into_iter().map(|(_, name)| name).collect())
+    }
+
+    /// As [`Engine::formerly_called`], of the forgotten ones, which no index holds: every file of the
+    /// archive is read.
+    pub(in crate::engine) fn formerly_called_archived(
+        &self,
+        id: &str,
+    ) -> Result<Vec<String>, EngineError> {
+        let reader = self.store.reader(Place::Archive);
+        let mut names = Vec::new();
+        for entry in self.store.list(Place::Archive)?.entries {
+            let Ok(version) = reader.read(&entry.name, MAX_INDEXED_BYTES as u64) else {
+                continue;
+            };
+            let memory = crate::engine::live::reading::parse(&version.entry, &version.bytes);
+            if former_id(&memory).is_some_and(|former| is_former(former, id)) {
+                names.push(entry.name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// The live files that hold one of `ids` under a key.
+    pub(in crate::engine) fn holding(
+        &self,
+        snapshot: &dyn Snapshot,
+        key: &str,
+        ids: &[&str],
+    ) -> Result<BTreeSet<String>, EngineError> {
+        let mut names = BTreeSet::new();
+        for id in ids.iter().collect::<BTreeSet<_>>() {
+            let filter = Filter {
+                equals: vec![(key.to_owned(), (*id).to_owned())],
+                visibility: Visibility::Everything,
+                ..Filter::default()
+            };
+            names.extend(self.names_of(snapshot, &filter)?);
+        }
+        Ok(names)
+    }
+}

@@ -1,0 +1,196 @@
+//! Which memories tell of a time that a text asks for.
+
+use chrono::DateTime;
+use chrono::Local;
+use chrono::NaiveDate;
+use chrono::TimeDelta;
+use chrono::Utc;
+
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::live::reading::stem_of;
+use crate::model::Filter;
+use crate::model::Stem;
+use crate::model::Timestamp;
+use crate::model::is_possible_time;
+use crate::model::start_of_day;
+use crate::ranking::AskedTime;
+
+/// Holds the day on which something happened that was written down later.
+const EVENT_DATE: &str = "metadata.event_date";
+
+/// Which way an amount of time points that says neither "ago" nor "in".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Toward {
+    Past,
+    Future,
+}
+
+/// The moment that a person or an agent wrote, seen from `now` in this machine's time zone; `None` for
+/// what is none, or lies in no possible year. The one reader of all interfaces: its forms are in the
+/// table of `docs/RETRIEVAL.md`.
+pub fn read_moment(text: &str, now: DateTime<Utc>, toward: Toward) -> Option<DateTime<Utc>> {
+    let word = text.trim().to_lowercase();
+    let today = now.with_timezone(&Local).date_naive();
+    let day = |days: i64| {
+        let day = today.checked_add_signed(TimeDelta::try_days(days)?)?;
+        Some(start_of_day(&Local, day)?.to_utc())
+    };
+    let found = match word.as_str() {
+        "now" => Some(now),
+        "today" => day(0),
+        "yesterday" => day(-1),
+        "tomorrow" => day(1),
+        _ => from_now(&word, now, toward),
+    };
+    found
+        .or_else(|| Timestamp::parse(text.trim()).map(|at| at.utc()))
+        .or_else(|| begin_of(&word, now))
+        .filter(|at| is_possible_time(*at))
+}
+
+/// `3d`, `2 weeks ago`, `in an hour`.
+fn from_now(word: &str, now: DateTime<Utc>, toward: Toward) -> Option<DateTime<Utc>> {
+    let (rest, toward) = match (word.strip_suffix(" ago"), word.strip_prefix("in ")) {
+        (Some(rest), None) => (rest, Toward::Past),
+        (None, Some(rest)) => (rest, Toward::Future),
+        _ => (word, toward),
+    };
+    let amount = amount(rest.trim())?;
+    match toward {
+        Toward::Past => now.checked_sub_signed(amount),
+        Toward::Future => now.checked_add_signed(amount),
+    }
+}
+
+/// The first moment of `last week`, `this morning`, `8 May 2026`: of a text that names a time and
+/// nothing else.
+fn begin_of(text: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let asked = crate::ranking::asked_time(text, &now.with_timezone(&Local))?;
+    asked.rest.trim().is_empty().then_some(asked.since)
+}
+
+fn amount(text: &str) -> Option<TimeDelta> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let (count, unit) = match text.strip_prefix("an ").or_else(|| text.strip_prefix("a ")) {
+        Some(unit) => ("1", unit),
+        None => text.split_at(digits),
+    };
+    let count: i64 = count.parse().ok().filter(|count| *count <= 1_000_000)?;
+    let unit = unit.trim();
+    let seconds = match unit
+        .strip_suffix('s')
+        .filter(|unit| unit.len() > 1)
+        .unwrap_or(unit)
+    {
+        "min" | "minute" => 60,
+        "h" | "hour" => 3_600,
+        "d" | "day" => 86_400,
+        "w" | "wk" | "week" => 604_800,
+        "mo" | "month" => 2_592_000,
+        "y" | "yr" | "year" => 31_536_000,
+        _ => return None,
+    };
+    TimeDelta::try_seconds(count * seconds)
+}
+
+impl Engine {
+    /// The time that `text` asks for by words such as `last week`, in this machine's time zone.
+    pub fn asked_time(&self, text: &str) -> Option<AskedTime> {
+        crate::ranking::asked_time(text, &self.clock.now().with_timezone(&Local))
+    }
+
+    /// The memories that pass `filter` and are of a time: by their timestamps, or by the
+    /// `event_date` in their metadata.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn of_time(&self, time: &AskedTime, filter: &Filter) -> Result<Vec<Stem>, EngineError> {
+        self.mending(|| {
+            let snapshot = self.snapshot()?;
+            let written_then = Filter {
+                since: filter.since.max(Some(time.since)),
+                until: Some(
+                    filter
+                        .until
+                        .map_or(time.until, |until| until.min(time.until)),
+                ),
+                ..filter.clone()
+            };
+            let mut names = self.names_of(snapshot.as_ref(), &written_then)?;
+            let is_then = |date: &str| {
+                let day = date.get(..10).and_then(|day| day.parse::<NaiveDate>().ok());
+                day.is_some_and(|day| time.days.contains(&day))
+            };
+            let holders = snapshot.holders(EVENT_DATE)?.into_iter();
+            let happened_then = holders.filter(|(date, _)| is_then(date));
+            let mut stems: Vec<Stem> = happened_then.map(|(_, name)| stem_of(&name)).collect();
+            if let Some(only) = &filter.stems {
+                stems.retain(|stem| only.contains(stem));
+            }
+            let happened_then = Filter {
+                stems: Some(stems),
+                ..filter.clone()
+            };
+            names.extend(self.names_of(snapshot.as_ref(), &happened_then)?);
+            names.sort_unstable();
+            names.dedup();
+            Ok(names.iter().map(|name| stem_of(name)).collect())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_read_as_they_are_written() {
+        let now: DateTime<Utc> = "2026-06-15T12:00:00Z".parse().unwrap();
+        let hours =
+            |text: &str, toward| read_moment(text, now, toward).map(|at| (at - now).num_hours());
+        let (past, future) = (Toward::Past, Toward::Future);
+        for (text, toward, expected) in [
+            ("12h", past, -12),
+            ("12h", future, 12),
+            ("2 weeks", past, -336),
+            ("3d", past, -72),
+            ("30d", future, 720),
+            ("3 days ago", future, -72),
+            ("in 3 days", past, 72),
+            ("in an hour", past, 1),
+            ("a week ago", past, -168),
+            ("now", past, 0),
+            ("2026-06-15T00:00:00Z", future, -12),
+        ] {
+            assert_eq!(hours(text, toward), Some(expected), "{text}");
+        }
+        let local = |text: &str| Some(Timestamp::parse(text).unwrap().utc());
+        for (text, day) in [
+            ("yesterday", "2026-06-14"),
+            ("today", "2026-06-15"),
+            ("tomorrow", "2026-06-16"),
+            ("this morning", "2026-06-15"),
+            ("last month", "2026-05-01"),
+            ("8 May 2026", "2026-05-08"),
+            ("May 2026", "2026-05-01"),
+        ] {
+            assert_eq!(read_moment(text, now, past), local(day), "{text}");
+        }
+        for text in [
+            "",
+            "soon",
+            "99999999999y",
+            "1000000y",
+            "60y",
+            "999999999999d",
+            "1969-12-31T00:00:00Z",
+            "a",
+            "in",
+            "last month of all",
+        ] {
+            assert_eq!(read_moment(text, now, past), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Has the history hold texts that were replaced before a commit held them, such as what somebody
+//! wrote by hand just before a program changed the same memory.
+//!
+//! Promises: a text that is kept aside goes when a commit holds it, or where there is no history, when
+//! the archive does; one of a purged memory just goes. What must not be committed, such as a text with
+//! a credential, stays aside on this machine.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::live::reading::stem_of;
+use crate::engine::sync::commits::commit::COMMITTED;
+use crate::engine::sync::commits::commit::Difference;
+use crate::engine::sync::commits::message::Attribution;
+use crate::engine::sync::commits::message::ChangeKind;
+use crate::engine::sync::commits::message::MemoryChange;
+use crate::engine::sync::commits::message::message;
+use crate::engine::sync::commits::quarantine::name_of;
+use crate::engine::sync::commits::words::BY_HAND;
+use crate::engine::sync::commits::words::Words;
+use crate::engine::sync::past::log::History;
+use crate::engine::sync::past::plan::place_of;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::files::ReplacedText;
+use crate::files::Version;
+use crate::git::Id;
+use crate::git::NewText;
+use crate::git::Repository;
+use crate::git::Staged;
+
+/// A text that some commit is to hold before the files are committed as they are now.
+struct Former {
+    path: String,
+    before: Option<Id>,
+    id: Id,
+    bytes: Vec<u8>,
+    tool: String,
+}
+
+/// The branch once the texts that were kept aside are committed.
+pub(in crate::engine::sync) struct AfterReplaced {
+    pub head: Option<Id>,
+    /// The names of the memories that these texts are of.
+    pub names: BTreeSet<String>,
+}
+
+impl AfterReplaced {
+    fn none(head: Option<Id>) -> AfterReplaced {
+        AfterReplaced {
+            head,
+            names: BTreeSet::new(),
+        }
+    }
+}
+
+/// Where a memory was changed and moved at once, so many get a commit of the change by itself.
+const MOST_MOVED: usize = 64;
+
+impl Engine {
+    /// Replaces the text of a memory that was read as `seen`; what stood there comes into the history,
+    /// or where there is none, into the archive if somebody wrote it by hand.
+    pub(in crate::engine) fn replace_text(
+        &self,
+        place: Place,
+        name: &str,
+        seen: &Version,
+        bytes: &[u8],
+    ) -> Result<Replaced, FilesError> {
+        let replaced = self.store.replace_and_keep(place, name, seen, bytes)?;
+        if self.git.is_none() {
+            self.archive_replaced();
+        }
+        Ok(replaced)
+    }
+
+    /// Puts the texts that are kept aside, and that this program did not write, into the archive, as
+    /// there is no history for them. One that cannot be put there stays aside.
+    pub(in crate::engine::sync) fn archive_replaced(&self) {
+        let texts = self.store.replaced().unwrap_or_default();
+        if texts.is_empty() {
+            return;
+        }
+        let written = self.store.written();
+        for text in texts {
+            let Ok(Some(bytes)) = self.store.replaced_bytes(&text) else {
+                continue;
+            };
+            let stem = stem_of(&text.name);
+            let is_purged = self.is_purged(&stem, &bytes).unwrap_or(true);
+            let is_done = is_purged
+                || written.contains(&text.hash())
+                || self.add_replaced_to_archive(&text, &bytes);
+            if is_done {
+                self.store.release_replaced(&text);
+            }
+        }
+    }
+
+    fn add_replaced_to_archive(&self, text: &ReplacedText, bytes: &[u8]) -> bool {
+        match self.store.archive_replaced(text, bytes) {
+            Ok(()) => true,
+            Err(FilesError::Taken { .. }) => true, // The name tells the text.
+            Err(error) => {
+                tracing::warn!("a replaced text of {} is not archived: {error}", text.name);
+                false
+            }
+        }
+    }
+
+    /// Forgets the texts of the memory `stem` that are kept aside.
+    pub(in crate::engine::sync) fn forget_replaced(&self, is_meant: impl Fn(&str) -> bool) {
+        let texts = self.store.replaced().unwrap_or_default().into_iter();
+        for text in texts.filter(|text| is_meant(&text.name)) {
+            self.store.release_replaced(&text);
+        }
+    }
+
+    /// Commits what is kept aside and in no commit yet: each text in the place of the one that it
+    /// followed. Returns the newest commit, and the names of all memories that this was about;
+    /// `None` if somebody else moved the branch.
+    pub(in crate::engine::sync) fn commit_replaced(
+        &self,
+        repository: &Repository,
+        head: Option<Id>,
+        user: &str,
+        words: &mut Words,
+    ) -> Result<Option<AfterReplaced>, EngineError> {
+        let texts = self.store.replaced()?;
+        if texts.is_empty() {
+            return Ok(Some(AfterReplaced::none(head)));
+        }
+        if let Some(head) = head
+            && self.unfinished_merge(repository, head)?.is_some()
+        {
+            return Ok(Some(AfterReplaced::none(Some(head)))); // They wait for the merge.
+        }
+        let names = texts.iter().map(|text| text.name.clone()).collect();
+        let mut by_memory: BTreeMap<String, Vec<ReplacedText>> = BTreeMap::new();
+        for text in texts {
+            let path = text.place.path_of(&text.name);
+            by_memory.entry(path).or_default().push(text);
+        }
+        let mut trees = repository.trees(head)?;
+        let mut rounds: Vec<Vec<Former>> = Vec::new();
+        let mut settled = Vec::new();
+        for (path, texts) in by_memory {
+            let mut before = trees.file(&path)?;
+            let mut round = 0;
+            let count = texts.len();
+            let mut earlier: Option<&ReplacedText> = None;
+            for (at, text) in texts.iter().enumerate() {
+                let is_made = earlier.is_none_or(|earlier| text.followed(earlier));
+                earlier = Some(text);
+                let Some(bytes) = self.store.replaced_bytes(text)? else {
+                    continue;
+                };
+                let id = Id::of_text(&bytes);
+                if before == Some(id)
+                    || self.is_purged(&stem_of(&text.name), &bytes)?
+                    || self.is_in_history(repository, head, &path, id)?
+                {
+                    settled.push(text.clone());
+                    continue;
+                }
+                if !self.may_be_committed(repository, &path, &bytes) {
+                    continue;
+                }
+                let tool = match is_made {
+                    true => words.tool_before(&text.name, count - at),
+                    false => None,
+                };
+                let former = Former {
+                    path: path.clone(),
+                    before,
+                    id,
+                    bytes,
+                    tool: tool.unwrap_or_else(|| BY_HAND.to_owned()),
+                };
+                if rounds.len() <= round {
+                    rounds.push(Vec::new());
+                }
+                rounds[round].push(former);
+                round += 1;
+                before = Some(id);
+                settled.push(text.clone());
+            }
+        }
+        let mut head = head;
+        for formers in rounds {
+            match self.commit_formers(repository, head, user, formers)? {
+                Some(commit) => head = Some(commit),
+                None => return Ok(None),
+            }
+        }
+        for text in settled {
+            self.store.release_replaced(&text);
+        }
+        Ok(Some(AfterReplaced { head, names }))
+    }
+
+    /// Of memories that were changed and then moved or forgotten, before a commit held the change:
+    /// commits the change in the old place, so that the move is one by itself. Returns the newest
+    /// commit; `None` if a file or the branch changed meanwhile.
+    pub(in crate::engine::sync) fn commit_before_moves(
+        &self,
+        repository: &Repository,
+        head: Option<Id>,
+        user: &str,
+        differences: &mut Vec<Difference>,
+        words: &mut Words,
+    ) -> Result<Option<Option<Id>>, EngineError> {
+        let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let gone: BTreeMap<String, usize> = differences
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| one.after.is_none() && place_of(&one.path).is_some())
+            .map(|(at, one)| (file_of(&one.path), at))
+            .collect();
+        let new = differences.iter().filter_map(|one| {
+            let (place, name) = place_of(&one.path)?;
+            let after = one.after.filter(|_| one.before.is_none())?;
+            match gone.get(&file_of(&one.path)) {
+                Some(at) if differences[*at].before == Some(after) => None,
+                Some(at) => Some((one.path.clone(), after, Some(*at))),
+                // Made and forgotten since the last commit.
+                None if place == Place::Archive && words.was_moved(&name) => {
+                    Some((one.path.clone(), after, None))
+                }
+                None => None,
+            }
+        });
+        let new: Vec<(String, Id, Option<usize>)> = new.collect();
+        if new.is_empty() || new.len() > MOST_MOVED {
+            return Ok(Some(head));
+        }
+        let mut formers = Vec::new();
+        for (path, id, from) in new {
+            let Some(bytes) = self.bytes_at(&path)?.filter(|now| Id::of_text(now) == id) else {
+                return Ok(None);
+            };
+            let (old, before) = match from {
+                Some(at) => (differences[at].path.clone(), differences[at].before),
+                None => (Place::Files.path_of(name_of(&path)), None),
+            };
+            let tool = words.tool_of_change(name_of(&path));
+            formers.push(Former {
+                path: old.clone(),
+                before,
+                id,
+                bytes,
+                tool: tool.unwrap_or_else(|| BY_HAND.to_owned()),
+            });
+            match from {
+                Some(at) => differences[at].before = Some(id),
+                None => differences.push(Difference {
+                    path: old,
+                    before: Some(id),
+                    after: None,
+                    read: None,
+                }),
+            }
+        }
+        Ok(self
+            .commit_formers(repository, head, user, formers)?
+            .map(Some))
+    }
+
+    /// One commit of texts that files had; `None` if somebody else moved the branch.
+    fn commit_formers(
+        &self,
+        repository: &Repository,
+        head: Option<Id>,
+        user: &str,
+        formers: Vec<Former>,
+    ) -> Result<Option<Id>, EngineError> {
+        let mut doers = Attribution::default();
+        let mut told = Vec::new();
+        for former in &formers {
+            let deed = match former.before {
+                None => ChangeKind::Add,
+                Some(_) => ChangeKind::Change,
+            };
+            told.push(MemoryChange {
+                deed,
+                path: former.path.clone(),
+            });
+            let memory = self.preview(name_of(&former.path), &former.bytes);
+            doers.tools.insert(former.tool.clone());
+            doers.add(memory.agent, memory.user);
+        }
+        let told: Vec<Vec<MemoryChange>> = told.into_iter().map(|one| vec![one]).collect();
+        let message = message(&told, &doers, None);
+        let author = repository.author(user, self.clock.now().timestamp());
+        let changes: Vec<(String, Option<Id>)> = formers
+            .iter()
+            .map(|former| (former.path.clone(), Some(former.id)))
+            .collect();
+        let staged = formers.iter().map(|former| {
+            let staged = Staged {
+                before: former.before,
+                after: Some(former.id),
+                stamped: None,
+            };
+            (former.path.clone(), staged)
+        });
+        let staged = staged.collect();
+        let mut texts: BTreeMap<String, Vec<u8>> = formers
+            .into_iter()
+            .map(|former| (former.path, former.bytes))
+            .collect();
+        let mut text_of =
+            |path: &str, _: Id| Ok(texts.remove(path).map_or(NewText::Gone, NewText::Bytes));
+        let mut trees = repository.trees(head)?;
+        let parents: Vec<Id> = head.into_iter().collect();
+        let commit = repository.commit(
+            &mut trees,
+            &parents,
+            &changes,
+            &mut text_of,
+            &message,
+            &author,
+        )?;
+        let Some(commit) = commit else {
+            return Ok(None);
+        };
+        let is_moved = repository.move_branch(head, commit, COMMITTED, &staged)?;
+        if is_moved && self.has_background() {
+            *self.committed_to() = Some(commit);
+        }
+        Ok(is_moved.then_some(commit))
+    }
+
+    /// Whether some commit holds the text `id` of the memory at `path`.
+    pub(in crate::engine::sync) fn is_in_history(
+        &self,
+        repository: &Repository,
+        head: Option<Id>,
+        path: &str,
+        id: Id,
+    ) -> Result<bool, EngineError> {
+        // Hardly ever: a text that was in no commit is no object.
+        let (Some(head), Ok(_)) = (head, repository.size_of(id)) else {
+            return Ok(false);
+        };
+        let Some(repository) = self.repository()? else {
+            return Ok(false);
+        };
+        let history = History { repository, head };
+        let mut found = false;
+        history.each_of(&stem_of(path), |_, places| {
+            found = places.values().any(|text| *text == id);
+            Ok(!found)
+        })?;
+        Ok(found)
+    }
+}

@@ -1,0 +1,573 @@
+//! Takes back what was done: a commit, the last change of a memory, a memory's text.
+//!
+//! Promises: nothing is deleted and no commit is rewritten; taking back is a new change of the
+//! files, checked as a whole before the first file is touched, and a commit of its own that says
+//! what it undoes. A text that somebody writes meanwhile is not overwritten.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::sync::commits::commit::COMMITTED;
+use crate::engine::sync::commits::commit::Committed;
+use crate::engine::sync::commits::commit::Why;
+use crate::engine::sync::commits::commit_message;
+use crate::engine::sync::commits::commit_message::CommitMessage;
+use crate::engine::sync::commits::commit_message::UNDOES;
+use crate::engine::sync::commits::commit_message::Undoes;
+use crate::engine::sync::commits::message::Reason;
+use crate::engine::sync::commits::pending::Pending;
+use crate::engine::sync::past::log::History;
+use crate::engine::sync::past::log::PastError;
+use crate::engine::sync::past::log::Revision;
+use crate::engine::sync::past::plan::Operation;
+use crate::engine::sync::past::plan::Plan;
+use crate::engine::sync::past::plan::place_of;
+use crate::files::FilesError;
+use crate::files::Lock;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::git::CommitInfo;
+use crate::git::Id;
+use crate::git::Named;
+use crate::journal::RESTORE;
+use crate::model::Stem;
+
+pub use crate::engine::sync::past::plan::UndoneFile;
+
+/// A commit that was undone, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undone {
+    /// Its whole id.
+    pub undone: String,
+    /// Its first line.
+    pub what: String,
+    pub files: Vec<UndoneFile>,
+    /// The beginning of the new commit's id; `None` if it is still to be made, or nothing had to
+    /// be changed.
+    pub commit: Option<String>,
+}
+
+/// A memory that has an earlier text again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoredText {
+    pub stem: Stem,
+    /// Its path below `files/`.
+    pub name: String,
+    /// The commit whose text it is.
+    pub as_of: String,
+    /// Whether anything is different now.
+    pub changed: bool,
+}
+
+/// What is to be undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum UndoTarget {
+    Last,
+    Memory(Stem),
+    Commit(Id),
+}
+
+/// A commit, and of which files its changes are to be undone; `None`: of all.
+struct Choice {
+    moment: CommitInfo,
+    files: Option<BTreeSet<String>>,
+    /// What was done to these.
+    what: String,
+}
+
+impl Choice {
+    fn of_all(moment: CommitInfo) -> Choice {
+        let what = commit_message::read(&moment.message).subject;
+        Choice {
+            moment,
+            files: None,
+            what,
+        }
+    }
+}
+
+/// How often it is begun anew because somebody else was faster.
+const MAX_TRIES: usize = 8;
+
+impl Engine {
+    /// Undoes a commit: the one called `target`, the last change of the memory called so, or
+    /// without one the last thing that was done and is not undone. With `is_rehearsal` it only
+    /// says what would be done.
+    ///
+    /// # Errors
+    ///
+    /// Fails, with nothing touched, if there is no such thing, or if what was changed since stands
+    /// in the way.
+    pub fn undo(&self, target: Option<&str>, is_rehearsal: bool) -> Result<Undone, EngineError> {
+        self.check_writable()?;
+        let aim = self.aim(&self.history()?, target)?;
+        let (_lock, user) = self.take_turn()?;
+        if let UndoTarget::Memory(stem) = &aim
+            && let Some(held) = self.held_of(stem)
+        {
+            let id = stem.short();
+            return Err(EngineError::Invalid(format!(
+                "the last change of `{id}` is not committed: {held}. `memdir restore {id}@HEAD` gives it the committed text back; `memdir redact {id}` and `memdir allow {id}` have it committed"
+            )));
+        }
+        let history = self.history()?;
+        let choice = self.choose(&history, aim)?;
+        let moment = &choice.moment;
+        let mut plan = self.sound_plan(&history, &choice)?;
+        let mut undone = Undone {
+            undone: moment.id.to_string(),
+            what: choice.what.clone(),
+            files: plan.files.clone(),
+            commit: None,
+        };
+        if is_rehearsal || plan.operations.is_empty() {
+            return Ok(undone);
+        }
+        let names = self.perform_all(&mut plan, "undo", || self.sound_plan(&history, &choice))?;
+        let written = |file: Option<String>| {
+            let commit = moment.id;
+            (UNDOES, Undoes { commit, file }.written())
+        };
+        let trailers = match &choice.files {
+            None => vec![written(None)],
+            Some(files) => files
+                .iter()
+                .cloned()
+                .map(|file| written(Some(file)))
+                .collect(),
+        };
+        let reason = Reason {
+            subject: format!("Undo {}", choice.what),
+            trailers,
+        };
+        undone.commit = self.commit_as(names, user, &reason)?;
+        Ok(undone)
+    }
+
+    /// Gives the memory called `id` the text that it had at `revision`, as a new change; brings it
+    /// back to `files/` if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::versions`].
+    pub fn restore_as_of(
+        &self,
+        id: &str,
+        revision: &Revision,
+    ) -> Result<RestoredText, EngineError> {
+        self.check_writable()?;
+        let history = self.history()?;
+        let stem = self.resolve_ever(&history, id)?;
+        // Before anything else is committed, so that `HEAD` is what the caller looked at.
+        let commit = history.find(revision)?;
+        let (_lock, user) = self.take_turn()?;
+        let text = history.text_at(&stem, commit, None)?;
+        let file = text.file.unwrap_or_default();
+        let Some((_, then)) = place_of(&file) else {
+            return Err(EngineError::NotFound(id.to_owned()));
+        };
+        let mut name = then.clone();
+        let mut plan_now = || {
+            let mut plan = Plan::default();
+            match self.present(&stem)? {
+                None if self.is_purged(&stem, &text.bytes)? => {
+                    return Err(PastError::Purged(stem.short().to_owned()).into());
+                }
+                None => plan.operations.push(Operation::Add {
+                    place: Place::Files,
+                    name: then.clone(),
+                    bytes: text.bytes.clone(),
+                }),
+                Some((place, seen)) => {
+                    name.clone_from(&seen.entry.name);
+                    if seen.bytes != text.bytes {
+                        plan.operations.push(Operation::Replace {
+                            place,
+                            seen,
+                            bytes: text.bytes.clone(),
+                        });
+                    }
+                    if place == Place::Archive {
+                        plan.operations.push(Operation::Move {
+                            from: (Place::Archive, name.clone()),
+                            to: (Place::Files, name.clone()),
+                        });
+                    }
+                }
+            }
+            Ok(plan)
+        };
+        let mut plan = plan_now()?;
+        let changed = !plan.operations.is_empty();
+        if changed {
+            let names = self.perform_all(&mut plan, "restore", &mut plan_now)?;
+            let file = name.rsplit('/').next().unwrap_or(&name);
+            let reason = Reason {
+                subject: format!(
+                    "Restore memory {} ({file}) as of {}",
+                    stem.short(),
+                    commit.short()
+                ),
+                trailers: Vec::new(),
+            };
+            self.commit_as(names, user, &reason)?;
+        }
+        Ok(RestoredText {
+            stem,
+            name,
+            as_of: commit.to_string(),
+            changed,
+        })
+    }
+
+    /// The right to commit, with everything committed that waits, so that what follows is a commit
+    /// of its own; and who commits.
+    pub(in crate::engine::sync) fn take_turn(&self) -> Result<(Lock, &str), EngineError> {
+        let Some(git) = &self.git else {
+            return Err(PastError::NoHistory {
+                why: "its setting `git` is off, so nothing new can be noted in it".to_owned(),
+                hint: "Set `git = true` in its memdir.toml.",
+            }
+            .into());
+        };
+        let lock = Lock::take(&self.state().join("sync.lock"), "the repository")?;
+        for _ in 0..MAX_TRIES {
+            match self.commit_locked(&Pending::Everything, &git.user, Why::Asked)? {
+                Committed::Nothing | Committed::Done { .. } | Committed::Off => {
+                    if !self.finish_merge_first()? {
+                        return Ok((lock, &git.user));
+                    }
+                }
+                Committed::Paused(reason) => return Err(PastError::Paused(reason).into()),
+                Committed::Busy => {}
+            }
+        }
+        Err(PastError::Paused("git is at work in the repository".to_owned()).into())
+    }
+
+    fn aim(&self, history: &History, target: Option<&str>) -> Result<UndoTarget, EngineError> {
+        let Some(text) = target else {
+            return Ok(UndoTarget::Last);
+        };
+        let is_memory_only = text.ends_with(".md") || text.contains("://") || text.contains("[[");
+        let commit = match Id::parse(text) {
+            Some(id) => return Ok(UndoTarget::Commit(id)),
+            None if is_memory_only => Named::Nothing,
+            None => history.repository.named(text, history.head)?,
+        };
+        let mut memory = self.resolve(text);
+        if matches!(memory, Err(EngineError::NotFound(_))) {
+            memory = self.resolve_archived(text);
+        }
+        match (commit, memory) {
+            (Named::Nothing, Err(EngineError::NotFound(_))) => {
+                match self.resolve_ever(history, text) {
+                    Err(EngineError::NotFound(_)) => {
+                        Err(PastError::UnknownTarget(text.to_owned()).into())
+                    }
+                    other => other.map(UndoTarget::Memory),
+                }
+            }
+            (Named::Nothing, memory) => memory.map(|(stem, _)| UndoTarget::Memory(stem)),
+            (Named::One(id), Err(EngineError::NotFound(_))) => Ok(UndoTarget::Commit(id)),
+            (Named::Several, Err(EngineError::NotFound(_))) => {
+                Err(PastError::AmbiguousRevision(text.to_owned()).into())
+            }
+            (_, Err(error)) => Err(error),
+            (Named::Several, Ok((stem, _))) => Ok(UndoTarget::Memory(stem)),
+            (Named::One(id), Ok((stem, _))) => Err(PastError::MemoryOrCommit {
+                text: text.to_owned(),
+                memory: stem.as_str().to_owned(),
+                commit: id.to_string(),
+            }
+            .into()),
+        }
+    }
+
+    /// The commit that `aim` means.
+    fn choose(&self, history: &History, aim: UndoTarget) -> Result<Choice, EngineError> {
+        let mut undone = UndoneBefore::default();
+        let mut chosen = None;
+        match aim {
+            UndoTarget::Last => {
+                // What came from other machines was done there.
+                let made_here = history.repository.made_here(COMMITTED)?;
+                history.each(|moment| {
+                    let is_candidate = undone.pass(&moment, None);
+                    let is_ours = match &made_here {
+                        Some(ids) => ids.contains(&moment.id),
+                        None => !commit_message::read(&moment.message).tools.is_empty(),
+                    };
+                    if is_candidate && is_ours {
+                        chosen = self.last_deed(history, moment, &undone)?;
+                    }
+                    Ok(chosen.is_none())
+                })?;
+            }
+            UndoTarget::Memory(stem) => {
+                let file = format!("{stem}.md");
+                history.each_of(&stem, |moment, _| {
+                    let is_candidate = undone.pass(&moment, Some(&file));
+                    let only = BTreeSet::from([file.clone()]);
+                    if is_candidate && self.has_effect(history, &moment, Some(&only))? {
+                        let is_alone = self.plan(history, &moment, None)?.is_of_one_file();
+                        let mut choice = Choice::of_all(moment);
+                        if !is_alone {
+                            choice
+                                .what
+                                .push_str(&format!(" for memory {}", stem.short()));
+                            choice.files = Some(only);
+                        }
+                        chosen = Some(choice);
+                    }
+                    Ok(chosen.is_none())
+                })?;
+            }
+            UndoTarget::Commit(id) => {
+                history.each(|moment| {
+                    undone.pass(&moment, None);
+                    if moment.id == id {
+                        chosen = Some(Choice::of_all(moment));
+                    }
+                    Ok(chosen.is_none())
+                })?;
+                let Some(choice) = &chosen else {
+                    return Err(PastError::NotUndone {
+                        commit: id.short(),
+                        reasons: vec!["it is no commit of this store's history".to_owned()],
+                    }
+                    .into());
+                };
+                if let Some(by) = undone.by.get(&id) {
+                    let (commit, by) = (id.short(), by.short());
+                    return Err(PastError::UndoneAlready { commit, by }.into());
+                }
+                if choice.moment.parents.len() > 1 {
+                    return Err(PastError::NotUndone {
+                        commit: id.short(),
+                        reasons: vec![
+                            "it joins two histories; their commits can be undone one by one"
+                                .to_owned(),
+                        ],
+                    }
+                    .into());
+                }
+            }
+        }
+        chosen.ok_or_else(|| PastError::NothingToUndo.into())
+    }
+
+    /// What was done last of what `moment` tells, and is not undone: a commit may hold several
+    /// things that have nothing to do with each other.
+    fn last_deed(
+        &self,
+        history: &History,
+        moment: CommitInfo,
+        undone: &UndoneBefore,
+    ) -> Result<Option<Choice>, EngineError> {
+        let said = commit_message::read(&moment.message);
+        for deed in said.deeds.iter().rev() {
+            let files = deed
+                .iter()
+                .map(|line| CommitMessage::file_in(line).to_owned());
+            let files: BTreeSet<String> = files.collect();
+            let is_undone = |file: &String| undone.files.contains(&(moment.id, file.clone()));
+            if files.iter().any(is_undone) || !self.has_effect(history, &moment, Some(&files))? {
+                continue;
+            }
+            let what = match deed.as_slice() {
+                [one] => one.clone(),
+                [first, others @ ..] => format!("{first} and {} more", others.len()),
+                [] => continue,
+            };
+            return Ok(Some(Choice {
+                moment,
+                files: Some(files),
+                what,
+            }));
+        }
+        let is_one = said.deeds.is_empty();
+        let is_chosen = is_one && self.has_effect(history, &moment, None)?;
+        Ok(is_chosen.then(|| Choice::of_all(moment)))
+    }
+
+    /// Whether undoing `moment` would change anything, or is refused.
+    fn has_effect(
+        &self,
+        history: &History,
+        moment: &CommitInfo,
+        files: Option<&BTreeSet<String>>,
+    ) -> Result<bool, EngineError> {
+        let plan = self.plan(history, moment, files)?;
+        Ok(!plan.operations.is_empty() || !plan.refused.is_empty())
+    }
+
+    /// The plan for `choice`, if all of it can be done.
+    fn sound_plan(&self, history: &History, choice: &Choice) -> Result<Plan, EngineError> {
+        let plan = self.plan(history, &choice.moment, choice.files.as_ref())?;
+        if plan.refused.is_empty() {
+            return Ok(plan);
+        }
+        Err(PastError::NotUndone {
+            commit: choice.moment.id.short(),
+            reasons: plan.refused,
+        }
+        .into())
+    }
+
+    /// Does what `plan` says, with a new one from `again` whenever somebody else was faster;
+    /// returns the names of the files below `files/` and `archive/`.
+    fn perform_all(
+        &self,
+        plan: &mut Plan,
+        tool: &str,
+        mut again: impl FnMut() -> Result<Plan, EngineError>,
+    ) -> Result<BTreeSet<String>, EngineError> {
+        let mut names = BTreeSet::new();
+        for _ in 0..MAX_TRIES {
+            let mut is_stale = false;
+            for operation in &plan.operations {
+                if !self.perform(operation, tool, &mut names)? {
+                    is_stale = true;
+                    break;
+                }
+            }
+            if !is_stale {
+                return Ok(names);
+            }
+            // What is done already needs nothing in the new plan.
+            *plan = again()?;
+        }
+        Err(EngineError::Invalid(
+            "the memories change faster than they can be written".to_owned(),
+        ))
+    }
+
+    /// `Ok(false)` if the file is another one by now, and nothing was done.
+    fn perform(
+        &self,
+        operation: &Operation,
+        tool: &str,
+        names: &mut BTreeSet<String>,
+    ) -> Result<bool, EngineError> {
+        let mut note = |name: &str| {
+            self.changed_with(tool, name);
+            names.insert(name.to_owned());
+        };
+        let replaced = match operation {
+            Operation::Add { place, name, bytes } => {
+                self.store.add(*place, name, bytes)?;
+                note(name);
+                Replaced::Done
+            }
+            Operation::Replace { place, seen, bytes } => {
+                let name = &seen.entry.name;
+                match self.replace_text(*place, name, seen, bytes) {
+                    Err(FilesError::Missing { .. }) => return Ok(false),
+                    replaced => {
+                        note(name);
+                        replaced?
+                    }
+                }
+            }
+            Operation::Move { from, to } if from.1 == to.1 => {
+                match self.store.relocate(&from.1, from.0, to.0) {
+                    Err(FilesError::Missing { .. }) => return Ok(false),
+                    other => other?,
+                }
+                note(&from.1);
+                Replaced::Done
+            }
+            Operation::Move { from, to } => {
+                let seen = match self.store.reader(from.0).read(&from.1, u64::MAX) {
+                    Err(FilesError::Missing { .. }) => return Ok(false),
+                    other => other?,
+                };
+                // Two names for a moment, never none.
+                self.store.add(to.0, &to.1, &seen.bytes)?;
+                note(&to.1);
+                note(&from.1);
+                self.store.remove(from.0, &from.1, &seen)?
+            }
+            Operation::Settings { seen, bytes } => {
+                let name = &seen.entry.name;
+                // No memory: the index need not know.
+                self.leave_word(tool, name);
+                names.insert(name.clone());
+                self.store.put_beside(name, Some(seen), Some(bytes))?
+            }
+        };
+        // However it comes back: its life begins anew.
+        if let Operation::Move { from, to } = operation
+            && (from.0, to.0) == (Place::Archive, Place::Files)
+            && tool != RESTORE
+        {
+            self.record(RESTORE, &to.1, Some(tool));
+        }
+        if replaced == Replaced::KeptOther {
+            tracing::warn!(
+                "somebody else changed a file in the same moment; their text is kept as a conflict copy, which `memdir status` names"
+            );
+        }
+        Ok(replaced != Replaced::Stale)
+    }
+
+    /// Commits the files `names`; `None` if git was at work, and they wait for the next commit.
+    pub(in crate::engine::sync) fn commit_as(
+        &self,
+        names: BTreeSet<String>,
+        user: &str,
+        reason: &Reason,
+    ) -> Result<Option<String>, EngineError> {
+        let pending = Pending::Names(names);
+        for _ in 0..MAX_TRIES {
+            match self.commit_locked(&pending, user, Why::For(reason))? {
+                Committed::Done { id, .. } => return Ok(Some(id)),
+                Committed::Busy => {}
+                // As it was committed before; what is held back is told by others.
+                Committed::Nothing => return Ok(None),
+                Committed::Off | Committed::Paused(_) => break,
+            }
+        }
+        tracing::warn!("it is done, but not committed yet; the next command commits it");
+        Ok(None)
+    }
+}
+
+/// What the commits seen so far, newer ones first, have undone.
+#[derive(Default)]
+struct UndoneBefore {
+    /// The commits that are undone, with those that undid them.
+    by: HashMap<Id, Id>,
+    /// Of these only the changes of single files.
+    files: HashSet<(Id, String)>,
+}
+
+impl UndoneBefore {
+    /// Takes note of `moment`; says whether undoing it is what somebody wants who names no commit:
+    /// it is no undo itself, not undone, and no merge.
+    fn pass(&mut self, moment: &CommitInfo, file: Option<&str>) -> bool {
+        let is_undone = self.by.contains_key(&moment.id);
+        let undoes = commit_message::read(&moment.message).undoes;
+        let is_undo = !undoes.is_empty();
+        // An undo that is undone itself undoes nothing any more.
+        if !is_undone {
+            for Undoes { commit, file } in undoes {
+                match file {
+                    None => {
+                        self.by.insert(commit, moment.id);
+                    }
+                    Some(file) => {
+                        self.files.insert((commit, file));
+                    }
+                }
+            }
+        }
+        let is_undone_here =
+            file.is_some_and(|file| self.files.contains(&(moment.id, file.to_owned())));
+        !is_undo && !is_undone && !is_undone_here && moment.parents.len() < 2
+    }
+}

@@ -1,0 +1,192 @@
+//! Looks at what a remote sent before anything is done with it: a pulled repository is data, and
+//! somebody else's.
+//!
+//! Promises: nothing in it stops this machine but what would cost it without end. What this machine
+//! cannot or must not have as a file is left out and named; it stays in the history as it is.
+
+use std::collections::HashMap;
+
+use git2::FileMode;
+use git2::ObjectType;
+use git2::Oid;
+use git2::Tree;
+
+use crate::git::GitError;
+use crate::git::Id;
+use crate::git::Owner;
+use crate::git::Repository;
+use crate::git::To;
+use crate::git::paths::MOST_DEPTH;
+use crate::git::paths::PathRejection;
+use crate::git::paths::is_gits_own;
+
+/// More entries are no collection of memories, or made to hurt.
+const MOST_ENTRIES: usize = 1_000_000;
+
+/// Deeper folders are made to hurt.
+const DEEPEST: usize = 128;
+
+/// So much that is left out is named.
+const MOST_NAMED: usize = 100;
+
+/// Something that a remote has and this machine has not, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Below the work folder, with codes for what is no text.
+    pub path: String,
+    pub reason: String,
+}
+
+/// What is wrong with the files of a commit.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inspected {
+    /// Why nothing of it is to be taken, if there is a reason.
+    pub refused: Option<String>,
+    pub left_out: Vec<LeftOut>,
+    /// How many more there are.
+    pub unnamed: usize,
+}
+
+impl Repository {
+    /// What is wrong with the files of `commit`. What the commit `known` holds was looked at before.
+    ///
+    /// # Errors
+    ///
+    /// Fails if something is missing from the repository.
+    pub fn inspect(&self, commit: Id, known: Option<Id>) -> Result<Inspected, GitError> {
+        let action = "look at what the remote sent";
+        let tree = |id: Id| self.inner.find_commit(id.0)?.tree();
+        let known = known.map(tree).transpose().to(action)?;
+        let mut look = Look {
+            repository: self,
+            entries: 0,
+            sizes: HashMap::new(),
+            found: Inspected::default(),
+        };
+        let tree = tree(commit).to(action)?;
+        let refused = look.find_in(&tree, known.as_ref(), "", 0, false);
+        look.found.refused = refused.to(action)?;
+        Ok(look.found)
+    }
+}
+
+struct Look<'a> {
+    repository: &'a Repository,
+    entries: usize,
+    /// Of texts: what unfolds without end has few of them, many times.
+    sizes: HashMap<Oid, u64>,
+    found: Inspected,
+}
+
+impl Look<'_> {
+    /// Looks at a folder; why nothing is to be taken, if there is a reason. In one that is left out
+    /// as a whole nothing is named.
+    fn find_in(
+        &mut self,
+        tree: &Tree<'_>,
+        known: Option<&Tree<'_>>,
+        path: &str,
+        depth: usize,
+        is_left_out: bool,
+    ) -> Result<Option<String>, git2::Error> {
+        if depth > DEEPEST {
+            return Ok(Some(format!("folders lie more than {DEEPEST} deep")));
+        }
+        let is_asked = self.repository.owner() == Owner::Asked;
+        for entry in tree {
+            self.entries += 1;
+            if self.entries > MOST_ENTRIES {
+                return Ok(Some(format!("it holds more than {MOST_ENTRIES} files")));
+            }
+            let known_entry = known.and_then(|known| known.get_name_bytes(entry.name_bytes()));
+            let is_known = |id: Oid, mode: i32| {
+                known_entry
+                    .as_ref()
+                    .is_some_and(|known| known.id() == id && known.filemode() == mode)
+            };
+            if is_known(entry.id(), entry.filemode()) {
+                continue;
+            }
+            let full = format!("{path}{}", String::from_utf8_lossy(entry.name_bytes()));
+            if is_asked && !self.repository.leads_to_store(&full) {
+                continue; // Nothing of it is taken from here: it comes with its owner's git.
+            }
+            let reason = match is_left_out {
+                true => None,
+                false => self.reason(&entry, &full, depth)?,
+            };
+            let is_left_out = is_left_out || reason.is_some();
+            if let Some(reason) = reason {
+                let name = entry.name_bytes().escape_ascii();
+                self.name(format!("{}{name}", path.escape_default()), reason);
+            }
+            if entry.kind() == Some(ObjectType::Tree) {
+                let repository = &self.repository.inner;
+                let below = repository.find_tree(entry.id())?;
+                let known = known_entry.filter(|known| known.kind() == Some(ObjectType::Tree));
+                let known = known
+                    .map(|known| repository.find_tree(known.id()))
+                    .transpose()?;
+                let path = format!("{full}/");
+                let refused =
+                    self.find_in(&below, known.as_ref(), &path, depth + 1, is_left_out)?;
+                if refused.is_some() {
+                    return Ok(refused);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Why the entry at `path` is left out, if there is a reason.
+    fn reason(
+        &mut self,
+        entry: &git2::TreeEntry<'_>,
+        path: &str,
+        depth: usize,
+    ) -> Result<Option<String>, git2::Error> {
+        if is_gits_own(entry.name_bytes()) {
+            return Ok(Some(PathRejection::Name.reason().to_owned()));
+        }
+        let is_folder = entry.kind() == Some(ObjectType::Tree);
+        if let Some(reason) = self.repository.out_of_place(path, is_folder) {
+            return Ok(Some(reason.to_owned()));
+        }
+        let Some(below) = self.repository.below_store(path) else {
+            return Ok(None);
+        };
+        Ok(match entry.kind() {
+            _ if std::str::from_utf8(entry.name_bytes()).is_err() => {
+                Some("its name is not UTF-8".to_owned())
+            }
+            Some(ObjectType::Commit) => Some("it is a repository of its own".to_owned()),
+            Some(ObjectType::Tree) if depth >= MOST_DEPTH => {
+                Some(PathRejection::Depth.reason().to_owned())
+            }
+            Some(ObjectType::Blob) if entry.filemode() == i32::from(FileMode::Link) => {
+                Some("it is a symbolic link".to_owned())
+            }
+            Some(ObjectType::Blob) => {
+                let size = match self.sizes.get(&entry.id()) {
+                    Some(size) => *size,
+                    None => {
+                        let (size, _) = self.repository.inner.odb()?.read_header(entry.id())?;
+                        self.sizes.insert(entry.id(), size as u64);
+                        size as u64
+                    }
+                };
+                let why = self.repository.left_out_of_size(below, size);
+                why.map(|why| why.reason().to_owned())
+            }
+            _ => None,
+        })
+    }
+
+    fn name(&mut self, path: String, reason: String) {
+        if self.found.left_out.len() < MOST_NAMED {
+            self.found.left_out.push(LeftOut { path, reason });
+        } else {
+            self.found.unnamed += 1;
+        }
+    }
+}

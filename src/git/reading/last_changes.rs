@@ -1,0 +1,393 @@
+//! When files were changed last, by the times of the commits that changed them.
+//!
+//! Promises: a commit is compared with its parent at most once, however many names are asked for,
+//! and only when a name is asked for that no newer commit changed. No more than a few folders are in
+//! memory at a time.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use git2::ObjectType;
+use git2::Odb;
+use git2::Oid;
+
+use crate::git::CommitInfo;
+use crate::git::GitError;
+use crate::git::Id;
+use crate::git::Repository;
+use crate::git::STORE_PARTS;
+use crate::git::To;
+
+const ACTION: &str = "read the history";
+/// A commit's folders are the next older commit's other side: so many are kept for it.
+const FOLDERS_KEPT: usize = 16;
+const ID_BYTES: usize = 20;
+
+/// Looks for the newest commits that changed files of some names.
+pub struct LastChanges<'a> {
+    repository: &'a Repository,
+    odb: Odb<'a>,
+    /// Commits that were not compared yet, newest first.
+    older: Box<dyn Iterator<Item = Result<CommitInfo, GitError>> + 'a>,
+    /// The name under which a path below the store is looked up.
+    name_of: fn(&str) -> &str,
+    /// What the compared commits changed, and when the newest of them was made.
+    found: HashMap<String, i64>,
+    /// Of the newest commit.
+    newest: i64,
+    folders: VecDeque<(Oid, Rc<[u8]>)>,
+    /// How many commits were compared with their parents.
+    pub compared: usize,
+}
+
+impl Repository {
+    /// Looks at the commits that `from` rests on, itself included, without those that
+    /// `without` rests on. Merges are passed over: they hold what others wrote. `name_of` is what
+    /// paths below the store are asked for by.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository is damaged.
+    pub fn last_changes(
+        &self,
+        from: Id,
+        without: Option<Id>,
+        name_of: fn(&str) -> &str,
+    ) -> Result<LastChanges<'_>, GitError> {
+        Ok(LastChanges {
+            repository: self,
+            odb: self.inner.odb().to(ACTION)?,
+            older: Box::new(self.moments(from, without)?),
+            name_of,
+            found: HashMap::new(),
+            newest: self.moment(from)?.at,
+            folders: VecDeque::new(),
+            compared: 0,
+        })
+    }
+}
+
+impl LastChanges<'_> {
+    /// When the newest commit was made that changed a file of this name, in seconds since 1970; the
+    /// newest of all commits if none did.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository is damaged.
+    pub fn of(&mut self, name: &str) -> Result<i64, GitError> {
+        loop {
+            if let Some(at) = self.found.get(name) {
+                return Ok(*at);
+            }
+            let Some(moment) = self.older.next() else {
+                return Ok(self.newest);
+            };
+            let moment = moment?;
+            if moment.parents.len() < 2 {
+                self.compare(&moment)?;
+            }
+        }
+    }
+
+    fn compare(&mut self, moment: &CommitInfo) -> Result<(), GitError> {
+        self.compared += 1;
+        let after = self.repository.entries_at(moment.id, &STORE_PARTS)?;
+        let before = match moment.parents.first() {
+            Some(parent) => self.repository.entries_at(*parent, &STORE_PARTS)?,
+            None => vec![None; STORE_PARTS.len()],
+        };
+        let mut changed = Vec::new();
+        for ((part, before), after) in STORE_PARTS.iter().zip(before).zip(after) {
+            if before != after {
+                let [before, after] = [before, after].map(|id| id.map(|id| id.0));
+                self.compare_below(part, before, after, &mut changed)?;
+            }
+        }
+        for path in changed {
+            let name = (self.name_of)(&path);
+            if !self.found.contains_key(name) {
+                self.found.insert(name.to_owned(), moment.at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds to `changed` the paths of the files in which what lies at `path` differs: a file, or a
+    /// folder.
+    fn compare_below(
+        &mut self,
+        path: &str,
+        before: Option<Oid>,
+        after: Option<Oid>,
+        changed: &mut Vec<String>,
+    ) -> Result<(), GitError> {
+        let before = before.map(|id| self.folder(id)).transpose()?;
+        let after = after.map(|id| self.folder(id)).transpose()?;
+        let is_file = |side: &Option<Option<Rc<[u8]>>>| matches!(side, Some(None));
+        if is_file(&before) || is_file(&after) {
+            changed.push(path.to_owned());
+        }
+        let [before, after] = [before, after].map(|side| side.flatten().unwrap_or_default());
+        for (name, before, after) in differing(&before, &after) {
+            // A name that is no text is none of ours.
+            let Ok(name) = std::str::from_utf8(name) else {
+                continue;
+            };
+            let path = format!("{path}/{name}");
+            if before.is_some_and(|entry| !entry.is_folder)
+                || after.is_some_and(|entry| !entry.is_folder)
+            {
+                changed.push(path.clone());
+            }
+            let folder = |entry: Option<Entry<'_>>| {
+                entry.filter(|entry| entry.is_folder).map(|entry| entry.id)
+            };
+            if let (None, None) = (folder(before), folder(after)) {
+                continue;
+            }
+            self.compare_below(&path, folder(before), folder(after), changed)?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of a folder; `None` of a file.
+    fn folder(&mut self, id: Oid) -> Result<Option<Rc<[u8]>>, GitError> {
+        if let Some((_, bytes)) = self.folders.iter().find(|(known, _)| *known == id) {
+            return Ok(Some(Rc::clone(bytes)));
+        }
+        if self.odb.read_header(id).to(ACTION)?.1 != ObjectType::Tree {
+            return Ok(None);
+        }
+        let bytes: Rc<[u8]> = self.odb.read(id).to(ACTION)?.data().into();
+        if self.folders.len() == FOLDERS_KEPT {
+            self.folders.pop_front();
+        }
+        self.folders.push_back((id, Rc::clone(&bytes)));
+        Ok(Some(bytes))
+    }
+}
+
+/// An entry of a folder: `MODE NAME\0ID`.
+#[derive(Debug, Clone, Copy)]
+struct Entry<'a> {
+    is_folder: bool,
+    name: &'a [u8],
+    id: Oid,
+    /// All of it.
+    bytes: &'a [u8],
+}
+
+impl<'a> Entry<'a> {
+    /// The first entry of `bytes`; `None` at the end, or where they are damaged.
+    fn first(bytes: &'a [u8]) -> Option<Entry<'a>> {
+        let end = memchr::memchr(0, bytes)?;
+        let blank = memchr::memchr(b' ', &bytes[..end])?;
+        let id = bytes.get(end + 1..end + 1 + ID_BYTES)?;
+        Some(Entry {
+            is_folder: &bytes[..blank] == b"40000",
+            name: &bytes[blank + 1..end],
+            id: Oid::from_bytes(id).ok()?,
+            bytes: &bytes[..end + 1 + ID_BYTES],
+        })
+    }
+
+    /// As git orders a folder's entries: a folder's name as if a slash followed.
+    fn order(&self, other: &Entry<'_>) -> Ordering {
+        fn key<'b>(entry: &Entry<'b>) -> impl Iterator<Item = u8> + use<'b> {
+            let slash: &'static [u8] = if entry.is_folder { b"/" } else { b"" };
+            entry.name.iter().chain(slash).copied()
+        }
+        key(self).cmp(key(other))
+    }
+}
+
+/// An entry that two versions of a folder differ in: its name, and what each has.
+type Differing<'a> = (&'a [u8], Option<Entry<'a>>, Option<Entry<'a>>);
+
+fn differing<'a>(before: &'a [u8], after: &'a [u8]) -> Vec<Differing<'a>> {
+    let mut found = Vec::new();
+    let (mut before, mut after) = (before, after);
+    loop {
+        let same = same_entries(before, after);
+        (before, after) = (&before[same..], &after[same..]);
+        let (old, new) = (Entry::first(before), Entry::first(after));
+        let order = match (&old, &new) {
+            (None, None) => return found,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(old), Some(new)) => old.order(new),
+        };
+        let old = old.filter(|_| order != Ordering::Greater);
+        let new = new.filter(|_| order != Ordering::Less);
+        before = &before[old.map_or(0, |entry| entry.bytes.len())..];
+        after = &after[new.map_or(0, |entry| entry.bytes.len())..];
+        if let Some(entry) = old.or(new) {
+            found.push((entry.name, old, new));
+        }
+    }
+}
+
+/// How many bytes of whole entries both begin with. Folders of ten thousand files differ in a few:
+/// taking all their entries apart would be most of the time.
+fn same_entries(one: &[u8], other: &[u8]) -> usize {
+    const BLOCK: usize = 4096;
+    let most = one.len().min(other.len());
+    let blocks = one[..most].chunks(BLOCK).zip(other[..most].chunks(BLOCK));
+    let blocks = blocks.take_while(|(one, other)| one == other);
+    let equal: usize = blocks.map(|(block, _)| block.len()).sum();
+    let mut at = 0;
+    while at < most {
+        let Some(end) = memchr::memchr(0, &one[at..]).map(|end| at + end + 1 + ID_BYTES) else {
+            break;
+        };
+        if end > most || end > equal && one[at..end] != other[at..end] {
+            break;
+        }
+        at = end;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::Author;
+    use crate::git::NewText;
+
+    /// A repository, and how to commit files into it: each with its text, `None` where it goes.
+    struct Scene {
+        _folder: tempfile::TempDir,
+        repository: Repository,
+        at: i64,
+    }
+
+    impl Scene {
+        fn new() -> Scene {
+            let folder = tempfile::tempdir().unwrap();
+            let repository = Repository::create(folder.path(), "main").unwrap();
+            Scene {
+                _folder: folder,
+                repository,
+                at: 0,
+            }
+        }
+
+        fn commit(&mut self, parents: &[Id], files: &[(&str, Option<&str>)]) -> Id {
+            self.at += 10;
+            let author = Author {
+                name: "m".to_owned(),
+                email: "m@m".to_owned(),
+                at: self.at,
+            };
+            let changes: Vec<(String, Option<Id>)> = files
+                .iter()
+                .map(|(path, text)| {
+                    (
+                        (*path).to_owned(),
+                        text.map(|text| Id::of_text(text.as_bytes())),
+                    )
+                })
+                .collect();
+            let mut text_of = |path: &str, _| {
+                let text = files.iter().find(|(known, _)| *known == path);
+                Ok(match text {
+                    Some((_, Some(text))) => NewText::Bytes(text.as_bytes().to_vec()),
+                    _ => NewText::Gone,
+                })
+            };
+            let repository = &self.repository;
+            let mut trees = repository.trees(parents.first().copied()).unwrap();
+            repository
+                .commit(&mut trees, parents, &changes, &mut text_of, "c", &author)
+                .unwrap()
+                .unwrap()
+        }
+
+        fn looked(&self, from: Id, without: Option<Id>) -> LastChanges<'_> {
+            self.repository
+                .last_changes(from, without, |path| {
+                    path.rsplit('/').next().unwrap_or(path)
+                })
+                .unwrap()
+        }
+    }
+
+    #[test]
+    fn the_newest_commit_that_changed_a_name_counts() {
+        let mut scene = Scene::new();
+        let first = scene.commit(&[], &[("files/a.md", Some("1")), ("files/b.md", Some("1"))]);
+        let second = scene.commit(
+            &[first],
+            &[("files/a.md", Some("2")), ("files/x/c.md", Some("1"))],
+        );
+        let third = scene.commit(
+            &[second],
+            &[("files/b.md", None), ("archive/b.md", Some("1"))],
+        );
+        let fourth = scene.commit(&[third], &[("memdir.toml", Some("limit = 3\n"))]);
+        let mut looked = scene.looked(fourth, None);
+        assert_eq!(looked.of("memdir.toml").unwrap(), 40);
+        assert_eq!(looked.compared, 1, "older commits are not looked at yet");
+        let times = ["b.md", "a.md", "c.md"].map(|name| looked.of(name).unwrap());
+        assert_eq!(times, [30, 20, 20]);
+        assert_eq!(looked.of("nobody.md").unwrap(), 40);
+        assert_eq!(looked.compared, 4);
+        let mut since = scene.looked(fourth, Some(second));
+        assert_eq!(since.of("a.md").unwrap(), 40, "nobody changed it since");
+        assert_eq!(since.compared, 2);
+    }
+
+    #[test]
+    fn every_commit_is_compared_once_however_many_names_are_asked_for() {
+        let mut scene = Scene::new();
+        let names: Vec<String> = (0..40).map(|n| format!("files/{n:02}.md")).collect();
+        let all: Vec<(&str, Option<&str>)> = names
+            .iter()
+            .map(|name| (name.as_str(), Some("0")))
+            .collect();
+        let base = scene.commit(&[], &all);
+        let mut head = base;
+        for name in &names {
+            head = scene.commit(&[head], &[(name, Some("1"))]);
+        }
+        let mut looked = scene.looked(head, Some(base));
+        for (n, name) in names.iter().enumerate() {
+            let at = looked.of(name.strip_prefix("files/").unwrap()).unwrap();
+            assert_eq!(at, 20 + 10 * n as i64);
+        }
+        assert_eq!(looked.compared, 40);
+    }
+
+    #[test]
+    fn a_merge_changes_nothing_by_itself() {
+        let mut scene = Scene::new();
+        let base = scene.commit(&[], &[("files/a.md", Some("0"))]);
+        let one = scene.commit(&[base], &[("files/a.md", Some("1"))]);
+        let other = scene.commit(&[base], &[("files/b.md", Some("1"))]);
+        let merge = scene.commit(&[one, other], &[("files/b.md", Some("1"))]);
+        let mut looked = scene.looked(merge, Some(base));
+        let times = ["a.md", "b.md"].map(|name| looked.of(name).unwrap());
+        assert_eq!(times, [20, 30]);
+    }
+
+    #[test]
+    fn a_folder_where_a_file_was_is_both() {
+        let mut scene = Scene::new();
+        let base = scene.commit(&[], &[("files/a", Some("0")), ("files/a.md", Some("0"))]);
+        let next = scene.commit(&[base], &[("files/a", None)]);
+        let last = scene.commit(
+            &[next],
+            &[("files/a/b.md", Some("0")), ("files/z.md", Some("1"))],
+        );
+        let mut looked = scene.looked(last, Some(base));
+        let times = ["b.md", "z.md", "a"].map(|name| looked.of(name).unwrap());
+        assert_eq!(times, [30, 30, 20]);
+        assert_eq!(
+            looked.of("a.md").unwrap(),
+            30,
+            "of the newest: it was not changed"
+        );
+    }
+}

@@ -1,0 +1,726 @@
+//! Reads loose objects in place of libgit2, and bounds what reading one may cost.
+//!
+//! A loose object is a file of its own: a zlib stream with a header `TYPE SIZE\0`. libgit2 1.9 never
+//! returns from one that is cut off (libgit2#7342, fixed upstream, in no release that a crate
+//! vendors), takes a damaged first byte for an older format with the same fault, and opens a FIFO in
+//! its place without ever coming back. A changed libgit2 would fall under the GPL, so each
+//! repository gets a further source of objects, which libgit2 asks before its own.
+//!
+//! Promises: a loose object is either whole (header, length and checksum of the stream) or an error
+//! that names it; at most its announced size is held in memory, and never more than its bytes can
+//! inflate to. Packs stay libgit2's, whose reader of packs checks its progress; so do writing and
+//! looking whether an object exists. Commit graphs are not read at all: they repeat what commits
+//! say, and nothing proves that they repeat it correctly.
+
+use std::ffi::CString;
+use std::ffi::c_int;
+use std::ffi::c_void;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::io::Read;
+use std::mem::MaybeUninit;
+use std::path::Path;
+use std::path::PathBuf;
+use std::ptr;
+use std::sync::Once;
+
+use git2::Binding;
+use git2::ObjectType;
+use git2::Oid;
+use git2::Repository;
+use libgit2_sys as raw;
+
+/// libgit2 asks sources of objects in falling order: packs, then this one, then its own loose
+/// objects, which are left the default. Packs first: most objects of a long history lie there.
+const PACKED_PRIORITY: c_int = 3;
+const GUARD_PRIORITY: c_int = 2;
+/// How deep libgit2 follows the files that name other folders of objects.
+const MOST_ALTERNATES: usize = 5;
+/// A header needs fewer: a type, a blank, twenty digits and a zero.
+const HEADER_BYTES: usize = 64;
+/// Bytes of a file that suffice to inflate a header, as for libgit2.
+const HEADER_INPUT: u64 = 1024;
+/// Deflate makes at most 258 bytes of 2 bits.
+const MOST_INFLATION: u64 = 1032;
+
+/// Opens the repository at `path` with checked loose objects.
+pub(in crate::git) fn open(path: &Path) -> Result<Repository, git2::Error> {
+    let repository = Repository::open(path)?;
+    check_loose_objects(&repository)?;
+    Ok(repository)
+}
+
+/// Has `repository` read its loose objects by this module. One whose folder of objects is missing
+/// has nothing to read.
+#[allow(unsafe_code, reason = "git2 offers no sources of objects of one's own")]
+pub(in crate::git) fn check_loose_objects(repository: &Repository) -> Result<(), git2::Error> {
+    static PRIORITY: Once = Once::new();
+    PRIORITY.call_once(|| {
+        // SAFETY: the option takes one `int`, which libgit2 stores. It is read when a repository's
+        // objects are first opened; of those that this module guards, none is before this line.
+        unsafe {
+            raw::git_libgit2_opts(
+                raw::GIT_OPT_SET_ODB_PACKED_PRIORITY as c_int,
+                PACKED_PRIORITY,
+            );
+        }
+    });
+    let objects = repository.commondir().join("objects");
+    let odb = match repository.odb() {
+        Err(_) if !objects.is_dir() => return Ok(()),
+        other => other?,
+    };
+    let guard = Box::new(Guard {
+        backend: raw::git_odb_backend {
+            version: raw::GIT_ODB_BACKEND_VERSION,
+            odb: ptr::null_mut(),
+            read: Some(read),
+            read_prefix: Some(read_prefix),
+            read_header: Some(read_header),
+            write: None,
+            writestream: None,
+            readstream: None,
+            exists: None,
+            exists_prefix: None,
+            refresh: None,
+            foreach: Some(foreach),
+            writepack: None,
+            writemidx: None,
+            freshen: None,
+            free: Some(free),
+        },
+        folders: object_folders(objects),
+    });
+    let guard = Box::into_raw(guard);
+    // SAFETY: `odb` is alive; `guard` begins with a complete backend (`repr(C)`), and belongs to
+    // libgit2 from now on, which gives it back to `free` once. If it is not taken, nobody else has it.
+    unsafe {
+        if raw::git_odb_add_backend(odb.raw(), guard.cast(), GUARD_PRIORITY) < 0 {
+            drop(Box::from_raw(guard));
+            return Err(git2::Error::last_error(-1));
+        }
+        if git_odb_set_commit_graph(odb.raw(), ptr::null_mut()) < 0 {
+            return Err(git2::Error::last_error(-1));
+        }
+    }
+    Ok(())
+}
+
+/// The first loose object of the repository in the folder `path` that cannot be read, for a reader
+/// that cannot be given this module's. A missing repository has none.
+pub(in crate::git) fn damaged_object(path: &Path) -> Option<PathBuf> {
+    let objects = [path.join(".git/objects"), path.join("objects")];
+    let objects = objects.into_iter().find(|objects| objects.is_dir())?;
+    let folders = object_folders(objects);
+    let entries_of = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = folders.iter().flat_map(|folder| entries_of(folder));
+    let files = folders.flat_map(|folder| entries_of(&folder.path()).map(|file| file.path()));
+    files
+        .filter(|file| id_of(file).is_some())
+        .find(|file| read_whole(file).is_err())
+}
+
+#[allow(unsafe_code, reason = "libgit2-sys leaves this function out")]
+// SAFETY: as `git2/odb.h` of the vendored libgit2 declares it; a null pointer takes the graph away.
+unsafe extern "C" {
+    fn git_odb_set_commit_graph(odb: *mut raw::git_odb, graph: *mut c_void) -> c_int;
+}
+
+/// The structure by which libgit2 calls a source of objects.
+#[repr(C)]
+struct Guard {
+    /// First, so that a pointer to it is a pointer to all.
+    backend: raw::git_odb_backend,
+    /// The repository's folder of objects, then those of others that it borrows from.
+    folders: Vec<PathBuf>,
+}
+
+/// `objects` and the folders that it names as further ones, as libgit2 follows them.
+fn object_folders(objects: PathBuf) -> Vec<PathBuf> {
+    let mut folders = vec![objects];
+    let mut level = 0..1;
+    for _ in 0..=MOST_ALTERNATES {
+        for at in level.clone() {
+            let listed = std::fs::read(folders[at].join("info/alternates")).unwrap_or_default();
+            let listed = String::from_utf8_lossy(&listed).into_owned();
+            let lines = listed.split(['\r', '\n']);
+            for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+                let folder = match line.starts_with('.') {
+                    true => folders[at].join(line),
+                    false => PathBuf::from(line),
+                };
+                if !folders.contains(&folder) {
+                    folders.push(folder);
+                }
+            }
+        }
+        level = level.end..folders.len();
+    }
+    folders
+}
+
+/// The id in the name of an object's file.
+fn id_of(file: &Path) -> Option<Oid> {
+    let start = file.parent()?.file_name()?.to_str()?;
+    let rest = file.file_name()?.to_str()?;
+    let is_id = start.len() == 2 && rest.len() == 38;
+    is_id.then(|| Oid::from_str(&format!("{start}{rest}")).ok())?
+}
+
+impl Guard {
+    /// The file of an object in each folder that may have it.
+    fn files(&self, id: Oid) -> impl Iterator<Item = PathBuf> + '_ {
+        let digits = id.to_string();
+        let (start, rest) = digits.split_at(2);
+        let name = PathBuf::from(start).join(rest);
+        self.folders.iter().map(move |folder| folder.join(&name))
+    }
+
+    /// Returns the result of `read` on the first file that holds the object; `None` if there is none.
+    fn first<T>(
+        &self,
+        id: Oid,
+        read: impl Fn(&Path) -> Result<T, Unreadable>,
+    ) -> Option<Result<T, (PathBuf, Unreadable)>> {
+        let mut unreadable = None;
+        for file in self.files(id) {
+            match read(&file) {
+                Ok(found) => return Some(Ok(found)),
+                Err(Unreadable::Missing) => {}
+                Err(error) => unreadable = unreadable.or(Some(Err((file, error)))),
+            }
+        }
+        unreadable
+    }
+
+    /// The ids that begin with the first `digits` hex digits of `id`, at most two.
+    fn ids_with_prefix(&self, id: Oid, digits: usize) -> Vec<Oid> {
+        let text = id.to_string();
+        let Some(wanted) = text.get(..digits) else {
+            return Vec::new();
+        };
+        let mut found: Vec<Oid> = Vec::new();
+        for folder in &self.folders {
+            let files = std::fs::read_dir(folder.join(&text[..2]));
+            for file in files.into_iter().flatten().flatten() {
+                let id = id_of(&file.path());
+                let Some(id) = id.filter(|id| id.to_string().starts_with(wanted)) else {
+                    continue;
+                };
+                if !found.contains(&id) && found.len() < 2 {
+                    found.push(id);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Why an object cannot be had from a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unreadable {
+    Missing,
+    /// It is there and cannot be opened or read.
+    Forbidden,
+    /// It is no file, or what it holds is no whole object.
+    Damaged,
+}
+
+impl From<std::io::Error> for Unreadable {
+    fn from(error: std::io::Error) -> Unreadable {
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Unreadable::Missing,
+            ErrorKind::UnexpectedEof => Unreadable::Damaged, // It was cut meanwhile.
+            _ => Unreadable::Forbidden,
+        }
+    }
+}
+
+/// An object whose header was read, and the beginning of its content.
+struct Begun<'a> {
+    kind: ObjectType,
+    size: usize,
+    beginning: Vec<u8>,
+    rest: Inflater<'a>,
+}
+
+impl<'a> Begun<'a> {
+    /// Reads the header of an object whose file has `file_size` bytes, of which `bytes` are the
+    /// first.
+    fn new(bytes: &'a [u8], file_size: u64) -> Result<Begun<'a>, Unreadable> {
+        let mut rest = Inflater::new(bytes).ok_or(Unreadable::Damaged)?;
+        let mut head = vec![0; HEADER_BYTES];
+        let length = rest.fill(&mut head).ok_or(Unreadable::Damaged)?;
+        head.truncate(length);
+        let (kind, size, header) = parse_header(&head).ok_or(Unreadable::Damaged)?;
+        let most = file_size.saturating_mul(MOST_INFLATION);
+        let size = usize::try_from(size)
+            .ok()
+            .filter(|size| *size as u64 <= most);
+        let size = size.ok_or(Unreadable::Damaged)?;
+        head.drain(..header);
+        Ok(Begun {
+            kind,
+            size,
+            beginning: head,
+            rest,
+        })
+    }
+
+    /// Writes the content to `out`, which has the object's size.
+    fn finish(mut self, out: &mut [u8]) -> Result<(), Unreadable> {
+        let (beginning, rest) = out
+            .split_at_mut_checked(self.beginning.len())
+            .ok_or(Unreadable::Damaged)?;
+        beginning.copy_from_slice(&self.beginning);
+        let is_whole = self.rest.fill(rest) == Some(rest.len()) && self.rest.is_at_end();
+        is_whole.then_some(()).ok_or(Unreadable::Damaged)
+    }
+}
+
+/// The type, the size and the length of a header.
+fn parse_header(bytes: &[u8]) -> Option<(ObjectType, u64, usize)> {
+    let end = memchr::memchr(0, bytes)?;
+    let header = std::str::from_utf8(&bytes[..end]).ok()?;
+    let (kind, size) = header.split_once(' ')?;
+    let kind = match kind {
+        "commit" => ObjectType::Commit,
+        "tree" => ObjectType::Tree,
+        "blob" => ObjectType::Blob,
+        "tag" => ObjectType::Tag,
+        _ => return None,
+    };
+    let is_number = !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit());
+    let size = is_number.then(|| size.parse().ok())??;
+    Some((kind, size, end + 1))
+}
+
+/// Opens a plain file; others are no objects, and opening a FIFO must not wait for somebody who
+/// writes to it.
+fn open_file(path: &Path) -> Result<(File, u64), Unreadable> {
+    let file = open_at_once(path)?;
+    let data = file.metadata()?;
+    match data.is_file() {
+        true => Ok((file, data.len())),
+        false => Err(Unreadable::Damaged),
+    }
+}
+
+#[cfg(unix)]
+fn open_at_once(path: &Path) -> std::io::Result<File> {
+    use rustix::fs::Mode;
+    use rustix::fs::OFlags;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+#[cfg(not(unix))]
+fn open_at_once(path: &Path) -> std::io::Result<File> {
+    File::open(path)
+}
+
+/// Bytes of a file of `size` bytes that suffice for a header.
+fn read_beginning(file: &mut File, size: u64) -> Result<Vec<u8>, Unreadable> {
+    let mut bytes = vec![0; usize::try_from(size.min(HEADER_INPUT)).unwrap_or(0)];
+    file.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// All bytes of a file, and how many they are. One that is larger than what it announces could be
+/// is not read.
+fn read_bytes(path: &Path) -> Result<(Vec<u8>, u64), Unreadable> {
+    let (mut file, size) = open_file(path)?;
+    let mut bytes = read_beginning(&mut file, size)?;
+    if size > HEADER_INPUT {
+        let announced = Begun::new(&bytes, size)?.size as u64;
+        // Deflate adds 5 bytes to at least 16 KiB that it cannot shrink.
+        if size
+            > announced
+                .saturating_add(announced >> 8)
+                .saturating_add(HEADER_INPUT)
+        {
+            return Err(Unreadable::Damaged);
+        }
+        let length = usize::try_from(size).map_err(|_| Unreadable::Forbidden)?;
+        let known = bytes.len();
+        let reserved = bytes.try_reserve_exact(length - known);
+        reserved.map_err(|_| Unreadable::Forbidden)?;
+        bytes.resize(length, 0);
+        file.read_exact(&mut bytes[known..])?;
+    }
+    Ok((bytes, size))
+}
+
+/// Proves that a file holds a whole object.
+fn read_whole(path: &Path) -> Result<(), Unreadable> {
+    let (bytes, size) = read_bytes(path)?;
+    let begun = Begun::new(&bytes, size)?;
+    let mut content = Vec::new();
+    let reserved = content.try_reserve_exact(begun.size);
+    reserved.map_err(|_| Unreadable::Forbidden)?;
+    content.resize(begun.size, 0);
+    begun.finish(&mut content)
+}
+
+/// A zlib stream in memory.
+struct Inflater<'a> {
+    /// Behind a pointer: zlib remembers where it lies. Not all of its fields are ever set to what
+    /// Rust takes for a value, so it is only used by that pointer.
+    stream: Box<MaybeUninit<libz_sys::z_stream>>,
+    input: &'a [u8],
+    has_ended: bool,
+}
+
+#[allow(unsafe_code, reason = "zlib is a library in C")]
+impl<'a> Inflater<'a> {
+    fn new(input: &'a [u8]) -> Option<Inflater<'a>> {
+        let mut stream = Box::new(MaybeUninit::<libz_sys::z_stream>::zeroed());
+        let size = c_int::try_from(size_of::<libz_sys::z_stream>()).ok()?;
+        // SAFETY: a stream of zeros is what zlib asks for; where its allocator is null it takes its
+        // own. The size and the version are those of the zlib that is linked.
+        let begun =
+            unsafe { libz_sys::inflateInit_(stream.as_mut_ptr(), libz_sys::zlibVersion(), size) };
+        (begun == libz_sys::Z_OK).then_some(Inflater {
+            stream,
+            input,
+            has_ended: false,
+        })
+    }
+
+    /// Inflates until `out` is full, the stream ends or, where the input is not all of it, is used
+    /// up; how many bytes. `None` if the stream is damaged.
+    fn fill(&mut self, out: &mut [u8]) -> Option<usize> {
+        let stream = self.stream.as_mut_ptr();
+        let mut filled = 0;
+        while filled < out.len() && !self.has_ended {
+            let room = u32::try_from(out.len() - filled).unwrap_or(u32::MAX);
+            let input = u32::try_from(self.input.len()).unwrap_or(u32::MAX);
+            // SAFETY: `stream` was begun and is not ended. zlib reads `input` bytes of `self.input`,
+            // which it does not write to, and writes at most `room` bytes behind the first `filled`
+            // of `out`; it keeps neither pointer beyond the call, as both are set before each.
+            let (done, unread, unused) = unsafe {
+                (*stream).next_in = self.input.as_ptr().cast_mut();
+                (*stream).avail_in = input;
+                (*stream).next_out = out.as_mut_ptr().add(filled);
+                (*stream).avail_out = room;
+                let done = libz_sys::inflate(stream, libz_sys::Z_NO_FLUSH);
+                (done, (*stream).avail_in, (*stream).avail_out)
+            };
+            self.input = &self.input[(input - unread) as usize..];
+            filled += (room - unused) as usize;
+            match done {
+                libz_sys::Z_STREAM_END => self.has_ended = true,
+                libz_sys::Z_OK => {}
+                // No progress is possible: the input ended.
+                libz_sys::Z_BUF_ERROR => break,
+                _ => return None,
+            }
+        }
+        Some(filled)
+    }
+
+    /// Whether the stream ends here, with a checksum that fits, and the input with it.
+    fn is_at_end(&mut self) -> bool {
+        self.fill(&mut [0]) == Some(0) && self.has_ended && self.input.is_empty()
+    }
+}
+
+#[allow(unsafe_code, reason = "zlib is a library in C")]
+impl Drop for Inflater<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the stream was begun, and is ended here only.
+        unsafe { libz_sys::inflateEnd(self.stream.as_mut_ptr()) };
+    }
+}
+
+// What libgit2 calls. It holds the lock of its sources meanwhile, and calls none of them back.
+
+/// Says in libgit2's words why an object is not given.
+#[allow(unsafe_code, reason = "git2 sets no errors of others")]
+fn refuse(file: &Path, why: Unreadable) -> c_int {
+    let what = match why {
+        Unreadable::Forbidden => "cannot be read",
+        Unreadable::Missing | Unreadable::Damaged => "is damaged",
+    };
+    let name = id_of(file).map_or_else(|| file.display().to_string(), |id| id.to_string());
+    if let Ok(text) = CString::new(format!("the object {name} {what}")) {
+        // SAFETY: libgit2 copies the text.
+        unsafe { raw::git_error_set_str(raw::GIT_ERROR_ODB as c_int, text.as_ptr()) };
+    }
+    raw::GIT_ERROR
+}
+
+/// The guard that libgit2 speaks of, and the object.
+///
+/// # Safety
+///
+/// `backend` was made by [`check_loose_objects`] and is not freed; `id` points to an id.
+#[allow(unsafe_code, reason = "libgit2 passes pointers")]
+unsafe fn asked<'a>(
+    backend: *mut raw::git_odb_backend,
+    id: *const raw::git_oid,
+) -> (&'a Guard, Oid) {
+    // SAFETY: as the caller promises; the backend is the guard's first field.
+    unsafe { (&*backend.cast::<Guard>(), Oid::from_raw(id)) }
+}
+
+#[allow(unsafe_code, reason = "libgit2 calls it with pointers")]
+extern "C" fn read(
+    data: *mut *mut c_void,
+    length: *mut usize,
+    kind: *mut raw::git_object_t,
+    backend: *mut raw::git_odb_backend,
+    id: *const raw::git_oid,
+) -> c_int {
+    // SAFETY: libgit2 asks a source that it was given, with an id.
+    let (guard, id) = unsafe { asked(backend, id) };
+    let found = guard.first(id, |file| {
+        let (bytes, size) = read_bytes(file)?;
+        let begun = Begun::new(&bytes, size)?;
+        let (size, object_kind) = (begun.size, begun.kind);
+        let room = size.checked_add(1).ok_or(Unreadable::Damaged)?;
+        // SAFETY: the memory is libgit2's own, has `room` bytes, is written to once before anybody
+        // reads it, and is given back unless libgit2 gets it.
+        unsafe {
+            let memory = raw::git_odb_backend_data_alloc(backend, room).cast::<u8>();
+            if memory.is_null() {
+                return Err(Unreadable::Forbidden);
+            }
+            memory.write_bytes(0, room); // With a zero behind it, as libgit2's own sources have it.
+            let out = std::slice::from_raw_parts_mut(memory, size);
+            if let Err(error) = begun.finish(out) {
+                raw::git_odb_backend_data_free(backend, memory.cast());
+                return Err(error);
+            }
+            Ok((memory, size, object_kind))
+        }
+    });
+    match found {
+        None => raw::GIT_ENOTFOUND,
+        Some(Err((file, why))) => refuse(&file, why),
+        Some(Ok((memory, size, object_kind))) => {
+            // SAFETY: libgit2 waits for its answer there.
+            unsafe {
+                *data = memory.cast();
+                *length = size;
+                *kind = object_kind.raw();
+            }
+            raw::GIT_OK
+        }
+    }
+}
+
+#[allow(unsafe_code, reason = "libgit2 calls it with pointers")]
+extern "C" fn read_header(
+    length: *mut usize,
+    kind: *mut raw::git_object_t,
+    backend: *mut raw::git_odb_backend,
+    id: *const raw::git_oid,
+) -> c_int {
+    // SAFETY: libgit2 asks a source that it was given, with an id.
+    let (guard, id) = unsafe { asked(backend, id) };
+    let found = guard.first(id, |file| {
+        let (mut opened, size) = open_file(file)?;
+        let bytes = read_beginning(&mut opened, size)?;
+        let begun = Begun::new(&bytes, size)?;
+        Ok((begun.size, begun.kind))
+    });
+    match found {
+        None => raw::GIT_ENOTFOUND,
+        Some(Err((file, why))) => refuse(&file, why),
+        Some(Ok((size, object_kind))) => {
+            // SAFETY: libgit2 waits for its answer there.
+            unsafe {
+                *length = size;
+                *kind = object_kind.raw();
+            }
+            raw::GIT_OK
+        }
+    }
+}
+
+#[allow(unsafe_code, reason = "libgit2 calls it with pointers")]
+extern "C" fn read_prefix(
+    full: *mut raw::git_oid,
+    data: *mut *mut c_void,
+    length: *mut usize,
+    kind: *mut raw::git_object_t,
+    backend: *mut raw::git_odb_backend,
+    short: *const raw::git_oid,
+    digits: usize,
+) -> c_int {
+    // SAFETY: libgit2 asks a source that it was given, with the beginning of an id, and waits for
+    // its answer at `full`.
+    unsafe {
+        let (guard, id) = asked(backend, short);
+        match guard.ids_with_prefix(id, digits)[..] {
+            [] => raw::GIT_ENOTFOUND,
+            [id] => {
+                *full = *id.raw();
+                read(data, length, kind, backend, full)
+            }
+            _ => raw::GIT_EAMBIGUOUS,
+        }
+    }
+}
+
+/// libgit2's own source lists the same files.
+extern "C" fn foreach(
+    _: *mut raw::git_odb_backend,
+    _: raw::git_odb_foreach_cb,
+    _: *mut c_void,
+) -> c_int {
+    raw::GIT_OK
+}
+
+#[allow(unsafe_code, reason = "libgit2 gives back what it was given")]
+extern "C" fn free(backend: *mut raw::git_odb_backend) {
+    // SAFETY: it was a box, and libgit2 calls this once, at the end.
+    drop(unsafe { Box::from_raw(backend.cast::<Guard>()) });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A repository with one loose object in it, and the file of that.
+    fn with_object(content: &[u8]) -> (tempfile::TempDir, Repository, Oid, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = Repository::init(folder.path()).unwrap();
+        check_loose_objects(&repository).unwrap();
+        let id = repository.blob(content).unwrap();
+        let digits = id.to_string();
+        let file = folder.path().join(".git/objects").join(&digits[..2]);
+        let file = file.join(&digits[2..]);
+        (folder, repository, id, file)
+    }
+
+    fn replace(file: &Path, bytes: &[u8]) {
+        std::fs::remove_file(file).unwrap(); // Objects are read-only.
+        std::fs::write(file, bytes).unwrap();
+    }
+
+    /// Text that does not shrink to nothing, of several of zlib's blocks.
+    fn long_text() -> Vec<u8> {
+        let numbers = (0_u32..20_000).map(|number| number.wrapping_mul(2_654_435_761));
+        numbers
+            .flat_map(|number| number.to_string().into_bytes())
+            .collect()
+    }
+
+    #[test]
+    fn a_whole_object_is_read_as_it_was_written() {
+        for content in [&b""[..], b"short", &[0; 100_000], &long_text()] {
+            let (folder, _, id, _) = with_object(content);
+            let again = open(folder.path()).unwrap();
+            assert_eq!(again.find_blob(id).unwrap().content(), content);
+            let header = again.odb().unwrap().read_header(id).unwrap();
+            assert_eq!(header, (content.len(), ObjectType::Blob));
+            assert_eq!(damaged_object(folder.path()), None);
+        }
+    }
+
+    #[test]
+    fn an_object_that_is_cut_anywhere_is_an_error_that_names_it() {
+        for content in [&b"short"[..], &long_text()] {
+            let (folder, _, id, file) = with_object(content);
+            let bytes = std::fs::read(&file).unwrap();
+            for cut in (0..bytes.len()).step_by(bytes.len().div_ceil(64)) {
+                replace(&file, &bytes[..cut]);
+                let again = open(folder.path()).unwrap();
+                let error = again.find_blob(id).unwrap_err();
+                assert!(error.message().contains(&id.to_string()), "{cut}: {error}");
+                let short = id.to_string()[..10].to_owned();
+                assert!(again.revparse_single(&short).is_err(), "{cut}");
+                assert_eq!(damaged_object(folder.path()), Some(file.clone()), "{cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_object_with_a_changed_byte_is_an_error_or_says_the_same() {
+        let content = b"a text that is short enough to change each byte";
+        let (folder, _, id, file) = with_object(content);
+        let bytes = std::fs::read(&file).unwrap();
+        let mut same = 0;
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut changed = bytes.clone();
+                changed[at] ^= 1 << bit;
+                replace(&file, &changed);
+                let again = open(folder.path()).unwrap();
+                // Some bits only fill the last byte of the stream.
+                let read = again.find_blob(id);
+                let is_same = read.is_ok_and(|blob| blob.content() == content);
+                same += usize::from(is_same);
+                assert!(
+                    is_same || again.find_blob(id).is_err(),
+                    "bit {bit} of byte {at}"
+                );
+            }
+        }
+        assert!(same < 8, "{same}");
+    }
+
+    #[test]
+    fn more_than_an_object_announces_is_an_error() {
+        let (folder, _, id, file) = with_object(b"twelve bytes");
+        let mut bytes = std::fs::read(&file).unwrap();
+        bytes.extend_from_slice(b"more");
+        replace(&file, &bytes);
+        assert!(open(folder.path()).unwrap().find_blob(id).is_err());
+        // A stream of zlib without compression, whose header promises less and far more.
+        for size in ["5", "99999999999999", "18446744073709551616", "-1", ""] {
+            let object = [format!("blob {size}\0").as_bytes(), b"twelve bytes"].concat();
+            replace(&file, &stored(&object));
+            assert!(
+                open(folder.path()).unwrap().find_blob(id).is_err(),
+                "{size}"
+            );
+        }
+        replace(&file, &stored(b"blob 12\0twelve bytes"));
+        assert!(open(folder.path()).unwrap().find_blob(id).is_ok());
+    }
+
+    /// `bytes` as a zlib stream of one block that is not compressed.
+    fn stored(bytes: &[u8]) -> Vec<u8> {
+        let length = u16::try_from(bytes.len()).unwrap();
+        let (mut low, mut high) = (1_u32, 0_u32);
+        for byte in bytes {
+            low = (low + u32::from(*byte)) % 65_521;
+            high = (high + low) % 65_521;
+        }
+        let head = [
+            &[0x78, 0x01, 0x01][..],
+            &length.to_le_bytes(),
+            &(!length).to_le_bytes(),
+        ];
+        [&head.concat()[..], bytes, &(high << 16 | low).to_be_bytes()].concat()
+    }
+
+    #[test]
+    fn a_damaged_object_is_taken_from_another_folder_that_has_it() {
+        let (other, _, _, _) = with_object(b"the same");
+        let (folder, _, id, file) = with_object(b"the same");
+        replace(&file, b"");
+        assert!(open(folder.path()).unwrap().find_blob(id).is_err());
+        let list = folder.path().join(".git/objects/info/alternates");
+        let objects = other.path().join(".git/objects");
+        std::fs::write(list, format!("# another\n{}\n", objects.display())).unwrap();
+        let again = open(folder.path()).unwrap();
+        assert_eq!(again.find_blob(id).unwrap().content(), b"the same");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_fifo_in_place_of_an_object_is_not_waited_for() {
+        let (folder, _, id, file) = with_object(b"a text");
+        std::fs::remove_file(&file).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&file).status();
+        assert!(made.unwrap().success());
+        let again = open(folder.path()).unwrap();
+        assert!(again.find_blob(id).is_err());
+        assert!(again.odb().unwrap().read_header(id).is_err());
+        assert_eq!(damaged_object(folder.path()), Some(file));
+    }
+}

@@ -1,0 +1,335 @@
+//! Earlier states: which commit a text names, where files lay in a commit, how two texts differ.
+//!
+//! Promises: a folder is read once however many commits hold it, and no more of it than its names;
+//! so a file's way through a long history costs about what the folders that changed take to read.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use git2::ErrorCode;
+use git2::Oid;
+use git2::Patch;
+
+use crate::git::GitError;
+use crate::git::Id;
+use crate::git::Repository;
+use crate::git::To;
+
+/// What a text names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    One(Id),
+    Nothing,
+    /// The beginning of more than one commit's id.
+    Several,
+}
+
+/// A line of a comparison, as `diff -u` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComparedLine {
+    pub kind: LineKind,
+    /// Without what stands before it, with its line end, if it has one.
+    pub text: Vec<u8>,
+}
+
+/// What a line of a comparison is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineKind {
+    /// Where the lines after it stand: `@@ -1,3 +1,4 @@`.
+    Place,
+    Same,
+    Added,
+    Removed,
+    /// Says that the line before it has no end.
+    NoEnd,
+}
+
+const ACTION: &str = "read the history";
+/// The least that names a commit: git's own.
+const LEAST_DIGITS: usize = 4;
+
+impl Repository {
+    /// The commits that `from` rests on, itself first, newest first. Each is read when it is asked
+    /// for, so that whoever wants a few pays for a few.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository is damaged.
+    pub fn newest_first(
+        &self,
+        from: Id,
+    ) -> Result<impl Iterator<Item = Result<Id, GitError>> + '_, GitError> {
+        let mut walk = self.inner.revwalk().to(ACTION)?;
+        walk.push(from.0).to(ACTION)?;
+        Ok(walk.map(|id| Ok(Id(id.to(ACTION)?))))
+    }
+
+    /// The commits that `commit` was made from; the first is the one it continued.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such commit.
+    pub fn parents(&self, commit: Id) -> Result<Vec<Id>, GitError> {
+        let commit = self.inner.find_commit(commit.0).to(ACTION)?;
+        Ok(commit.parent_ids().map(Id).collect())
+    }
+
+    /// The commit that `text` names: a beginning of its id, a branch, `HEAD~3`. Of several things
+    /// whose ids begin with `text`, the one commit that `head` rests on is meant.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository is damaged.
+    pub fn named(&self, text: &str, head: Id) -> Result<Named, GitError> {
+        match self.inner.revparse_single(text) {
+            Ok(object) => Ok(object
+                .peel_to_commit()
+                .map_or(Named::Nothing, |commit| Named::One(Id(commit.id())))),
+            Err(error) if error.code() == ErrorCode::Ambiguous => self.begins_with(text, head),
+            // What libgit2 cannot read as a name is none; it has no code of its own for that.
+            Err(_) => Ok(Named::Nothing),
+        }
+    }
+
+    fn begins_with(&self, digits: &str, head: Id) -> Result<Named, GitError> {
+        let digits = digits.to_ascii_lowercase();
+        if digits.len() < LEAST_DIGITS {
+            return Ok(Named::Several);
+        }
+        let mut found = Named::Nothing;
+        for id in self.newest_first(head)? {
+            let id = id?;
+            if id.to_string().starts_with(&digits) {
+                match found {
+                    Named::Nothing => found = Named::One(id),
+                    _ => return Ok(Named::Several),
+                }
+            }
+        }
+        Ok(match found {
+            Named::Nothing => Named::Several,
+            found => found,
+        })
+    }
+
+    /// What the commit holds under each of `names` in the store's folder, whole folders by one
+    /// id: equal ids are equal files below.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a folder is missing from the repository.
+    pub fn entries_at(&self, commit: Id, names: &[&str]) -> Result<Vec<Option<Id>>, GitError> {
+        let commit = self.inner.find_commit(commit.0).to(ACTION)?;
+        let mut tree = commit.tree().to(ACTION)?;
+        for part in self.prefix.split_terminator('/') {
+            let below = tree.get_name(part).map(|entry| entry.id());
+            tree = match below.map(|id| self.inner.find_tree(id)) {
+                Some(Ok(tree)) => tree,
+                _ => return Ok(vec![None; names.len()]), // The store was not there yet.
+            };
+        }
+        let id = |name: &&str| tree.get_name(name).map(|entry| Id(entry.id()));
+        Ok(names.iter().map(id).collect())
+    }
+
+    /// Finds files by their names, without folders, in whatever folder below `folders` of the
+    /// store; those that begin with a dot are passed over.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository cannot be read.
+    pub fn places<'a>(
+        &'a self,
+        folders: &'a [&'a str],
+        is_wanted: impl Fn(&[u8]) -> bool + 'a,
+    ) -> Result<Places<'a>, GitError> {
+        Ok(Places {
+            repository: self,
+            odb: self.inner.odb().to(ACTION)?,
+            folders,
+            is_wanted: Box::new(is_wanted),
+            known: HashMap::new(),
+        })
+    }
+}
+
+/// Says of a file's name whether it is looked for.
+type IsWanted<'a> = Box<dyn Fn(&[u8]) -> bool + 'a>;
+
+/// Paths below some folder, and what they hold.
+type Found = Rc<Vec<(String, Id)>>;
+
+/// Looks in many commits for files of some names.
+pub struct Places<'a> {
+    repository: &'a Repository,
+    odb: git2::Odb<'a>,
+    folders: &'a [&'a str],
+    is_wanted: IsWanted<'a>,
+    /// By the folder's own id. Commits share most of theirs.
+    known: HashMap<Oid, Found>,
+}
+
+impl Places<'_> {
+    /// The wanted files of `commit`: their paths below the store, and what they hold.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a folder is missing from the repository.
+    pub fn at(&mut self, commit: Id) -> Result<BTreeMap<String, Id>, GitError> {
+        let mut found = BTreeMap::new();
+        let ids = self.repository.entries_at(commit, self.folders)?;
+        for (folder, id) in self.folders.iter().zip(ids) {
+            let Some(id) = id else { continue };
+            for (path, text) in self.below(id.0)?.iter() {
+                found.insert(format!("{folder}/{path}"), *text);
+            }
+        }
+        Ok(found)
+    }
+
+    fn below(&mut self, folder: Oid) -> Result<Found, GitError> {
+        if let Some(found) = self.known.get(&folder) {
+            return Ok(Rc::clone(found));
+        }
+        let mut found = Vec::new();
+        let mut folders = Vec::new();
+        // The library would make an object of every name: of ten thousand of them in each of a
+        // thousand commits that is most of the time.
+        let object = self.odb.read(folder).to(ACTION)?;
+        if object.kind() == git2::ObjectType::Tree {
+            for entry in Entries(object.data()) {
+                match entry.mode {
+                    b"40000" if !entry.name.starts_with(b".") => {
+                        folders.extend(entry.name().map(|name| (name, entry.id)));
+                    }
+                    b"100644" | b"100755" | b"100664" if (self.is_wanted)(entry.name) => {
+                        found.extend(entry.name().map(|name| (name, Id(entry.id))));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        drop(object);
+        for (name, id) in folders {
+            for (path, text) in self.below(id)?.iter() {
+                found.push((format!("{name}/{path}"), *text));
+            }
+        }
+        let found = Rc::new(found);
+        self.known.insert(folder, Rc::clone(&found));
+        Ok(found)
+    }
+}
+
+/// One entry of a folder, as git stores it.
+struct Entry<'a> {
+    mode: &'a [u8],
+    name: &'a [u8],
+    id: Oid,
+}
+
+impl Entry<'_> {
+    /// A name that is no text is none of ours.
+    fn name(&self) -> Option<String> {
+        String::from_utf8(self.name.to_vec()).ok()
+    }
+}
+
+/// The entries of a folder's bytes: mode, blank, name, NUL, twenty bytes of id, and so on.
+struct Entries<'a>(&'a [u8]);
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        let end = memchr::memchr(0, self.0)?;
+        let blank = memchr::memchr(b' ', &self.0[..end])?;
+        let id = self.0.get(end + 1..end + 21)?;
+        let entry = Entry {
+            mode: &self.0[..blank],
+            name: &self.0[blank + 1..end],
+            id: Oid::from_bytes(id).ok()?,
+        };
+        self.0 = &self.0[end + 21..];
+        Some(entry)
+    }
+}
+
+/// How two texts differ, with up to `context` lines around each difference; empty if they do not.
+///
+/// # Errors
+///
+/// Fails if there is too little memory.
+pub fn compare_texts(
+    before: &[u8],
+    after: &[u8],
+    context: u32,
+) -> Result<Vec<ComparedLine>, GitError> {
+    let action = "compare two texts";
+    let mut options = git2::DiffOptions::new();
+    options.force_text(true).context_lines(context);
+    let patch = Patch::from_buffers(before, None, after, None, Some(&mut options));
+    let mut lines = Vec::new();
+    patch
+        .to(action)?
+        .print(&mut |_, _, line| {
+            let kind = match line.origin() {
+                'H' => LineKind::Place,
+                ' ' => LineKind::Same,
+                '+' => LineKind::Added,
+                '-' => LineKind::Removed,
+                '=' | '>' | '<' => LineKind::NoEnd,
+                _ => return true, // Names of files, which texts have not.
+            };
+            lines.push(ComparedLine {
+                kind,
+                text: line.content().to_owned(),
+            });
+            true
+        })
+        .to(action)?;
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_compared_line_by_line() {
+        let compared = |before: &str, after: &str| -> String {
+            let lines = compare_texts(before.as_bytes(), after.as_bytes(), 3).unwrap();
+            let shown = lines.iter().map(|line| {
+                let sign = match line.kind {
+                    LineKind::Added => "+",
+                    LineKind::Removed => "-",
+                    LineKind::Same => " ",
+                    LineKind::Place | LineKind::NoEnd => "",
+                };
+                format!("{sign}{}", String::from_utf8_lossy(&line.text))
+            });
+            shown.collect()
+        };
+        assert_eq!(
+            compared("a\nb\n", "a\nc\n"),
+            "@@ -1,2 +1,2 @@\n a\n-b\n+c\n"
+        );
+        assert_eq!(compared("a\n", "a\n"), "");
+        assert_eq!(compared("", "a\n"), "@@ -0,0 +1 @@\n+a\n");
+        assert_eq!(compared("a\0\n", ""), "@@ -1 +0,0 @@\n-a\0\n");
+        assert_eq!(
+            compared("a", "b"),
+            "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n"
+        );
+    }
+
+    #[test]
+    fn entries_of_a_damaged_folder_end_where_they_cannot_be_read() {
+        let mut bytes = b"100644 a.md\0".to_vec();
+        bytes.extend([7; 20]);
+        bytes.extend(b"40000 sub\0short");
+        let names: Vec<&[u8]> = Entries(&bytes).map(|entry| entry.name).collect();
+        assert_eq!(names, [b"a.md"]);
+    }
+}

@@ -1,0 +1,371 @@
+//! The folders of one commit, read and written as the bytes that they are.
+//!
+//! A folder of ten thousand files is half a megabyte; taking it apart into values and putting it
+//! together again for one new file costs more than all else of a commit.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+
+use git2::ObjectType;
+use git2::Odb;
+use git2::Oid;
+
+use crate::git::GitError;
+use crate::git::Id;
+use crate::git::Repository;
+use crate::git::To;
+
+/// The parts of a path, and what is to stand there.
+pub(in crate::git) type Step<'a> = (Vec<&'a str>, Option<Oid>);
+
+/// What an entry of a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Folder,
+    /// A link, or a repository of its own.
+    Other,
+}
+
+/// Looks files of one commit up; each folder is read once.
+pub struct Trees<'a> {
+    repository: &'a Repository,
+    /// By path below the work folder, without a slash at its end.
+    folders: HashMap<String, Option<Folder>>,
+}
+
+/// One folder: entries of `MODE NAME\0ID`, in git's order.
+struct Folder {
+    bytes: Vec<u8>,
+    /// Where each entry begins.
+    starts: Vec<u32>,
+}
+
+struct Entry<'a> {
+    kind: Kind,
+    name: &'a [u8],
+    id: Oid,
+    /// All of it.
+    bytes: &'a [u8],
+}
+
+const ID_BYTES: usize = 20;
+
+impl Folder {
+    fn parse(bytes: Vec<u8>) -> Option<Folder> {
+        let mut starts = Vec::with_capacity(bytes.len() / 56 + 1);
+        let mut at = 0;
+        while at < bytes.len() {
+            starts.push(u32::try_from(at).ok()?);
+            at += memchr::memchr(0, &bytes[at..])? + 1 + ID_BYTES;
+        }
+        (at == bytes.len()).then_some(Folder { bytes, starts })
+    }
+
+    fn entry(&self, at: usize) -> Option<Entry<'_>> {
+        let start = self.starts[at] as usize;
+        let end = self
+            .starts
+            .get(at + 1)
+            .map_or(self.bytes.len(), |end| *end as usize);
+        let bytes = &self.bytes[start..end];
+        let (head, id) = bytes.split_at(bytes.len() - ID_BYTES);
+        let blank = memchr::memchr(b' ', head)?;
+        let kind = match &head[..blank] {
+            b"100644" | b"100755" | b"100664" => Kind::File,
+            b"40000" => Kind::Folder,
+            _ => Kind::Other,
+        };
+        Some(Entry {
+            kind,
+            name: &head[blank + 1..head.len() - 1],
+            id: Oid::from_bytes(id).ok()?,
+            bytes,
+        })
+    }
+
+    fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        (0..self.starts.len()).filter_map(|at| self.entry(at))
+    }
+
+    fn find(&self, name: &str, kind: Kind) -> Option<Oid> {
+        Some(self.get(name, kind)?.id)
+    }
+
+    /// As what git knows the file `name`: one that is executable stays so.
+    fn mode(&self, name: &str) -> Option<String> {
+        let bytes = self.get(name, Kind::File)?.bytes;
+        let mode = bytes.split(|byte| *byte == b' ').next()?;
+        String::from_utf8(mode.to_vec()).ok()
+    }
+
+    fn get(&self, name: &str, kind: Kind) -> Option<Entry<'_>> {
+        let wanted = key(name.as_bytes(), kind);
+        let (mut low, mut high) = (0, self.starts.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            let entry = self.entry(middle)?;
+            match key(entry.name, entry.kind).cmp(&wanted) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return (entry.kind == kind).then_some(entry),
+            }
+        }
+        None
+    }
+}
+
+/// What git orders the entries of a folder by: a folder's name as if a slash followed.
+pub(in crate::git) fn order(name: &[u8], is_folder: bool) -> Vec<u8> {
+    let mut key = name.to_vec();
+    if is_folder {
+        key.push(b'/');
+    }
+    key
+}
+
+fn key(name: &[u8], kind: Kind) -> Vec<u8> {
+    order(name, kind == Kind::Folder)
+}
+
+impl<'a> Trees<'a> {
+    /// Of the tree `root`; of nothing if there is none.
+    pub(in crate::git) fn of(
+        repository: &'a Repository,
+        root: Option<Oid>,
+    ) -> Result<Trees<'a>, GitError> {
+        let mut trees = Trees {
+            repository,
+            folders: HashMap::new(),
+        };
+        let folder = root.map(|root| trees.read(root)).transpose()?;
+        trees.folders.insert(String::new(), folder);
+        Ok(trees)
+    }
+
+    fn read(&self, id: Oid) -> Result<Folder, GitError> {
+        let action = "read the files of a commit";
+        let odb = self.repository.inner.odb().to(action)?;
+        let object = odb.read(id).to(action)?;
+        let folder = match object.kind() {
+            ObjectType::Tree => Folder::parse(object.data().to_vec()),
+            _ => None,
+        };
+        folder.ok_or_else(|| GitError::new(action, format!("{id} is no folder")))
+    }
+
+    /// The text that the commit holds at `path` below the store.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a folder is missing from the repository.
+    pub fn file(&mut self, path: &str) -> Result<Option<Id>, GitError> {
+        let path = format!("{}{path}", self.repository.prefix);
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        let folder = self.folder(folder)?;
+        Ok(folder
+            .and_then(|folder| folder.find(name, Kind::File))
+            .map(Id))
+    }
+
+    fn folder(&mut self, path: &str) -> Result<Option<&Folder>, GitError> {
+        if !self.folders.contains_key(path) {
+            let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+            let above = self.folder(above)?;
+            let id = above.and_then(|above| above.find(name, Kind::Folder));
+            let folder = id.map(|id| self.read(id)).transpose()?;
+            self.folders.insert(path.to_owned(), folder);
+        }
+        Ok(self.folders[path].as_ref())
+    }
+
+    /// Every file below `folder` of the store, with its path below the store; in no order.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a folder is missing from the repository.
+    pub fn files_below(&mut self, folder: &str) -> Result<Vec<(String, Id)>, GitError> {
+        let prefix = self.repository.prefix.clone();
+        let mut files = Vec::new();
+        let mut pending = vec![folder.to_owned()];
+        while let Some(folder) = pending.pop() {
+            let Some(tree) = self.folder(&format!("{prefix}{folder}"))? else {
+                continue;
+            };
+            for entry in tree.entries() {
+                // A name that is no text is none of ours.
+                let Ok(name) = std::str::from_utf8(entry.name) else {
+                    continue;
+                };
+                let path = format!("{folder}/{name}");
+                match entry.kind {
+                    Kind::File => files.push((path, Id(entry.id))),
+                    Kind::Folder => pending.push(path),
+                    Kind::Other => {}
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    /// Writes the folder at `path` with `changes`, whose paths begin at part `depth`; `None` if
+    /// nothing is left of it. The new trees are added to `written`.
+    pub(in crate::git) fn write(
+        &mut self,
+        odb: &Odb<'_>,
+        path: &str,
+        changes: &[Step<'_>],
+        depth: usize,
+        written: &mut Vec<Oid>,
+    ) -> Result<Option<Oid>, GitError> {
+        let mut here: BTreeMap<Vec<u8>, Option<Vec<u8>>> = BTreeMap::new();
+        let mut below: BTreeMap<&str, Vec<Step<'_>>> = BTreeMap::new();
+        for (parts, id) in changes {
+            let name = parts[depth];
+            if parts.len() > depth + 1 {
+                below.entry(name).or_default().push((parts.clone(), *id));
+            } else {
+                let known = self.folder(path)?.and_then(|folder| folder.mode(name));
+                let mode = known.unwrap_or_else(|| "100644".to_owned());
+                let new = id.map(|id| entry_bytes(&mode, name.as_bytes(), id));
+                here.insert(key(name.as_bytes(), Kind::File), new);
+            }
+        }
+        for (name, changes) in below {
+            let folder = match path {
+                "" => name.to_owned(),
+                _ => format!("{path}/{name}"),
+            };
+            let new = self.write(odb, &folder, &changes, depth + 1, written)?;
+            let new = new.map(|id| entry_bytes("40000", name.as_bytes(), id));
+            here.insert(key(name.as_bytes(), Kind::Folder), new);
+        }
+        let bytes = match self.folder(path)? {
+            Some(folder) => folder.with(here),
+            None => here.into_values().flatten().flatten().collect(),
+        };
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let id = odb.write(ObjectType::Tree, &bytes).to("commit")?;
+        written.push(id);
+        Ok(Some(id))
+    }
+}
+
+impl Folder {
+    /// The bytes of this folder with other entries under the keys of `changes`. A new file takes the
+    /// place of a folder of its name, and the other way round.
+    fn with(&self, changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.bytes.len() + changes.len() * 64);
+        let is_new = |key: &[u8]| changes.get(key).is_some_and(Option::is_some);
+        let is_replaced =
+            |entry: &Entry<'_>| is_new(&order(entry.name, entry.kind != Kind::Folder));
+        let replaced: Vec<bool> = self.entries().map(|entry| is_replaced(&entry)).collect();
+        let mut changes = changes.into_iter().peekable();
+        for (entry, is_replaced) in self.entries().zip(replaced) {
+            let known = key(entry.name, entry.kind);
+            while let Some((_, new)) = changes.next_if(|(key, _)| *key < known) {
+                bytes.extend(new.into_iter().flatten());
+            }
+            match changes.next_if(|(key, _)| *key == known) {
+                Some((_, new)) => bytes.extend(new.into_iter().flatten()),
+                None if is_replaced => {}
+                None => bytes.extend_from_slice(entry.bytes),
+            }
+        }
+        bytes.extend(changes.filter_map(|(_, new)| new).flatten());
+        bytes
+    }
+}
+
+pub(in crate::git) fn entry_bytes(mode: &str, name: &[u8], id: Oid) -> Vec<u8> {
+    let mut bytes = format!("{mode} ").into_bytes();
+    bytes.extend_from_slice(name);
+    bytes.push(0);
+    bytes.extend_from_slice(id.as_bytes());
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every step is compared with what git's own library makes of the same files.
+    #[test]
+    fn a_folder_is_written_as_git_writes_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = Repository::create(folder.path(), "main").unwrap();
+        let inner = &repository.inner;
+        let odb = inner.odb().unwrap();
+        let text = |n: usize| inner.blob(format!("text {n}").as_bytes()).unwrap();
+        let mut index = git2::Index::new().unwrap();
+        let mut root = None;
+        // Names around the slash, which folders are ordered by.
+        let names = [
+            "a", "a-b", "a.md", "a/x", "a0/y", "b/c/d", "b/c.md", "b/c/e", "z",
+        ];
+        let mut number = 1_usize;
+        for round in 0..60 {
+            let mut changes = Vec::new();
+            for (at, name) in names.iter().enumerate() {
+                number = number
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(at);
+                // `a` is a file in some rounds and a folder in others.
+                let clashes =
+                    (*name == "a") != (round % 2 == 0) && (*name == "a" || *name == "a/x");
+                let id = (!clashes && !(number >> 33).is_multiple_of(3)).then(|| text(number % 7));
+                changes.push((name.split('/').collect::<Vec<_>>(), id));
+                let path = std::path::Path::new(name);
+                match id {
+                    None => drop(index.remove(path, 0)),
+                    Some(id) => {
+                        let mut entry = index_entry(name);
+                        entry.id = id;
+                        index.add(&entry).unwrap();
+                    }
+                }
+            }
+            let mut trees = Trees::of(&repository, root).unwrap();
+            let mut written = Vec::new();
+            root = trees.write(&odb, "", &changes, 0, &mut written).unwrap();
+            let expected = index.write_tree_to(inner).unwrap();
+            assert_eq!(
+                root.unwrap_or(inner.treebuilder(None).unwrap().write().unwrap()),
+                expected,
+                "{round}"
+            );
+            let mut trees = Trees::of(&repository, root).unwrap();
+            for (parts, id) in &changes {
+                assert_eq!(trees.file(&parts.join("/")).unwrap(), id.map(Id));
+            }
+        }
+    }
+
+    fn index_entry(path: &str) -> git2::IndexEntry {
+        let zero = git2::IndexTime::new(0, 0);
+        git2::IndexEntry {
+            ctime: zero,
+            mtime: zero,
+            dev: 0,
+            ino: 0,
+            mode: 0o100_644,
+            uid: 0,
+            gid: 0,
+            file_size: 0,
+            id: Oid::hash_object(ObjectType::Blob, b"").unwrap(),
+            flags: 0,
+            flags_extended: 0,
+            path: path.as_bytes().to_vec(),
+        }
+    }
+
+    #[test]
+    fn what_is_no_folder_is_an_error() {
+        assert!(Folder::parse(b"100644 a\0short".to_vec()).is_none());
+        assert!(Folder::parse(b"100644 a".to_vec()).is_none());
+        assert_eq!(Folder::parse(Vec::new()).unwrap().starts.len(), 0);
+    }
+}

@@ -1,0 +1,119 @@
+//! A git folder of our own, through which the git program works on somebody's objects.
+//!
+//! The program obeys the configuration, the hooks and the attributes of the folder that it is given.
+//! It is therefore given this one, which says nothing: the objects are those of the repository, by
+//! `GIT_OBJECT_DIRECTORY`; the references are a copy, which tells the other side what is here; and
+//! what was fetched is named in the repository by the library afterwards.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+
+use git2::Oid;
+use git2::Repository;
+use tempfile::TempDir;
+
+use crate::git::reading::loose_objects::check_loose_objects;
+use crate::git::wire::failure::Failure;
+
+const PREFIX: &str = "memdir-quarantine-";
+
+/// The least configuration with which git accepts a folder as a bare repository.
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
+
+/// A git folder that is removed when the value is dropped.
+pub(in crate::git) struct Quarantine {
+    folder: TempDir,
+    objects: PathBuf,
+    /// As they were when it was made.
+    references: Vec<(String, Oid)>,
+}
+
+impl Quarantine {
+    /// Makes one for the repository at `git_folder` (its `.git`), with all of its references.
+    pub(in crate::git) fn of(git_folder: &Path) -> Result<Quarantine, Failure> {
+        let failed = |error: io::Error| {
+            Failure::other(format!("cannot prepare {}: {error}", git_folder.display()))
+        };
+        let repository = Repository::open(git_folder)
+            .map_err(|error| Failure::other(error.message().to_owned()))?;
+        check_loose_objects(&repository)
+            .map_err(|error| Failure::other(error.message().to_owned()))?;
+        let common = repository.commondir();
+        remove_abandoned(common);
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(common);
+        let quarantine = Quarantine {
+            folder: folder.map_err(failed)?,
+            objects: common.join("objects"),
+            references: references(&repository),
+        };
+        let write = |name: &str, text: &str| fs::write(quarantine.folder.path().join(name), text);
+        write("HEAD", "ref: refs/heads/main\n")
+            .and_then(|()| write("config", CONFIG))
+            .and_then(|()| fs::create_dir_all(quarantine.folder.path().join("refs")))
+            .and_then(|()| write("packed-refs", &packed(&quarantine.references)))
+            .map_err(failed)?;
+        match fs::read_to_string(common.join("shallow")) {
+            Ok(text) => write("shallow", &text).map_err(failed)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error)),
+        }
+        Ok(quarantine)
+    }
+
+    /// Has `command` work here.
+    pub(in crate::git) fn apply(&self, command: &mut Command) {
+        command
+            .env("GIT_OBJECT_DIRECTORY", &self.objects)
+            .current_dir(self.folder.path());
+    }
+
+    pub(in crate::git) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The object that `name` stands for here.
+    pub(in crate::git) fn reference(&self, name: &str) -> Option<Oid> {
+        if let Ok(text) = fs::read_to_string(self.folder.path().join(name)) {
+            return Oid::from_str(text.trim()).ok();
+        }
+        let mut known = self.references.iter();
+        known.find(|(known, _)| known == name).map(|(_, id)| *id)
+    }
+}
+
+/// Removes what killed processes left. A folder that is in use is as old as its operation, which has a
+/// limit of an hour.
+fn remove_abandoned(common: &Path) {
+    for entry in fs::read_dir(common).into_iter().flatten().flatten() {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
+        if is_ours && age().is_some_and(|age| age.as_secs() > 24 * 60 * 60) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Every reference that stands for a commit, by name.
+fn references(repository: &Repository) -> Vec<(String, Oid)> {
+    let mut found: Vec<(String, Oid)> = Vec::new();
+    for reference in repository.references().into_iter().flatten().flatten() {
+        let commit = reference.peel_to_commit();
+        if let (Ok(name), Ok(commit)) = (reference.name(), commit) {
+            found.push((name.to_owned(), commit.id()));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The text of a `packed-refs`.
+fn packed(references: &[(String, Oid)]) -> String {
+    let mut text = "# pack-refs with: peeled fully-peeled sorted \n".to_owned();
+    for (name, id) in references {
+        text.push_str(&format!("{id} {name}\n"));
+    }
+    text
+}

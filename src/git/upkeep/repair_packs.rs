@@ -1,0 +1,195 @@
+//! Packs and the lists beside them, after damage.
+//!
+//! Each of these files ends with a SHA-1 of what stands before it, so a cut or a changed byte shows.
+//! Promises: what a pack holds in a readable form stays readable. A damaged list of a sound pack is
+//! made anew from it; of a damaged pack the objects that are sound become a new one. Lists that git
+//! can do without (reverse indexes, bitmaps, the index of many packs, commit graphs) are set aside:
+//! git makes them again. Nothing is deleted.
+
+use std::fs::File;
+use std::io::Read;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+
+use git2::Oid;
+use sha1::Digest;
+use sha1::Sha1;
+
+use crate::git::GitError;
+use crate::git::Repository;
+use crate::git::To;
+use crate::git::upkeep::packing::Pack;
+
+const ACTION: &str = "look at the packs";
+const SUM: u64 = 20;
+
+impl Repository {
+    /// Packs and their lists whose sum does not fit, or that belong to another pack.
+    ///
+    /// # Errors
+    ///
+    /// Fails if one of them cannot be read.
+    pub(in crate::git) fn packs_with_wrong_sum(&self) -> Result<Vec<PathBuf>, GitError> {
+        let objects = self.inner.commondir().join("objects");
+        let graphs = objects.join("info/commit-graphs");
+        let mut wrong = Vec::new();
+        for folder in [self.pack_folder(), objects.join("info"), graphs] {
+            for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = file.path();
+                // Somebody's git may have replaced it meanwhile.
+                if ends_with_sum(&path) && sum_of(&path)?.is_none() && path.exists() {
+                    wrong.push(path);
+                }
+            }
+        }
+        for pack in self.packs() {
+            let list = pack.path.with_extension("idx");
+            let is_wrong = wrong.contains(&list) || wrong.contains(&pack.path);
+            if !is_wrong && sum_of(&pack.path)? != sum_in_list(&list) && list.exists() {
+                wrong.push(list);
+            }
+        }
+        wrong.sort();
+        Ok(wrong)
+    }
+
+    /// Repairs what [`Repository::packs_with_wrong_sum`] finds; whether there was anything. The
+    /// repository has to be opened anew then: the library still holds what was set aside.
+    ///
+    /// # Errors
+    ///
+    /// Fails if something cannot be read or written.
+    pub(in crate::git) fn repair_packs(&self) -> Result<bool, GitError> {
+        let wrong = self.packs_with_wrong_sum()?;
+        let packs = self.packs();
+        let is_of_pack = |path: &Path| has_extension(path, "pack") || has_extension(path, "idx");
+        for path in wrong.iter().filter(|path| !is_of_pack(path)) {
+            self.keep_aside(path)?;
+            if has_extension(path, "graph") {
+                self.keep_aside(&path.with_file_name("commit-graph-chain"))?;
+            }
+        }
+        for pack in packs {
+            let list = pack.path.with_extension("idx");
+            if wrong.contains(&pack.path) {
+                self.save_objects_of(&pack)?;
+            } else if wrong.contains(&list) {
+                self.list_anew(&pack)?;
+            }
+        }
+        Ok(!wrong.is_empty())
+    }
+
+    /// Makes the list of a sound pack anew.
+    fn list_anew(&self, pack: &Pack) -> Result<(), GitError> {
+        let list = pack.path.with_extension("idx");
+        let failed = |error: std::io::Error| GitError::new(ACTION, error.to_string());
+        let mut file = File::open(&pack.path).map_err(failed)?;
+        let odb = self.inner.odb().to(ACTION)?;
+        let mut writer = odb.packwriter().to(ACTION)?;
+        let copied = std::io::copy(&mut file, &mut writer).map_err(failed);
+        // The library proves the pack, and may give what it wrote the same name.
+        let listed = copied.and_then(|_| writer.commit().to(ACTION));
+        if listed.is_err() {
+            return self.save_objects_of(pack);
+        }
+        if sum_in_list(&list) != sum_of(&pack.path)? || sum_of(&list)?.is_none() {
+            self.set_pack_aside(pack)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a pack of what is sound in a damaged one, and sets that aside.
+    fn save_objects_of(&self, pack: &Pack) -> Result<(), GitError> {
+        let odb = self.inner.odb().to(ACTION)?;
+        let mut builder = self.inner.packbuilder().to(ACTION)?;
+        builder.set_threads(1);
+        let ids = pack.ids().unwrap_or_default();
+        let ids = ids.iter().filter_map(|id| Oid::from_bytes(id).ok());
+        let is_sound = |id: &Oid| {
+            odb.read(*id).is_ok_and(|object| {
+                Oid::hash_object(object.kind(), object.data()).is_ok_and(|hash| hash == *id)
+            })
+        };
+        let mut count = 0;
+        for id in ids.filter(is_sound) {
+            builder.insert_object(id, None).to(ACTION)?;
+            count += 1;
+        }
+        if count > 0 {
+            self.write_pack(&mut builder, ACTION)?;
+        }
+        // One that was written again as it should be has its old name.
+        match sum_of(&pack.path)?.is_some()
+            && sum_in_list(&pack.path.with_extension("idx")) == sum_of(&pack.path)?
+        {
+            true => Ok(()),
+            false => self.set_pack_aside(pack),
+        }
+    }
+
+    fn set_pack_aside(&self, pack: &Pack) -> Result<(), GitError> {
+        // The list goes last: one without its pack is passed over.
+        for part in ["pack", "rev", "bitmap", "mtimes", "idx"] {
+            self.keep_aside(&pack.path.with_extension(part))?;
+        }
+        // They would name the pack, and commits that are gone with it.
+        let graph = self.inner.commondir().join("objects/info/commit-graph");
+        self.keep_aside(&self.pack_folder().join("multi-pack-index"))?;
+        self.keep_aside(&graph)
+    }
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found == extension)
+}
+
+/// Whether git ends this kind of file with a sum of it.
+fn ends_with_sum(path: &Path) -> bool {
+    let extensions = ["pack", "idx", "rev", "bitmap", "mtimes", "graph"];
+    let names = ["multi-pack-index", "commit-graph"];
+    let name = path.file_name().and_then(|name| name.to_str());
+    extensions
+        .iter()
+        .any(|extension| has_extension(path, extension))
+        || name.is_some_and(|name| names.contains(&name))
+}
+
+/// The sum at the end of a file; `None` if it is not the file's, or if the file is gone.
+fn sum_of(path: &Path) -> Result<Option<[u8; SUM as usize]>, GitError> {
+    let failed = |error: std::io::Error| GitError::new(ACTION, error.to_string());
+    let mut file = match File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(failed)?,
+    };
+    let data = file.metadata().map_err(failed)?;
+    let Some(rest) = data.len().checked_sub(SUM).filter(|_| data.is_file()) else {
+        return Ok(None);
+    };
+    let mut sum = Hashed(Sha1::new());
+    std::io::copy(&mut (&mut file).take(rest), &mut sum).map_err(failed)?;
+    let mut stated = [0; SUM as usize];
+    let is_read = file.read_exact(&mut stated).is_ok();
+    Ok((is_read && stated == *sum.0.finalize()).then_some(stated))
+}
+
+/// The sum of the pack that a list says it belongs to.
+fn sum_in_list(path: &Path) -> Option<[u8; SUM as usize]> {
+    let list = std::fs::read(path).ok()?;
+    let (rest, _) = list.split_last_chunk::<{ SUM as usize }>()?;
+    rest.last_chunk().copied()
+}
+
+struct Hashed(Sha1);
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,260 @@
+//! References after damage: HEAD, the file of packed references, a branch that is gone.
+//!
+//! Promises: of packed references every line that says something stays; a file that was cut or
+//! changed is kept aside. Which commit a branch goes on from is decided in `repair`.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use git2::Reference;
+
+use crate::git::GitError;
+use crate::git::Id;
+use crate::git::Repository;
+use crate::git::repository::replace;
+
+const BRANCHES: &str = "refs/heads/";
+const OWN: &str = "refs/memdir/";
+
+impl Repository {
+    /// Whether HEAD names a branch, or a commit.
+    pub(in crate::git) fn is_head_sound(&self) -> bool {
+        let text = std::fs::read(self.inner.path().join("HEAD")).unwrap_or_default();
+        let Ok(text) = String::from_utf8(text) else {
+            return false;
+        };
+        match text.strip_prefix("ref:") {
+            Some(name) => {
+                let name = name.trim();
+                name.starts_with(BRANCHES) && Reference::is_valid_name(name)
+            }
+            None => Id::parse(text.trim_end()).is_some(),
+        }
+    }
+
+    /// The branch that is checked out, if it is missing although commits were made on it: git
+    /// removes the log of a branch together with the branch.
+    pub(in crate::git) fn lost_branch(&self) -> Option<String> {
+        let branch = self.checked_out()?;
+        let log = self
+            .inner
+            .commondir()
+            .join("logs")
+            .join(BRANCHES)
+            .join(&branch);
+        let log = std::fs::read(log).ok()?;
+        let has_commits = log.split(|byte| *byte == b'\n').any(|line| {
+            let line = String::from_utf8_lossy(line);
+            line.split(' ').nth(1).and_then(Id::parse).is_some()
+        });
+        has_commits.then_some(branch)
+    }
+
+    /// HEAD and the packed references, if they are damaged.
+    pub(in crate::git) fn damaged_references(&self) -> Result<Vec<PathBuf>, GitError> {
+        let mut damaged = Vec::new();
+        if !self.is_head_sound() {
+            damaged.push(self.inner.path().join("HEAD"));
+        }
+        if self
+            .packed_references()?
+            .is_some_and(|packed| !packed.is_sound)
+        {
+            damaged.push(self.packed_references_path());
+        }
+        Ok(damaged)
+    }
+
+    /// Writes the packed references anew without the lines that say nothing; whether there were
+    /// any.
+    pub(in crate::git) fn repair_packed_references(&self) -> Result<bool, GitError> {
+        let Some(packed) = self.packed_references()?.filter(|packed| !packed.is_sound) else {
+            return Ok(false);
+        };
+        let path = self.packed_references_path();
+        self.keep_aside(&path)?;
+        let written = replace(&path, packed.sound.as_bytes());
+        written.map_err(|error| failed(&error))?;
+        Ok(true)
+    }
+
+    /// The logs of HEAD and of the store's branch.
+    fn logs(&self) -> [PathBuf; 2] {
+        let branch = format!("{BRANCHES}{}", self.branch());
+        let logs = self.inner.commondir().join("logs");
+        [self.inner.path().join("logs/HEAD"), logs.join(branch)]
+    }
+
+    /// The log, and its lines that name only commits that are there; `None` if that is all of it.
+    fn log_without_damage(&self, log: &Path) -> Option<Vec<u8>> {
+        let bytes = std::fs::read(log).ok()?;
+        let odb = self.inner.odb().ok()?;
+        let is_there = |word: &[u8]| {
+            let id = std::str::from_utf8(word).ok().and_then(Id::parse);
+            id.is_some_and(|id| id.0.is_zero() || odb.exists(id.0))
+        };
+        let is_sound = |line: &&[u8]| {
+            let mut words = line.split(|byte| *byte == b' ');
+            let (before, after) = (words.next(), words.next());
+            line.ends_with(b"\n") && before.is_some_and(is_there) && after.is_some_and(is_there)
+        };
+        let sound = bytes
+            .split_inclusive(|byte| *byte == b'\n')
+            .filter(is_sound);
+        let sound: Vec<u8> = sound.flatten().copied().collect();
+        (sound != bytes).then_some(sound)
+    }
+
+    /// Takes lines out of the logs that name what is not there, and keeps the logs as they were
+    /// aside; whether there were any.
+    pub(in crate::git) fn repair_logs(&self) -> Result<bool, GitError> {
+        let mut is_changed = false;
+        for log in self.logs() {
+            if let Some(sound) = self.log_without_damage(&log) {
+                self.keep_aside(&log)?;
+                replace(&log, &sound).map_err(|error| failed(&error))?;
+                is_changed = true;
+            }
+        }
+        Ok(is_changed)
+    }
+
+    /// The program's own references among the packed ones, and what they stand for.
+    pub(in crate::git) fn packed_own_references(&self) -> Result<Vec<(String, Id)>, GitError> {
+        let packed = self.packed_references()?;
+        let lines = packed.map(|packed| packed.sound).unwrap_or_default();
+        let reference = |line: &str| {
+            let (id, name) = line.split_once(' ')?;
+            name.starts_with(OWN)
+                .then(|| Some((name.to_owned(), Id::parse(id)?)))?
+        };
+        Ok(lines.lines().filter_map(reference).collect())
+    }
+
+    /// Takes packed references out, and keeps the file as it was aside.
+    pub(in crate::git) fn drop_packed_references(&self, names: &[String]) -> Result<(), GitError> {
+        let Some(packed) = self.packed_references()?.filter(|_| !names.is_empty()) else {
+            return Ok(());
+        };
+        let is_kept = |line: &&str| {
+            let name = line.trim_end().split_once(' ').map(|(_, name)| name);
+            !name.is_some_and(|name| names.iter().any(|gone| gone == name))
+        };
+        let kept: String = packed.sound.split_inclusive('\n').filter(is_kept).collect();
+        let path = self.packed_references_path();
+        self.keep_aside(&path)?;
+        replace(&path, kept.as_bytes()).map_err(|error| failed(&error))
+    }
+
+    /// References that stand for objects which are not there, a sentence each.
+    pub(in crate::git) fn references_to_nothing(&self) -> Result<Vec<String>, GitError> {
+        let mut found = Vec::new();
+        for (path, id) in self.own_references()? {
+            if id.is_none() {
+                found.push(format!("{} is damaged", path.display()));
+            }
+        }
+        for log in self.logs() {
+            if self.log_without_damage(&log).is_some() {
+                found.push(format!("{} names what is not there", log.display()));
+            }
+        }
+        // One that cannot be read is no reason to pass over the others.
+        let all = self.inner.references();
+        for reference in all.into_iter().flatten().flatten() {
+            let Some(id) = reference.target() else {
+                continue;
+            };
+            if !self.inner.odb().is_ok_and(|odb| odb.exists(id)) {
+                let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+                found.push(format!("{name} stands for {id}, which is not there"));
+            }
+        }
+        Ok(found)
+    }
+
+    fn packed_references_path(&self) -> PathBuf {
+        self.inner.commondir().join("packed-refs")
+    }
+
+    fn packed_references(&self) -> Result<Option<PackedReferences>, GitError> {
+        match std::fs::read(self.packed_references_path()) {
+            Ok(bytes) => Ok(Some(PackedReferences::parse(&bytes))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+}
+
+fn failed(error: &std::io::Error) -> GitError {
+    GitError::new("look at the references", error.to_string())
+}
+
+/// What the file of packed references says.
+#[derive(Debug, PartialEq, Eq)]
+struct PackedReferences {
+    is_sound: bool,
+    /// The lines that name a commit and a reference. Without a header, which promises an order, and
+    /// what tags stand for: git looks for itself then.
+    sound: String,
+}
+
+impl PackedReferences {
+    fn parse(bytes: &[u8]) -> PackedReferences {
+        let mut is_sound = bytes.is_empty() || bytes.ends_with(b"\n");
+        let mut sound = String::new();
+        let text = String::from_utf8_lossy(bytes);
+        for line in text.split_inclusive('\n') {
+            let is_comment = line.starts_with("# pack-refs with:");
+            let is_peeled = line
+                .strip_prefix('^')
+                .is_some_and(|id| Id::parse(id.trim_end()).is_some());
+            let reference = line
+                .strip_suffix('\n')
+                .and_then(|line| line.split_once(' '));
+            match reference {
+                Some((id, name)) if Id::parse(id).is_some() && Reference::is_valid_name(name) => {
+                    sound.push_str(line);
+                }
+                _ => is_sound &= is_comment || is_peeled,
+            }
+        }
+        PackedReferences { is_sound, sound }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "0123456789012345678901234567890123456789";
+
+    #[test]
+    fn every_line_of_packed_references_that_says_something_stays() {
+        let main = format!("{ID} refs/heads/main\n");
+        let header = "# pack-refs with: peeled fully-peeled sorted \n";
+        let check = |text: &str, is_sound: bool, sound: &str| {
+            let parsed = PackedReferences::parse(text.as_bytes());
+            let sound = sound.to_owned();
+            assert_eq!(parsed, PackedReferences { is_sound, sound }, "{text:?}");
+        };
+        check("", true, "");
+        check(&format!("{header}{main}^{ID}\n"), true, &main);
+        // Cut in a name, which would be another one; in an id; in the header.
+        check(&format!("{header}{main}{ID} refs/heads/oth"), false, &main);
+        check(&format!("{main}01234"), false, &main);
+        check("# pack-refs wi", false, "");
+        // Changed bytes.
+        check(&format!("{header}{main}{ID}_refs/tags/a\n"), false, &main);
+        check(
+            &format!("{header}{}{main}", main.replace('0', "x")),
+            false,
+            &main,
+        );
+        check(
+            &format!("{header}{main}{ID} refs/heads/a..b\n"),
+            false,
+            &main,
+        );
+    }
+}

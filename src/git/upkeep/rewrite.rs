@@ -1,0 +1,412 @@
+//! Takes files out of a whole history: every commit that held one is made anew without it, and what
+//! held it before is removed from the disk.
+//!
+//! Promises: author, times and message of each commit stay to the byte; a signature, which is true no
+//! more, goes. The branch moves last, to a commit with the same files. Whoever is killed has left the
+//! old history or the new one; done again, it is ended. Nothing else that nobody names is removed.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use git2::ObjectType;
+use git2::Odb;
+use git2::Oid;
+use git2::Sort;
+
+use crate::git::GitError;
+use crate::git::Id;
+use crate::git::Repository;
+use crate::git::To;
+use crate::git::repository::replace;
+
+/// What became of a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rewritten {
+    /// How many commits were made anew.
+    pub commits: usize,
+    /// How many texts are gone from the disk.
+    pub texts: usize,
+}
+
+const ACTION: &str = "rewrite the history";
+const WHY: &str = "memdir: purge --history";
+const ZERO: &str = "0000000000000000000000000000000000000000";
+
+/// Says which files go, by their paths below the store.
+pub type IsGone<'a> = dyn Fn(&str) -> bool + 'a;
+
+impl Repository {
+    /// Why this history cannot be rewritten, if there is a reason.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository cannot be read.
+    pub fn not_to_rewrite(&self) -> Result<Option<&'static str>, GitError> {
+        let alternates = self.inner.commondir().join("objects/info/alternates");
+        Ok(if !self.prefix.is_empty() {
+            Some("the store is not all of the repository")
+        } else if !self.inner.worktrees().to(ACTION)?.is_empty() {
+            Some("another work tree of it is checked out elsewhere")
+        } else if alternates.exists() {
+            Some("it takes objects from another repository")
+        } else if self.inner.is_shallow() {
+            Some("it is a shallow one")
+        } else if self.has_kept_packs() {
+            Some("a pack of it is marked to be kept")
+        } else {
+            None
+        })
+    }
+
+    /// Takes the files that `is_gone` names out of every commit, and every other file with the same
+    /// text; nobody else writes meanwhile. Fails without having done anything if the newest commit
+    /// of the branch holds one of the texts.
+    ///
+    /// # Errors
+    ///
+    /// As said; or if something cannot be read or written, or somebody moves the branch.
+    pub fn rewrite_without(&self, is_gone: &IsGone<'_>) -> Result<Rewritten, GitError> {
+        let branch = format!("refs/heads/{}", self.branch());
+        let mut rewriting = Rewriting::of(self, is_gone)?;
+        let tips = self.tips()?;
+        let commits = self.oldest_first(tips.values().map(|(_, commit)| *commit))?;
+        for commit in &commits {
+            let tree = self.inner.find_commit(*commit).to(ACTION)?.tree_id();
+            rewriting.collect(tree, "")?;
+        }
+        if let Some(head) = self.reference(&branch)? {
+            let tree = self.inner.find_commit(head.0).to(ACTION)?.tree_id();
+            if let Some(path) = rewriting.holds(tree, "")? {
+                let reason =
+                    format!("`{path}` holds the same text; purge it as well, or change it");
+                return Err(GitError::new(ACTION, reason));
+            }
+        }
+        let mut map = HashMap::new();
+        for commit in commits {
+            let new = rewriting.commit(commit, &map)?;
+            map.insert(commit, new);
+        }
+        let mut last = None;
+        for (name, (target, commit)) in &tips {
+            let new = map[commit];
+            match new == *commit {
+                true => {}
+                false if *name == branch => last = Some((*target, new)),
+                false => {
+                    let set = self.inner.reference(name, new, true, WHY);
+                    set.to(ACTION)?;
+                }
+            }
+        }
+        if let Some((from, to)) = last
+            && !self.advance(&branch, Some(Id(from)), Id(to), WHY)?
+        {
+            return Err(GitError::new(ACTION, "somebody moved the branch meanwhile"));
+        }
+        self.rewrite_logs(&map)?;
+        let texts = self.prune(rewriting.texts, is_gone)?;
+        let changed = map.iter().filter(|(old, new)| old != new);
+        Ok(Rewritten {
+            commits: changed.count(),
+            texts,
+        })
+    }
+
+    /// What every reference points to, and the commit that is meant.
+    fn tips(&self) -> Result<BTreeMap<String, (Oid, Oid)>, GitError> {
+        let mut tips = BTreeMap::new();
+        for reference in self.inner.references().to(ACTION)? {
+            let reference = reference.to(ACTION)?;
+            let (Some(target), Ok(commit)) = (reference.target(), reference.peel_to_commit())
+            else {
+                continue; // One that points to another reference, or to no commit.
+            };
+            let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+            tips.insert(name, (target, commit.id()));
+        }
+        Ok(tips)
+    }
+
+    fn oldest_first(&self, tips: impl Iterator<Item = Oid>) -> Result<Vec<Oid>, GitError> {
+        let mut walk = self.inner.revwalk().to(ACTION)?;
+        walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)
+            .to(ACTION)?;
+        for tip in tips {
+            walk.push(tip).to(ACTION)?;
+        }
+        walk.collect::<Result<_, _>>().to(ACTION)
+    }
+
+    /// Has the logs of references name the new commits; a line about one that is not there any more
+    /// goes.
+    fn rewrite_logs(&self, map: &HashMap<Oid, Oid>) -> Result<(), GitError> {
+        let failed = |error: std::io::Error| GitError::new(ACTION, error.to_string());
+        let known: HashSet<Oid> = map.values().copied().collect();
+        let named = |id: &str| match id {
+            ZERO => Some(ZERO.to_owned()),
+            id => {
+                let id = Oid::from_str(id).ok()?;
+                let new = map.get(&id).copied().or_else(|| known.get(&id).copied())?;
+                Some(new.to_string())
+            }
+        };
+        let mut pending = vec![self.inner.commondir().join("logs")];
+        while let Some(path) = pending.pop() {
+            if path.is_dir() {
+                let entries = std::fs::read_dir(&path).map_err(failed)?.flatten();
+                pending.extend(entries.map(|entry| entry.path()));
+                continue;
+            }
+            let Ok(text) = std::fs::read_to_string(&path) else {
+                continue;
+            };
+            let line = |line: &str| {
+                let (before, rest) = line.split_at_checked(40)?;
+                let (after, rest) = rest.strip_prefix(' ')?.split_at_checked(40)?;
+                let after = named(after)?;
+                let before = named(before).unwrap_or_else(|| ZERO.to_owned());
+                Some(format!("{before} {after}{rest}\n"))
+            };
+            let new: String = text.lines().filter_map(line).collect();
+            if new != text {
+                replace(&path, new.as_bytes()).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what no reference leads to and what holds one of `texts`; how many texts.
+    fn prune(&self, mut texts: HashSet<Oid>, is_gone: &IsGone<'_>) -> Result<usize, GitError> {
+        let odb = self.inner.odb().to(ACTION)?;
+        odb.refresh().to(ACTION)?;
+        let reachable = self.reachable()?;
+        let mut others: Vec<(Oid, ObjectType)> = Vec::new();
+        let mut all = Vec::new();
+        odb.foreach(|id| {
+            all.push(*id);
+            true
+        })
+        .to(ACTION)?;
+        for id in all.into_iter().filter(|id| !reachable.contains(id)) {
+            let (_, kind) = odb.read_header(id).to(ACTION)?;
+            others.push((id, kind));
+        }
+        let of = |wanted: ObjectType| {
+            let others = others.iter().filter(move |(_, kind)| *kind == wanted);
+            others.map(|(id, _)| *id).collect::<Vec<Oid>>()
+        };
+        let trees = of(ObjectType::Tree);
+        // Where a folder lies that nobody names is not known: its files are known by their names.
+        for id in &trees {
+            for entry in &self.inner.find_tree(*id).to(ACTION)? {
+                let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+                let is_it =
+                    is_gone(&format!("files/{name}")) || is_gone(&format!("archive/{name}"));
+                let is_empty = entry.id() == Id::of_text(b"").0;
+                if is_it && !is_empty && !reachable.contains(&entry.id()) {
+                    texts.insert(entry.id());
+                }
+            }
+        }
+        let mut tainted: HashSet<Oid> = texts.difference(&reachable).copied().collect();
+        // From objects to those that name them, however deep.
+        let mut named_by: HashMap<Oid, Vec<Oid>> = HashMap::new();
+        for id in trees {
+            for entry in &self.inner.find_tree(id).to(ACTION)? {
+                named_by.entry(entry.id()).or_default().push(id);
+            }
+        }
+        for id in of(ObjectType::Commit) {
+            let commit = self.inner.find_commit(id).to(ACTION)?;
+            for named in commit.parent_ids().chain([commit.tree_id()]) {
+                named_by.entry(named).or_default().push(id);
+            }
+        }
+        for id in of(ObjectType::Tag) {
+            let tag = self.inner.find_tag(id).to(ACTION)?;
+            named_by.entry(tag.target_id()).or_default().push(id);
+        }
+        // What was removed by a run that was killed is named by objects that must go, too.
+        let missing = named_by.keys().filter(|id| !odb.exists(**id)).copied();
+        tainted.extend(missing);
+        let mut pending: Vec<Oid> = tainted.iter().copied().collect();
+        while let Some(id) = pending.pop() {
+            let above = named_by.get(&id).into_iter().flatten();
+            pending.extend(
+                above
+                    .filter(|id| tainted.insert(**id))
+                    .copied()
+                    .collect::<Vec<_>>(),
+            );
+        }
+        let count = texts.iter().filter(|id| odb.exists(**id)).count();
+        self.remove_objects(&tainted)?;
+        Ok(count)
+    }
+
+    /// Everything that a reference leads to.
+    fn reachable(&self) -> Result<HashSet<Oid>, GitError> {
+        let tips = self.tips()?;
+        let mut reachable: HashSet<Oid> = tips.values().map(|(target, _)| *target).collect();
+        for id in self.oldest_first(tips.values().map(|(_, commit)| *commit))? {
+            reachable.insert(id);
+            let mut pending = vec![self.inner.find_commit(id).to(ACTION)?.tree_id()];
+            while let Some(tree) = pending.pop() {
+                if !reachable.insert(tree) {
+                    continue;
+                }
+                for entry in &self.inner.find_tree(tree).to(ACTION)? {
+                    match entry.kind() {
+                        Some(ObjectType::Tree) => pending.push(entry.id()),
+                        _ => drop(reachable.insert(entry.id())),
+                    }
+                }
+            }
+        }
+        Ok(reachable)
+    }
+}
+
+/// What a rewriting has found and made so far.
+struct Rewriting<'a> {
+    repository: &'a Repository,
+    odb: Odb<'a>,
+    is_gone: &'a IsGone<'a>,
+    /// The texts of the files that go.
+    texts: HashSet<Oid>,
+    /// Folders that were looked at, by what they hold and where they lie.
+    seen: HashSet<(Oid, String)>,
+    /// What folders become; `None` where nothing is left.
+    made: HashMap<(Oid, String), Option<Oid>>,
+}
+
+impl<'a> Rewriting<'a> {
+    fn of(repository: &'a Repository, is_gone: &'a IsGone<'a>) -> Result<Self, GitError> {
+        Ok(Rewriting {
+            odb: repository.inner.odb().to(ACTION)?,
+            repository,
+            is_gone,
+            texts: HashSet::new(),
+            seen: HashSet::new(),
+            made: HashMap::new(),
+        })
+    }
+
+    /// The entries of a folder: name, path, what it is, mode.
+    fn entries(&self, tree: Oid, path: &str) -> Result<Vec<Entry>, GitError> {
+        let tree = self.repository.inner.find_tree(tree).to(ACTION)?;
+        let entry = |entry: git2::TreeEntry<'_>| Entry {
+            name: entry.name_bytes().to_vec(),
+            path: format!("{path}{}", String::from_utf8_lossy(entry.name_bytes())),
+            id: entry.id(),
+            is_folder: entry.kind() == Some(ObjectType::Tree),
+            mode: entry.filemode_raw(),
+        };
+        Ok(tree.iter().map(entry).collect())
+    }
+
+    fn collect(&mut self, tree: Oid, path: &str) -> Result<(), GitError> {
+        if !self.seen.insert((tree, path.to_owned())) {
+            return Ok(());
+        }
+        for entry in self.entries(tree, path)? {
+            if entry.is_folder {
+                self.collect(entry.id, &format!("{}/", entry.path))?;
+            } else if (self.is_gone)(&entry.path) && entry.id != Id::of_text(b"").0 {
+                // One that was empty for a while says nothing that others may not say.
+                self.texts.insert(entry.id);
+            }
+        }
+        Ok(())
+    }
+
+    /// The path of a file that holds one of the texts.
+    fn holds(&self, tree: Oid, path: &str) -> Result<Option<String>, GitError> {
+        for entry in self.entries(tree, path)? {
+            if entry.is_folder {
+                if let Some(found) = self.holds(entry.id, &format!("{}/", entry.path))? {
+                    return Ok(Some(found));
+                }
+            } else if self.texts.contains(&entry.id) {
+                return Ok(Some(entry.path));
+            }
+        }
+        Ok(None)
+    }
+
+    fn tree(&mut self, tree: Oid, path: &str) -> Result<Option<Oid>, GitError> {
+        let key = (tree, path.to_owned());
+        if let Some(made) = self.made.get(&key) {
+            return Ok(*made);
+        }
+        let mut is_same = true;
+        let mut bytes = Vec::new();
+        for entry in self.entries(tree, path)? {
+            let id = match entry.is_folder {
+                true => self.tree(entry.id, &format!("{}/", entry.path))?,
+                false => {
+                    let goes = self.texts.contains(&entry.id) || (self.is_gone)(&entry.path);
+                    (!goes).then_some(entry.id)
+                }
+            };
+            is_same &= id == Some(entry.id);
+            if let Some(id) = id {
+                bytes.extend_from_slice(format!("{:o} ", entry.mode).as_bytes());
+                bytes.extend_from_slice(&entry.name);
+                bytes.push(0);
+                bytes.extend_from_slice(id.as_bytes());
+            }
+        }
+        let made = match (is_same, bytes.is_empty()) {
+            (true, _) => Some(tree),
+            (false, true) if !path.is_empty() => None,
+            (false, _) => Some(self.odb.write(ObjectType::Tree, &bytes).to(ACTION)?),
+        };
+        self.made.insert(key, made);
+        Ok(made)
+    }
+
+    /// The commit without what goes, on the new ones of those that it rests on.
+    fn commit(&mut self, id: Oid, map: &HashMap<Oid, Oid>) -> Result<Oid, GitError> {
+        let commit = self.repository.inner.find_commit(id).to(ACTION)?;
+        let tree = self.tree(commit.tree_id(), "")?.unwrap_or(commit.tree_id());
+        let parents: Vec<Oid> = commit
+            .parent_ids()
+            .map(|parent| map.get(&parent).copied().unwrap_or(parent))
+            .collect();
+        if tree == commit.tree_id() && commit.parent_ids().eq(parents.iter().copied()) {
+            return Ok(id);
+        }
+        let object = self.odb.read(id).to(ACTION)?;
+        let text = object.data();
+        let head = memchr::memmem::find(text, b"\n\n").map_or(text.len(), |at| at + 1);
+        let mut new = format!("tree {tree}\n").into_bytes();
+        for parent in parents {
+            new.extend_from_slice(format!("parent {parent}\n").as_bytes());
+        }
+        let mut is_dropped = false;
+        for line in text[..head].split_inclusive(|byte| *byte == b'\n') {
+            // A line that goes on belongs to the key before it.
+            if !line.starts_with(b" ") {
+                let dropped: [&[u8]; 3] = [b"tree ", b"parent ", b"gpgsig"];
+                is_dropped = dropped.iter().any(|key| line.starts_with(key));
+            }
+            if !is_dropped {
+                new.extend_from_slice(line);
+            }
+        }
+        new.extend_from_slice(&text[head..]);
+        self.odb.write(ObjectType::Commit, &new).to(ACTION)
+    }
+}
+
+/// One entry of a folder.
+struct Entry {
+    name: Vec<u8>,
+    path: String,
+    id: Oid,
+    is_folder: bool,
+    mode: i32,
+}

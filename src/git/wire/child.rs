@@ -1,0 +1,459 @@
+//! A child process that ends within its limits, with everything it started.
+//!
+//! Promises: nobody is asked anything, because standard input is empty and the child leads a
+//! process group of its own; what it says is read in bounded memory; when it has been silent or
+//! has run for too long, or the caller wants to stop, the whole group is ended and nothing of it
+//! stays, not even a zombie. What the child says means is left to others.
+
+use std::collections::VecDeque;
+use std::io;
+use std::io::Read;
+use std::process;
+use std::process::Command;
+use std::process::ExitStatus;
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread;
+use std::time::Duration;
+use std::time::Instant;
+
+#[cfg(unix)]
+use rustix::process::Pid;
+
+/// Groups are ended one by one there.
+#[cfg(not(unix))]
+type Pid = std::convert::Infallible;
+
+/// How often `stop` is asked.
+pub(in crate::git) const TICK: Duration = Duration::from_millis(50);
+
+/// What a child gets to clean up after itself: git removes its temporary files.
+const GRACE: Duration = Duration::from_millis(400);
+
+/// For a pipe that a background process holds open after the child has ended.
+const AFTERWARDS: Duration = Duration::from_millis(200);
+
+/// The answer of a remote with some 80,000 branches.
+const MAX_OUTPUT: usize = 8 << 20;
+
+/// Kept of the beginning and of the end of what is said on standard error.
+const KEPT: usize = 16 << 10;
+
+/// How long a remote may keep us waiting, and how much it may send.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Without any sign of progress.
+    pub silence: Duration,
+    /// For the whole operation.
+    pub total: Duration,
+    /// Of what is received, in bytes.
+    pub largest: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            // Longer than a busy forge thinks about a pack, shorter than people wait to look.
+            silence: Duration::from_secs(120),
+            total: Duration::from_secs(60 * 60),
+            largest: 1 << 30,
+        }
+    }
+}
+
+/// Why an operation was ended before it was done.
+#[derive(Debug)]
+pub(in crate::git) enum Cut {
+    Start(io::Error),
+    Silent,
+    TooLong,
+    TooLarge,
+    Stopped,
+}
+
+/// How a child ended, and what it said.
+#[derive(Debug)]
+pub(in crate::git) struct Ended {
+    pub(in crate::git) status: ExitStatus,
+    pub(in crate::git) stdout: String,
+    pub(in crate::git) stderr: String,
+}
+
+/// The leaders of all groups that run.
+static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+fn running() -> MutexGuard<'static, Vec<Pid>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends all programs that this process has started for the network, with their children, before it
+/// ends itself: they would wait for a silent remote for minutes.
+pub fn end_children() {
+    #[cfg(unix)]
+    end_groups(&running(), GRACE);
+}
+
+/// Ends groups whose leaders are not reaped, those first asked kindly that can be.
+#[cfg(unix)]
+fn end_groups(leaders: &[Pid], grace: Duration) {
+    use rustix::process::Signal;
+    let signal = |signal: Signal| {
+        for pid in leaders {
+            let _ = rustix::process::kill_process_group(*pid, signal);
+        }
+    };
+    signal(Signal::TERM);
+    let begun = Instant::now();
+    // No one event tells when several have ended.
+    while !leaders.iter().all(|pid| has_ended(*pid)) && begun.elapsed() < grace {
+        thread::sleep(Duration::from_millis(5));
+    }
+    // None of them is reaped yet, so the numbers still stand for these groups.
+    signal(Signal::KILL);
+}
+
+/// Whether the leader of a group has ended, without reaping it.
+#[cfg(unix)]
+fn has_ended(pid: Pid) -> bool {
+    use rustix::process::WaitId;
+    use rustix::process::WaitIdOptions;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(rustix::process::waitid(WaitId::Pid(pid), options), Ok(None))
+}
+
+/// A child and whatever it starts. Ends with the value.
+#[derive(Debug)]
+pub(in crate::git) struct Group {
+    child: process::Child,
+    is_reaped: bool,
+}
+
+impl Group {
+    /// Starts a program as the leader of a new process group, so that it cannot read from the
+    /// terminal, and can be ended with its children.
+    pub(in crate::git) fn start(command: &mut Command) -> io::Result<Group> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::process::CommandExt;
+            command.process_group(0);
+        }
+        #[cfg(windows)]
+        {
+            use std::os::windows::process::CommandExt;
+            // CREATE_NO_WINDOW: no console appears, and none can be asked.
+            command.creation_flags(0x0800_0000);
+        }
+        let mut running = running();
+        let group = Group {
+            child: command.spawn()?,
+            is_reaped: false,
+        };
+        running.extend(group.pid());
+        Ok(group)
+    }
+
+    /// The child's ends of the pipes.
+    pub(in crate::git) fn pipes(&mut self) -> &mut process::Child {
+        &mut self.child
+    }
+
+    /// Keeps the child and its children from writing a file larger than this. Linux only.
+    pub(in crate::git) fn limit_files(&self, largest: u64) {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::process::Resource;
+            use rustix::process::Rlimit;
+            let limit = Rlimit {
+                current: Some(largest),
+                maximum: Some(largest),
+            };
+            let _ = rustix::process::prlimit(self.pid(), Resource::Fsize, limit);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = largest;
+    }
+
+    /// How the child ended; `None` while it runs.
+    pub(in crate::git) fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        let mut running = running();
+        let status = self.child.try_wait()?;
+        if status.is_some() {
+            self.is_reaped = true;
+            running.retain(|pid| Some(*pid) != self.pid());
+        }
+        Ok(status)
+    }
+
+    /// Ends the child and its children, those first asked kindly that can be.
+    pub(in crate::git) fn end(&mut self, grace: Duration) {
+        if self.is_reaped {
+            return;
+        }
+        #[cfg(unix)]
+        end_groups(self.pid().as_slice(), grace);
+        #[cfg(not(unix))]
+        let _ = (self.child.kill(), grace);
+        let mut running = running();
+        let _ = self.child.wait();
+        self.is_reaped = true;
+        running.retain(|pid| Some(*pid) != self.pid());
+    }
+
+    #[cfg(not(unix))]
+    fn pid(&self) -> Option<Pid> {
+        None
+    }
+
+    #[cfg(unix)]
+    fn pid(&self) -> Option<Pid> {
+        let id = i32::try_from(self.child.id()).ok()?;
+        Pid::from_raw(id)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.end(GRACE);
+    }
+}
+
+/// Runs a program to its end. `received` reads from a line of standard error how much has come
+/// in so far.
+///
+/// # Errors
+///
+/// Fails if it cannot be started, and if it was ended for one of the limits or by `stop`.
+pub(in crate::git) fn run(
+    command: &mut Command,
+    limits: &Limits,
+    stop: &dyn Fn() -> bool,
+    received: fn(&str) -> Option<u64>,
+) -> Result<Ended, Cut> {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let begun = Instant::now();
+    let mut group = Group::start(command).map_err(Cut::Start)?;
+    group.limit_files(limits.largest);
+    // A few pieces under way: a reader that is ahead waits, and with it the child.
+    let (sender, pieces) = mpsc::sync_channel(4);
+    let pipes = group.pipes();
+    let stdout = pipes.stdout.take().expect("standard output is a pipe");
+    let stderr = pipes.stderr.take().expect("standard error is a pipe");
+    start_reader(stdout, sender.clone(), Piece::Stdout).map_err(Cut::Start)?;
+    start_reader(stderr, sender, Piece::Stderr).map_err(Cut::Start)?;
+
+    let mut stdout = Vec::new();
+    let mut said = OutputExcerpt::default();
+    let mut heard = Instant::now();
+    let mut ended: Option<(ExitStatus, Instant)> = None;
+    let mut is_open = true;
+    loop {
+        match is_open.then(|| pieces.recv_timeout(TICK)) {
+            Some(Ok(Piece::Stdout(bytes))) => {
+                heard = Instant::now();
+                stdout.extend(bytes);
+            }
+            Some(Ok(Piece::Stderr(bytes))) => {
+                heard = Instant::now();
+                said.add(&bytes);
+            }
+            Some(Err(RecvTimeoutError::Timeout)) => {}
+            Some(Err(RecvTimeoutError::Disconnected)) => is_open = false,
+            // Both pipes are closed, and the child is about to end.
+            None => thread::sleep(Duration::from_millis(1)),
+        }
+        if let Some((status, since)) = ended {
+            if !is_open || since.elapsed() > AFTERWARDS {
+                return Ok(Ended {
+                    status,
+                    stdout: String::from_utf8_lossy(&stdout).into_owned(),
+                    stderr: said.text(),
+                });
+            }
+            continue;
+        }
+        let cut = if stop() {
+            Cut::Stopped
+        } else if heard.elapsed() > limits.silence {
+            Cut::Silent
+        } else if begun.elapsed() > limits.total {
+            Cut::TooLong
+        } else if stdout.len() > MAX_OUTPUT
+            || received(&said.last_line()).is_some_and(|bytes| bytes > limits.largest)
+        {
+            Cut::TooLarge
+        } else {
+            let status = group.try_wait().map_err(Cut::Start)?;
+            ended = status.map(|status| (status, Instant::now()));
+            continue;
+        };
+        group.end(GRACE);
+        return Err(cut);
+    }
+}
+
+enum Piece {
+    Stdout(Vec<u8>),
+    Stderr(Vec<u8>),
+}
+
+/// Reads a pipe in a thread of its own, until it is closed or nobody listens.
+fn start_reader(
+    mut pipe: impl Read + Send + 'static,
+    sender: mpsc::SyncSender<Piece>,
+    piece: fn(Vec<u8>) -> Piece,
+) -> io::Result<()> {
+    thread::Builder::new()
+        .name("memdir-git-pipe".to_owned())
+        .spawn(move || {
+            let mut buffer = [0; 8192];
+            loop {
+                match pipe.read(&mut buffer) {
+                    Ok(0) => return,
+                    Ok(length) => {
+                        if sender.send(piece(buffer[..length].to_vec())).is_err() {
+                            return;
+                        }
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(_) => return,
+                }
+            }
+        })
+        .map(|_| ())
+}
+
+/// The beginning and the end of what was said.
+#[derive(Debug, Default)]
+pub(in crate::git) struct OutputExcerpt {
+    first: Vec<u8>,
+    last: VecDeque<u8>,
+}
+
+impl OutputExcerpt {
+    pub(in crate::git) fn add(&mut self, bytes: &[u8]) {
+        let room = KEPT.saturating_sub(self.first.len()).min(bytes.len());
+        let (first, last) = bytes.split_at(room);
+        self.first.extend(first);
+        self.last.extend(last);
+        let over = self.last.len().saturating_sub(KEPT);
+        self.last.drain(..over);
+    }
+
+    pub(in crate::git) fn text(&self) -> String {
+        let (a, b) = self.last.as_slices();
+        let all = [self.first.as_slice(), a, b].concat();
+        String::from_utf8_lossy(&all).into_owned()
+    }
+
+    /// The last complete line, of those that end with a carriage return, too.
+    fn last_line(&self) -> String {
+        let (a, b) = self.last.as_slices();
+        let end = [a, b].concat();
+        let bytes = if end.is_empty() { &self.first } else { &end };
+        let is_end = |b: &u8| matches!(b, b'\n' | b'\r');
+        let Some(end) = bytes.iter().rposition(is_end) else {
+            return String::new();
+        };
+        let begin = bytes[..end].iter().rposition(is_end).map_or(0, |at| at + 1);
+        String::from_utf8_lossy(&bytes[begin..end]).into_owned()
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    fn limits(silence_ms: u64) -> Limits {
+        Limits {
+            silence: Duration::from_millis(silence_ms),
+            ..Limits::default()
+        }
+    }
+
+    fn bytes_in(line: &str) -> Option<u64> {
+        line.parse().ok()
+    }
+
+    #[test]
+    fn a_child_is_heard_to_its_end() {
+        let ended = run(
+            &mut shell("echo out; echo err >&2; read x || exit 3"),
+            &Limits::default(),
+            &|| false,
+            bytes_in,
+        )
+        .unwrap();
+        assert_eq!(ended.stdout, "out\n");
+        assert_eq!(ended.stderr, "err\n");
+        assert_eq!(ended.status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_silent_child_is_ended_with_its_children() {
+        let begun = Instant::now();
+        let script = "trap '' TERM; sleep 60 & wait; sleep 60";
+        let cut = run(&mut shell(script), &limits(100), &|| false, |_| None);
+        assert!(matches!(cut, Err(Cut::Silent)), "{cut:?}");
+        assert!(begun.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_child_that_says_too_much_is_ended() {
+        let script = "while :; do echo 0123456789012345678901234567890123456789; done";
+        let cut = run(&mut shell(script), &Limits::default(), &|| false, bytes_in);
+        assert!(matches!(cut, Err(Cut::TooLarge)), "{cut:?}");
+        let script = "printf '5\\r2000000000\\r' >&2; sleep 60";
+        let cut = run(&mut shell(script), &Limits::default(), &|| false, bytes_in);
+        assert!(matches!(cut, Err(Cut::TooLarge)), "{cut:?}");
+    }
+
+    #[test]
+    fn a_caller_can_stop_a_child() {
+        let begun = Instant::now();
+        let stop = || begun.elapsed() > Duration::from_millis(50);
+        let cut = run(&mut shell("sleep 60"), &Limits::default(), &stop, bytes_in);
+        assert!(matches!(cut, Err(Cut::Stopped)), "{cut:?}");
+        assert!(begun.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_background_process_does_not_keep_the_caller() {
+        let begun = Instant::now();
+        let ended = run(
+            &mut shell("sleep 3 & echo done"),
+            &Limits::default(),
+            &|| false,
+            bytes_in,
+        );
+        assert_eq!(ended.unwrap().stdout, "done\n");
+        assert!(begun.elapsed() < Duration::from_secs(2));
+    }
+
+    #[test]
+    fn beginning_and_end_are_kept_of_a_long_speech() {
+        let mut said = OutputExcerpt::default();
+        said.add(b"first\n");
+        for _ in 0..10_000 {
+            said.add(b"0123456789\n");
+        }
+        said.add(b"last\rhalf");
+        let text = said.text();
+        assert!(text.starts_with("first\n") && text.ends_with("last\rhalf"));
+        assert!(text.len() <= 2 * KEPT);
+        assert_eq!(said.last_line(), "last");
+    }
+}
