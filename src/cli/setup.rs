@@ -100,7 +100,7 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
     }
     if context.config.git.value && !command.no_git {
         let engine = context.open_at(&folder)?;
-        if let Err(error) = engine.commit_everything() {
+        if let Err(error) = engine.commit_what_was_there() {
             tracing::warn!("nothing was committed: {error}");
         }
     }

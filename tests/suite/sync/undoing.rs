@@ -444,3 +444,59 @@ fn calls_of_a_server_are_undone_one_by_one() {
     assert!(texts.iter().any(|text| text.contains("Kept.")));
     git.assert_sound();
 }
+
+#[test]
+fn the_command_given_last_is_undone_and_not_what_was_done_by_hand_before_it() {
+    for command in ["update", "forget", "link"] {
+        let home = Home::new();
+        let ids = home.remember(&["Mine, first."]);
+        let other = home.remember(&["Another."]);
+        fs::write(home.files().join("roses.md"), "roses\n").unwrap();
+        let edited = home
+            .text_of(&other)
+            .replace("Another.", "Another, by hand.");
+        fs::write(home.file_of(&other), edited).unwrap();
+        let before = home.text_of(&ids);
+        match command {
+            "update" => home
+                .run(&["update", &ids, "--content", "Mine, second."])
+                .done(),
+            "forget" => home.run(&["forget", &ids]).done(),
+            _ => home.run(&["link", &ids, &other]).done(),
+        };
+        home.run(&["undo"]).done();
+        assert_eq!(home.text_of(&ids), before, "{command}");
+        assert!(home.files().join("roses.md").exists(), "{command}");
+        assert!(home.text_of(&other).contains("by hand"), "{command}");
+        // After it, what was done by hand before.
+        home.run(&["undo"]).done();
+        let is_there = home.files().join("roses.md").exists();
+        assert!(
+            !is_there || !home.text_of(&other).contains("by hand"),
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn what_was_there_when_the_store_was_made_is_no_deed_to_undo() {
+    let home = Home::new();
+    let vault = home.make("vault");
+    for number in 0..12 {
+        fs::write(
+            vault.join(format!("n{number}.md")),
+            format!("note {number}\n"),
+        )
+        .unwrap();
+    }
+    let run = |words: &[&str]| {
+        let mut command = home.bare();
+        crate::program::run(command.current_dir(&vault).args(words))
+    };
+    run(&["init", "--here", "--notes", "."]).done();
+    assert_eq!(run(&["undo"]).code, 2);
+    run(&["remember", "One more."]).done();
+    run(&["undo"]).done();
+    assert_eq!(run(&["undo"]).code, 2);
+    assert!((0..12).all(|number| vault.join(format!("n{number}.md")).exists()));
+}

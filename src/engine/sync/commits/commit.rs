@@ -19,6 +19,7 @@ use crate::engine::sync::commits::pending::Pending;
 use crate::engine::sync::commits::quarantine::name_of;
 use crate::engine::sync::commits::replaced::AfterReplaced;
 use crate::engine::sync::commits::words::BY_HAND;
+use crate::engine::sync::commits::words::FOUND;
 use crate::engine::sync::commits::words::Words;
 use crate::engine::sync::past::plan::place_of;
 use crate::engine::sync::remote::journals::are_journals;
@@ -94,7 +95,7 @@ pub(in crate::engine::sync) const COMMITTED: &str = "memdir: commit";
 /// More files than this that people changed at once are one deed, such as a folder that was copied.
 const MOST_BY_HAND: usize = 8;
 /// In nanoseconds: the program changes a file and ends its work in the folder within this.
-const OWN_CHANGE: i64 = 100_000_000;
+pub(in crate::engine::sync) const OWN_CHANGE: i64 = 100_000_000;
 /// A commit of more files names only some of the agents and users.
 const READ_FOR_DOERS: usize = 32;
 
@@ -166,6 +167,26 @@ impl Engine {
     pub fn commit_everything(&self) -> Result<Committed, EngineError> {
         self.all_is_to_commit();
         self.commit_pending(Why::Asked)
+    }
+
+    /// As [`Engine::commit_everything`], for a store that was just made: what lies in it was there
+    /// before, and no `undo` without a target takes it away.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::commit`].
+    pub fn commit_what_was_there(&self) -> Result<Committed, EngineError> {
+        let has_history = match self.repository()? {
+            Some(repository) => repository.head()?.is_some(),
+            None => false,
+        };
+        if !has_history {
+            self.leave_word(FOUND, SETTINGS);
+            for entry in self.store.list(Place::Files)?.entries {
+                self.leave_word(FOUND, &entry.name);
+            }
+        }
+        self.commit_everything()
     }
 
     /// As [`Engine::commit`], of `pending`, for a caller who holds the lock.
@@ -651,7 +672,7 @@ impl Engine {
                 is_gone: false,
                 files: Vec::new(),
             });
-            done.at = done.at.max(self.done_at(&one));
+            done.at = done.at.max(self.done_at(&one.path));
             done.is_gone |= one.deed == ChangeKind::Delete;
             done.files.push(one);
         }
@@ -677,9 +698,10 @@ impl Engine {
         deeds
     }
 
-    /// When something was done to a file, as far as the system says, in nanoseconds since 1970.
-    fn done_at(&self, told: &MemoryChange) -> i64 {
-        let Some((place, name)) = place_of(&told.path) else {
+    /// When something was done to the file at `path`, as far as the system says, in nanoseconds since
+    /// 1970.
+    pub(in crate::engine::sync) fn done_at(&self, path: &str) -> i64 {
+        let Some((place, name)) = place_of(path) else {
             return i64::MIN;
         };
         if let Some(Ok(entry)) = self.store.look_at(place, &name) {

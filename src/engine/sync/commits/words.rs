@@ -14,6 +14,8 @@ use crate::files::take_lines;
 
 /// What a commit says of a change that no program told of.
 pub(in crate::engine::sync) const BY_HAND: &str = "by hand";
+/// What the commit says of the notes that were there when their store was made.
+pub(in crate::engine::sync) const FOUND: &str = "init";
 /// Tools that move a file and leave its text.
 const MOVING: [&str; 3] = ["forget", "restore", "layout"];
 

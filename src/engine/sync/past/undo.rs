@@ -12,6 +12,7 @@ use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::sync::commits::commit::COMMITTED;
 use crate::engine::sync::commits::commit::Committed;
+use crate::engine::sync::commits::commit::OWN_CHANGE;
 use crate::engine::sync::commits::commit::Why;
 use crate::engine::sync::commits::commit_message;
 use crate::engine::sync::commits::commit_message::CommitMessage;
@@ -19,6 +20,8 @@ use crate::engine::sync::commits::commit_message::UNDOES;
 use crate::engine::sync::commits::commit_message::Undoes;
 use crate::engine::sync::commits::message::Reason;
 use crate::engine::sync::commits::pending::Pending;
+use crate::engine::sync::commits::words::BY_HAND;
+use crate::engine::sync::commits::words::FOUND;
 use crate::engine::sync::past::log::History;
 use crate::engine::sync::past::log::PastError;
 use crate::engine::sync::past::log::Revision;
@@ -295,17 +298,33 @@ impl Engine {
             UndoTarget::Last => {
                 // What came from other machines was done there.
                 let made_here = history.repository.made_here(COMMITTED)?;
+                // What somebody did by hand is committed later than it was done.
+                let mut by_hand: Option<(Choice, DoneAt)> = None;
                 history.each(|moment| {
                     let is_candidate = undone.pass(&moment, None);
+                    let tools = commit_message::read(&moment.message).tools;
                     let is_ours = match &made_here {
                         Some(ids) => ids.contains(&moment.id),
-                        None => !commit_message::read(&moment.message).tools.is_empty(),
+                        None => !tools.is_empty(),
                     };
-                    if is_candidate && is_ours {
-                        chosen = self.last_deed(history, moment, &undone)?;
+                    // Notes that were there when the store was made are nobody's deed.
+                    if !is_candidate || !is_ours || tools == [FOUND] {
+                        return Ok(true);
+                    }
+                    let Some(choice) = self.last_deed(history, moment, &undone)? else {
+                        return Ok(true);
+                    };
+                    let done = self.done_at_of(history, &choice)?;
+                    match by_hand.take() {
+                        None if tools == [BY_HAND] => by_hand = Some((choice, done)),
+                        None => chosen = Some(choice),
+                        Some(later) if tools == [BY_HAND] => by_hand = Some(later),
+                        Some((hand, at)) if at.is_after(&done) => chosen = Some(hand),
+                        Some(_) => chosen = Some(choice),
                     }
                     Ok(chosen.is_none())
                 })?;
+                chosen = chosen.or(by_hand.map(|(choice, _)| choice));
             }
             UndoTarget::Memory(stem) => {
                 let file = format!("{stem}.md");
@@ -392,6 +411,41 @@ impl Engine {
         let is_one = said.deeds.is_empty();
         let is_chosen = is_one && self.has_effect(history, &moment, None)?;
         Ok(is_chosen.then(|| Choice::of_all(moment)))
+    }
+
+    /// When the changes of `choice` were made, as far as the files still tell.
+    fn done_at_of(&self, history: &History, choice: &Choice) -> Result<DoneAt, EngineError> {
+        let moment = &choice.moment;
+        let changes = history
+            .repository
+            .changes(moment.parents.first().copied(), moment.id)?;
+        let is_meant = |path: &str| {
+            let file = path.rsplit('/').next().unwrap_or_default();
+            choice
+                .files
+                .as_ref()
+                .is_none_or(|files| files.contains(file))
+        };
+        let meant = changes.iter().filter(|change| is_meant(&change.path));
+        let (mut there, mut gone) = (None, None);
+        for change in meant {
+            let now = self.version_at(&change.path)?;
+            // What was changed again tells of that change.
+            if now.map(|version| Id::of_text(&version.bytes)) == change.after {
+                let last = if change.after.is_some() {
+                    &mut there
+                } else {
+                    &mut gone
+                };
+                *last = (*last).max(Some(self.done_at(&change.path)));
+            }
+        }
+        let is_gone = there.is_none() && gone.is_some();
+        let committed = moment.at.saturating_mul(1_000_000_000);
+        // Nothing was committed before it was done.
+        let latest = committed.saturating_add(1_000_000_000);
+        let at = there.or(gone).unwrap_or(committed).min(latest);
+        Ok(DoneAt { at, is_gone })
     }
 
     /// Whether undoing `moment` would change anything, or is refused.
@@ -534,6 +588,21 @@ impl Engine {
         }
         tracing::warn!("it is done, but not committed yet; the next command commits it");
         Ok(None)
+    }
+}
+
+/// When something was done.
+struct DoneAt {
+    /// In nanoseconds since 1970.
+    at: i64,
+    /// Only the folder tells of it, which the program changes as well.
+    is_gone: bool,
+}
+
+impl DoneAt {
+    fn is_after(&self, other: &DoneAt) -> bool {
+        let room = if self.is_gone { OWN_CHANGE } else { 0 };
+        self.at > other.at.saturating_add(room)
     }
 }
 
