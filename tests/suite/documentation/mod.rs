@@ -2,6 +2,7 @@
 //! in a fresh home, and what appears is what they show.
 
 mod compare;
+mod glossary;
 mod home;
 mod page;
 mod scenes;
