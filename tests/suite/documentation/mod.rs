@@ -1,6 +1,7 @@
 //! Whether the documentation is true: every command that README.md and docs/ show in a block runs
 //! in a fresh home, and what appears is what they show.
 
+mod commands;
 mod compare;
 mod glossary;
 mod home;
