@@ -868,7 +868,8 @@ fn ends_sentence(word: &str) -> bool {
 /// sentence around it. An exclamation mark may be part of it, and stays.
 fn value_at(text: &str, at: usize) -> (Range<usize>, bool) {
     let near = &text[at..value::floor(text, at + LONGEST_VALUE + 1)];
-    let trimmed = near.trim_start_matches(['*', '(', '[']);
+    // Of `DB_PASSWORD=…` the sign that follows the noun is no part of the value.
+    let trimmed = near.trim_start_matches(['=', '*', '(', '[']);
     let at = at + near.len() - trimmed.len();
     if let Some(quote) = trimmed.chars().next().filter(|c| "\"'`".contains(*c))
         && let Some(len) = trimmed[1..].find([quote, '\n'])

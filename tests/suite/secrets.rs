@@ -517,13 +517,9 @@ fn secrets_are_found_where_people_write_them_down() {
         cases.len(),
         misnamed.len()
     );
-    assert!(cases.len() >= 300);
-    assert!(missed.len() * 20 <= cases.len(), "\n{}", missed.join("\n"));
-    assert!(
-        misnamed.len() * 20 <= cases.len(),
-        "\n{}",
-        misnamed.join("\n")
-    );
+    assert_eq!(cases.len(), 483);
+    assert!(missed.is_empty(), "\n{}", missed.join("\n"));
+    assert!(misnamed.is_empty(), "\n{}", misnamed.join("\n"));
 }
 
 #[test]
@@ -565,8 +561,13 @@ fn the_lines_of_this_repository_hold_no_secrets() {
         alarms.len(),
         lines.len()
     );
-    assert!(lines.len() >= 5_000);
-    assert!(alarms.len() * 200 <= lines.len(), "\n{}", alarms.join("\n"));
+    // A share and no list: some lines hold made-up secrets, and each commit has other lines.
+    assert!(lines.len() >= 100_000);
+    assert!(
+        alarms.len() * 5_000 <= lines.len(),
+        "\n{}",
+        alarms.join("\n")
+    );
 }
 
 #[test]
@@ -582,7 +583,7 @@ fn ids_and_checksums_are_no_secrets() {
         alarms.len(),
         lines.len()
     );
-    assert!(alarms.len() * 200 <= lines.len(), "\n{}", alarms.join("\n"));
+    assert!(alarms.is_empty(), "\n{}", alarms.join("\n"));
 }
 
 #[test]
@@ -597,6 +598,8 @@ struct Sample {
     what: String,
     text: String,
     secrets: Vec<Range<usize>>,
+    /// It is judged wrongly, which is known: `"known_fault": true`.
+    is_known_fault: bool,
 }
 
 impl Sample {
@@ -617,7 +620,13 @@ impl Sample {
             what: line["what"].as_str().unwrap_or_default().to_owned(),
             text,
             secrets,
+            is_known_fault: line["known_fault"] == true,
         }
+    }
+
+    /// Whether anything in it is taken for a secret.
+    fn is_alarm(&self) -> bool {
+        !secrets::find(&self.text).is_empty()
     }
 
     /// Whether every byte of every credential would be replaced.
@@ -649,32 +658,33 @@ fn credentials_of_the_samples_are_found_and_texts_near_them_pass() {
     let near = halves(include_str!(
         "../../fixtures/secrets/near_credentials.jsonl"
     ));
-    let (mut texts, mut alarmed) = (0, Vec::new());
+    let mut otherwise = Vec::new();
     for (half, (held, near)) in ["odd", "even"].into_iter().zip(held.iter().zip(&near)) {
-        let missed: Vec<String> = held
-            .iter()
-            .filter(|sample| !sample.is_found())
-            .map(|sample| format!("missed {}: {:?}", sample.what, sample.text))
-            .collect();
-        let near: Vec<&str> = near.iter().map(|sample| sample.text.as_str()).collect();
-        let alarms = alarms(&near);
+        let missed = held.iter().filter(|sample| !sample.is_found());
+        let alarms = near.iter().filter(|sample| sample.is_alarm());
         eprintln!(
-            "secrets, samples, {half} lines: {} of {} found, {} false alarms in {} texts",
-            held.len() - missed.len(),
+            "secrets, samples, {half} lines: {} of {} missed, {} false alarms in {} texts",
+            missed.clone().count(),
             held.len(),
-            alarms.len(),
+            alarms.clone().count(),
             near.len()
         );
-        assert!(
-            missed.len() * 20 <= held.len(),
-            "{half}\n{}",
-            missed.join("\n")
-        );
-        texts += near.len();
-        alarmed.extend(alarms);
+        let of_held = held
+            .iter()
+            .filter(|sample| sample.is_found() == sample.is_known_fault);
+        let of_near = near
+            .iter()
+            .filter(|sample| sample.is_alarm() != sample.is_known_fault);
+        otherwise.extend(of_held.chain(of_near).map(|sample| {
+            format!(
+                "{}, a known fault: {}: {:?}",
+                sample.what, sample.is_known_fault, sample.text
+            )
+        }));
     }
-    assert!(texts >= 200);
-    assert!(alarmed.len() * 200 <= texts, "\n{}", alarmed.join("\n"));
+    assert_eq!(held.iter().flatten().count(), 116);
+    assert_eq!(near.iter().flatten().count(), 233);
+    assert!(otherwise.is_empty(), "\n{}", otherwise.join("\n"));
 }
 
 #[test]
