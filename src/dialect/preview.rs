@@ -276,12 +276,15 @@ mod tests {
 
     #[test]
     fn no_character_is_cut_in_two() {
+        let content = "日本語のテキスト😀です。İstanbul ß ǆ und so weiter bis ans Ende";
+        let words = PreviewWords::of(&QueryKind::Keywords(vec!["ß".to_owned()]));
         for length in 1..40 {
-            preview(
-                "日本語のテキスト😀です。İstanbul ß ǆ und so weiter bis ans Ende",
-                &PreviewWords::of(&QueryKind::Keywords(vec!["ß".to_owned()])),
-                length,
-            );
+            let shown = preview(content, &words, length);
+            let piece = shown.text.trim_matches('…');
+            assert!(shown.truncated && content.contains(piece), "{shown:?}");
+            assert!((1..=length).contains(&piece.chars().count()), "{shown:?}");
+            // From a third of the piece on, the word that was looked for is in it.
+            assert!(piece.contains('ß') || length < 4, "{length}: {shown:?}");
         }
     }
 }
