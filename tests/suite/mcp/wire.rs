@@ -156,13 +156,14 @@ fn call_of(bytes: usize) -> Vec<u8> {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_gigabyte_in_one_line_is_skipped_in_constant_memory() {
+fn a_line_of_any_length_is_skipped_in_constant_memory() {
     let mut session = Session::start(memdir);
     let mebibyte = vec![b'x'; 1 << 20];
     (0..5).for_each(|_| session.send_bytes(&mebibyte));
     // The answer does not wait for the end of the line.
     assert_eq!(session.next()["error"]["code"], INVALID_REQUEST);
-    (5..1024).for_each(|_| session.send_bytes(&mebibyte));
+    // Twice as much as the server may need in all: whoever kept the line would need more.
+    (5..128).for_each(|_| session.send_bytes(&mebibyte));
     session.send_bytes(b"\n");
     session.is_alive_and_quiet();
     let status = std::fs::read_to_string(format!("/proc/{}/status", session.child.id()));
