@@ -48,6 +48,21 @@ fn pairs() -> Vec<(bool, [NewMemory; 2])> {
     rows.collect()
 }
 
+/// Second sides of pairs that contradict, which is known not to be seen.
+const MISSED: [&str; 6] = [
+    "Priya would like all replies in Hindi.",
+    "Who is on call in even calendar weeks: Priya.",
+    "We publish the client library under the Apache 2.0 license.",
+    "The data team has nine members, two of them in Lisbon.",
+    "Bob eats meat every day.",
+    "The primary key of the orders table is an integer.",
+];
+/// Second sides of pairs that do not contradict and are known to be taken for it.
+const IMAGINED: [&str; 2] = [
+    "Benchmark run of 2026-03-08: 1,450 requests per second.",
+    "The team uses Notion.",
+];
+
 #[test]
 fn planted_contradictions_are_hinted_at_among_all_the_others() {
     let store = TestStore::new();
@@ -63,13 +78,14 @@ fn planted_contradictions_are_hinted_at_among_all_the_others() {
         .iter()
         .map(|(_, [first, _])| stored(&engine, first.clone()).0)
         .collect();
-    let (mut seen, mut imagined) = (0, Vec::new());
+    let (mut missed, mut imagined) = (Vec::new(), Vec::new());
     for ((contradicts, [_, second]), first) in pairs.iter().zip(&firsts) {
         let (_, hints) = stored(&engine, second.clone());
         let of_pair = hints.iter().any(|hint| hint.stem == *first);
-        seen += usize::from(*contradicts && of_pair);
-        if !contradicts && of_pair {
-            imagined.push(second.content.clone());
+        match (contradicts, of_pair) {
+            (true, false) => missed.push(second.content.as_str()),
+            (false, true) => imagined.push(second.content.as_str()),
+            _ => {}
         }
     }
     assert_eq!(
@@ -77,8 +93,8 @@ fn planted_contradictions_are_hinted_at_among_all_the_others() {
         400,
         "a hint keeps nothing from being stored"
     );
-    assert!(seen >= 90, "{seen} of 100");
-    assert!(imagined.len() <= 2, "{imagined:#?}");
+    assert_eq!(missed, MISSED);
+    assert_eq!(imagined, IMAGINED);
 }
 
 #[test]
