@@ -323,12 +323,9 @@ fn a_store_does_not_choose_the_model_or_the_host() {
         home.run(&["config", "--json"]).json()["embedding.endpoint"]["value"],
         ""
     );
-    let _ = home.run(&[
-        "remember",
-        "--topics",
-        "a",
-        "Nothing of this goes anywhere.",
-    ]);
+    let text = "Nothing of this goes anywhere.";
+    let ran = home.run(&["remember", "--topics", "a", text]);
+    assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(home.run(&["think", "nothing"]).code, 0);
     assert!(server.asked().is_empty());
 }
