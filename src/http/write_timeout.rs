@@ -162,6 +162,7 @@ mod tests {
         let (mut patient, mut theirs) = pair(Duration::from_millis(50));
         let slow = tokio::spawn(async move {
             while theirs.read_u8().await.is_ok() {
+                // What is tested: a reader that takes a little at a time.
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         });
@@ -180,6 +181,7 @@ mod tests {
             let mut portion = vec![0; 2 * PORTION];
             for _ in 0..8 {
                 theirs.read_exact(&mut portion).await.unwrap();
+                // What is tested: steady, and longer in all than the patience.
                 tokio::time::sleep(patience / 4).await;
             }
         });
