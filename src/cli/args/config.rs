@@ -24,7 +24,7 @@ pub(in crate::cli) enum Config {
 pub(in crate::cli) struct ConfigSet {
     /// Its name, as `memdir config` shows it
     pub key: String,
-    /// A number, true, a list such as [\"english\"], or a text
+    /// A number, true, a list such as ["english"], or a text
     #[arg(allow_hyphen_values = true)]
     pub value: String,
     /// In the settings that travel with the store
