@@ -171,13 +171,13 @@ fn show_archived(
 pub(super) fn inspect(context: &mut Context, command: &Inspect) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let recalled = engine.recall(std::slice::from_ref(&command.id));
-    let memory = match recalled.into_iter().next() {
-        Some(Recalled::Found { memory, .. }) => memory,
+    let (memory, name) = match recalled.into_iter().next() {
+        Some(Recalled::Found { memory, name }) => (memory, name),
         Some(Recalled::Failed { error, .. }) => return Err(error.into()),
         None => return Err(EngineError::NotFound(command.id.clone()).into()),
     };
     let (state, usage) = engine.state_of(&memory);
-    let relations = engine.relations_of(&memory.stem)?;
+    let relations = engine.relations_of(&name)?;
     let records = engine.records_of(&memory.stem)?;
     let stem = memory.stem.clone();
     let found = Recalled::Found {
@@ -347,8 +347,8 @@ pub(super) fn links(context: &mut Context, command: &Links) -> Result<Outcome, F
     let engine = context.engine()?;
     let relations = match &command.id {
         Some(id) => {
-            let (stem, _) = engine.resolve(id)?;
-            engine.relations_of(&stem)?
+            let (_, name) = engine.resolve(id)?;
+            engine.relations_of(&name)?
         }
         None => engine.dangling()?,
     };

@@ -19,6 +19,7 @@ use super::update::Edited;
 use super::update::check_change;
 use super::update::edited;
 use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
 use crate::engine::retrieval::similar::Likeness;
 use crate::engine::retrieval::similar::Similar;
 use crate::files::FilesError;
@@ -198,8 +199,12 @@ impl Engine {
     pub fn rewrite(&self, id: &str, new: &NewMemory) -> Result<Remembered, EngineError> {
         self.check_writable()?;
         check_details(new.kind, &new.metadata)?;
-        let (stem, _) = self.resolve(id)?;
-        self.renew(&stem, new.clone(), &WritePolicy::plain())
+        let (_, name) = self.resolve(id)?;
+        self.renew(
+            &Stem::from_file_name(&name),
+            new.clone(),
+            &WritePolicy::plain(),
+        )
     }
 
     /// The live memory whose metadata holds all of `names`, texts by their keys, and that is of
@@ -252,7 +257,7 @@ impl Engine {
                 changed: lifecycle::changed_fields(&renewal.change),
                 lives_on: renewal.ends.is_new_sooner(),
                 screened: renewal.screened.clone(),
-                ..Remembered::of(stem.clone(), WriteOutcome::Updated { earlier })
+                ..Remembered::of(stem_of(&renewal.name), WriteOutcome::Updated { earlier })
             };
             if renewal.is_nothing() {
                 return Ok(done(None));
@@ -313,9 +318,9 @@ impl Engine {
         change: &Change,
     ) -> Result<(Edited, Option<Stem>), EngineError> {
         self.check_writable()?;
-        let (stem, _) = self.resolve(id)?;
+        let (stem, name) = self.resolve(id)?;
         for _ in 0..MAX_TRIES {
-            let (name, version) = self.read(stem.as_str())?;
+            let (name, version) = self.read(&name)?;
             let old = parse(&version.entry, &version.bytes);
             let (change, tool) = self.with_end_of_tier(&old, change.clone(), "update");
             check_change(&old, &change)?;

@@ -81,8 +81,8 @@ impl Engine {
             let what = "a standard is of a namespace, and none is named".to_owned();
             return Err(EngineError::Invalid(what));
         }
-        let (stem, _) = self.resolve(id)?;
-        let edited = self.update_with("standard", stem.as_str(), |memory| {
+        let (stem, name) = self.resolve(id)?;
+        let edited = self.update_with("standard", &name, |memory| {
             let mut metadata = without_standard(memory);
             let of = MetaValue::Text(normalized_namespace(namespace).into_owned());
             metadata.push((STANDARD_OF.to_owned(), of));

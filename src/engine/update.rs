@@ -119,7 +119,7 @@ impl Engine {
         let mut change = change.clone();
         if let Patch::Set(ids) = &mut change.supersedes {
             for id in ids {
-                *id = self.resolve(id)?.0.as_str().to_owned();
+                *id = self.link_text(&self.resolve(id)?.1);
             }
         }
         Ok(change)

@@ -340,7 +340,8 @@ fn dangling(live: &FolderFindings, archived: &FolderFindings) -> Vec<Finding> {
     for Reference { name, key, to } in &live.references {
         let id = plain_id(to);
         let stem = stem_of(name);
-        let problem = if id == stem.as_str() || id == stem.short() {
+        let is_namesake = to != name && live.hashes.contains_key(to);
+        let problem = if !is_namesake && (id == stem.as_str() || id == stem.short()) {
             Problem::Key {
                 key: (*key).to_owned(),
                 what: "names the memory itself".to_owned(),

@@ -103,17 +103,21 @@ pub fn plain_id(text: &str) -> String {
 
 /// The id in a text that somebody pasted: a link, a file name, a reference.
 pub fn stripped_id(text: &str) -> &str {
-    let id = text.trim();
-    let id = id.strip_prefix("memory://").unwrap_or(id);
-    let id = id
-        .strip_prefix("[[")
-        .and_then(|id| id.strip_suffix("]]"))
-        .unwrap_or(id);
+    let id = unwrapped_id(text);
     let id = id
         .strip_prefix("files/")
         .or_else(|| id.strip_prefix("archive/"))
         .unwrap_or(id);
     id.strip_suffix(".md").unwrap_or(id)
+}
+
+/// The same with its folders and `.md`: a whole file name is one yet.
+pub fn unwrapped_id(text: &str) -> &str {
+    let id = text.trim();
+    let id = id.strip_prefix("memory://").unwrap_or(id);
+    id.strip_prefix("[[")
+        .and_then(|id| id.strip_suffix("]]"))
+        .unwrap_or(id)
 }
 
 #[cfg(test)]

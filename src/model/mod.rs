@@ -39,6 +39,7 @@ pub use mentions::is_bare;
 pub use mentions::mentioned;
 pub use mentions::plain_id;
 pub use mentions::stripped_id;
+pub use mentions::unwrapped_id;
 pub use namespace::GLOBAL;
 pub use namespace::is_global_namespace;
 pub use namespace::is_same_namespace;

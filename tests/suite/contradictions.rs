@@ -210,7 +210,7 @@ fn a_decision_keeps_both_texts_takes_the_links_away_and_can_be_turned_round() {
     let decided = engine.decide_between(a, b).unwrap();
     assert_eq!((decided.is_new, decided.unlinked), (true, 2));
     assert_eq!(current(), ["heron one", "heron third"]);
-    let relations = engine.relations_of(&one).unwrap().to;
+    let relations = engine.relations_of(one.as_str()).unwrap().to;
     let relations: Vec<&str> = relations.iter().map(|one| one.relation.as_str()).collect();
     assert_eq!(relations, ["supersedes", "contradicts", "related-to"]);
     assert!(engine.conflicts().unwrap().is_empty());

@@ -246,7 +246,7 @@ fn the_same_text_is_written_once_and_what_differs_is_kept_and_linked() {
     let done = written(&engine, new_memory(OTHER_PORT), &policy);
     assert_eq!(done.became, WriteOutcome::Added);
     assert_eq!(stems(&done.near), [&stem]);
-    let relations = engine.relations_of(&done.stem).unwrap();
+    let relations = engine.relations_of(done.stem.as_str()).unwrap();
     assert_eq!(relations.to.len(), 1);
     assert_eq!(relations.to[0].relation, "related-to");
     assert_eq!(relations.to[0].to.as_ref(), Some(&stem));
@@ -525,7 +525,7 @@ fn topics_link_memories_if_that_is_wanted() {
     assert_eq!(done.related.len(), 3);
     assert!(done.related.contains(&both) && done.related.contains(&third));
     assert_eq!(done.related[2], both);
-    let relations = engine.relations_of(&done.stem).unwrap();
+    let relations = engine.relations_of(done.stem.as_str()).unwrap();
     assert_eq!(relations.to.len(), 3);
     assert_eq!(written(&engine, new(), &linking(1)).related.len(), 1);
 }
@@ -858,5 +858,5 @@ fn a_mention_of_what_is_called_as_no_memory_is_told() {
         (&stem, "does not exist")
     );
     // It is no link of the memory, which would take room wherever links are shown.
-    assert!(engine.relations_of(&stem).unwrap().to.is_empty());
+    assert!(engine.relations_of(stem.as_str()).unwrap().to.is_empty());
 }

@@ -351,7 +351,7 @@ fn relations_are_seen_from_both_ends() {
             .unwrap()
     );
     let told = |stem: &Stem| {
-        let relations = engine.relations_of(stem).unwrap();
+        let relations = engine.relations_of(stem.as_str()).unwrap();
         let to = relations.to.into_iter();
         let to: Vec<String> = to
             .map(|r| format!("{} {}", r.relation, r.headline))

@@ -42,15 +42,15 @@ pub(super) const GET_LINKS: Tool = tool(
 
 fn link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
-    let (source, _) = engine.resolve(&check::id(arguments, "source_id")?)?;
-    let (target, _) = engine.resolve(&check::id(arguments, "target_id")?)?;
-    if source == target {
+    let (source, from) = engine.resolve(&check::id(arguments, "source_id")?)?;
+    let (target, to) = engine.resolve(&check::id(arguments, "target_id")?)?;
+    if from == to {
         return Err(ToolError::refused("cannot link a memory to itself"));
     }
     let relation = check::relation(arguments)?;
     let relation = relation.unwrap_or_else(|| "related_to".to_owned());
     let stored = shape::stored_relation(&relation);
-    let is_new = engine.link(source.as_str(), target.as_str(), &stored)?;
+    let is_new = engine.link(&from, &to, &stored)?;
     Ok(Reply::json(json!({
         "linked": true,
         "source_id": engine.shown_id(&source),
@@ -61,7 +61,7 @@ fn link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
 }
 
 fn get_links(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let (stem, _) = call.engine.resolve(&check::id(arguments, "id")?)?;
-    let links = shape::links(call.engine, &stem)?;
+    let (_, name) = call.engine.resolve(&check::id(arguments, "id")?)?;
+    let links = shape::links(call.engine, &name)?;
     Ok(Reply::json(json!({"count": links.len(), "links": links})))
 }

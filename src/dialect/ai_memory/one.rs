@@ -46,13 +46,13 @@ pub(super) const PROMOTE: Tool = tool(
 
 fn get(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let id = check::id(arguments, "id")?;
-    let (memory, _) = found_in(call, &id)?;
+    let (memory, name) = found_in(call, &id)?;
     let mut shown = [Value::Object(shape::memory(call.engine, &memory))];
     Titles::of(call)?.name_others(call.engine, &mut shown);
     let [shown] = shown;
     Ok(Reply::json(json!({
         "memory": shown,
-        "links": shape::links(call.engine, &memory.stem)?,
+        "links": shape::links(call.engine, &name)?,
     })))
 }
 

@@ -120,8 +120,8 @@ pub(super) fn link(engine: &Engine, relation: &Relation) -> Value {
 }
 
 /// The relations of a memory, from it and then to it.
-pub(super) fn links(engine: &Engine, stem: &Stem) -> Result<Vec<Value>, ToolError> {
-    let relations = engine.relations_of(stem)?;
+pub(super) fn links(engine: &Engine, id: &str) -> Result<Vec<Value>, ToolError> {
+    let relations = engine.relations_of(id)?;
     let all = relations.to.iter().chain(&relations.from);
     Ok(all.map(|relation| link(engine, relation)).collect())
 }

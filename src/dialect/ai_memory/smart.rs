@@ -9,6 +9,7 @@ use super::reads;
 use super::shape;
 use super::tool;
 use super::write::found;
+use super::write::found_in;
 use super::writes;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
@@ -124,7 +125,7 @@ fn auto_tag(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> 
     if call.engine.is_read_only() {
         return Err(EngineError::ReadOnly(call.engine.root().to_owned()).into());
     }
-    let memory = found(call, &check::id(arguments, "id")?)?;
+    let (memory, name) = found_in(call, &check::id(arguments, "id")?)?;
     let title = shape::title(&memory);
     let fitting = || Ok(call.engine.fitting_topics(&memory, MOST_TAGS)?);
     let said = said(
@@ -155,7 +156,7 @@ fn auto_tag(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> 
             topics: Some(tags.clone()),
             ..Change::default()
         };
-        call.engine.update(memory.stem.as_str(), &change)?;
+        call.engine.update(&name, &change)?;
     }
     let id = call.engine.shown_id(&memory.stem);
     Ok(reply(

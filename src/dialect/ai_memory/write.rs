@@ -135,7 +135,7 @@ fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let mut reply = JsonObject::new();
     let mut put = |key: &str, value: Value| drop(reply.insert(key.to_owned(), value));
     put("id", json!(engine.shown_id(&remembered.stem)));
-    let stored = read(call, &remembered.stem)?;
+    let stored = read(call, remembered.stem.as_str())?;
     put("tier", stored["tier"].clone());
     put("namespace", stored["namespace"].clone());
     put("title", stored["title"].clone());
@@ -198,7 +198,7 @@ fn give_tags(call: &Call<'_>, memory: &mut NewMemory) -> bool {
 fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
     let id = check::id(arguments, "id")?;
-    let memory = found(call, &id)?;
+    let (memory, name) = found_in(call, &id)?;
     let title = check::title(arguments)?;
     let namespace = check::namespace(arguments)?;
     let mut _held = None;
@@ -240,8 +240,8 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         ..Change::default()
     };
     let before = engine.state_of(&memory).0.tier.unwrap_or(Tier::Long);
-    let (edited, earlier) = engine.update_keeping(memory.stem.as_str(), &change)?;
-    let mut reply = read(call, &memory.stem)?;
+    let (edited, earlier) = engine.update_keeping(&name, &change)?;
+    let mut reply = read(call, &name)?;
     reply.insert("updated".to_owned(), json!(edited.changed));
     if let Some(earlier) = earlier {
         reply.insert("earlier_id".to_owned(), json!(engine.shown_id(&earlier)));
@@ -308,9 +308,9 @@ pub(super) fn found_in(call: &Call<'_>, id: &str) -> Result<(Box<Memory>, String
     }
 }
 
-/// The memory with this stem as this tool set shows it.
-pub(super) fn read(call: &Call<'_>, stem: &Stem) -> Result<JsonObject, ToolError> {
-    let (memory, _) = found_in(call, stem.as_str())?;
+/// The memory called `id` as this tool set shows it.
+pub(super) fn read(call: &Call<'_>, id: &str) -> Result<JsonObject, ToolError> {
+    let memory = found(call, id)?;
     Ok(shape::memory(call.engine, &memory))
 }
 

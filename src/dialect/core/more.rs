@@ -155,14 +155,14 @@ fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
 }
 
 fn link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let end = |name: &str| -> Result<Stem, ToolError> {
+    let end = |name: &str| -> Result<(Stem, String), ToolError> {
         let id = arguments.required_text(name)?;
-        Ok(call.engine.resolve(&id)?.0)
+        Ok(call.engine.resolve(&id)?)
     };
-    let (from, to) = (end("from")?, end("to")?);
+    let ((from, from_name), (to, to_name)) = (end("from")?, end("to")?);
     let relation = arguments.set_text("relation")?;
     let relation = relation.unwrap_or_else(|| "related-to".to_owned());
-    let created = call.engine.link(from.as_str(), to.as_str(), &relation)?;
+    let created = call.engine.link(&from_name, &to_name, &relation)?;
     Ok(Reply::json(json!({
         "from": call.engine.shown_id(&from),
         "to": call.engine.shown_id(&to),

@@ -19,7 +19,7 @@ const MENTIONS: &str = "mentions";
 
 pub(super) fn connections(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let entry = entry_arguments::readable_entry(call, arguments)?;
-    let relations = call.engine.relations_of(&entry.memory.stem)?;
+    let relations = call.engine.relations_of(entry.memory.stem.as_str())?;
     let teller = EntryRenderer::new(call)?;
     let (mut outgoing, mut incoming) = (Vec::new(), Vec::new());
     for relation in relations.to {
@@ -77,7 +77,7 @@ pub(super) fn remove_link(call: &Call<'_>, arguments: &Arguments) -> Result<Repl
 ///
 /// Fails if the store cannot be read.
 pub(super) fn incoming(call: &Call<'_>, entry: &Entry) -> Result<Vec<Entry>, ToolError> {
-    let relations = call.engine.relations_of(&entry.memory.stem)?;
+    let relations = call.engine.relations_of(entry.memory.stem.as_str())?;
     let mut others: Vec<Entry> = Vec::new();
     for relation in relations.from {
         let is_known = others.iter().any(|one| one.memory.stem == relation.from);

@@ -161,7 +161,7 @@ fn revive(call: &Call<'_>, entry: &Entry) -> Result<Option<Vec<String>>, ToolErr
     }
     let stated = entry.memory.superseded_by.iter();
     let stated = stated.filter_map(|by| Some(call.engine.resolve(by).ok()?.0));
-    let relations = call.engine.relations_of(&entry.memory.stem)?.from;
+    let relations = call.engine.relations_of(entry.memory.stem.as_str())?.from;
     let relations = relations.into_iter();
     let known = relations.filter(|relation| relation.relation == SUPERSEDES);
     let newer: BTreeSet<Stem> = known.map(|one| one.from).chain(stated).collect();

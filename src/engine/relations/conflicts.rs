@@ -11,7 +11,6 @@ use crate::engine::EngineError;
 use crate::engine::live::reading::parse;
 use crate::engine::live::reading::stem_of;
 use crate::engine::relations::names::Names;
-use crate::engine::relations::names::is_called;
 use crate::engine::update::edited;
 use crate::files::FilesError;
 use crate::files::Place;
@@ -43,18 +42,14 @@ pub struct Conflict {
 impl Conflict {
     /// Whether `other` is a pair of the same memories.
     fn is_of(&self, other: &Conflict) -> bool {
-        let is_there = |one: &Contender| {
-            self.pair
-                .iter()
-                .any(|known| known.memory.stem == one.memory.stem)
-        };
+        let is_there = |one: &Contender| self.pair.iter().any(|known| known.name == one.name);
         other.pair.iter().all(is_there)
     }
 
-    /// The one that is not called `stem`; `None` if neither is.
-    fn other_than(&self, stem: &Stem) -> Option<&Contender> {
+    /// The one that is not the file `name`; `None` if neither is.
+    fn other_than(&self, name: &str) -> Option<&Contender> {
         let [one, other] = &self.pair;
-        match (one.memory.stem == *stem, other.memory.stem == *stem) {
+        match (one.name == name, other.name == name) {
             (true, _) => Some(other),
             (_, true) => Some(one),
             _ => None,
@@ -172,10 +167,10 @@ impl Engine {
     ///
     /// [`EngineError::Invalid`] if it contradicts no live memory.
     pub fn conflicts_of(&self, id: &str) -> Result<[Vec<Conflict>; 2], EngineError> {
-        let (stem, _) = self.resolve(id)?;
+        let (stem, name) = self.resolve(id)?;
         let mut both = [self.conflicts()?, self.title_conflicts()?];
         for pairs in &mut both {
-            pairs.retain(|conflict| conflict.other_than(&stem).is_some());
+            pairs.retain(|conflict| conflict.other_than(&name).is_some());
         }
         if both.iter().all(Vec::is_empty) {
             let short = stem.short();
@@ -196,13 +191,13 @@ impl Engine {
     pub fn keep_one(&self, id: &str, keep: &str) -> Result<Resolved, EngineError> {
         self.check_writable()?;
         let conflicts = self.conflicts_of(id)?.concat();
-        let (stem, _) = self.resolve(id)?;
-        let (kept, _) = self.resolve(keep)?;
+        let (stem, name) = self.resolve(id)?;
+        let (kept, kept_name) = self.resolve(keep)?;
         let others: Vec<&Contender> = conflicts
             .iter()
-            .filter_map(|conflict| conflict.other_than(&stem))
+            .filter_map(|conflict| conflict.other_than(&name))
             .collect();
-        let forgotten = if kept == stem {
+        let forgotten = if kept_name == name {
             let [other] = others.as_slice() else {
                 return Err(EngineError::Invalid(format!(
                     "`{short}` conflicts with {} memories: say which of them goes, `memdir resolve THAT --keep {short}`",
@@ -210,9 +205,9 @@ impl Engine {
                     short = stem.short()
                 )));
             };
-            other.memory.stem.clone()
-        } else if others.iter().any(|other| other.memory.stem == kept) {
-            stem
+            other.name.clone()
+        } else if others.iter().any(|other| other.name == kept_name) {
+            name
         } else {
             return Err(EngineError::Invalid(format!(
                 "there is no such pair: `{}` does not conflict with `{}`",
@@ -221,8 +216,8 @@ impl Engine {
             )));
         };
         // The link goes first: should this process end in between, the pair is still one.
-        self.unmark_pair(&kept, &forgotten)?;
-        let moved = self.forget(forgotten.as_str())?;
+        self.unmark_pair(&kept_name, &forgotten)?;
+        let moved = self.forget(&forgotten)?;
         Ok(Resolved {
             kept: vec![kept],
             forgotten: Some(moved.stem),
@@ -237,7 +232,7 @@ impl Engine {
     pub fn keep_both(&self, id: &str) -> Result<Resolved, EngineError> {
         self.check_writable()?;
         let [conflicts, _] = self.conflicts_of(id)?;
-        let (stem, _) = self.resolve(id)?;
+        let (stem, name) = self.resolve(id)?;
         if conflicts.is_empty() {
             let short = stem.short();
             return Err(EngineError::Invalid(format!(
@@ -247,11 +242,11 @@ impl Engine {
         }
         let mut kept = vec![stem.clone()];
         for conflict in &conflicts {
-            let Some(other) = conflict.other_than(&stem) else {
+            let Some(other) = conflict.other_than(&name) else {
                 continue;
             };
-            self.unmark_pair(&stem, &other.memory.stem)?;
-            self.unmark_pair(&other.memory.stem, &stem)?;
+            self.unmark_pair(&name, &other.name)?;
+            self.unmark_pair(&other.name, &name)?;
             kept.push(other.memory.stem.clone());
         }
         Ok(Resolved {
@@ -331,14 +326,15 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes the links of a conflict from the memory `stem` to `other`.
-    fn unmark_pair(&self, stem: &Stem, other: &Stem) -> Result<(), EngineError> {
+    /// Takes the links of a conflict from the memory of the file `from` to the one of `other`.
+    fn unmark_pair(&self, from: &str, other: &str) -> Result<(), EngineError> {
+        let to_other = self.links_to(&stem_of(other), Place::Files, other);
         for _ in 0..MAX_TRIES {
-            let (name, version) = self.read(stem.as_str())?;
+            let (name, version) = self.read(from)?;
             let memory = parse(&version.entry, &version.bytes);
             let mut links = memory.links.clone();
             let before = links.len();
-            links.retain(|link| !(is_conflict(link) && is_called(other, &link.to)));
+            links.retain(|link| !(is_conflict(link) && to_other(&link.to)));
             if links.len() == before {
                 return Ok(());
             }
@@ -354,7 +350,7 @@ impl Engine {
                 return Ok(());
             }
         }
-        Err(changes_too_fast(stem.short()))
+        Err(changes_too_fast(stem_of(from).short()))
     }
 
     /// The memory in the file `name`; `None` if it is gone.

@@ -80,17 +80,17 @@ pub struct Decided {
 }
 
 impl Engine {
-    /// The relations of the live memory with this stem, in both directions. Those to memories that
+    /// The relations of the live memory of this name, in both directions. Those to memories that
     /// are in the archive are left out.
     ///
     /// # Errors
     ///
     /// Fails if the directory cannot be read.
-    pub fn relations_of(&self, stem: &Stem) -> Result<Relations, EngineError> {
-        let mut all = self.relations_of_each(std::slice::from_ref(stem))?;
+    pub fn relations_of(&self, id: &str) -> Result<Relations, EngineError> {
+        let mut all = self.relations_of_each(&[Stem::from_file_name(id)])?;
         all.pop()
             .flatten()
-            .ok_or_else(|| EngineError::NotFound(stem.as_str().to_owned()))
+            .ok_or_else(|| EngineError::NotFound(id.to_owned()))
     }
 
     /// As [`Engine::relations_of`], of several in their order; `None` for one that is not live.
@@ -106,7 +106,7 @@ impl Engine {
             let snapshot = self.snapshot()?;
             let called = self.called(snapshot.as_ref())?;
             let each = stems.iter();
-            each.map(|stem| self.relations_in(snapshot.as_ref(), &called, stem))
+            each.map(|stem| self.relations_in(snapshot.as_ref(), &called, stem.as_str()))
                 .collect()
         })
     }
@@ -115,9 +115,9 @@ impl Engine {
         &self,
         snapshot: &dyn Snapshot,
         called: &Called<'_>,
-        stem: &Stem,
+        id: &str,
     ) -> Result<Option<Relations>, EngineError> {
-        let live = called.live.called(stem.as_str());
+        let live = called.live.called(id);
         let read = live.and_then(|name| self.read_memory(&name).map(|memory| (name, memory)));
         let Some((name, memory)) = read else {
             return Ok(None);
@@ -126,7 +126,7 @@ impl Engine {
             to: self.outgoing(&memory, called),
             from: Vec::new(),
         };
-        for other in self.naming(snapshot, stem, former_id(&memory))? {
+        for other in self.naming(snapshot, &memory.stem, former_id(&memory))? {
             if other == name {
                 continue;
             }
@@ -135,7 +135,9 @@ impl Engine {
             };
             let headline = holder.headline().to_owned();
             let to_this = self.outgoing(&holder, called).into_iter();
-            let to_this = to_this.filter(|relation| relation.to.as_ref() == Some(stem));
+            let is_this =
+                |relation: &Relation| called.live.called(&relation.written) == Some(name.clone());
+            let to_this = to_this.filter(is_this);
             relations.from.extend(to_this.map(|relation| Relation {
                 headline: headline.clone(),
                 ..relation
@@ -297,22 +299,26 @@ impl Engine {
     ///
     /// Fails if there is no such memory, if the type is none, or if the file cannot be changed.
     pub fn link(&self, from: &str, to: &str, relation: &str) -> Result<bool, EngineError> {
-        let (from, _) = self.resolve(from)?;
+        let (_, from) = self.resolve(from)?;
         let (to, file) = self.resolve(to)?;
-        if from == to {
+        if from == file {
             let what = "a memory cannot be linked to itself".to_owned();
             return Err(EngineError::Invalid(what));
         }
         let relation = relation.trim();
         if relation == SUPERSEDES {
-            return self.supersede(&from, &to);
+            return self.supersede(&from, &file);
         }
         let to_it = self.links_to(&to, Place::Files, &file);
+        let written = self.link_text(&file);
         self.change_links(&from, "link", |links| {
-            let is_it = |link: &Link| link.relation == relation && to_it(&link.to);
+            // One that could mean two files leads to neither.
+            let leads = |id: &str| self.resolve(id).is_ok_and(|(_, found)| found == file);
+            let is_it =
+                |link: &Link| link.relation == relation && to_it(&link.to) && leads(&link.to);
             if !links.iter().any(is_it) {
                 links.push(Link {
-                    to: to.as_str().to_owned(),
+                    to: written.clone(),
                     relation: relation.to_owned(),
                 });
             }
@@ -332,13 +338,18 @@ impl Engine {
         to: &str,
         relation: Option<&str>,
     ) -> Result<usize, EngineError> {
-        let (from, _) = self.resolve(from)?;
+        let (_, from) = self.resolve(from)?;
         let live = self.resolve(to).map(|found| (Place::Files, found));
         let found =
             live.or_else(|_| Ok::<_, EngineError>((Place::Archive, self.resolve_archived(to)?)));
         let (place, (to, file)) =
             found.unwrap_or_else(|_| (Place::Archive, (Stem::from_file_name(to), String::new())));
         let to_it = self.links_to(&to, place, &file);
+        // What is not live has no namesakes here.
+        let id = match place {
+            Place::Files => &file,
+            Place::Archive => to.as_str(),
+        };
         let removed = Cell::new(0);
         self.change_links(&from, "unlink", |links| {
             let before = links.len();
@@ -348,13 +359,19 @@ impl Engine {
             links.retain(is_other);
             removed.set(before - links.len());
         })?;
-        let is_current = relation == Some(SUPERSEDES) && self.unsupersede("unlink", &from, &to)?;
+        let is_current = relation == Some(SUPERSEDES) && self.unsupersede("unlink", &from, id)?;
         Ok(removed.get() + usize::from(is_current))
     }
 
     /// Whether what stands in a link names the memory `stem` of the file `name`, by its name or by what
     /// it was called where it comes from.
-    fn links_to(&self, stem: &Stem, place: Place, name: &str) -> impl Fn(&str) -> bool {
+    pub(in crate::engine) fn links_to<'a>(
+        &'a self,
+        stem: &Stem,
+        place: Place,
+        name: &str,
+    ) -> impl Fn(&str) -> bool + use<'a> {
+        let has_namesakes = place == Place::Files && self.link_text(name) == name;
         let version = self
             .store
             .reader(place)
@@ -363,18 +380,23 @@ impl Engine {
             .ok()
             .map(|version| parse(&version.entry, &version.bytes));
         let former = memory.as_ref().and_then(former_id).map(str::to_owned);
-        let stem = stem.clone();
+        let (stem, name) = (stem.clone(), name.to_owned());
         move |id| {
             let is_former = |former: &String| is_former(former, id);
-            is_called(&stem, id) || former.as_ref().is_some_and(is_former)
+            let is_other =
+                || has_namesakes && self.resolve(id).is_ok_and(|(_, found)| found != name);
+            (is_called(&stem, id) && !is_other()) || former.as_ref().is_some_and(is_former)
         }
     }
 
-    /// Takes back, in both files, that one memory replaces another; whether the newer one said so.
-    fn unsupersede(&self, tool: &str, newer: &Stem, older: &Stem) -> Result<bool, EngineError> {
-        let edited = self.update_with(tool, newer.as_str(), |memory| {
+    /// Takes back, in the files of both, that one memory replaces another; whether the newer one
+    /// said so.
+    fn unsupersede(&self, tool: &str, newer: &str, older: &str) -> Result<bool, EngineError> {
+        let to = |id: &str| self.links_to(&stem_of(id), Place::Files, id);
+        let (to_newer, to_older) = (to(newer), to(older));
+        let edited = self.update_with(tool, newer, |memory| {
             let mut supersedes = memory.supersedes.clone();
-            supersedes.retain(|known| !is_called(older, known));
+            supersedes.retain(|known| !to_older(known));
             if supersedes == memory.supersedes {
                 return Ok(Change::default());
             }
@@ -387,10 +409,10 @@ impl Engine {
                 ..Change::default()
             })
         })?;
-        let unmarked = self.update_with(tool, older.as_str(), |memory| {
+        let unmarked = self.update_with(tool, older, |memory| {
             let by = memory.superseded_by.as_deref();
             Ok(Change {
-                superseded_by: match by.is_some_and(|by| is_called(newer, by)) {
+                superseded_by: match by.is_some_and(&to_newer) {
                     true => Patch::Clear,
                     false => Patch::Keep,
                 },
@@ -414,7 +436,7 @@ impl Engine {
         let names = self.mending(|| self.naming(self.snapshot()?.as_ref(), stem, None))?;
         let removed = Cell::new(0);
         for name in names {
-            self.change_links(&stem_of(&name), "unlink", |links| {
+            self.change_links(&name, "unlink", |links| {
                 let before = links.len();
                 links.retain(|link| !is_called(stem, &link.to));
                 removed.set(removed.get() + before - links.len());
@@ -423,19 +445,17 @@ impl Engine {
         Ok(removed.get())
     }
 
-    /// The live memories that `stem` replaces, directly or by way of others.
-    fn replaced_by(&self, stem: &Stem) -> Result<BTreeSet<Stem>, EngineError> {
+    /// The files of the live memories that the one of `name` replaces, directly or by way of others.
+    fn replaced_by(&self, name: &str) -> Result<BTreeSet<String>, EngineError> {
         let mut replaced = BTreeSet::new();
-        let mut left = vec![stem.clone()];
+        let mut left = vec![name.to_owned()];
         while let Some(next) = left.pop() {
-            let Some(Recalled::Found { memory, .. }) =
-                self.recall(&[next.as_str().to_owned()]).pop()
-            else {
+            let Some(Recalled::Found { memory, .. }) = self.recall(&[next]).pop() else {
                 continue;
             };
             for id in &memory.supersedes {
                 match self.resolve(id) {
-                    Ok((older, _)) if replaced.insert(older.clone()) => left.push(older),
+                    Ok((_, older)) if replaced.insert(older.clone()) => left.push(older),
                     // Known, or not live.
                     Ok(_) | Err(EngineError::NotFound(_)) => {}
                     Err(error) => return Err(error),
@@ -445,30 +465,33 @@ impl Engine {
         Ok(replaced)
     }
 
-    /// Says in both files that one live memory replaces another; false if it is said already.
-    fn supersede(&self, newer: &Stem, older: &Stem) -> Result<bool, EngineError> {
+    /// Says in the files of both that one live memory replaces another; false if it is said already.
+    fn supersede(&self, newer: &str, older: &str) -> Result<bool, EngineError> {
+        let written = [newer, older].map(|name| self.link_text(name));
+        let [newer_id, older_id] = &written;
         if self.replaced_by(older)?.contains(newer) {
             let what = format!(
-                "{older} replaces {newer} already, if not directly, and both would be hidden. That \
-                 has to be taken back first: memdir unlink {older} {newer} --type {SUPERSEDES}"
+                "{older_id} replaces {newer_id} already, if not directly, and both would be hidden. That \
+                 has to be taken back first: memdir unlink {older_id} {newer_id} --type {SUPERSEDES}"
             );
             return Err(EngineError::Invalid(what));
         }
-        let edited = self.update_with("supersede", newer.as_str(), |memory| {
+        let to_older = self.links_to(&stem_of(older), Place::Files, older);
+        let edited = self.update_with("supersede", newer, |memory| {
             let mut supersedes = memory.supersedes.clone();
-            if supersedes.iter().any(|known| is_called(older, known)) {
+            if supersedes.iter().any(|known| to_older(known)) {
                 return Ok(Change::default());
             }
             check_readable(memory, SUPERSEDES)?;
-            supersedes.push(older.as_str().to_owned());
+            supersedes.push(older_id.clone());
             Ok(Change {
                 supersedes: Patch::Set(supersedes),
                 ..Change::default()
             })
         })?;
         if edited.changed {
-            let mark = crate::engine::update::superseded_by(newer);
-            self.update_as("supersede", older.as_str(), &mark)?;
+            let mark = crate::engine::update::superseded_by(&Stem::from_file_name(newer_id));
+            self.update_as("supersede", older, &mark)?;
         }
         Ok(edited.changed)
     }
@@ -481,21 +504,21 @@ impl Engine {
     /// Fails if there is no such memory, if both are one, or if a file cannot be changed.
     pub fn decide_between(&self, winner: &str, loser: &str) -> Result<Decided, EngineError> {
         self.check_writable()?;
-        let (winner, _) = self.resolve(winner)?;
-        let (loser, _) = self.resolve(loser)?;
-        if winner == loser {
+        let (winner, winning) = self.resolve(winner)?;
+        let (loser, losing) = self.resolve(loser)?;
+        if winning == losing {
             let what = "a memory cannot be decided against itself".to_owned();
             return Err(EngineError::Invalid(what));
         }
         let mut unlinked = 0;
-        for (from, to) in [(&winner, &loser), (&loser, &winner)] {
+        for (from, to) in [(&winning, &losing), (&losing, &winning)] {
             for relation in AGAINST {
-                unlinked += self.unlink(from.as_str(), to.as_str(), Some(relation))?;
+                unlinked += self.unlink(from, to, Some(relation))?;
             }
         }
         // An earlier decision the other way round no longer holds.
-        self.unsupersede("supersede", &loser, &winner)?;
-        let is_new = self.supersede(&winner, &loser)?;
+        self.unsupersede("supersede", &losing, &winning)?;
+        let is_new = self.supersede(&winning, &losing)?;
         Ok(Decided {
             winner,
             loser,
@@ -504,14 +527,14 @@ impl Engine {
         })
     }
 
-    /// Changes the links of a memory; false if they are as before.
+    /// Changes the links of the memory in the file `from`; false if they are as before.
     fn change_links(
         &self,
-        from: &Stem,
+        from: &str,
         tool: &str,
         change: impl Fn(&mut Vec<Link>),
     ) -> Result<bool, EngineError> {
-        let edited = self.update_with(tool, from.as_str(), |memory| {
+        let edited = self.update_with(tool, from, |memory| {
             let mut links = memory.links.clone();
             change(&mut links);
             if links == memory.links {
@@ -574,6 +597,8 @@ impl Engine {
         let mentioned = mentioned(text).into_iter();
         let mentioned = mentioned.map(|to| (MENTIONS, to.to_owned()));
         let mut relations: Vec<Relation> = Vec::new();
+        // Two files may have one stem.
+        let mut files = Vec::new();
         for (relation, written) in superseded.chain(linked).chain(mentioned) {
             let name = called.live.called(&written);
             if name.is_none() && called.archived.contains(&plain_id(&written)) {
@@ -588,15 +613,16 @@ impl Engine {
             if relation == MENTIONS && (is_itself || is_other) {
                 continue;
             }
-            let is_known = |known: &Relation| {
+            let is_known = |(known, file): (&Relation, &_)| {
                 (relation == MENTIONS || known.relation == relation)
-                    && known.to == to
+                    && *file == name
                     && (to.is_some() || known.written == written)
             };
-            if relations.iter().any(is_known) {
+            if relations.iter().zip(&files).any(is_known) {
                 continue;
             }
-            let headline = name.and_then(|name| self.read_memory(&name));
+            let headline = name.as_deref().and_then(|name| self.read_memory(name));
+            files.push(name);
             let headline = headline.map(|memory| memory.headline().to_owned());
             relations.push(Relation {
                 from: memory.stem.clone(),

@@ -12,6 +12,7 @@ use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::exchange::SOURCE_ID;
 use crate::engine::live::reading::stem_of;
+use crate::engine::retrieval::recall::is_whole_name;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Snapshot;
@@ -21,6 +22,7 @@ use crate::model::Stem;
 use crate::model::Visibility;
 use crate::model::plain_id;
 use crate::model::stripped_id;
+use crate::model::unwrapped_id;
 
 /// Whether `id`, as a link has it, names the memory `stem`.
 pub(in crate::engine) fn is_called(stem: &Stem, id: &str) -> bool {
@@ -52,22 +54,19 @@ pub(in crate::engine) fn spellings(id: &str) -> impl Iterator<Item = Cow<'_, str
 pub(in crate::engine) struct Names<'a> {
     engine: &'a Engine,
     snapshot: &'a dyn Snapshot,
-    /// `None` where several are called so.
-    by_id: HashMap<String, Option<&'a str>>,
+    /// More than one where several are called so.
+    by_id: HashMap<String, Vec<&'a str>>,
 }
 
 impl<'a> Names<'a> {
     pub fn of(engine: &'a Engine, snapshot: &'a dyn Snapshot) -> Names<'a> {
-        let mut by_id = HashMap::new();
+        let mut by_id: HashMap<String, Vec<&str>> = HashMap::new();
         for (name, _) in snapshot.files() {
             let stem = stem_of(name);
             let mut ids = vec![plain_id(stem.as_str()), stem.short().to_owned()];
             ids.dedup();
             for id in ids {
-                by_id
-                    .entry(id)
-                    .and_modify(|known| *known = None)
-                    .or_insert(Some(name));
+                by_id.entry(id).or_default().push(name);
             }
         }
         Names {
@@ -78,12 +77,15 @@ impl<'a> Names<'a> {
     }
 
     /// The one file that is called so, or was where it comes from; `None` if there is none, or if
-    /// there are several.
+    /// there are several and `id` is the whole name of none.
     pub fn called(&self, id: &str) -> Option<Cow<'a, str>> {
         let plain = plain_id(id);
         let last = plain.rsplit('/').next().unwrap_or(&plain);
         if let Some(known) = self.by_id.get(last) {
-            return known.map(Cow::Borrowed);
+            let [only] = known.as_slice() else {
+                return whole_name(known, id).map(Cow::Borrowed);
+            };
+            return Some(Cow::Borrowed(only));
         }
         let mut former = self.engine.formerly_called(self.snapshot, id).ok()?;
         let only = former.pop().filter(|_| former.is_empty());
@@ -91,7 +93,27 @@ impl<'a> Names<'a> {
     }
 }
 
+/// The one of several files of one stem that `id` names with its folders; or by `files/` before,
+/// as a path below the store.
+fn whole_name<'a>(namesakes: &[&'a str], id: &str) -> Option<&'a str> {
+    let id = unwrapped_id(id);
+    let of = |id: &str| {
+        let mut all = namesakes.iter().copied();
+        all.find(|name| is_whole_name(name, id))
+    };
+    of(id).or_else(|| of(id.strip_prefix("files/")?))
+}
+
 impl Engine {
+    /// What a link to the live file `name` says: its stem, or where others have that, its whole name.
+    pub(in crate::engine) fn link_text(&self, name: &str) -> String {
+        let stem = stem_of(name);
+        match self.resolve(stem.as_str()) {
+            Err(EngineError::Ambiguous { .. }) => name.to_owned(),
+            _ => stem.as_str().to_owned(),
+        }
+    }
+
     /// The live files of the memories that were called `id` where they come from.
     pub(in crate::engine) fn formerly_called(
         &self,

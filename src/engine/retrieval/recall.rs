@@ -20,6 +20,7 @@ use crate::model::Memory;
 use crate::model::Stem;
 use crate::model::plain_id;
 use crate::model::stripped_id;
+use crate::model::unwrapped_id;
 
 /// What became of one asked id.
 #[derive(Debug)]
@@ -78,7 +79,7 @@ impl Engine {
         }
     }
 
-    /// Finds the memory called `id`: a stem, eight hex digits, what it was called where it comes from,
+    /// Finds the memory called `id`: a file's whole name below the memories, a stem, eight hex digits, what it was called where it comes from,
     /// or the unique beginning of one of the first two.
     ///
     /// # Errors
@@ -119,11 +120,19 @@ impl Engine {
     }
 }
 
+/// Whether `id` is the whole name of the file `name`, which has folders, or `.md`, or both.
+pub(in crate::engine) fn is_whole_name(name: &str, id: &str) -> bool {
+    name == id || (id.contains('/') && name.strip_suffix(".md") == Some(id))
+}
+
 /// The memories that an id could mean, best kind of match first.
 pub(in crate::engine) struct Matches {
     id: String,
     /// The same with its capital letters.
     written: String,
+    /// The same with its folders and `.md`.
+    whole: String,
+    by_name: Vec<(Stem, String)>,
     by_path: Vec<(Stem, String)>,
     as_written: Vec<(Stem, String)>,
     exact: Vec<(Stem, String)>,
@@ -139,6 +148,8 @@ impl Matches {
         Matches {
             id: plain_id(id),
             written: stripped_id(id).to_owned(),
+            whole: unwrapped_id(id).to_owned(),
+            by_name: Vec::new(),
             by_path: Vec::new(),
             as_written: Vec::new(),
             exact: Vec::new(),
@@ -166,6 +177,7 @@ impl Matches {
     /// because its name only begins so.
     fn is_certain(&self) -> bool {
         let whole = [
+            &self.by_name,
             &self.by_path,
             &self.as_written,
             &self.exact,
@@ -179,7 +191,9 @@ impl Matches {
         let path = name.strip_suffix(".md").unwrap_or(name);
         let stem = path.rsplit('/').next().unwrap_or(path);
         // A path names one file even where two folders hold a file of one name.
-        if path == self.written && path != stem {
+        if is_whole_name(name, &self.whole) {
+            self.by_name.push((stem_of(name), name.to_owned()));
+        } else if path == self.written && path != stem {
             self.by_path.push((stem_of(name), name.to_owned()));
         }
         let is_exact = stem == self.id || (stem.is_ascii() && stem.eq_ignore_ascii_case(&self.id));
@@ -205,6 +219,7 @@ impl Matches {
     pub fn only(self) -> Result<(Stem, String), EngineError> {
         let formerly = self.formerly.into_iter();
         let found = [
+            self.by_name,
             self.by_path,
             self.as_written,
             self.exact,

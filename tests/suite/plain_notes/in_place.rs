@@ -9,6 +9,7 @@ use serde_json::json;
 use super::VAULT;
 use super::texts;
 use super::vault;
+use crate::dialects::ai_memory::json_of;
 use crate::program::Home;
 use crate::program::Ran;
 use crate::program::run;
@@ -366,4 +367,81 @@ fn two_vaults_come_into_step_without_git() {
     ]))
     .done();
     assert_eq!(vault.read("Garden/Roses.md"), "Climbing roses.\n");
+}
+
+/// A vault with two notes of one name, and another note.
+fn namesakes() -> Vault {
+    let vault = Vault(Home::new());
+    let path = vault.0.make("vault");
+    fs::create_dir(path.join("d")).unwrap();
+    for (name, text) in [("same.md", "A"), ("d/same.md", "B"), ("other.md", "C")] {
+        fs::write(path.join(name), format!("{text}\n")).unwrap();
+    }
+    vault.run(&["init", "--here", "--notes", "."]).done();
+    vault
+}
+
+#[test]
+fn notes_of_one_name_are_told_apart_by_their_whole_names() {
+    let vault = namesakes();
+    vault
+        .run(&["recall", "same"])
+        .complains(1, &["d/same.md, same.md"]);
+    for (id, text) in [("same.md", "A"), ("d/same.md", "B"), ("d/same", "B")] {
+        let said = vault.run(&["recall", id]).done();
+        assert!(said.contains(&format!("\n{text}\n")), "{id}: {said}");
+    }
+    vault.run(&["update", "same.md", "--topics", "root"]).done();
+    vault.run(&["update", "d/same", "--topics", "deep"]).done();
+    assert!(vault.read("same.md").contains("topics: [root]"));
+    assert!(vault.read("d/same.md").contains("topics: [deep]"));
+    // A link leads to the one that was named.
+    vault.run(&["link", "other", "d/same"]).done();
+    vault.run(&["link", "other", "same.md"]).done();
+    vault.run(&["link", "d/same", "same.md"]).done();
+    let text = vault.read("other.md");
+    assert!(text.contains("to: d/same.md"), "{text}");
+    assert!(text.contains("to: same.md"), "{text}");
+    assert_eq!(vault.run(&["links"]).text(), "");
+    let said = vault.run(&["links", "d/same"]).done();
+    assert!(said.contains("other"), "{said}");
+    // What is said of them is only that they have one name.
+    let said = vault.run(&["verify", "--json"]).text();
+    assert!(!said.contains("dangling"), "{said}");
+    assert!(!said.contains("names the memory itself"), "{said}");
+    vault.run(&["unlink", "other", "d/same"]).done();
+    let text = vault.read("other.md");
+    assert!(
+        text.contains("to: same.md") && !text.contains("d/same"),
+        "{text}"
+    );
+    vault.run(&["resolve", "d/same", "other"]).done();
+    assert!(vault.read("other.md").contains("superseded_by: d/same.md"));
+    vault.run(&["forget", "same.md"]).done();
+    assert!(!vault.path().join("same.md").exists());
+    vault.run(&["restore", "same.md"]).done();
+    assert!(vault.read("same.md").ends_with("A\n"));
+}
+
+#[test]
+fn tools_tell_notes_of_one_name_apart_by_their_whole_names() {
+    let vault = namesakes();
+    let mut command = vault.0.bare();
+    command.current_dir(vault.path());
+    command.args(["mcp", "--dialect", "ai-memory"]);
+    let mut session = Session::open_on(command);
+    for (id, text) in [("same.md", "A"), ("d/same.md", "B")] {
+        let got = json_of(&mut session, "get", json!({"id": id}));
+        assert_eq!(got["memory"]["content"], format!("{text}\n"), "{got}");
+        let update = json!({"id": id, "content": format!("new {text}")});
+        json_of(&mut session, "update", update);
+        assert!(vault.read(id).ends_with(&format!("new {text}")));
+        let link = json!({"source_id": "other", "target_id": id});
+        json_of(&mut session, "link", link);
+        let links = json_of(&mut session, "get_links", json!({"id": id}));
+        assert_eq!(links["count"], 1, "{links}");
+    }
+    json_of(&mut session, "delete", json!({"id": "d/same.md"}));
+    assert!(!vault.path().join("d/same.md").exists());
+    assert!(vault.path().join("same.md").exists());
 }
