@@ -149,7 +149,12 @@ impl Engine {
                 Ok(version) => {
                     seen.hashes.insert(name.to_owned(), version.hash);
                     seen.refer(name, &parse(&version.entry, &version.bytes));
-                    for problem in self.problems(&version) {
+                    let mut problems = self.problems(&version);
+                    // A note without one may be replaced or forgotten, and is kept as it was.
+                    if place == Place::Archive {
+                        problems.retain(|problem| *problem != Problem::NoFrontmatter);
+                    }
+                    for problem in problems {
                         seen.add(name, problem);
                     }
                 }

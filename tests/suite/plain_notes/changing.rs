@@ -323,3 +323,18 @@ fn http_changes_plain_notes() {
     api.delete("/memories/roses%20of%20mine").done(200);
     assert!(!api.server.store.files().join("roses of mine.md").exists());
 }
+
+#[test]
+fn a_store_is_sound_when_a_plain_text_was_replaced() {
+    let home = home();
+    fs::write(home.store().join("memdir.toml"), "git = false\n").unwrap();
+    write(&home, "x.md", "plain x");
+    home.run(&["verify"]).done();
+    let mut session = ai_memory::open(&home);
+    let update = json!({"id": "x", "content": "new x"});
+    ai_memory::json_of(&mut session, "update", update);
+    drop(session);
+    let kept = crate::plain_notes::texts(&home.store().join("archive"));
+    assert!(kept.iter().any(|(_, text)| text == "plain x"), "{kept:?}");
+    home.run(&["verify"]).done();
+}
