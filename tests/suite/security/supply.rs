@@ -95,8 +95,8 @@ fn the_bill_names_every_crate_with_its_checksum() {
     assert!(!has("proptest"));
 }
 
-#[test]
-fn unsafe_code_stands_in_these_files_only() {
+/// The files of `folder` and below whose code, without its tests, `block` matches; below the root.
+fn files_with(folder: &str, block: &str) -> Vec<String> {
     fn look(folder: &Path, block: &regex::Regex, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -104,48 +104,47 @@ fn unsafe_code_stands_in_these_files_only() {
                 look(&path, block, found);
             } else if path.extension().is_some_and(|end| end == "rs") {
                 let text = fs::read_to_string(&path).unwrap();
-                found.extend(block.is_match(&text).then_some(path));
+                let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+                found.extend(block.is_match(code).then_some(path));
             }
         }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    let block = regex::Regex::new(r"(?m)^[^/\n]*\bunsafe\s*(?:\{|fn|impl)").unwrap();
-    look(&root.join("src"), &block, &mut found);
+    look(
+        &root.join(folder),
+        &regex::Regex::new(block).unwrap(),
+        &mut found,
+    );
     let named = found
         .iter()
         .map(|path| path.strip_prefix(root).unwrap().to_str().unwrap());
     let mut named: Vec<String> = named.map(|path| path.replace('\\', "/")).collect();
     named.sort();
+    named
+}
+
+#[test]
+fn unsafe_code_stands_in_these_files_only() {
+    let named = files_with("src", r"(?m)^[^/\n]*\bunsafe\s*(?:\{|fn|impl)");
     assert_eq!(named, UNSAFE);
 }
 
 #[test]
 fn objects_are_read_from_repositories_that_check_them() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/git");
-    let opens = regex::Regex::new(r"\bRepository::(?:open|discover|init)\w*\(").unwrap();
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let text = fs::read_to_string(&path).unwrap();
-        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
-        let name = path.file_name().unwrap().to_str().unwrap();
-        found.extend(opens.is_match(code).then(|| name.to_owned()));
-    }
-    found.sort();
-    let mut named = OPENS_REPOSITORIES;
-    named.sort_unstable();
-    assert_eq!(found, named);
+    let opens = r"\bRepository::(?:open|discover|init)\w*\(";
+    assert_eq!(files_with("src/git", opens), OPENS_REPOSITORIES);
 }
 
-/// The first three have loose objects checked; the others look at settings and paths only.
+/// The reader, the repository and the quarantine have loose objects checked; the others look at
+/// settings and paths only.
 const OPENS_REPOSITORIES: [&str; 6] = [
-    "loose_objects.rs",
-    "repository.rs",
-    "quarantine.rs",
-    "libgit2.rs",
-    "program.rs",
-    "settings.rs",
+    "src/git/libgit2.rs",
+    "src/git/reading/loose_objects.rs",
+    "src/git/repository.rs",
+    "src/git/settings.rs",
+    "src/git/upkeep/quarantine.rs",
+    "src/git/wire/program.rs",
 ];
 
 /// One call of git2 that registers a transport, a source of objects for libgit2, files that are
