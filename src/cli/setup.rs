@@ -57,6 +57,17 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
     if context.config.read_only {
         return Err(EngineError::ReadOnly(folder).into());
     }
+    if let Some(notes) = notes_over(&folder) {
+        let what = format!("cannot make a store in {}", folder.display());
+        let why = match folder == notes {
+            true => "it is a store already",
+            false => "it lies in a store that opens notes in place, and is part of that",
+        };
+        return Err(Failure::new(format!("{what}: {why}")).hint(format!(
+            "`memdir status --store {}` tells of that store.",
+            notes.join(IN_PLACE).display()
+        )));
+    }
     let cannot =
         |error| Failure::new(format!("cannot make a store in {}", folder.display())).because(error);
     let existed = folder.join("memdir.toml").exists();
@@ -161,6 +172,15 @@ fn in_place(context: &Context, notes: &Path) -> Result<PathBuf, Failure> {
         return refused("it is a store already", "`memdir status` tells of it.");
     }
     Ok(store)
+}
+
+/// The folder of notes that another store than `folder` opens in place, and that `folder` is or lies
+/// in.
+fn notes_over(folder: &Path) -> Option<&Path> {
+    let own = crate::files::notes_around(folder);
+    let around = own.unwrap_or(folder).ancestors();
+    let mut around = around.filter(|notes| Some(*notes) != own);
+    around.find(|notes| crate::config::store_at(notes) != **notes)
 }
 
 /// A path without `.` and `..`.

@@ -369,6 +369,30 @@ fn two_vaults_come_into_step_without_git() {
     assert_eq!(vault.read("Garden/Roses.md"), "Climbing roses.\n");
 }
 
+#[test]
+fn a_vault_gets_no_second_store() {
+    let vault = Vault::new();
+    let before = vault.run(&["path"]).done();
+    let second = vault.run(&["init", "--here"]);
+    second.complains(2, &["cannot make a store", "it is a store already"]);
+    let plain = vault.run(&["init", "Garden"]);
+    plain.complains(2, &["cannot make a store", "it lies in a store"]);
+    let below = || {
+        let mut command = vault.0.bare();
+        command.current_dir(vault.path().join("Garden"));
+        command
+    };
+    for more in [&["--notes", "."][..], &[]] {
+        let ran = run(below().args([&["init", "--here"], more].concat()));
+        ran.complains(2, &["cannot make a store", "it lies in a store"]);
+    }
+    assert_eq!(vault.changed(), [""; 0]);
+    assert!(!vault.path().join("files").exists());
+    assert!(!vault.path().join("memdir.toml").exists());
+    assert!(!vault.path().join("Garden/.memdir-store").exists());
+    assert_eq!(vault.run(&["path"]).done(), before);
+}
+
 /// A vault with two notes of one name, and another note.
 fn namesakes() -> Vault {
     let vault = Vault(Home::new());
