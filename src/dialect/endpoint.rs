@@ -52,6 +52,9 @@ pub struct Endpoint {
     /// Members of the body that are passed over: they stand in what is answered, and are nobody's to
     /// set.
     pub ignored: &'static [&'static str],
+    /// The member of what an address answers that its body may come in, and those beside it, which
+    /// are passed over then.
+    pub wrapper: Option<(&'static str, &'static [&'static str])>,
     pub place: ParameterLocation,
     /// Whether it changes anything: not for who may only read.
     pub writes: bool,
@@ -92,6 +95,31 @@ impl Answer {
 }
 
 impl Endpoint {
+    /// The body without the member that all of it came in, as an address answers it.
+    ///
+    /// # Errors
+    ///
+    /// Says which member stands in it and beside it.
+    pub fn unwrapped(&self, mut given: JsonObject) -> Result<JsonObject, String> {
+        let Some((wrapper, beside)) = self.wrapper else {
+            return Ok(given);
+        };
+        if !given.get(wrapper).is_some_and(Value::is_object) {
+            return Ok(given);
+        }
+        let Some(Value::Object(mut whole)) = given.remove(wrapper) else {
+            return Ok(given);
+        };
+        given.retain(|name, _| !beside.contains(&name.as_str()));
+        for (name, value) in given {
+            if whole.contains_key(&name) {
+                return Err(format!("`{name}` stands in `{wrapper}` and beside it"));
+            }
+            whole.insert(name, value);
+        }
+        Ok(whole)
+    }
+
     /// Whether the parameter called `name` stands in the path.
     pub fn is_in_path(&self, name: &str) -> bool {
         let mut parts = self.path.split('/');

@@ -58,7 +58,7 @@ pub async fn arguments(
         ParameterLocation::Body if body.trim_ascii().is_empty() => {}
         ParameterLocation::Body => match serde_json::from_slice(&body) {
             Ok(Value::Object(given)) => {
-                values = given;
+                values = endpoint.unwrapped(given).map_err(RequestError::bad)?;
                 let in_path = |name: &str| endpoint.is_in_path(name);
                 values
                     .retain(|name, _| in_path(name) || !endpoint.ignored.contains(&name.as_str()));

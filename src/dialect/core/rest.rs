@@ -37,6 +37,7 @@ const READS: Endpoint = Endpoint {
     writes: false,
     is_large: false,
     ignored: &[],
+    wrapper: None,
     statuses: &[200],
     reply: topics_schema,
     run: topics,

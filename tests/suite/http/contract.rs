@@ -463,3 +463,33 @@ fn a_store_that_can_only_be_read_refuses_to_be_changed() {
     assert_eq!(api.get("/export").done(200).body["count"], 1);
     assert_eq!(api.get("/health").done(200).body["status"], "ok");
 }
+
+#[test]
+fn what_get_answers_is_taken_as_it_is() {
+    let api = Api::start();
+    let id = api.make(&json!({"title": "One", "content": "Text.", "tier": "long"}));
+    let other = api.make(&json!({"title": "Two", "content": "Words.", "tier": "long"}));
+    let link = json!({"source_id": id, "target_id": other});
+    api.post("/links", &link).done(201);
+    let path = format!("/memories/{id}");
+    let mut got = api.get(&path).done(200).body;
+    assert_eq!(got["links"].as_array().unwrap().len(), 1);
+    let put = api.put(&path, &got).done(200).body;
+    assert_eq!(put["content"], "Text.", "{put}");
+    got["memory"]["content"] = json!("New text.");
+    assert_eq!(api.put(&path, &got).done(200).body["updated"], true);
+    assert_eq!(api.memory(&id)["content"], "New text.");
+    got["memory"]["title"] = json!("Three");
+    let posted = api.post("/memories", &got).done(201);
+    assert_eq!(posted.body["title"], "Three");
+    got["memory"]["title"] = json!("Four");
+    let many = api.post("/memories/bulk", &json!([got])).done(200).body;
+    assert_eq!(many["created"], 1, "{many}");
+    // What stands in it and beside it is not guessed.
+    got["title"] = json!("Five");
+    let refused = api.put(&path, &got).done(400).body;
+    assert!(
+        refused.to_string().contains("`title` stands in"),
+        "{refused}"
+    );
+}

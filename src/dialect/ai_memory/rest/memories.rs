@@ -32,6 +32,8 @@ use crate::model::Stem;
 /// So many memories can be made at once.
 pub(super) const MOST_AT_ONCE: usize = 1_000;
 
+/// What [`GET`] answers holds the memory in this member, and the other one beside it.
+const WRAPPER: Option<(&str, &[&str])> = Some(("memory", &["links"]));
 /// What a memory is shown with and nobody sets.
 const OF_ITSELF: &[&str] = &[
     "id",
@@ -45,6 +47,7 @@ const OF_ITSELF: &[&str] = &[
 pub(super) const CREATE: Endpoint = Endpoint {
     parameters: write::STORE.parameters,
     ignored: OF_ITSELF,
+    wrapper: WRAPPER,
     statuses: &[201],
     ..writes(
         Verb::Post,
@@ -170,6 +173,7 @@ pub(super) const UPDATE: Endpoint = Endpoint {
         "last_accessed_at",
         OTHERS,
     ],
+    wrapper: WRAPPER,
     ..writes(
         Verb::Put,
         "/memories/{id}",
@@ -243,7 +247,8 @@ fn create_many(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolErr
     for (place, item) in items.into_iter().enumerate() {
         let given = item
             .map_err(ToolError::from)
-            .and_then(|mut item| {
+            .and_then(|item| {
+                let mut item = CREATE.unwrapped(item).map_err(ToolError::refused)?;
                 item.retain(|name, _| !OF_ITSELF.contains(&name.as_str()));
                 Ok(Arguments::new(item, write::STORE.parameters)?)
             })

@@ -68,6 +68,7 @@ const fn reads(
         summary,
         parameters: &[],
         ignored: &[],
+        wrapper: None,
         place: ParameterLocation::Query,
         writes: false,
         is_large: false,
