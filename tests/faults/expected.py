@@ -151,7 +151,7 @@ class Expected:
         newer = re.search(r'(?m)^superseded_by: "?(\w+)', head)
         if newer and any(stem_of(other) == newer[1] for other in self.live):
             return True
-        return any(re.search(rf'(?m)^supersedes: \["?{stem}"?\]', text) for text in self.live.values())
+        return any(re.search(rf'(?m)^supersedes: \[[^\]]*\b{stem}\b', text) for text in self.live.values())
 
     def lose(self, name):
         self.gone.extend(words_of(self.live.pop(name)))
