@@ -138,8 +138,13 @@ pub(super) fn begin(
     let engine = Arc::new(context.engine_for_writing()?);
     let background = Background::start(&engine)
         .map_err(|error| Failure::new("cannot start the background loop").because(error))?;
-    let notice = super::trust::notice(&context.config);
-    let notice = notice.or_else(|| is_new.then(|| super::made(&root)));
+    let notices = [
+        super::trust::notice(&context.config),
+        context.elsewhere(),
+        is_new.then(|| super::made(&root)),
+    ];
+    let notices: Vec<String> = notices.into_iter().flatten().collect();
+    let notice = (!notices.is_empty()).then(|| notices.join("\n"));
     let served = Served {
         engine,
         dialect,

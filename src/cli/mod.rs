@@ -321,13 +321,19 @@ impl Context {
     /// The store, made if it does not exist; one that was named on the command line only where a
     /// slip is unlikely.
     fn engine_for_writing(&self) -> Result<Engine, Failure> {
-        if let Some(lookalike) = &self.config.lookalike {
-            let (lookalike, own) = (lookalike.display(), self.config.store.value.display());
-            tracing::warn!(
-                "this goes to the store {own}: {lookalike} looks like a store, but has no memdir.toml and no memory; `memdir init {lookalike}` makes it one, and `--store` names one"
-            );
+        if let Some(elsewhere) = self.elsewhere() {
+            tracing::warn!("{elsewhere}");
         }
         self.open(true)
+    }
+
+    /// Where writes go, if the working folder lies in one that only looks like a store.
+    fn elsewhere(&self) -> Option<String> {
+        let lookalike = self.config.lookalike.as_ref()?.display();
+        let own = self.config.store.value.display();
+        Some(format!(
+            "this goes to the store {own}: {lookalike} looks like a store, but has no memdir.toml and no memory; `memdir init {lookalike}` makes it one, and `--store` names one"
+        ))
     }
 
     /// Whether the store would be made by a command that writes.

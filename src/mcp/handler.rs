@@ -242,8 +242,8 @@ impl ServerHandler for Handler {
             Err(undone) => Reply::text(undone.to_string()).failed(),
         };
         let notice = self.served.notice.lock();
-        let notice = notice.unwrap_or_else(PoisonError::into_inner).take();
-        Ok(tools::result(tool, reply, notice).into())
+        let mut notice = notice.unwrap_or_else(PoisonError::into_inner);
+        Ok(tools::result(tool, reply, &mut notice).into())
     }
 
     async fn list_resources(

@@ -79,7 +79,7 @@ pub struct Served {
     pub engine: Arc<Engine>,
     pub dialect: Arc<dyn Dialect>,
     pub preferences: Arc<Preferences>,
-    /// What is told beside the first reply of a tool, once.
+    /// What is told in the first structured reply of a tool, once.
     pub notice: Arc<Mutex<Option<String>>>,
 }
 

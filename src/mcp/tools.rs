@@ -43,16 +43,21 @@ fn listed_tool(tool: &Tool) -> ListedTool {
     listed
 }
 
-/// Returns `reply`, of `tool`, as the result of `tools/call`. A `notice` is a second text, after the
-/// reply's own, which keeps its form.
-pub(super) fn result(tool: &Tool, reply: Reply, notice: Option<String>) -> CallToolResult {
+/// Returns `reply`, of `tool`, as the result of `tools/call`. The `notice`, if there is one, goes
+/// into the first structured reply: texts keep the form that they are expected in.
+pub(super) fn result(tool: &Tool, mut reply: Reply, notice: &mut Option<String>) -> CallToolResult {
     // What is a text alone must not bring an empty object along: clients would check it against the
     // output schema and report that instead of an error, or show it instead of the text.
     let is_text = reply.is_error || tool.result.is_none();
     let has_data = !(is_text && reply.structured.is_empty());
+    if has_data
+        && !reply.is_error
+        && let Some(notice) = notice.take()
+    {
+        reply.structured.insert("notice".to_owned(), json!(notice));
+    }
     let mut result = CallToolResult::default();
     result.content = vec![ContentBlock::text(reply.text)];
-    result.content.extend(notice.map(ContentBlock::text));
     result.structured_content = has_data.then_some(Value::Object(reply.structured));
     result.is_error = reply.is_error.then_some(true);
     result

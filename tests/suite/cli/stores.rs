@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Command;
 
+use serde_json::Value;
 use serde_json::json;
 
 use crate::program::Home;
@@ -166,11 +167,35 @@ fn a_server_makes_the_store_that_it_was_given_and_says_so() {
         "remember",
         json!({"content": "a", "agent": "a", "user": "u", "topics": ["a"]}),
     );
+    let notice = |reply: &Value| reply["structuredContent"]["notice"].clone();
+    let said = notice(&reply);
     assert!(
-        reply.to_string().contains("there was no store in"),
+        said.as_str().unwrap().contains("there was no store in"),
+        "{reply}"
+    );
+    // The text is as it is expected, and once is enough.
+    assert_eq!(reply["content"].as_array().unwrap().len(), 1, "{reply}");
+    assert!(
+        !reply["content"].to_string().contains("no store"),
         "{reply}"
     );
     assert_eq!(names(&root.join("files")).len(), 1);
+    assert!(notice(&session.tool("think", json!({"query": "a"}))).is_null());
+}
+
+#[test]
+fn a_server_tells_agents_that_writes_go_to_another_store() {
+    let home = Home::new();
+    home.run(&["remember", "x"]).done();
+    let mut server = home.bare();
+    server.arg("mcp").current_dir(home.make("project/files"));
+    let mut session = Session::open_on(server);
+    let reply = session.tool("think", json!({"query": "x"}));
+    let notice = reply["structuredContent"]["notice"].as_str();
+    assert!(
+        notice.is_some_and(|notice| notice.contains("looks like a store")),
+        "{reply}"
+    );
 }
 
 #[test]
