@@ -348,7 +348,11 @@ pub(super) fn links(context: &mut Context, command: &Links) -> Result<Outcome, F
     let relations = match &command.id {
         Some(id) => {
             let (_, name) = engine.resolve(id)?;
-            engine.relations_of(&name)?
+            let mut relations = engine.relations_of(&name)?;
+            let mut to_nothing = engine.dangling_of(&name)?;
+            to_nothing.retain(|one| !relations.to.contains(one));
+            relations.to.extend(to_nothing);
+            relations
         }
         None => engine.dangling()?,
     };

@@ -280,17 +280,28 @@ impl Engine {
         }
         let mut relations = Relations::default();
         for name in names {
-            let Some(memory) = self.read_memory(&name) else {
-                continue;
-            };
-            let to_nothing = self
-                .outgoing_of(&memory, &memory.content, &called, Unknown::Keep)
-                .into_iter();
-            relations
-                .to
-                .extend(to_nothing.filter(|relation| relation.to.is_none()));
+            relations.to.extend(self.to_nothing(&name, &called));
         }
         Ok(relations)
+    }
+
+    /// As [`Engine::dangling`], from the file `name` alone.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::dangling`].
+    pub fn dangling_of(&self, name: &str) -> Result<Vec<Relation>, EngineError> {
+        let snapshot = self.mending(|| self.snapshot())?;
+        let called = self.called(snapshot.as_ref())?;
+        Ok(self.to_nothing(name, &called))
+    }
+
+    fn to_nothing(&self, name: &str, called: &Called<'_>) -> Vec<Relation> {
+        let memory = self.read_memory(name);
+        let all = memory
+            .iter()
+            .flat_map(|memory| self.outgoing_of(memory, &memory.content, called, Unknown::Keep));
+        all.filter(|relation| relation.to.is_none()).collect()
     }
 
     /// Adds a link of a type from one live memory to another; false if it is there already.

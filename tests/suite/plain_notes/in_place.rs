@@ -469,3 +469,14 @@ fn tools_tell_notes_of_one_name_apart_by_their_whole_names() {
     assert!(!vault.path().join("d/same.md").exists());
     assert!(vault.path().join("same.md").exists());
 }
+
+#[test]
+fn the_links_of_a_note_name_what_is_not_there() {
+    let vault = Vault::new();
+    let path = vault.path().join("Idea.md");
+    fs::write(path, "See [[does not exist]].\n").unwrap();
+    let of_all = vault.run(&["links"]).done();
+    assert!(of_all.contains("does not exist"), "{of_all}");
+    let of_it = vault.run(&["links", "Idea"]).done();
+    assert!(of_it.contains("does not exist"), "{of_it}");
+}
