@@ -49,7 +49,10 @@ pub(super) fn adopt(context: &mut Context, command: &Adopt) -> Result<Outcome, F
                 // The id is drawn when it is done.
                 false => note.new_name.replace(note.stem.short(), "…"),
             };
-            let (old, new) = (output.shown(&path(&note.name)), output.shown(&path(&new)));
+            let (old, new) = (
+                output.shown_name(&path(&note.name)),
+                output.shown_name(&path(&new)),
+            );
             output.line(format!("{old} -> {new}"))?;
         }
         if !adopted.linking.is_empty() {
@@ -65,7 +68,7 @@ pub(super) fn adopt(context: &mut Context, command: &Adopt) -> Result<Outcome, F
             output.line(format!("links in {files} {verb}"))?;
         }
         for (name, reason) in &adopted.left {
-            let said = output.shown(&format!("{} stays as it is: {reason}", path(name)));
+            let said = output.shown_name(&format!("{} stays as it is: {reason}", path(name)));
             output.note(said);
         }
         match (adopted.notes.is_empty(), command.yes) {

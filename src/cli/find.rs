@@ -276,6 +276,7 @@ fn summary(output: &Output, memory: &Memory, id: &str) -> String {
         crate::clock::Clock::now(&crate::clock::SystemClock),
         memory.timestamp.as_str(),
     );
+    let id = output.shown_name(id);
     let headline: String = memory.headline().chars().take(80).collect();
     let headline = output.shown(&headline.replace(['\n', '\t'], " "));
     let topics = output.shown(&memory.topics.join(", ").replace(['\n', '\t'], " "));

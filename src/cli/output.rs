@@ -237,6 +237,11 @@ impl Output {
         }
     }
 
+    /// A file's name as part of a line: a line break in it is none here.
+    pub fn shown_name(&self, name: &str) -> String {
+        self.shown(&name.replace('\n', "\\n"))
+    }
+
     /// How long ago something was, on a terminal; else the moment itself.
     pub fn age(&self, at: DateTime<Utc>, now: DateTime<Utc>, written: &str) -> String {
         if self.is_terminal {

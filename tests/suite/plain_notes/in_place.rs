@@ -480,3 +480,14 @@ fn the_links_of_a_note_name_what_is_not_there() {
     let of_it = vault.run(&["links", "Idea"]).done();
     assert!(of_it.contains("does not exist"), "{of_it}");
 }
+
+#[test]
+fn a_line_break_in_a_name_is_none_in_lists() {
+    let vault = Vault::new();
+    fs::write(vault.path().join("two\nlines.md"), "A finch.\n").unwrap();
+    for arguments in [&["list"][..], &["adopt"], &["think", "finch"]] {
+        let said = vault.run(arguments).text();
+        assert!(said.contains("two\\nlines"), "{said}");
+        assert!(!said.contains("two\nlines"), "{said}");
+    }
+}
