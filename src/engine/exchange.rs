@@ -117,6 +117,10 @@ struct Progress {
     updated: Vec<(String, DateTime<Utc>)>,
     /// The files of memories that live no more where they come from.
     ended: Vec<(String, Ended)>,
+    /// What the memories of the source are here.
+    stems: BTreeSet<Stem>,
+    /// How often clients began to work with the source.
+    sessions: usize,
     report: Report,
     /// Below `files/`: those with files that came in, which are to be synced.
     folders: RefCell<BTreeSet<String>>,
@@ -170,6 +174,10 @@ impl Engine {
                     progress.relating.wants(relation);
                     continue;
                 }
+                Ok(Item::Sessions(count)) => {
+                    progress.sessions += count;
+                    continue;
+                }
                 Ok(Item::LeftOut { source_id, what }) => {
                     progress.report.lacks(what, 1);
                     Imported::LeftOut { source_id, what }
@@ -180,6 +188,9 @@ impl Engine {
                     fault: None,
                 },
             };
+            if let Imported::Added { stem, .. } | Imported::Known { stem, .. } = &imported {
+                progress.stems.extend(stem.clone());
+            }
             each(imported);
             if progress.uses.len() >= MOST_USES {
                 self.count_past_uses(&std::mem::take(&mut progress.uses));
@@ -190,6 +201,9 @@ impl Engine {
             self.store.sync_folder(Place::Files, folder)?;
         }
         self.count_past_uses(&progress.uses);
+        if progress.sessions > 0 && !options.dry_run {
+            self.carry_sessions(progress.sessions, &progress.stems)?;
+        }
         let Progress {
             known,
             relating,

@@ -20,6 +20,7 @@ use crate::engine::retrieval::recall::Recalled;
 use crate::index::AsOf;
 use crate::journal::JournalError;
 use crate::journal::Record;
+use crate::journal::SESSION;
 use crate::journal::Uses;
 use crate::lifecycle;
 use crate::lifecycle::State;
@@ -176,7 +177,9 @@ impl Engine {
     ///
     /// Fails if a journal cannot be read.
     pub fn records_of(&self, stem: &Stem) -> Result<Vec<Record>, EngineError> {
-        let is_of = |record: &Record| record.of.iter().any(|of| of == stem.as_str());
+        let is_of = |record: &Record| {
+            record.did != SESSION && record.of.iter().any(|of| of == stem.as_str())
+        };
         Ok(self.journal.records(is_of)?)
     }
 

@@ -30,9 +30,13 @@ pub fn i_am(path: &Path, defaults: &Defaults) -> Result<Items, ImportError> {
     let bytes = read_whole(path, MAX_BYTES)?;
     let json: serde_json::Value = serde_json::from_slice(&bytes)
         .map_err(|cause| unreadable(path, format!("it is no JSON: {cause}")))?;
-    let MetaValue::Map(mut file) = format::from_json(json) else {
+    let MetaValue::Map(file) = format::from_json(json) else {
         return Err(unreadable(path, "it is no JSON object".to_owned()));
     };
+    let mut file = Fields(file);
+    let sessions = file.take(&["session_count"], fields::count);
+    let sessions = sessions.and_then(|count| usize::try_from(count).ok());
+    let Fields(mut file) = file;
     // What `export_memories` prints may be the inner part alone.
     let inner = file.iter().position(|(key, _)| key == "memories");
     let categories = match inner.map(|at| file.swap_remove(at).1) {
@@ -51,9 +55,10 @@ pub fn i_am(path: &Path, defaults: &Defaults) -> Result<Items, ImportError> {
             .into_iter()
             .map(move |(key, entry)| (category.clone(), key, entry))
     });
-    Ok(Box::new(entries.map(move |(category, key, entry)| {
-        item(&source, category, key, entry, &defaults)
-    })))
+    let entries =
+        entries.map(move |(category, key, entry)| item(&source, category, key, entry, &defaults));
+    let sessions = sessions.map(|count| Ok(Item::Sessions(count)));
+    Ok(Box::new(entries.chain(sessions)))
 }
 
 fn item(
@@ -151,6 +156,8 @@ mod tests {
                 r#"user.c: "x" {"category":"user","key":"c"}"#,
             ],
         );
+        check(r#"{"session_count": 41, "memories": {}}"#, &["41 sessions"]);
+        check(r#"{"session_count": -1, "memories": {}}"#, &[]);
         check("[1]", &["in: it is no JSON object"]);
         check(r#"{"memories": 1}"#, &["in: its `memories` is no object"]);
     }

@@ -101,6 +101,8 @@ pub enum Item {
         /// A word for the sort of things it is.
         what: &'static str,
     },
+    /// How often clients began to work with the source.
+    Sessions(usize),
 }
 
 impl From<Foreign> for Item {
@@ -210,6 +212,7 @@ pub(crate) mod tests {
                 Ok(Item::LeftOut { source_id, what }) => {
                     format!("{}: {what}", source_id.as_deref().unwrap_or("?"))
                 }
+                Ok(Item::Sessions(count)) => format!("{count} sessions"),
                 Err(error) => error.to_string().replace(&place, ""),
             })
             .collect()

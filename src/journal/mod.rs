@@ -56,6 +56,9 @@ pub const RESTORE: &str = "restore";
 pub const DECAY: &str = "decay";
 /// The word for taking that back.
 pub const UNDO_DECAY: &str = "undo decay";
+/// The word for the beginning of a session. Where it names memories, it was told by the source that
+/// these were imported from.
+pub const SESSION: &str = "session";
 
 /// The word for a change that states another tier: uses up to then earn no longer life.
 pub const TIER: &str = "tier";

@@ -11,6 +11,7 @@ use super::Journal;
 use super::JournalError;
 use super::RESTORE;
 use super::Record;
+use super::SESSION;
 use super::TIER;
 use super::UNDO_DECAY;
 use super::line::Line;
@@ -18,12 +19,13 @@ use crate::model::Stem;
 use crate::model::Usage;
 
 /// What is done to a file and leaves its content as it was.
-const NO_CHANGES: [&str; 8] = [
+const NO_CHANGES: [&str; 9] = [
     "forget",
     "import",
     "layout",
     "link",
     "reflect",
+    SESSION,
     "standard",
     "supersede",
     "unlink",

@@ -1036,6 +1036,52 @@ fn what_lives_no_more_in_i_am_comes_into_the_archive() {
 }
 
 #[test]
+fn sessions_counted_by_i_am_are_added_to_those_here_once_for_each_source() {
+    let home = Home::new();
+    let import = |file: &str, sessions: u64, keys: &[&str]| {
+        let entries = keys.iter().map(|key| {
+            let entry =
+                json!({"value": format!("Of {key}."), "created_at": "2026-01-01T00:00:00Z"});
+            ((*key).to_owned(), entry)
+        });
+        let user: serde_json::Map<String, serde_json::Value> = entries.collect();
+        let source = json!({"session_count": sessions, "memories": {"user": user}});
+        home.write(file, source.to_string());
+        home.run(&["import", "--from", "i-am", file]).done();
+    };
+    let counted = || {
+        let mut session =
+            crate::session::Session::open_on(home.command(&["mcp", "--dialect", "i-am"]));
+        let status = session.tool("status", json!({}));
+        status["structuredContent"]["session_count"].as_u64()
+    };
+    home.write(
+        "dry.json",
+        r#"{"session_count": 9, "memories": {"user": {"a": {"value": "x"}}}}"#,
+    );
+    home.run(&["import", "--from", "i-am", "dry.json", "--dry-run"])
+        .done();
+    import("one.json", 41, &["a", "b"]);
+    assert_eq!(counted(), Some(41));
+    import("one.json", 41, &["a", "b"]);
+    assert_eq!(counted(), Some(41), "the same again");
+    import("copy.json", 45, &["b", "c"]);
+    assert_eq!(
+        counted(),
+        Some(45),
+        "the same source, later, from elsewhere"
+    );
+    import("two.json", 5, &["d"]);
+    assert_eq!(counted(), Some(50), "another source");
+    let mut session = crate::session::Session::open_on(home.command(&["mcp", "--dialect", "i-am"]));
+    let started = session.tool("session_start", json!({}));
+    assert_eq!(started["structuredContent"]["session_count"], 51);
+    let entry = session.tool("recall", json!({"category": "user", "key": "a"}));
+    let entry = &entry["structuredContent"]["entry"];
+    assert_eq!(entry["created_at"], entry["updated_at"], "{entry}");
+}
+
+#[test]
 fn what_ai_memory_archived_comes_into_the_archive_with_its_uses() {
     let home = Home::new();
     let path = home.make("source").join("old.db");
