@@ -169,7 +169,8 @@ impl Options {
 const NEW_NOTES: &str = "memories";
 
 impl Engine {
-    /// Opens the store. Cheap: nothing is read before the first operation needs it.
+    /// Opens the store. Cheap: nothing is read before the first operation needs it, but notes that
+    /// git wrote since the last time.
     ///
     /// # Errors
     ///
@@ -205,7 +206,7 @@ impl Engine {
                 Box::new(EmbeddedIndex::in_memory(&options.languages))
             }
         };
-        Ok(Engine {
+        let engine = Engine {
             store: Store::new(&options.root, &state)
                 .with_links(options.links)
                 .noting_written(!has_history),
@@ -246,7 +247,12 @@ impl Engine {
             titles: SharedTitles::default(),
             warned_of_model: AtomicBool::new(false),
             wake_embedding: OnceLock::new(),
-        })
+        };
+        // Before anything is indexed with the times of a checkout.
+        if let Err(error) = engine.date_what_git_wrote() {
+            tracing::info!("cannot date what git wrote: {error}");
+        }
+        Ok(engine)
     }
 
     /// The folder that holds `files/`.

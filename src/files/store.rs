@@ -713,6 +713,24 @@ impl Store {
         })
     }
 
+    /// Gives the file of one memory the permissions of another's.
+    ///
+    /// # Errors
+    ///
+    /// Fails if one of them cannot be opened, or if the system refuses.
+    pub fn copy_mode(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError> {
+        let open = |(place, name): (Place, &str)| self.reader(place).open_regular(name);
+        let (from, file) = (open(from)?, open(to)?);
+        let set = from
+            .metadata()
+            .and_then(|data| file.set_permissions(data.permissions()));
+        set.map_err(|source| FilesError::Io {
+            action: "set the permissions of",
+            path: self.path(to.0, to.1),
+            source,
+        })
+    }
+
     /// Writes, replaces or removes a file beside the folders of memories, such as the settings,
     /// that was read as `seen`. A text that somebody writes in the same moment may be lost: such
     /// files are small, and in the history.

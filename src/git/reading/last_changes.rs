@@ -35,11 +35,30 @@ pub struct LastChanges<'a> {
     name_of: fn(&str) -> &str,
     /// What the compared commits changed, and when the newest of them was made.
     found: HashMap<String, i64>,
+    /// The changes of each path, of newer commits first.
+    changes: HashMap<String, Vec<TextChange>>,
+    /// Where a text lay that the commit took from there.
+    removed: HashMap<(usize, Oid), String>,
+    /// The compared commits, newest first.
+    commits: Vec<Id>,
     /// Of the newest commit.
     newest: i64,
     folders: VecDeque<(Oid, Rc<[u8]>)>,
     /// How many commits were compared with their parents.
     pub compared: usize,
+}
+
+/// A path with the text that it had before a commit and has after it.
+type ChangedFile = (String, Option<Oid>, Option<Oid>);
+
+/// What one commit did to one path.
+#[derive(Clone, Copy)]
+struct TextChange {
+    /// Its number among the compared commits.
+    commit: usize,
+    at: i64,
+    before: Option<Oid>,
+    after: Option<Oid>,
 }
 
 impl Repository {
@@ -62,6 +81,9 @@ impl Repository {
             older: Box::new(self.moments(from, without)?),
             name_of,
             found: HashMap::new(),
+            changes: HashMap::new(),
+            removed: HashMap::new(),
+            commits: Vec::new(),
             newest: self.moment(from)?.at,
             folders: VecDeque::new(),
             compared: 0,
@@ -91,6 +113,51 @@ impl LastChanges<'_> {
         }
     }
 
+    /// When the text was written that lies at `path`, in seconds since 1970: commits that only moved
+    /// it, and those of which `brings_back` says by their message that they bring back an older text,
+    /// do not count where the older commit is found.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository is damaged.
+    pub fn of_text(&mut self, path: &str, brings_back: fn(&str) -> bool) -> Result<i64, GitError> {
+        let mut path = path.to_owned();
+        let (mut text, mut brought, mut from) = (None, None, 0);
+        while let Some(change) = self.next_change(&path, from)? {
+            from = change.commit + 1;
+            if text.is_some() && change.after != text {
+                continue;
+            }
+            text = change.after;
+            let old = text.filter(|_| change.before.is_none());
+            let old = old.and_then(|text| self.removed.get(&(change.commit, text)));
+            if let Some(old) = old {
+                path.clone_from(old);
+            } else if !brings_back(&self.repository.moment(self.commits[change.commit])?.message) {
+                return Ok(change.at);
+            }
+            brought = Some(change.at);
+        }
+        Ok(brought.unwrap_or(self.newest))
+    }
+
+    /// The newest change of `path` that no commit before the number `from` made.
+    fn next_change(&mut self, path: &str, from: usize) -> Result<Option<TextChange>, GitError> {
+        loop {
+            let known = self.changes.get(path).into_iter().flatten();
+            if let Some(change) = known.copied().find(|change| change.commit >= from) {
+                return Ok(Some(change));
+            }
+            let Some(moment) = self.older.next() else {
+                return Ok(None);
+            };
+            let moment = moment?;
+            if moment.parents.len() < 2 {
+                self.compare(&moment)?;
+            }
+        }
+    }
+
     fn compare(&mut self, moment: &CommitInfo) -> Result<(), GitError> {
         self.compared += 1;
         let after = self.repository.entries_at(moment.id, &STORE_PARTS)?;
@@ -105,29 +172,45 @@ impl LastChanges<'_> {
                 self.compare_below(part, before, after, &mut changed)?;
             }
         }
-        for path in changed {
+        let commit = self.commits.len();
+        self.commits.push(moment.id);
+        for (path, before, after) in changed {
             let name = (self.name_of)(&path);
             if !self.found.contains_key(name) {
                 self.found.insert(name.to_owned(), moment.at);
             }
+            if let (Some(text), None) = (before, after) {
+                self.removed.insert((commit, text), path.clone());
+            }
+            let at = moment.at;
+            self.changes.entry(path).or_default().push(TextChange {
+                commit,
+                at,
+                before,
+                after,
+            });
         }
         Ok(())
     }
 
-    /// Adds to `changed` the paths of the files in which what lies at `path` differs: a file, or a
-    /// folder.
+    /// Adds to `changed` the files in which what lies at `path` differs, a file or a folder: their
+    /// paths and texts.
     fn compare_below(
         &mut self,
         path: &str,
         before: Option<Oid>,
         after: Option<Oid>,
-        changed: &mut Vec<String>,
+        changed: &mut Vec<ChangedFile>,
     ) -> Result<(), GitError> {
+        let ids = [before, after];
         let before = before.map(|id| self.folder(id)).transpose()?;
         let after = after.map(|id| self.folder(id)).transpose()?;
         let is_file = |side: &Option<Option<Rc<[u8]>>>| matches!(side, Some(None));
         if is_file(&before) || is_file(&after) {
-            changed.push(path.to_owned());
+            let [old, new] = ids;
+            let old = old.filter(|_| is_file(&before));
+            let new = new.filter(|_| is_file(&after));
+            changed.push((path.to_owned(), old, new));
         }
         let [before, after] = [before, after].map(|side| side.flatten().unwrap_or_default());
         for (name, before, after) in differing(&before, &after) {
@@ -136,10 +219,11 @@ impl LastChanges<'_> {
                 continue;
             };
             let path = format!("{path}/{name}");
-            if before.is_some_and(|entry| !entry.is_folder)
-                || after.is_some_and(|entry| !entry.is_folder)
-            {
-                changed.push(path.clone());
+            let text = |entry: Option<Entry<'_>>| {
+                entry.filter(|entry| !entry.is_folder).map(|entry| entry.id)
+            };
+            if text(before).is_some() || text(after).is_some() {
+                changed.push((path.clone(), text(before), text(after)));
             }
             let folder = |entry: Option<Entry<'_>>| {
                 entry.filter(|entry| entry.is_folder).map(|entry| entry.id)
@@ -358,6 +442,27 @@ mod tests {
             assert_eq!(at, 20 + 10 * n as i64);
         }
         assert_eq!(looked.compared, 40);
+    }
+
+    #[test]
+    fn what_was_moved_or_brought_back_is_as_old_as_its_text() {
+        let mut scene = Scene::new();
+        let first = scene.commit(&[], &[("files/a.md", Some("1")), ("files/b.md", Some("x"))]);
+        let second = scene.commit(&[first], &[("files/a.md", Some("2"))]);
+        let third = scene.commit(&[second], &[("files/a.md", Some("1"))]);
+        let moved = scene.commit(
+            &[third],
+            &[("files/a.md", None), ("files/x/c.md", Some("1"))],
+        );
+        let last = scene.commit(&[moved], &[("files/b.md", Some("never before"))]);
+        let of = |path: &str, brings_back: fn(&str) -> bool| {
+            let mut looked = scene.looked(last, None);
+            looked.of_text(path, brings_back).unwrap()
+        };
+        assert_eq!(of("files/x/c.md", |_| false), 30, "written a second time");
+        assert_eq!(of("files/x/c.md", |_| true), 10);
+        assert_eq!(of("files/b.md", |_| true), 50, "no older one holds it");
+        assert_eq!(of("files/b.md", |_| false), 50);
     }
 
     #[test]

@@ -42,6 +42,10 @@ fn seconds(home: &Home, name: &str) -> u64 {
     since.unwrap().as_secs()
 }
 
+fn text(home: &Home, name: &str) -> String {
+    fs::read_to_string(home.files().join(name)).unwrap()
+}
+
 /// Each hit's id, score and time. The clocks of two runs differ, and scores with them: six digits.
 fn scores(home: &Home) -> Vec<(String, String, String)> {
     let said = home.run(&["think", "tree", "--json"]).json();
@@ -116,4 +120,106 @@ fn a_store_that_comes_into_step_without_a_remote_keeps_the_times() {
         .done();
     assert_eq!(seconds(&one, "there.md"), OLD);
     assert_eq!(seconds(&other, "here.md"), OLD);
+}
+
+/// A clone that a person makes of the store of `home`.
+fn cloned_by_git(home: &Home) -> Home {
+    let clone = Home::new();
+    let (from, to) = (home.store(), clone.store());
+    let (from, to) = (from.to_str().unwrap(), to.to_str().unwrap());
+    fs::remove_dir_all(to).unwrap();
+    Git::of(home).says(&["clone", "-q", from, to]);
+    clone
+}
+
+/// A store of the notes in [`history`], as somebody checked them out.
+fn checked_out() -> Home {
+    let home = Home::new();
+    let git = Git::of(&home);
+    git.says(&["init", "-q", "-b", "main"]);
+    git.says_with(&["fast-import", "--quiet"], history().as_bytes());
+    git.says(&["reset", "-q", "--hard"]);
+    home
+}
+
+#[test]
+fn a_clone_that_git_made_answers_as_the_original_before_anything_is_written() {
+    let original = checked_out();
+    let listed = |home: &Home| home.run(&["list", "--json"]).json();
+    let here = (scores(&original), listed(&original));
+    assert_eq!(here.0.len(), 3, "{here:?}");
+    let clone = cloned_by_git(&original);
+    assert_eq!((scores(&clone), listed(&clone)), here);
+    assert_eq!(seconds(&clone, "old.md"), OLD);
+    // What somebody touches later keeps its time.
+    let file = fs::File::open(clone.files().join("old.md")).unwrap();
+    let touched = SystemTime::UNIX_EPOCH + Duration::from_secs(NEW + 5);
+    file.set_modified(touched).unwrap();
+    listed(&clone);
+    assert_eq!(seconds(&clone, "old.md"), NEW + 5);
+}
+
+#[test]
+fn what_a_person_pulls_and_checks_out_is_as_old_as_its_commit() {
+    let original = checked_out();
+    let clone = cloned_by_git(&original);
+    scores(&clone);
+    let text = "commit refs/heads/main\ncommitter Test <test@example.org> 1770000100 +0000\ndata 1\nn\nfrom refs/heads/main^0\nM 100644 inline files/old.md\ndata 9\nthe tree\n\n";
+    Git::of(&original).says_with(&["fast-import", "--quiet"], text.as_bytes());
+    Git::of(&clone).says(&["pull", "-q"]);
+    scores(&clone);
+    assert_eq!(seconds(&clone, "old.md"), NEW + 100);
+}
+
+#[test]
+fn undo_and_restore_bring_back_the_time_of_a_note_in_every_clone() {
+    let home = checked_out();
+    let command = |arguments: &[&str]| {
+        let mut command = home.bare();
+        command.args(arguments).env("MEMDIR_STORE", home.store());
+        run(&mut command)
+    };
+    // The store's own from here on.
+    command(&["remember", "another"]);
+    home.put("old.md", "the tree is an elm, felled\n");
+    command(&["sync"]);
+    assert_ne!(seconds(&home, "old.md"), OLD);
+    command(&["undo", "old.md"]).done();
+    assert_eq!(text(&home, "old.md"), "the tree is an elm\n");
+    assert_eq!(seconds(&home, "old.md"), OLD);
+    home.put("new.md", "the tree is a pine\n");
+    command(&["sync"]);
+    command(&["restore", "new.md@HEAD~1"]).done();
+    assert_eq!(seconds(&home, "new.md"), NEW);
+    command(&["forget", "new.md"]).done();
+    command(&["restore", "new.md"]).done();
+    assert_eq!(seconds(&home, "new.md"), NEW);
+    let clone = cloned_by_git(&home);
+    assert_eq!(scores(&clone), scores(&home));
+    assert_eq!(
+        [seconds(&clone, "old.md"), seconds(&clone, "new.md")],
+        [OLD, NEW]
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn adopting_a_note_and_undoing_it_leaves_time_and_permissions() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = checked_out();
+    let file = home.files().join("old.md");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    let command = |arguments: &[&str]| {
+        let mut command = home.bare();
+        command.args(arguments).env("MEMDIR_STORE", home.store());
+        run(&mut command)
+    };
+    command(&["remember", "another"]);
+    command(&["adopt", "old.md", "--yes"]);
+    assert!(!file.exists());
+    command(&["undo"]).done();
+    assert_eq!(text(&home, "old.md"), "the tree is an elm\n");
+    assert_eq!(seconds(&home, "old.md"), OLD);
+    let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o644);
 }

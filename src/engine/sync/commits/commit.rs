@@ -222,6 +222,9 @@ impl Engine {
         let head = repository.head()?;
         // Who moved it may have left out what was committed here.
         let is_moved = known.is_some() && known != head;
+        if is_moved && let Err(error) = self.date_what_git_wrote() {
+            tracing::info!("cannot date what git wrote: {error}");
+        }
         let everything = Pending::Everything;
         let pending = if is_moved { &everything } else { pending };
         if *pending == Pending::none() {

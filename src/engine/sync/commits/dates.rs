@@ -3,37 +3,99 @@
 //! A checkout gives every file the time at which it was written here. For a memory that does not
 //! matter, as its name and its frontmatter say when it was made; for a note without either, the time
 //! of the file is all there is. So that a clone does not make such notes new, memdir gives a file
-//! that it took from a commit, or found in a repository that becomes the store's own, the time of
-//! the last commit that changed it. The text stays as it is.
+//! that it took from a commit, brought back, or found as git wrote it, the time of the commit that
+//! its text is from. The text stays as it is.
+
+use std::collections::BTreeSet;
 
 use chrono::DateTime;
 
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::live::reading::stem_of;
+use crate::engine::sync::commits::commit_message;
+use crate::engine::sync::past::log::History;
 use crate::engine::sync::remote::apply::File;
 use crate::engine::sync::remote::three_way_merge::Step;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Version;
+use crate::files::read_derived;
+use crate::files::write_derived;
 use crate::git::Id;
 use crate::git::LastChanges;
 use crate::git::Repository;
+use crate::journal::RESTORE;
 
 impl Engine {
-    /// Dates the notes that `steps` brought from `commit`. `head` is what was here before.
+    /// Dates the notes that git wrote since this was done last: a clone, a checkout or a pull that
+    /// somebody made. Costs a look at the newest commit's id where there was none.
+    pub(in crate::engine) fn date_what_git_wrote(&self) -> Result<(), EngineError> {
+        if self.git.is_none() || self.indexes_alone() {
+            return Ok(());
+        }
+        let Some(repository) = self.repository()? else {
+            return Ok(());
+        };
+        let Some(head) = repository.head()? else {
+            return Ok(());
+        };
+        let note = self.state().join(DATED);
+        let dated = read_derived(&note).ok();
+        if dated.as_deref() == Some(head.to_string().as_bytes()) {
+            return Ok(());
+        }
+        let dated = dated.and_then(|text| Id::parse(str::from_utf8(&text).ok()?));
+        // A commit may be gone by now, such as one that was made anew.
+        match dated.map(|dated| repository.changes(Some(dated), head)) {
+            Some(Ok(changes)) => {
+                let names = changes.into_iter().filter_map(|change| {
+                    let name = change.path.strip_prefix("files/")?;
+                    Some((name.to_owned(), change.after?))
+                });
+                self.date(&repository, names.collect(), head)?;
+            }
+            Some(Err(_)) | None => self.date_found(&repository, head)?,
+        }
+        let written = write_derived(&note, head.to_string().as_bytes());
+        written.map_err(|source| {
+            EngineError::from(FilesError::Io {
+                action: "write",
+                path: note,
+                source,
+            })
+        })
+    }
+
+    /// Dates those of the files `names` that are committed as they are.
+    pub(in crate::engine::sync) fn date_brought_back(
+        &self,
+        names: &BTreeSet<String>,
+    ) -> Result<(), EngineError> {
+        let History { repository, head } = self.history()?;
+        let mut trees = repository.trees(Some(head))?;
+        let mut committed = Vec::new();
+        for name in names {
+            if let Some(id) = trees.file(&Place::Files.path_of(name))? {
+                committed.push((name.clone(), id));
+            }
+        }
+        self.date(&repository, committed, head)
+    }
+
+    /// Dates the notes that `steps` brought from `commit`.
     pub(in crate::engine::sync) fn date_brought(
         &self,
         repository: &Repository,
         steps: &[Step],
-        (head, commit): (Option<Id>, Id),
+        commit: Id,
     ) -> Result<(), EngineError> {
         let taken = steps.iter().filter(|step| step.text.is_none());
         let taken = taken.filter_map(|step| match (File::at(&step.path), step.after) {
             (File::Memory(Place::Files, name), Some(id)) => Some((name.to_owned(), id)),
             _ => None,
         });
-        self.date(repository, taken.collect(), (head, commit))
+        self.date(repository, taken.collect(), commit)
     }
 
     /// Dates the notes that stand in the files as in `commit`.
@@ -47,24 +109,24 @@ impl Engine {
             let name = path.strip_prefix("files/")?;
             Some((name.to_owned(), id))
         });
-        self.date(repository, names.collect(), (None, commit))
+        self.date(repository, names.collect(), commit)
     }
 
-    /// Dates those of `names` that still are as in the commit `to`, by the commits since `from`.
+    /// Dates those of `names` that still are as in the commit `to`.
     fn date(
         &self,
         repository: &Repository,
         names: Vec<(String, Id)>,
-        (from, to): (Option<Id>, Id),
+        to: Id,
     ) -> Result<(), EngineError> {
         let mut last_changes: Option<LastChanges<'_>> = None;
         for (name, id) in names {
             self.date_file(&name, id, || {
                 let changes = match &mut last_changes {
                     Some(changes) => changes,
-                    empty => empty.insert(repository.last_changes(to, from, |path| path)?),
+                    empty => empty.insert(repository.last_changes(to, None, |path| path)?),
                 };
-                Ok(changes.of(&Place::Files.path_of(&name))?)
+                Ok(changes.of_text(&Place::Files.path_of(&name), brings_back)?)
             })?;
         }
         Ok(())
@@ -89,12 +151,25 @@ impl Engine {
             return Ok(());
         }
         let at = at()?.saturating_mul(1_000_000_000);
-        if at < version.entry.stamp.modified {
+        if at.saturating_add(STEP) <= version.entry.stamp.modified {
             self.store.set_modified(Place::Files, &version, at)?;
             self.changed_by_us(name);
         }
         Ok(())
     }
+}
+
+/// The file of derived things that names the commit up to which notes were dated.
+const DATED: &str = "dated";
+/// Commits tell seconds: a file within that, in nanoseconds, is as old as its commit.
+const STEP: i64 = 1_000_000_000;
+
+/// Whether a commit with this message gives memories texts that they had before.
+fn brings_back(message: &str) -> bool {
+    let tools = commit_message::read(message).tools;
+    // As `restore (claude-code)`, with the client.
+    let mut tools = tools.iter().filter_map(|tool| tool.split(' ').next());
+    tools.any(|tool| tool == "undo" || tool == RESTORE)
 }
 
 /// Whether a file needs no time of its own: its name or its frontmatter states one.

@@ -146,7 +146,8 @@ impl Engine {
             subject: format!("Undo {}", choice.what),
             trailers,
         };
-        undone.commit = self.commit_as(names, user, &reason)?;
+        undone.commit = self.commit_as(names.clone(), user, &reason)?;
+        self.date_again(&names);
         Ok(undone)
     }
 
@@ -216,7 +217,8 @@ impl Engine {
                 ),
                 trailers: Vec::new(),
             };
-            self.commit_as(names, user, &reason)?;
+            self.commit_as(names.clone(), user, &reason)?;
+            self.date_again(&names);
         }
         Ok(RestoredText {
             stem,
@@ -224,6 +226,13 @@ impl Engine {
             as_of: commit.to_string(),
             changed,
         })
+    }
+
+    /// Gives notes that were brought back the time that they had.
+    fn date_again(&self, names: &BTreeSet<String>) {
+        if let Err(error) = self.date_brought_back(names) {
+            tracing::info!("cannot date what was brought back: {error}");
+        }
     }
 
     /// The right to commit, with everything committed that waits, so that what follows is a commit
@@ -488,6 +497,9 @@ impl Engine {
                     is_stale = true;
                     break;
                 }
+                if let Operation::Add { place, name, bytes } = operation {
+                    self.take_mode_of_successor(plan, (*place, name), bytes)?;
+                }
             }
             if !is_stale {
                 return Ok(names);
@@ -498,6 +510,28 @@ impl Engine {
         Err(EngineError::Invalid(
             "the memories change faster than they can be written".to_owned(),
         ))
+    }
+
+    /// Gives a note that is written back the permissions of the memory that it had become, which
+    /// `plan` takes away: adopting a note writes a frontmatter before its text.
+    fn take_mode_of_successor(
+        &self,
+        plan: &Plan,
+        note: (Place, &str),
+        bytes: &[u8],
+    ) -> Result<(), EngineError> {
+        for operation in &plan.operations {
+            let Operation::Move { from, to } = operation else {
+                continue;
+            };
+            for (place, name) in [from, to] {
+                let read = self.store.reader(*place).read(name, u64::MAX);
+                if read.is_ok_and(|seen| seen.bytes.ends_with(bytes)) {
+                    return Ok(self.store.copy_mode((*place, name), note)?);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// `Ok(false)` if the file is another one by now, and nothing was done.
@@ -542,6 +576,7 @@ impl Engine {
                 };
                 // Two names for a moment, never none.
                 self.store.add(to.0, &to.1, &seen.bytes)?;
+                self.store.copy_mode((from.0, &from.1), (to.0, &to.1))?;
                 note(&to.1);
                 note(&from.1);
                 self.store.remove(from.0, &from.1, &seen)?

@@ -475,7 +475,7 @@ impl Engine {
         if let Some(path) = self.apply(repository, &plan.steps, unfinished.as_ref())? {
             return Ok(Pulled::Blocked(path));
         }
-        if let Err(error) = self.date_brought(repository, &plan.steps, (head, tip)) {
+        if let Err(error) = self.date_brought(repository, &plan.steps, tip) {
             tracing::info!("cannot date what came: {error}");
         }
         self.take_over_others(repository, head, commit)?;
