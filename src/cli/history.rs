@@ -293,7 +293,7 @@ fn titles(engine: &Engine, output: &mut Output, change: &PastChange) -> Result<(
         return Ok(());
     };
     for (done, id) in change.memories.iter().take(MOST) {
-        let (done, title) = (done.to_lowercase(), title(engine, output, id));
+        let (done, title) = (done.to_lowercase(), title(engine, output, id, change));
         output.line(format!("    {done} {ID}{id}{ID:#}  {title}"))?;
     }
     let more = change.memories.len().saturating_sub(MOST);
@@ -303,8 +303,10 @@ fn titles(engine: &Engine, output: &mut Output, change: &PastChange) -> Result<(
     Ok(())
 }
 
-fn title(engine: &Engine, output: &Output, id: &str) -> String {
-    let title = engine.headline(id).unwrap_or_default();
+/// What the memory was called as of the change.
+fn title(engine: &Engine, output: &Output, id: &str, change: &PastChange) -> String {
+    let title = engine.headline_at(id, &change.commit);
+    let title = title.or_else(|| engine.headline(id)).unwrap_or_default();
     one_line(output, &title).chars().take(80).collect()
 }
 
@@ -315,7 +317,7 @@ fn summary(engine: &Engine, output: &Output, change: &PastChange) -> String {
     if let [(_, id)] = change.memories.as_slice()
         && let Some((said, _)) = what.split_once(" (")
     {
-        let title = title(engine, output, id);
+        let title = title(engine, output, id, change);
         if !title.is_empty() {
             what = format!("{said}: {title}");
         }

@@ -285,6 +285,11 @@ pub(super) fn restore(context: &mut Context, command: &Ids) -> Result<Outcome, F
                     name: restored.name,
                 })
             }
+            (Err(EngineError::NotFound(_)), None) if engine.headline(id).is_some() => {
+                Err(EngineError::Invalid(format!(
+                    "`{id}` lives: it is not in the archive. `memdir restore {id}@REVISION` brings an older version back, `memdir log {id}` shows them"
+                )))
+            }
             (other, _) => other,
         }
     })

@@ -295,3 +295,43 @@ fn odd_names_are_followed_and_shown_safely() {
     fs::remove_file(home.files().join(odd)).unwrap();
     assert_eq!(deeds(&home, &[odd]).len(), 3);
 }
+
+#[test]
+fn a_log_calls_memories_as_they_were_called_then() {
+    let home = Home::new();
+    let id = home
+        .run(&["remember", "text", "--title", "Old name"])
+        .text();
+    let id = id.trim();
+    home.run(&["update", id, "--title", "New name"]).done();
+    let lines = || home.run(&["log"]).lines();
+    let told = lines();
+    assert!(told[0].contains("New name"), "{told:?}");
+    assert!(told[1].contains("Old name"), "{told:?}");
+    // Of what a commit deleted, the name before.
+    let name = crate::program::names(&home.files()).remove(0);
+    fs::remove_file(home.files().join(name)).unwrap();
+    home.run(&["sync"]);
+    let told = lines();
+    assert!(told[0].contains("New name"), "{told:?}");
+    assert!(told[2].contains("Old name"), "{told:?}");
+}
+
+#[test]
+fn restore_of_a_live_memory_says_that_it_lives_and_how_older_versions_come_back() {
+    let home = Home::new();
+    let id = home.run(&["remember", "text"]).text();
+    let id = id.trim();
+    let ran = home.run(&["restore", id]);
+    let said = ran.stderr;
+    assert!(said.contains(&format!("`{id}` lives")), "{said}");
+    assert!(
+        said.contains(&format!("memdir restore {id}@REVISION")),
+        "{said}"
+    );
+    let ran = home.run(&["restore", "nobody"]);
+    assert!(
+        ran.stderr.contains("no memory is called `nobody`"),
+        "{ran:?}"
+    );
+}

@@ -216,6 +216,27 @@ impl Engine {
         Some(memory.headline().to_owned())
     }
 
+    /// As [`Engine::headline`], as of the commit of that whole id; of a memory that it deleted, as of
+    /// before.
+    pub fn headline_at(&self, id: &str, commit: &str) -> Option<String> {
+        let headline = || -> Result<Option<String>, EngineError> {
+            let history = self.history()?;
+            let stem = self.resolve_ever(&history, id)?;
+            let Some(commit) = Id::parse(commit) else {
+                return Ok(None);
+            };
+            let mut text = history.text_at(&stem, commit, None);
+            if let Some(parent) = history.repository.parents(commit)?.first()
+                && text.is_err()
+            {
+                text = history.text_at(&stem, *parent, None);
+            }
+            let memory = crate::format::parse(&stem, &text?.bytes, DateTime::UNIX_EPOCH);
+            Ok(Some(memory.headline().to_owned()))
+        };
+        headline().ok().flatten()
+    }
+
     /// What the memory called `id` says now, and what it said at `revision`; without one, the
     /// newest text that was another.
     ///
