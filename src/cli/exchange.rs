@@ -59,7 +59,7 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
     };
     let output = &mut context.output;
     let (mut pairs, mut failures, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut added, mut known) = (0_usize, 0_usize);
+    let (mut added, mut known, mut twice) = (0_usize, 0_usize, 0_usize);
     let report = engine.import(items, options, &mut |imported| {
         bar.inc(1);
         match imported {
@@ -68,12 +68,17 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
                 stem,
                 screened,
                 not_carried,
+                same_text,
             } => {
                 added += 1;
                 let id = stem.map(|stem| engine.shown_id(&stem));
                 let mut pair = json!({"source_id": source_id, "id": id});
                 if !not_carried.is_empty() {
                     pair["not_carried"] = json!(not_carried);
+                }
+                if let Some(same) = same_text {
+                    twice += 1;
+                    pair["same_text_as"] = json!(engine.shown_id(&same));
                 }
                 let found = screened.warnings();
                 if !found.is_empty() {
@@ -127,6 +132,9 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
             "{verb} {added}, known already {known}, failed {}",
             failures.len()
         ))?;
+        if twice > 0 {
+            output.line(format!("with the text of another one: {twice}"))?;
+        }
         if report.linked > 0 {
             output.line(format!("{links}: {}", report.linked))?;
         }

@@ -59,6 +59,8 @@ pub enum Imported {
         screened: Screened,
         /// What it had that no memory has a place for.
         not_carried: Vec<&'static str>,
+        /// One that came in before it, at this import, with the very same text.
+        same_text: Option<Stem>,
     },
     /// It was imported before.
     Known {
@@ -121,6 +123,8 @@ struct Progress {
     stems: BTreeSet<Stem>,
     /// How often clients began to work with the source.
     sessions: usize,
+    /// The first memory of each text that came in, by namespace.
+    texts: HashMap<(Option<String>, u128), Stem>,
     report: Report,
     /// Below `files/`: those with files that came in, which are to be synced.
     folders: RefCell<BTreeSet<String>>,
@@ -386,7 +390,11 @@ impl Engine {
                 }
             }
         }
+        let mut same_text = None;
         if let Some(stem) = &end.stem {
+            let text = (memory.namespace.clone(), digest(memory.content.trim()));
+            same_text = progress.texts.get(&text).cloned();
+            progress.texts.entry(text).or_insert_with(|| stem.clone());
             progress.known.took(stem, key.as_deref(), &memory);
             if let Some(at) = last_used {
                 // Lines that say the same are one: each use has a moment of its own.
@@ -413,6 +421,7 @@ impl Engine {
             stem,
             screened: found,
             not_carried,
+            same_text,
         }
     }
 

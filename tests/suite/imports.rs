@@ -1082,6 +1082,27 @@ fn sessions_counted_by_i_am_are_added_to_those_here_once_for_each_source() {
 }
 
 #[test]
+fn identical_texts_that_come_in_at_one_import_are_told() {
+    let home = Home::new();
+    let entry = |value: &str| json!({"value": value, "created_at": "2026-01-01T00:00:00Z"});
+    let entries = json!({"a": entry("Twice."), "b": entry("Once."), "c": entry("Twice.\n")});
+    let file = json!({"memories": {"user": entries}});
+    home.write("memory.json", file.to_string());
+    let import = ["import", "--from", "i-am", "memory.json"];
+    let pairs = home.run(&[&import[..], &["--json"]].concat()).json();
+    let same: Vec<_> = pairs.as_array().unwrap().iter().collect();
+    assert_eq!(same[0].get("same_text_as"), None, "{pairs}");
+    assert_eq!(same[1].get("same_text_as"), None, "{pairs}");
+    assert_eq!(same[2]["same_text_as"], same[0]["id"], "{pairs}");
+    let fresh = Home::new();
+    fresh.write("memory.json", file.to_string());
+    let said = fresh.run(&import).text();
+    assert!(said.contains("with the text of another one: 1"), "{said}");
+    let said = fresh.run(&import).text();
+    assert!(!said.contains("with the text"), "known already: {said}");
+}
+
+#[test]
 fn what_ai_memory_archived_comes_into_the_archive_with_its_uses() {
     let home = Home::new();
     let path = home.make("source").join("old.db");
