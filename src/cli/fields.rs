@@ -3,6 +3,9 @@
 use std::io::Read;
 use std::str::FromStr;
 
+use chrono::DateTime;
+use chrono::Local;
+use chrono::Utc;
 use serde_json::Value;
 
 use super::Context;
@@ -11,14 +14,18 @@ use super::args::Filters;
 use super::fail::Failure;
 use super::when;
 use super::when::Direction;
+use crate::engine::BadEnd;
+use crate::engine::END_FORMS;
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::engine::read_end;
 use crate::format::from_json;
 use crate::model::Change;
 use crate::model::Filter;
 use crate::model::Link;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
+use crate::model::POSSIBLE_TIMES;
 use crate::model::Patch;
 use crate::model::Stem;
 use crate::model::Timestamp;
@@ -106,13 +113,17 @@ fn number<T: FromStr>(option: &str, text: &str, range: &str) -> Result<T, Failur
         .map_err(|_| Failure::new(format!("{option}: `{text}` is no number from {range}")))
 }
 
-fn expires(context: &Context, text: &str) -> Result<Timestamp, Failure> {
-    // What is already a moment is written as it was typed.
-    match Timestamp::parse(text) {
-        Some(timestamp) => Ok(timestamp),
-        None => when::moment("--expires", text, context.now(), Direction::Future)
-            .map(Timestamp::from_utc),
-    }
+/// Reads the end of a memory of the time `begin`.
+fn expires(text: &str, now: DateTime<Utc>, begin: DateTime<Utc>) -> Result<Timestamp, Failure> {
+    read_end(text, now, begin).map_err(|bad| match bad {
+        BadEnd::Unreadable => Failure::new(format!("cannot read the time `{text}` of --expires"))
+            .hint(format!("Write {END_FORMS}; {POSSIBLE_TIMES}.")),
+        BadEnd::Past(end) => Failure::new(format!(
+            "--expires: `{text}` is already past: it is {}",
+            end.with_timezone(&Local).format("%Y-%m-%d %H:%M:%S %:z")
+        ))
+            .hint(format!("Such a memory would be found no more. Write {END_FORMS}. To end a memory now: memdir forget ID")),
+    })
 }
 
 fn links(context: &Context, engine: &Engine, texts: &[String]) -> Result<Vec<Link>, Failure> {
@@ -153,6 +164,10 @@ impl Fields {
         memory: &mut NewMemory,
     ) -> Result<(), Failure> {
         let set = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        let begin = memory
+            .timestamp
+            .as_ref()
+            .map_or(context.now(), Timestamp::utc);
         memory.title = set(&self.title);
         memory.kind = set(&self.kind)
             .map(|text| word("--kind", &text))
@@ -173,7 +188,7 @@ impl Fields {
         memory.source = set(&self.source);
         memory.status = set(&self.status);
         memory.expires = set(&self.expires)
-            .map(|text| expires(context, &text))
+            .map(|text| expires(&text, context.now(), begin))
             .transpose()?;
         memory.supersedes = self.supersedes.as_deref().map(list).unwrap_or_default();
         memory.links = links(context, engine, &self.links)?;
@@ -194,6 +209,7 @@ impl Fields {
             }
         }
         let text = |text: &Option<String>| patch(text, |text| Ok(text.to_owned()));
+        let now = context.now();
         let many = |texts: &[String]| texts.iter().any(|text| text.is_empty());
         Ok(Change {
             title: text(&self.title)?,
@@ -212,7 +228,7 @@ impl Fields {
             })?,
             source: text(&self.source)?,
             status: text(&self.status)?,
-            expires: patch(&self.expires, |text| expires(context, text))?,
+            expires: patch(&self.expires, |text| expires(text, now, now))?,
             supersedes: patch(&self.supersedes, |text| Ok(list(text)))?,
             links: match self.links.as_slice() {
                 [] => Patch::Keep,

@@ -4,13 +4,17 @@
 //! values as null. All that is read. What cannot be meant gets a message that says how to call.
 
 use chrono::DateTime;
+use chrono::SecondsFormat;
 use chrono::Utc;
 use serde_json::Value;
 
 use super::JsonObject;
 use super::parameter::Form;
 use super::parameter::Parameter;
+use crate::engine::BadEnd;
+use crate::engine::END_FORMS;
 use crate::engine::Toward;
+use crate::engine::read_end;
 use crate::engine::read_moment;
 use crate::model::POSSIBLE_TIMES;
 use crate::model::Timestamp;
@@ -409,6 +413,28 @@ impl Arguments {
             BadArgument(format!(
                 "`{name}` must be a date or time {POSSIBLE_TIMES}, such as 2026-01-31 or 2026-01-31T09:00:00Z, or one seen from now, such as yesterday, 3d, last week"
             ))
+        })
+    }
+
+    /// The end of a memory, in any form that [`read_end`] takes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is no time, and if it is over.
+    pub fn end(&self, name: &str, now: DateTime<Utc>) -> Result<Option<Timestamp>, BadArgument> {
+        let Some(text) = self.text(name)? else {
+            return Ok(None);
+        };
+        read_end(&text, now, now).map(Some).map_err(|bad| {
+            BadArgument(match bad {
+                BadEnd::Unreadable => format!(
+                    "`{name}` must be a time to come {POSSIBLE_TIMES}: {END_FORMS}; not `{text}`"
+                ),
+                BadEnd::Past(end) => format!(
+                    "`{name}` is already past ({}): the memory would be found no more. Give {END_FORMS}, or leave it out",
+                    end.to_rfc3339_opts(SecondsFormat::Secs, true)
+                ),
+            })
         })
     }
 

@@ -55,6 +55,7 @@ pub use stamp::MAX_INDEXED_BYTES;
 pub use stamp::Stamp;
 pub use timestamp::POSSIBLE_TIMES;
 pub use timestamp::Timestamp;
+pub use timestamp::in_zone;
 pub use timestamp::is_possible_time;
 pub use timestamp::start_of_day;
 pub use usage::Usage;

@@ -6,6 +6,7 @@
 
 mod best;
 mod collection;
+mod coming_times;
 mod dates;
 pub mod fused;
 pub mod keyword;
@@ -23,6 +24,7 @@ mod weights;
 
 pub use best::first;
 pub use collection::Collection;
+pub use coming_times::coming_time;
 pub use dates::date_terms;
 pub use lexical::MOST_TERMS;
 pub use lexical::Postings;
@@ -53,6 +55,7 @@ pub use text_features::TextPart;
 pub use text_features::TraitsBuilder;
 pub use time_expressions::AskedTime;
 pub use time_expressions::asked_time;
+pub use time_expressions::number;
 pub use weights::Method;
 pub use weights::Ranking;
 pub use weights::Weights;

@@ -292,7 +292,8 @@ fn earlier(unit: Unit, date: NaiveDate, count: u32) -> Option<NaiveDate> {
     }
 }
 
-fn number(word: &str) -> Option<u32> {
+/// The number that `word` is: digits, `a`, or `one` to `twelve`.
+pub fn number(word: &str) -> Option<u32> {
     match word {
         "a" | "an" => Some(1),
         digits if digits.starts_with(|c: char| c.is_ascii_digit()) => digits.parse().ok(),

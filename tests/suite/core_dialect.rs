@@ -784,8 +784,14 @@ mod lifetimes {
 
     #[test]
     fn what_is_expired_is_found_no_more_and_still_recalled() {
-        let mut session = Session::alone();
-        let past = remember(&mut session, "A freeze.", json!({"expires": "2020-01-01"}));
+        let home = Home::new();
+        let long_ago = [
+            "--timestamp=2019-01-01",
+            "--expires=2020-01-01",
+            "A freeze.",
+        ];
+        let past = home.remember(&long_ago);
+        let mut session = Session::on(&home);
         let future = remember(&mut session, "A freeze.", json!({"expires": "9000-01-01"}));
         assert_eq!(
             found(&mut session, json!({"keywords": ["freeze"]})),

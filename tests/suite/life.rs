@@ -549,7 +549,11 @@ fn a_store_is_counted_as_a_whole_and_by_namespace() {
     let heron = remember(&["--kind", "semantic", "--tier", "long", "a heron"]);
     remember(&["--kind", "semantic", "--namespace", "zoo", "a stork"]);
     remember(&["--supersedes", &heron, "two herons"]);
-    remember(&["--expires", "2020-01-01", "an old egret"]);
+    remember(&[
+        "--timestamp=2019-01-01",
+        "--expires=2020-01-01",
+        "an old egret",
+    ]);
     let gone = remember(&["a crane"]);
     home.run(&["forget", &gone]).done();
     let stats = run(&["stats"]);
@@ -623,7 +627,7 @@ fn what_is_described_is_listed_before_it_is_forgotten() {
 fn the_archive_is_listed_and_a_promoted_memory_stays_out_of_it() {
     let home = Home::new();
     assert_eq!(home.run(&["archived"]).code, 1);
-    let heron = home.remember(&["--tier", "short", "--expires", "2020-01-01", "a heron"]);
+    let heron = home.remember(&["--tier", "short", "--expires", "2999-01-01", "a heron"]);
     let stork = home.remember(&["--tier", "mid", "a stork"]);
     home.run(&["promote", &heron]).done();
     let text = home.text_of(&heron);
@@ -650,7 +654,7 @@ fn the_archive_is_listed_and_a_promoted_memory_stays_out_of_it() {
 #[test]
 fn an_undo_brings_back_to_life_as_well() {
     let home = Home::new();
-    home.remember(&["--expires", "2020-01-01", "a heron"]);
+    home.remember(&["--timestamp=2019-01-01", "--expires=2020-01-01", "a heron"]);
     assert_eq!(home.run(&["gc"]).lines().len(), 1);
     home.run(&["undo"]).done();
     assert_eq!(regular_files(&home.files()).len(), 1);

@@ -88,6 +88,77 @@ fn tools_read_times_as_the_command_line_does() {
 }
 
 #[test]
+fn an_end_that_is_past_is_refused_by_every_interface() {
+    let home = Home::new();
+    let id = home.remember(&["Something."]);
+    for end in [
+        "yesterday",
+        "2020-01-01",
+        "today",
+        "3 days ago",
+        "last week",
+        "8 May 2020",
+    ] {
+        for command in [&["remember", "Text."][..], &["update", &id]] {
+            let given = format!("--expires={end}");
+            home.run(&[command, &[given.as_str()]].concat())
+                .complains(2, &[end, "is already past", "next week", "memdir forget"]);
+        }
+    }
+    let mut session = Session::on(&home);
+    let memory = json!({"agent": "a", "user": "u", "topics": ["t"], "content": "The heron left.",
+        "expires": "yesterday"});
+    let said = session.tool("remember", memory).to_string();
+    assert!(
+        said.contains("already past") && said.contains("next week"),
+        "{said}"
+    );
+    assert_eq!(std::fs::read_dir(home.files()).unwrap().count(), 1);
+    // What is noted of a former time may have ended then.
+    let ended = [
+        "--timestamp=2019-01-01",
+        "--expires=2020-01-01",
+        "Was away.",
+    ];
+    home.run(&[&["remember"][..], &ended].concat()).done();
+}
+
+#[test]
+fn ends_are_named_by_plain_words_for_what_comes() {
+    let home = Home::new();
+    let mut session = Session::on(&home);
+    for end in [
+        "tomorrow",
+        "tomorrow evening",
+        "tomorrow at 17:00",
+        "the day after tomorrow",
+        "next week",
+        "next month",
+        "next friday",
+        "friday",
+        "end of month",
+        "in two weeks",
+        "3 days from now",
+        "8 May",
+    ] {
+        let text = format!("It holds until {end}.");
+        let id = home.remember(&["--expires", end, &text]);
+        let shown = home.run(&["inspect", &id, "--json"]).json();
+        let expires = shown["now"]["expires"].as_str().unwrap();
+        let expires = chrono::DateTime::parse_from_rfc3339(expires)
+            .unwrap()
+            .to_utc();
+        assert!(expires > chrono::Utc::now(), "{end}: {expires}");
+        let memory = json!({"agent": "a", "user": "u", "topics": ["t"], "content": format!("Over MCP: {text}"),
+            "expires": end});
+        let said = session.tool("remember", memory);
+        assert_ne!(said["isError"], true, "{end}: {said}");
+    }
+    home.run(&["remember", "Text.", "--expires", "soon"])
+        .complains(2, &["soon", "next friday", "30d"]);
+}
+
+#[test]
 fn a_file_with_a_time_outside_of_the_years_is_told_and_read() {
     let home = Home::new();
     for (handle, time) in [

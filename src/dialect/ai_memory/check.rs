@@ -9,7 +9,9 @@ use crate::dialect::JsonObject;
 use crate::dialect::ToolError;
 use crate::dialect::reply::written;
 use crate::dialect::shape;
-use crate::engine::Toward;
+use crate::engine::BadEnd;
+use crate::engine::END_FORMS;
+use crate::engine::read_end;
 use crate::model::MetaValue;
 use crate::model::POSSIBLE_TIMES;
 use crate::model::Timestamp;
@@ -184,20 +186,13 @@ pub(super) fn expires_at(
         return Ok(None);
     };
     let now = call.engine.now();
-    let Some(at) = arguments
-        .when("expires_at", now, Toward::Future)
-        .ok()
-        .flatten()
-    else {
-        let what = format!(
-            "expires_at must be a time {POSSIBLE_TIMES}, in RFC3339 (2026-01-31T09:00:00Z) or seen from now (30d), not `{text}`"
-        );
-        return Err(ToolError::refused(what));
-    };
-    if at.utc() <= now {
-        return Err(ToolError::refused("expires_at is in the past"));
+    match read_end(&text, now, now) {
+        Ok(end) => Ok(Some(end)),
+        Err(BadEnd::Past(_)) => Err(ToolError::refused("expires_at is in the past")),
+        Err(BadEnd::Unreadable) => Err(ToolError::refused(format!(
+            "expires_at must be a time {POSSIBLE_TIMES}, in RFC3339 (2026-01-31T09:00:00Z) or seen from now ({END_FORMS}), not `{text}`"
+        ))),
     }
-    Ok(Some(at))
 }
 
 pub(super) fn metadata(

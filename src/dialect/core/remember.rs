@@ -8,7 +8,6 @@ use crate::dialect::Call;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
 use crate::dialect::shape;
-use crate::engine::Toward;
 use crate::engine::WritePolicy;
 use crate::model::NewMemory;
 
@@ -56,7 +55,7 @@ fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError
         title: arguments.line("title")?,
         namespace: arguments.set_text("namespace")?,
         importance: arguments.number("importance")?.map(|n| n as u8),
-        expires: arguments.when("expires", call.engine.now(), Toward::Future)?,
+        expires: arguments.end("expires", call.engine.now())?,
         supersedes: arguments.list("supersedes")?.unwrap_or_default(),
         metadata: shape::metadata(arguments.object("metadata")?.unwrap_or_default()),
         ..NewMemory::default()

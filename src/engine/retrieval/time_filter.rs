@@ -43,15 +43,58 @@ pub fn read_moment(text: &str, now: DateTime<Utc>, toward: Toward) -> Option<Dat
         "tomorrow" => day(1),
         _ => from_now(&word, now, toward),
     };
+    let coming = || crate::ranking::coming_time(&word, &now.with_timezone(&Local));
+    // Where ends are asked for, `8 May` is the next one; elsewhere the last, unless only a future can be meant.
+    let is_ahead = toward == Toward::Future
+        || ["next ", "tomorrow "]
+            .iter()
+            .any(|begin| word.starts_with(begin))
+        || word.ends_with("after tomorrow");
     found
         .or_else(|| Timestamp::parse(text.trim()).map(|at| at.utc()))
+        .or_else(|| is_ahead.then(coming).flatten())
         .or_else(|| begin_of(&word, now))
         .filter(|at| is_possible_time(*at))
 }
 
-/// `3d`, `2 weeks ago`, `in an hour`.
+/// Forms of an end, as the errors name them.
+pub const END_FORMS: &str = "a date (2099-01-31), a time (2099-01-31T09:00:00Z), tomorrow evening, next friday, \
+                             next week, end of month, or an amount such as 12h, 30d, 2w";
+
+/// Why a text is no end of a memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BadEnd {
+    Unreadable,
+    /// It is over: the memory would be found no more.
+    Past(DateTime<Utc>),
+}
+
+/// The end of a memory as a person or an agent wrote it; what is in ISO 8601 stays as it is written. `begin`
+/// is the time of the memory where that is stated, `now` elsewhere: what is noted of a former time may end
+/// in the past.
+///
+/// # Errors
+///
+/// Fails if it is no time, and if it is over.
+pub fn read_end(text: &str, now: DateTime<Utc>, begin: DateTime<Utc>) -> Result<Timestamp, BadEnd> {
+    let read = || read_moment(text, now, Toward::Future).map(Timestamp::from_utc);
+    let end = Timestamp::parse(text).or_else(read).or_else(|| {
+        // Said as what is past, in place of not at all.
+        read_moment(text, now, Toward::Past).map(Timestamp::from_utc)
+    });
+    match end {
+        None => Err(BadEnd::Unreadable),
+        Some(end) if end.utc() <= now.min(begin) => Err(BadEnd::Past(end.utc())),
+        Some(end) => Ok(end),
+    }
+}
+
+/// `3d`, `2 weeks ago`, `in an hour`, `two days from now`.
 fn from_now(word: &str, now: DateTime<Utc>, toward: Toward) -> Option<DateTime<Utc>> {
-    let (rest, toward) = match (word.strip_suffix(" ago"), word.strip_prefix("in ")) {
+    let ahead = word
+        .strip_prefix("in ")
+        .or_else(|| word.strip_suffix(" from now"));
+    let (rest, toward) = match (word.strip_suffix(" ago"), ahead) {
         (Some(rest), None) => (rest, Toward::Past),
         (None, Some(rest)) => (rest, Toward::Future),
         _ => (word, toward),
@@ -71,12 +114,11 @@ fn begin_of(text: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
 }
 
 fn amount(text: &str) -> Option<TimeDelta> {
-    let digits = text.find(|c: char| !c.is_ascii_digit())?;
-    let (count, unit) = match text.strip_prefix("an ").or_else(|| text.strip_prefix("a ")) {
-        Some(unit) => ("1", unit),
-        None => text.split_at(digits),
+    let (count, unit) = match text.find(|c: char| !c.is_ascii_digit())? {
+        0 => text.split_once(' ')?,
+        digits => text.split_at(digits),
     };
-    let count: i64 = count.parse().ok().filter(|count| *count <= 1_000_000)?;
+    let count = i64::from(crate::ranking::number(count).filter(|count| *count <= 1_000_000)?);
     let unit = unit.trim();
     let seconds = match unit
         .strip_suffix('s')

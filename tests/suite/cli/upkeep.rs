@@ -144,7 +144,7 @@ fn export_writes_every_memory_oldest_first() {
         "update",
         "1f3a",
         "--expires",
-        "2020-01-01",
+        "2999-01-01",
         "--title",
         "A title",
     ])

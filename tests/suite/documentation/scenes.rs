@@ -168,7 +168,7 @@ called 5c1f0ab2 memdir remember --title 'How we deploy' 'By hand.'",
     (
         "expired",
         r"memdir init ~/memories && cd ~/memories
-called 42b49cc5 memdir remember --expires 2026-01-31 'Mira is away.'",
+called 42b49cc5 memdir remember --timestamp 2026-01-14 --expires 2026-01-31 'Mira is away.'",
     ),
     (
         "episodes",
