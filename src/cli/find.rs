@@ -210,7 +210,7 @@ fn described(
     (words, sought): (&PreviewWords, &HighlightedWords),
 ) -> String {
     let memory = &hit.memory;
-    let id = engine.shown_id(&memory.stem);
+    let id = engine.shown_name(&memory.stem, &hit.name);
     let shown = preview(&memory.content, words, 160);
     let flat: Vec<&str> = shown.text.split_whitespace().collect();
     let mut text = summary(output, memory, &id);
@@ -414,7 +414,7 @@ pub(super) fn list(context: &mut Context, command: &List) -> Result<Outcome, Fai
                 let memory = &hit.memory;
                 let shown = preview(&memory.content, &PreviewWords::default(), 160);
                 json!({
-                    "id": engine.shown_id(&memory.stem),
+                    "id": engine.shown_name(&memory.stem, &hit.name),
                     "file": engine.shown_path(&hit.name),
                     "timestamp": memory.timestamp.as_str(),
                     "agent": memory.agent,
@@ -433,7 +433,8 @@ pub(super) fn list(context: &mut Context, command: &List) -> Result<Outcome, Fai
         )?;
     } else {
         for hit in &thought.hits {
-            let line = summary(output, &hit.memory, &engine.shown_id(&hit.memory.stem));
+            let id = engine.shown_name(&hit.memory.stem, &hit.name);
+            let line = summary(output, &hit.memory, &id);
             output.line(line)?;
         }
         if !found {

@@ -48,7 +48,7 @@ const SHARE: usize = 1_024;
 const AT_ONCE: usize = 65_536;
 
 /// Folders deeper than this are not looked into.
-const MAX_DEPTH: usize = 8;
+pub(super) const MAX_DEPTH: usize = 8;
 
 impl Listing {
     /// Reads the names in `directory` and its folders; hidden folders are left out. `before` is

@@ -15,6 +15,7 @@ use super::FilesError;
 use super::disk;
 use super::list::Entry;
 use super::list::Listing;
+use super::list::MAX_DEPTH;
 use super::list::Skipped;
 use super::lock::Lock;
 use super::note;
@@ -341,6 +342,35 @@ impl Store {
         };
         let read = || Listing::read(&folder, is_memory_name, before);
         disk::uninterrupted(read).at("list", folder.path())
+    }
+
+    /// The files beside the memories that are none: images and the like, as their paths below the folder
+    /// of memories. Hidden folders are left out.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder cannot be read.
+    pub fn attachments(&self) -> Result<Vec<String>, FilesError> {
+        let top = disk::uninterrupted(|| self.top(Place::Files.folder()));
+        let folder = top.at("list", &self.folder(Place::Files))?;
+        let (mut files, mut pending) = (Vec::new(), vec![String::new()]);
+        while let Some(below) = pending.pop() {
+            let names = folder.below(&below).and_then(|folder| folder.names());
+            // One that cannot be read is reported with the memories.
+            for (name, kind) in names.unwrap_or_default() {
+                let path = match below.as_str() {
+                    "" => name.clone(),
+                    below => format!("{below}/{name}"),
+                };
+                match kind {
+                    _ if name.starts_with('.') => {}
+                    Kind::Folder if path.matches('/').count() < MAX_DEPTH => pending.push(path),
+                    Kind::File if !is_memory_name(&name) => files.push(path),
+                    _ => {}
+                }
+            }
+        }
+        Ok(files)
     }
 
     /// The stems of the memories that were purged: each has a file in `tombstones/`.

@@ -6,6 +6,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use crate::model::code_length;
+use crate::model::fence_of;
+
 /// How a link names its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link<'a> {
@@ -26,13 +29,9 @@ pub fn relinked<'a>(text: &'a str, renamed: &dyn Fn(Link<'_>) -> Option<String>)
     let mut changed = String::with_capacity(text.len());
     let mut fence: Option<&str> = None;
     for line in text.split_inclusive('\n') {
-        let start = line.trim_start();
-        let mark = ["```", "~~~"]
-            .into_iter()
-            .find(|mark| start.starts_with(mark));
-        match (fence, mark) {
+        match (fence, fence_of(line)) {
             (None, Some(mark)) => fence = Some(mark),
-            (Some(open), Some(mark)) if open == mark => fence = None,
+            (Some(open), Some(mark)) if mark.starts_with(open) => fence = None,
             (None, None) => {
                 relink_line(line, renamed, &mut changed);
                 continue;
@@ -77,22 +76,6 @@ fn relink_line(line: &str, renamed: &dyn Fn(Link<'_>) -> Option<String>, changed
         }
     }
     changed.push_str(rest);
-}
-
-/// How long the code is that a text begins with, its backticks included; what has no end is as long
-/// as its backticks.
-fn code_length(text: &str) -> usize {
-    let ticks = text.len() - text.trim_start_matches('`').len();
-    let mut at = ticks;
-    while let Some(next) = text[at..].find('`') {
-        let start = at + next;
-        let run = text[start..].len() - text[start..].trim_start_matches('`').len();
-        at = start + run;
-        if run == ticks {
-            return at;
-        }
-    }
-    ticks
 }
 
 /// Writes the link with the inside that `inside` begins with anew, and returns its length with both

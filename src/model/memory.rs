@@ -69,12 +69,39 @@ pub struct Memory {
 /// The key under which other programs state when a note was changed last.
 pub const UPDATED: &str = "updated";
 
+/// The keys under which notes state what else they are called.
+pub const ALIASES: [&str; 2] = ["aliases", "alias"];
+
 impl Memory {
     /// When its frontmatter says that it was changed last (`updated`).
     pub fn updated(&self) -> Option<Timestamp> {
         let mut unknown = self.unknown.iter();
         let (_, text) = unknown.find(|(key, _)| key == UPDATED)?;
         Timestamp::parse(text.trim().trim_matches(['"', '\'']))
+    }
+
+    /// What a note is called besides its name, as Obsidian and others write it: `aliases`, or `alias`.
+    pub fn aliases(&self) -> Vec<&str> {
+        let mut unknown = self.unknown.iter();
+        let Some((_, text)) = unknown.find(|(key, _)| ALIASES.contains(&key.as_str())) else {
+            return Vec::new();
+        };
+        let list = text.trim();
+        let list = list
+            .strip_prefix('[')
+            .and_then(|list| list.strip_suffix(']'));
+        let items: Vec<&str> = match list {
+            Some(list) => list.split([',', '\n']).collect(),
+            None => text.lines().collect(),
+        };
+        let items = items.into_iter().map(|item| {
+            let item = item.trim();
+            let item = item.strip_prefix("- ").unwrap_or(item);
+            item.trim().trim_matches(['"', '\'']).trim()
+        });
+        items
+            .filter(|item| !item.is_empty() && *item != "-")
+            .collect()
     }
 
     /// The text that stands under a key of the metadata.

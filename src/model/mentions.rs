@@ -1,6 +1,8 @@
 //! What a text names: `[[…]]` as editors write it, `memory://…`, and UUIDs, which other programs call
 //! memories by; and what is meant by a name.
 
+use std::ops::Range;
+
 /// The fact that says what a memory's text names.
 pub const MENTIONED: &str = "mentions";
 /// So many count: a list of everything is no relation.
@@ -12,8 +14,8 @@ const UUID_DASHES: [usize; 4] = [8, 13, 18, 23];
 const LONGEST: usize = 255;
 
 /// The names in `[[name]]`, `[[name|shown]]`, `[[name#part]]` and `memory://name`, in the order of
-/// the text, and then the UUIDs that stand anywhere else; each once. Text in code blocks counts: what
-/// stands there is meant, too.
+/// the text, and then the UUIDs that stand anywhere else; each once. `[[name]]` in code is none: there it
+/// is an example, or another language's syntax.
 pub fn mentioned(text: &str) -> Vec<&str> {
     let mut names = linked(text);
     for id in uuids(text) {
@@ -56,10 +58,20 @@ fn uuids(text: &str) -> impl Iterator<Item = &str> {
 
 fn linked(text: &str) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
+    let code = match text.contains("[[") {
+        true => code_ranges(text),
+        false => Vec::new(),
+    };
+    let mut code = code.into_iter().peekable();
     let mut rest = text;
     while let Some(at) = rest.find(['[', 'm']) {
         let here = &rest[at..];
-        let (name, length) = if let Some(inner) = here.strip_prefix("[[") {
+        let offset = text.len() - here.len();
+        while code.next_if(|range| range.end <= offset).is_some() {}
+        let is_code = code.peek().is_some_and(|range| range.start <= offset);
+        let (name, length) = if is_code && here.starts_with('[') {
+            ("", 1)
+        } else if let Some(inner) = here.strip_prefix("[[") {
             let end = inner.find(['[', ']', '\n']).unwrap_or(inner.len());
             match inner[end..].starts_with("]]") {
                 true => (wikilink(&inner[..end]), 2 + end + 2),
@@ -81,6 +93,64 @@ fn linked(text: &str) -> Vec<&str> {
         rest = &here[length..];
     }
     names
+}
+
+/// Where the code stands in a text, in its order: fenced blocks, and code within a line.
+fn code_ranges(text: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut fence: Option<&str> = None;
+    let mut begin = 0;
+    for line in text.split_inclusive('\n') {
+        let end = begin + line.len();
+        let mark = fence_of(line);
+        match (fence, mark) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if mark.starts_with(open) => fence = None,
+            (Some(_), _) => {}
+            (None, None) => {
+                let mut from = 0;
+                while let Some(at) = line[from..].find('`') {
+                    let start = from + at;
+                    from = start + code_length(&line[start..]);
+                    ranges.push(begin + start..begin + from);
+                }
+                begin = end;
+                continue;
+            }
+        }
+        ranges.push(begin..end);
+        begin = end;
+    }
+    ranges
+}
+
+/// The three or more marks with which a line begins or ends a block of code.
+pub fn fence_of(line: &str) -> Option<&str> {
+    let start = line.trim_start();
+    let mark = start
+        .chars()
+        .next()
+        .filter(|mark| matches!(mark, '`' | '~'))?;
+    let length = start.len() - start.trim_start_matches(mark).len();
+    // ```code``` on one line is no block.
+    let is_block = length >= 3 && !(mark == '`' && start[length..].contains('`'));
+    is_block.then(|| &start[..length])
+}
+
+/// How long the code is that a text begins with, its backticks included; what has no end is as long
+/// as its backticks.
+pub fn code_length(text: &str) -> usize {
+    let ticks = text.len() - text.trim_start_matches('`').len();
+    let mut at = ticks;
+    while let Some(next) = text[at..].find('`') {
+        let start = at + next;
+        let run = text[start..].len() - text[start..].trim_start_matches('`').len();
+        at = start + run;
+        if run == ticks {
+            return at;
+        }
+    }
+    ticks
 }
 
 /// What the inside of a link names, without what it shows and which part it means.
@@ -141,6 +211,15 @@ mod tests {
             ),
             ("[[[e]]] [[f\n]] [[ ]] [[]] [g] [[h", vec!["e"]),
             ("über [[Größe]] 日本 [[語]]", vec!["Größe", "語"]),
+            (
+                "`[[a]]` [[b]] ``[[c]] ` [[d]]`` [[e]] ` [[f]]",
+                vec!["b", "e", "f"],
+            ),
+            (
+                "```sh\nif [[ -f x ]]; then [[a]]\n~~~\n```\n[[b]]\n~~~~\n[[c]]\n~~~\n~~~~\n[[d]] `memory://e`",
+                vec!["b", "d", "e"],
+            ),
+            ("```[[a]]``` [[b]]\n````\n```\n[[c]]", vec!["b"]),
             ("", vec![]),
         ] {
             assert_eq!(mentioned(text), wanted, "{text}");

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::Stem;
+
 /// One thing wrong with one file. It never hides another file, and rarely even this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
@@ -114,6 +116,9 @@ impl Problem {
             Problem::ConflictCopyOf(_) => {
                 "Compare the two files, keep what you want in the first and delete the copy."
             }
+            Problem::SameStemAs(path) if is_of_notes(path) => {
+                "Nothing to do: name them by their paths, `folder/name.md`; `[[name]]` means the nearest."
+            }
             Problem::SameStemAs(_) => {
                 "Move one of them out of the store, or rename it; until then, name them by their paths."
             }
@@ -144,6 +149,9 @@ impl Problem {
 
     /// Whether the file is sound all the same: worth a note, not a repair.
     pub fn is_note(&self) -> bool {
+        if let Problem::SameStemAs(path) = self {
+            return is_of_notes(path);
+        }
         matches!(
             self,
             Problem::SameHandleAs(_)
@@ -153,6 +161,12 @@ impl Problem {
                 | Problem::PartlyIndexed { .. }
         )
     }
+}
+
+/// Whether a file has a name that people give, and not a memory's, which no two should have.
+fn is_of_notes(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    Stem::parse(name.strip_suffix(".md").unwrap_or(name)).is_none()
 }
 
 impl fmt::Display for Problem {

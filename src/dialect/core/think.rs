@@ -162,7 +162,7 @@ fn hit_object(
 ) -> JsonObject {
     let mut object = JsonObject::with_capacity(MOST_FIELDS);
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
-    put("id", json!(engine.shown_id(&hit.memory.stem)));
+    put("id", json!(engine.shown_name(&hit.memory.stem, &hit.name)));
     put("timestamp", json!(hit.memory.timestamp.as_str()));
     let score = match search.wanted {
         QueryKind::Keywords(_) => json!(hit.score as u64),

@@ -4,7 +4,9 @@
 //! text says `[[…]]` or `memory://…`. What points to a memory is found by the index. A relation to a
 //! memory that was forgotten is shown again once that is restored.
 
+use std::borrow::Cow;
 use std::cell::Cell;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::collections::HashSet;
 
@@ -123,10 +125,10 @@ impl Engine {
             return Ok(None);
         };
         let mut relations = Relations {
-            to: self.outgoing(&memory, called),
+            to: without_files(self.outgoing(&memory, &name, called)),
             from: Vec::new(),
         };
-        for other in self.naming(snapshot, &memory.stem, former_id(&memory))? {
+        for other in self.naming(snapshot, &memory)? {
             if other == name {
                 continue;
             }
@@ -134,11 +136,9 @@ impl Engine {
                 continue; // Gone since it was found.
             };
             let headline = holder.headline().to_owned();
-            let to_this = self.outgoing(&holder, called).into_iter();
-            let is_this =
-                |relation: &Relation| called.live.called(&relation.written) == Some(name.clone());
-            let to_this = to_this.filter(is_this);
-            relations.from.extend(to_this.map(|relation| Relation {
+            let to_this = self.outgoing(&holder, &other, called).into_iter();
+            let to_this = to_this.filter(|(_, file)| file.as_deref() == Some(&*name));
+            relations.from.extend(to_this.map(|(relation, _)| Relation {
                 headline: headline.clone(),
                 ..relation
             }));
@@ -159,7 +159,10 @@ impl Engine {
             let called = self.called(snapshot.as_ref())?;
             let each = memories.iter();
             Ok(each
-                .flat_map(|memory| self.outgoing_of(memory, "", &called, Unknown::Skip))
+                .flat_map(|memory| {
+                    let stated = self.outgoing_of(memory, ("", ""), &called, Unknown::Skip);
+                    without_files(stated)
+                })
                 .collect())
         })
     }
@@ -298,10 +301,37 @@ impl Engine {
 
     fn to_nothing(&self, name: &str, called: &Called<'_>) -> Vec<Relation> {
         let memory = self.read_memory(name);
-        let all = memory
+        let all = memory.iter().flat_map(|memory| {
+            let text = (name, memory.content.as_str());
+            without_files(self.outgoing_of(memory, text, called, Unknown::Keep))
+        });
+        let is_dangling = |relation: &Relation| {
+            let is_file =
+                relation.relation == MENTIONS && self.is_attachment(&relation.written, called);
+            relation.to.is_none() && !is_file
+        };
+        all.filter(is_dangling).collect()
+    }
+
+    /// Whether a text names a file beside the notes: an image, a document.
+    fn is_attachment(&self, written: &str, called: &Called<'_>) -> bool {
+        let end = written
+            .rsplit('/')
+            .next()
+            .unwrap_or(written)
+            .rsplit_once('.');
+        if !end.is_some_and(|(name, kind)| !name.is_empty() && !kind.is_empty()) {
+            return false;
+        }
+        let files = called.attachments.get_or_init(|| {
+            // Who cannot list them reports more.
+            self.store.attachments().unwrap_or_default()
+        });
+        // `![](../x.png)` is no mention; a path may begin anywhere.
+        let end = format!("/{}", written.trim_start_matches(['.', '/']).to_lowercase());
+        files
             .iter()
-            .flat_map(|memory| self.outgoing_of(memory, &memory.content, called, Unknown::Keep));
-        all.filter(|relation| relation.to.is_none()).collect()
+            .any(|file| format!("/{}", file.to_lowercase()).ends_with(&end))
     }
 
     /// Adds a link of a type from one live memory to another; false if it is there already.
@@ -444,7 +474,10 @@ impl Engine {
     ///
     /// Fails if a file cannot be changed; what was done until then stays.
     pub fn unlink_from_all(&self, stem: &Stem) -> Result<usize, EngineError> {
-        let names = self.mending(|| self.naming(self.snapshot()?.as_ref(), stem, None))?;
+        let names = self.mending(|| {
+            let called = [stem.as_str(), stem.short()];
+            self.naming_one_of(self.snapshot()?.as_ref(), &called)
+        })?;
         let removed = Cell::new(0);
         for name in names {
             self.change_links(&name, "unlink", |links| {
@@ -570,6 +603,7 @@ impl Engine {
         Ok(Called {
             live: Names::of(self, snapshot),
             archived: archive.flat_map(ids_of).collect(),
+            attachments: OnceCell::new(),
         })
     }
 
@@ -577,46 +611,63 @@ impl Engine {
     fn naming(
         &self,
         snapshot: &dyn Snapshot,
-        stem: &Stem,
-        former: Option<&str>,
+        memory: &Memory,
     ) -> Result<BTreeSet<String>, EngineError> {
-        let mut called = vec![stem.as_str(), stem.short()];
-        called.extend(former.into_iter().flat_map(|id| [id, stripped_id(id)]));
+        let former = former_id(memory).into_iter();
+        let mut called = vec![memory.stem.as_str(), memory.stem.short()];
+        called.extend(former.flat_map(|id| [id, stripped_id(id)]));
+        called.extend(memory.aliases());
+        self.naming_one_of(snapshot, &called)
+    }
+
+    fn naming_one_of(
+        &self,
+        snapshot: &dyn Snapshot,
+        called: &[&str],
+    ) -> Result<BTreeSet<String>, EngineError> {
         let mut names = BTreeSet::new();
         for key in ["links", SUPERSEDES, MENTIONED] {
-            names.extend(self.holding(snapshot, key, &called)?);
+            names.extend(self.holding(snapshot, key, called)?);
         }
         Ok(names)
     }
 
-    /// The relations that a memory's file states, each once, in its order.
-    fn outgoing(&self, memory: &Memory, called: &Called<'_>) -> Vec<Relation> {
-        self.outgoing_of(memory, &memory.content, called, Unknown::Skip)
+    /// The relations that the file `name` of a memory states, each once, in its order, with the files
+    /// that they lead to.
+    fn outgoing(
+        &self,
+        memory: &Memory,
+        name: &str,
+        called: &Called<'_>,
+    ) -> Vec<(Relation, Option<String>)> {
+        self.outgoing_of(memory, (name, &memory.content), called, Unknown::Skip)
     }
 
-    /// The same, of a memory that has this text.
+    /// The same, of a memory whose file `from` has this text.
     fn outgoing_of(
         &self,
         memory: &Memory,
-        text: &str,
+        (from, text): (&str, &str),
         called: &Called<'_>,
         unknown: Unknown,
-    ) -> Vec<Relation> {
+    ) -> Vec<(Relation, Option<String>)> {
         let superseded = memory.supersedes.iter().map(|to| (SUPERSEDES, to.clone()));
         let linked = memory.links.iter();
         let linked = linked.map(|link| (link.relation.as_str(), link.to.clone()));
         let mentioned = mentioned(text).into_iter();
         let mentioned = mentioned.map(|to| (MENTIONS, to.to_owned()));
-        let mut relations: Vec<Relation> = Vec::new();
         // Two files may have one stem.
-        let mut files = Vec::new();
+        let mut relations: Vec<(Relation, Option<String>)> = Vec::new();
         for (relation, written) in superseded.chain(linked).chain(mentioned) {
-            let name = called.live.called(&written);
+            let name = match relation {
+                MENTIONS => called.live.mentioned(&written, from),
+                _ => called.live.called(&written),
+            };
             if name.is_none() && called.archived.contains(&plain_id(&written)) {
                 continue;
             }
             let to = name.as_deref().map(stem_of);
-            let is_itself = to.as_ref() == Some(&memory.stem);
+            let is_itself = name.as_deref() == Some(from);
             // A note of another program names notes that never were memories.
             // So does a text with an id of something else.
             let is_name = unknown == Unknown::Keep && !is_bare(text, &written);
@@ -624,27 +675,35 @@ impl Engine {
             if relation == MENTIONS && (is_itself || is_other) {
                 continue;
             }
-            let is_known = |(known, file): (&Relation, &_)| {
+            let name = name.map(Cow::into_owned);
+            let is_known = |(known, file): &(Relation, Option<String>)| {
                 (relation == MENTIONS || known.relation == relation)
                     && *file == name
                     && (to.is_some() || known.written == written)
             };
-            if relations.iter().zip(&files).any(is_known) {
+            if relations.iter().any(is_known) {
                 continue;
             }
             let headline = name.as_deref().and_then(|name| self.read_memory(name));
-            files.push(name);
             let headline = headline.map(|memory| memory.headline().to_owned());
-            relations.push(Relation {
+            let relation = Relation {
                 from: memory.stem.clone(),
                 relation: relation.to_owned(),
                 to,
                 written,
                 headline: headline.unwrap_or_default(),
-            });
+            };
+            relations.push((relation, name));
         }
         relations
     }
+}
+
+fn without_files(relations: Vec<(Relation, Option<String>)>) -> Vec<Relation> {
+    relations
+        .into_iter()
+        .map(|(relation, _)| relation)
+        .collect()
 }
 
 /// The words of a text in lower case, with a blank before and after each.
@@ -670,6 +729,8 @@ enum Unknown {
 struct Called<'a> {
     live: Names<'a>,
     archived: HashSet<String>,
+    /// The other files beside the live ones, once somebody asks.
+    attachments: OnceCell<Vec<String>>,
 }
 
 /// What the file is called in links.

@@ -4,6 +4,7 @@
 //! the index: whoever knows the old id finds the memory by it. A name of its own goes first.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 
@@ -16,6 +17,7 @@ use crate::engine::retrieval::recall::is_whole_name;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Snapshot;
+use crate::model::ALIASES;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stem;
@@ -56,6 +58,8 @@ pub(in crate::engine) struct Names<'a> {
     snapshot: &'a dyn Snapshot,
     /// More than one where several are called so.
     by_id: HashMap<String, Vec<&'a str>>,
+    /// The files by the aliases that they state, in small letters.
+    by_alias: OnceCell<HashMap<String, Vec<String>>>,
 }
 
 impl<'a> Names<'a> {
@@ -73,7 +77,47 @@ impl<'a> Names<'a> {
             engine,
             snapshot,
             by_id,
+            by_alias: OnceCell::new(),
         }
+    }
+
+    /// The file that `[[id]]` in the file `from` means, as [`Names::called`]; of several of one name the
+    /// nearest, and what an alias of a note says where no name does.
+    pub fn mentioned(&self, id: &str, from: &str) -> Option<Cow<'a, str>> {
+        let plain = plain_id(id);
+        let last = plain.rsplit('/').next().unwrap_or(&plain);
+        if let Some(known) = self.by_id.get(last)
+            && known.len() > 1
+        {
+            return nearest(known, id, from).map(Cow::Borrowed);
+        }
+        let by_alias = || {
+            let aliases = self.by_alias.get_or_init(|| self.aliases());
+            let known = aliases.get(&id.trim().to_lowercase())?;
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let found = known.iter().min_by_key(|name| distance(name, from))?;
+            Some(Cow::Owned((*found).to_owned()))
+        };
+        self.called(id).or_else(by_alias)
+    }
+
+    fn aliases(&self) -> HashMap<String, Vec<String>> {
+        let mut names = BTreeSet::new();
+        for key in ALIASES {
+            let holders = self.snapshot.holders(key).unwrap_or_default();
+            names.extend(holders.into_iter().map(|(_, name)| name));
+        }
+        let mut by_alias: HashMap<String, Vec<String>> = HashMap::new();
+        for name in names {
+            let memory = self.engine.read_memory(&name);
+            for alias in memory.iter().flat_map(Memory::aliases) {
+                by_alias
+                    .entry(alias.to_lowercase())
+                    .or_default()
+                    .push(name.clone());
+            }
+        }
+        by_alias
     }
 
     /// The one file that is called so, or was where it comes from; `None` if there is none, or if
@@ -91,6 +135,35 @@ impl<'a> Names<'a> {
         let only = former.pop().filter(|_| former.is_empty());
         only.map(Cow::Owned)
     }
+}
+
+/// Which of several files of one name `[[link]]` in the file `from` means, as Obsidian has it: the one
+/// whose path it gives, else of those whose path ends so the one in the same folder, else the one in
+/// the fewest folders, else the first by name.
+pub(in crate::engine) fn nearest<'a>(
+    namesakes: &[&'a str],
+    link: &str,
+    from: &str,
+) -> Option<&'a str> {
+    let path = stripped_id(link).trim_start_matches('/').to_lowercase();
+    let end = format!("/{path}");
+    let is_meant = |name: &&&str| format!("/{}", stripped_id(name).to_lowercase()).ends_with(&end);
+    let meant = namesakes.iter().filter(is_meant);
+    let by_path = whole_name(namesakes, link).filter(|_| path.contains('/'));
+    by_path.or_else(|| meant.min_by_key(|name| distance(name, from)).copied())
+}
+
+/// What orders files of one name, seen from the file `from`.
+fn distance<'a>(name: &'a str, from: &str) -> (bool, usize, &'a str) {
+    let folder = |name: &str| {
+        name.rsplit_once('/')
+            .map_or(String::new(), |(folder, _)| folder.to_owned())
+    };
+    (
+        folder(name) != folder(from),
+        name.matches('/').count(),
+        name,
+    )
 }
 
 /// The one of several files of one stem that `id` names with its folders; or by `files/` before,
@@ -111,6 +184,15 @@ impl Engine {
         match self.resolve(stem.as_str()) {
             Err(EngineError::Ambiguous { .. }) => name.to_owned(),
             _ => stem.as_str().to_owned(),
+        }
+    }
+
+    /// What the memory in the live file `name` is shown as: as [`Engine::shown_id`], and where notes of
+    /// several folders have one name, with the folder.
+    pub fn shown_name(&self, stem: &Stem, name: &str) -> String {
+        match stem.is_canonical() {
+            true => self.shown_id(stem),
+            false => self.link_text(name),
         }
     }
 

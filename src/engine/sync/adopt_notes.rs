@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::live::reading::parse;
+use crate::engine::relations::names::nearest;
 use crate::engine::sync::commits::message::Reason;
 use crate::engine::update::edited;
 use crate::files::FilesError;
@@ -276,26 +277,21 @@ fn folder_of(name: &str) -> &str {
 struct Renames {
     /// The new stems, by the names of files.
     new_stems: HashMap<String, String>,
-    /// The file that is meant by the end of a path, in small letters; `None` where several are.
-    by_end: HashMap<String, Option<String>>,
+    /// The files that may be meant by the end of a path, in small letters.
+    by_end: HashMap<String, Vec<String>>,
 }
 
 impl Renames {
     /// Of the notes `adopted` among all files, which are called `names`.
     fn of(names: &[String], adopted: &[AdoptedNote]) -> Renames {
-        let mut by_end: HashMap<String, Option<String>> = HashMap::new();
+        let mut by_end: HashMap<String, Vec<String>> = HashMap::new();
         for name in names {
             let path = without_ending(name).to_lowercase();
-            for (at, _) in path.match_indices('/') {
-                by_end
-                    .entry(path[at + 1..].to_owned())
-                    .and_modify(|known| *known = None)
-                    .or_insert_with(|| Some(name.clone()));
+            let ends = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
+            for end in ends.chain([path.as_str()]) {
+                let files = by_end.entry(end.to_owned()).or_default();
+                files.push(name.clone());
             }
-        }
-        // The whole path names one file, whatever others are called in other folders.
-        for name in names {
-            by_end.insert(without_ending(name).to_lowercase(), Some(name.clone()));
         }
         let new_stems = adopted.iter().filter(|note| note.name != note.new_name);
         let new_stems = new_stems.map(|note| (note.name.clone(), note.stem.as_str().to_owned()));
@@ -313,11 +309,25 @@ impl Renames {
         self
     }
 
-    /// What a link by name is to say instead.
-    fn of_name(&self, link: &str) -> Option<String> {
+    /// What `[[link]]` in the file `from` is to say instead.
+    fn of_mention(&self, link: &str, from: &str) -> Option<String> {
         let link = link.strip_prefix("files/").unwrap_or(link);
         let meant = self.by_end.get(&without_ending(link).to_lowercase())?;
-        self.new_stems.get(meant.as_ref()?).cloned()
+        let meant: Vec<&str> = meant.iter().map(String::as_str).collect();
+        self.new_stems.get(nearest(&meant, link, from)?).cloned()
+    }
+
+    /// What a link by name in a key is to say instead: one that may mean several files stays.
+    fn of_name(&self, link: &str) -> Option<String> {
+        let link = link.strip_prefix("files/").unwrap_or(link);
+        let path = without_ending(link).to_lowercase();
+        let meant = self.by_end.get(&path)?;
+        let is_whole = |name: &&String| without_ending(name).to_lowercase() == path;
+        let only = match meant.as_slice() {
+            [only] => only,
+            several => several.iter().find(is_whole)?,
+        };
+        self.new_stems.get(only).cloned()
     }
 
     /// What a link by a path, in the file `name`, is to say instead.
@@ -333,7 +343,7 @@ impl Renames {
             return Ok(bytes.to_vec());
         };
         let text = format::relinked(text, &|link| match link {
-            NoteLink::Wiki(link) => self.of_name(link),
+            NoteLink::Wiki(link) => self.of_mention(link, name),
             NoteLink::Path(path) => self.of_path(name, path),
         });
         let mut change = Change::default();

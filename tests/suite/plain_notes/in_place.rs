@@ -448,6 +448,97 @@ fn notes_of_one_name_are_told_apart_by_their_whole_names() {
 }
 
 #[test]
+fn a_mention_of_several_notes_of_one_name_means_the_nearest() {
+    let vault = namesakes();
+    let write = |name: &str, text: &str| vault.0.write(&format!("vault/{name}"), text);
+    write("d/near.md", "See [[same]].\n");
+    write("e/far.md", "See [[same]].\n");
+    write("e/path.md", "See [[d/same]].\n");
+    write("e/none.md", "See [[x/same]].\n");
+    assert!(vault.run(&["list"]).done().contains("d/same.md"));
+    let listed = vault.run(&["list"]).done();
+    assert!(
+        listed.lines().any(|line| line.starts_with("same.md ")),
+        "{listed}"
+    );
+    let found = vault.run(&["think", "--keywords", "B", "--json"]).text();
+    assert!(found.contains("\"d/same.md\""), "{found}");
+    let of = |id: &str| vault.run(&["links", id]).text();
+    for (id, from, not) in [
+        ("d/same", ["near", "path"], "far"),
+        ("same.md", ["far", "far"], "near"),
+    ] {
+        let said = of(id);
+        assert!(
+            from.iter().all(|from| said.contains(from)) && !said.contains(not),
+            "{id}: {said}"
+        );
+    }
+    let missing = vault.run(&["links"]).text();
+    assert!(
+        missing.contains("x/same") && !missing.contains("near"),
+        "{missing}"
+    );
+    let said = vault.run(&["verify"]).done();
+    assert!(said.ends_with(": sound\n"), "{said}");
+    // What is adopted is followed by the same rule.
+    vault.run(&["adopt", "--yes"]).done();
+    let linked = |folder: &str, text: &str| {
+        let notes = texts(&vault.path().join(folder)).into_iter();
+        let mut notes = notes.filter(|(_, note)| note.contains(text));
+        let (name, note) = notes.next().unwrap();
+        (name, note)
+    };
+    let (same, _) = linked("d", "\nB\n");
+    let (_, near) = linked("d", "See [[");
+    assert!(
+        near.contains(&format!("[[{}|same]]", same.strip_suffix(".md").unwrap())),
+        "{near}"
+    );
+    let missing = vault.run(&["links"]).text();
+    assert_eq!(missing.lines().count(), 1, "{missing}");
+}
+
+#[test]
+fn mentions_in_code_are_none_and_aliases_and_attachments_are_known() {
+    let vault = Vault(Home::new());
+    let path = vault.0.make("vault");
+    fs::create_dir_all(path.join("files of mine")).unwrap();
+    for (name, text) in [
+        (
+            "code.md",
+            "`[[inline]]`\n\n```sh\n[[ -f x ]] && [[fenced]]\n```\n",
+        ),
+        (
+            "flow.md",
+            "---\naliases: [Big Apple, \"NYC\"]\n---\nA town.\n",
+        ),
+        ("block.md", "---\naliases:\n  - The Coast\n---\nA shore.\n"),
+        (
+            "talk.md",
+            "[[big apple]] [[nyc|it]] [[The Coast]] ![[shot.png]] [[files of mine/plan.pdf]] [[gone.png]]\n",
+        ),
+    ] {
+        fs::write(path.join(name), text).unwrap();
+    }
+    fs::write(path.join("files of mine/shot.png"), "png").unwrap();
+    fs::write(path.join("files of mine/plan.pdf"), "pdf").unwrap();
+    vault.run(&["init", "--here", "--notes", "."]).done();
+    let missing = vault.run(&["links"]).done();
+    assert_eq!(missing.lines().count(), 1, "{missing}");
+    assert!(missing.contains("gone.png"), "{missing}");
+    for note in ["flow", "block"] {
+        let said = vault.run(&["links", note]).done();
+        assert!(said.contains("talk"), "{note}: {said}");
+    }
+    let said = vault.run(&["links", "talk"]).done();
+    assert!(
+        said.contains("A town.") && said.contains("A shore."),
+        "{said}"
+    );
+}
+
+#[test]
 fn tools_tell_notes_of_one_name_apart_by_their_whole_names() {
     let vault = namesakes();
     let mut command = vault.0.bare();
