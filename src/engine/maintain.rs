@@ -96,6 +96,7 @@ impl Engine {
         }
         findings.extend(self.skipped_findings());
         findings.extend(self.linked_folders());
+        findings.extend(self.unfinished_adoption());
         let names: Vec<&str> = listing
             .entries
             .iter()

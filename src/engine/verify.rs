@@ -79,6 +79,7 @@ impl Engine {
         findings.extend(live.both(&archived));
         findings.extend(dangling(&live, &archived));
         findings.extend(self.linked_folders());
+        findings.extend(self.unfinished_adoption());
         let purged = match self.store.purged() {
             Err(FilesError::Link { .. }) => BTreeSet::new(),
             other => other?,

@@ -82,6 +82,16 @@ impl Lock {
         }
     }
 
+    /// Removes the file of the lock at `path`, and so the lock.
+    ///
+    /// # Errors
+    ///
+    /// Fails as the system says.
+    pub fn remove(self, path: &Path) -> std::io::Result<()> {
+        let (folder, name) = Folder::parent_of(path)?;
+        folder.remove(name)
+    }
+
     /// Makes `text` what others read in the lock file at `path`, in one write.
     ///
     /// # Errors

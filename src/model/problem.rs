@@ -47,6 +47,8 @@ pub enum Problem {
     PartlyIndexed {
         bytes: u64,
     },
+    /// `adopt` was ended while it gave notes their names.
+    AdoptionUnfinished,
     /// The memory was purged; somebody has put its file back.
     Purged,
     /// A folder of the store that is a symbolic link; nothing behind it is looked at.
@@ -79,6 +81,7 @@ impl Problem {
             Problem::DanglingReference { .. } => "dangling-reference",
             Problem::Leftover => "leftover",
             Problem::PartlyIndexed { .. } => "partly-indexed",
+            Problem::AdoptionUnfinished => "adoption-unfinished",
             Problem::Purged => "was-purged",
             Problem::LinkedFolder => "linked-folder",
             Problem::NotReadable(_) => "not-readable",
@@ -134,6 +137,9 @@ impl Problem {
             }
             Problem::PartlyIndexed { .. } => {
                 "Split the memory; what lies beyond the first MiB is kept but not searched."
+            }
+            Problem::AdoptionUnfinished => {
+                "`memdir adopt --yes` finishes it: no text is lost, and each note keeps the id that it was given."
             }
             Problem::Purged => {
                 "`memdir purge` takes it away again, as a sync with another machine does; under another name it stays."
@@ -214,6 +220,7 @@ impl fmt::Display for Problem {
                     "the file has {bytes} bytes; only the first MiB is searched"
                 )
             }
+            Problem::AdoptionUnfinished => f.write_str("an adoption of notes was cut short"),
             Problem::Purged => f.write_str("the memory was purged"),
             Problem::LinkedFolder => {
                 f.write_str("the folder is a symbolic link and is not followed")

@@ -7,17 +7,23 @@
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
+use std::path::Path;
+use std::path::PathBuf;
 
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::engine::Finding;
 use crate::engine::live::reading::parse;
 use crate::engine::relations::names::nearest;
 use crate::engine::sync::commits::message::Reason;
 use crate::engine::update::edited;
 use crate::files::FilesError;
+use crate::files::Lock;
 use crate::files::Place;
 use crate::files::Replaced;
 use crate::files::Version;
+use crate::files::is_held;
+use crate::files::said;
 use crate::format;
 use crate::format::NoteLink;
 use crate::model::Change;
@@ -77,6 +83,7 @@ impl Engine {
             return self.relink(adopted, &renames, true, &mut BTreeSet::new());
         }
         self.check_writable()?;
+        let run = AdoptionRun::begin(&self.adoption_mark(), ids)?;
         let turn = match self.git {
             None => None,
             Some(_) => Some(self.take_turn()?),
@@ -130,7 +137,22 @@ impl Engine {
             };
             self.commit_as(changed, user, &reason)?;
         }
+        run.end();
         Ok(adopted)
+    }
+
+    fn adoption_mark(&self) -> PathBuf {
+        self.state().join("adoption.lock")
+    }
+
+    /// Whether an adoption was ended before it had done all.
+    pub(in crate::engine) fn unfinished_adoption(&self) -> Option<Finding> {
+        let mark = self.adoption_mark();
+        let is_left = mark.exists() && !is_held(&mark);
+        is_left.then(|| Finding {
+            file: "files".to_owned(),
+            problem: Problem::AdoptionUnfinished,
+        })
     }
 
     fn live_names(&self) -> Result<Vec<String>, EngineError> {
@@ -250,6 +272,48 @@ impl Engine {
             adopted.left.push((name, CHANGES.to_owned()));
         }
         Ok(adopted)
+    }
+}
+
+/// A run of `adopt`, held as a lock whose file stays where the run is ended by force.
+struct AdoptionRun {
+    mark: PathBuf,
+    lock: Lock,
+    /// Whether the run does all that an unfinished one was to do.
+    is_all: bool,
+}
+
+impl AdoptionRun {
+    /// The first line of what the file says; the ids that were asked for follow.
+    const HEAD: &str = "adopt";
+
+    fn begin(mark: &Path, ids: &[String]) -> Result<AdoptionRun, EngineError> {
+        let left = said(mark).map(|(text, _)| text);
+        let lock = Lock::take(mark, "the adoption of notes")?;
+        let left = left.filter(|text| text.starts_with(Self::HEAD));
+        let is_all = left.as_ref().is_none_or(|left| {
+            let mut left = left.lines().skip(1).peekable();
+            ids.is_empty()
+                || (left.peek().is_some() && left.all(|id| ids.iter().any(|own| own == id)))
+        });
+        let text = match left {
+            Some(left) if !is_all => left,
+            _ => [&[Self::HEAD.to_owned()], ids].concat().join("\n"),
+        };
+        // It is for `status` alone.
+        let _ = Lock::say(mark, &text);
+        Ok(AdoptionRun {
+            mark: mark.to_owned(),
+            lock,
+            is_all,
+        })
+    }
+
+    fn end(self) {
+        if self.is_all {
+            // What stays is told by `status`, and the next run removes it.
+            let _ = self.lock.remove(&self.mark);
+        }
     }
 }
 

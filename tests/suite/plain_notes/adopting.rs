@@ -57,6 +57,46 @@ fn adopting_is_shown_first_and_changes_nothing() {
 }
 
 #[test]
+fn an_adoption_that_was_cut_short_is_told_until_it_is_finished() {
+    let home = Home::new();
+    for number in 0..400 {
+        home.put(
+            &format!("Note {number}.md"),
+            format!("A magpie, {number}.\n"),
+        );
+    }
+    let mut command = home.command(&["adopt", "--yes"]);
+    command.stdout(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let has_begun = || {
+        let texts = texts(&home.files());
+        texts.iter().any(|(_, text)| text.starts_with("---"))
+    };
+    while !has_begun() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended at once");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for command in ["status", "verify"] {
+        let said = home.run(&[command]).text();
+        assert!(
+            said.contains("an adoption of notes was cut short")
+                && said.contains("memdir adopt --yes"),
+            "{command}: {said}"
+        );
+    }
+    // Of one note alone is not all.
+    home.run(&["adopt", "--yes", "Note 399.md"]);
+    assert!(home.run(&["status"]).text().contains("cut short"));
+    home.run(&["adopt", "--yes"]).done();
+    for command in ["status", "verify"] {
+        let said = home.run(&[command]).text();
+        assert!(!said.contains("cut short"), "{command}: {said}");
+    }
+    assert_eq!(texts(&home.files()).len(), 400);
+}
+
+#[test]
 fn adopted_notes_have_ids_and_names_and_links_still_lead_to_them() {
     let home = home();
     let others = |home: &Home| {
