@@ -194,6 +194,9 @@ pub(super) fn git(context: &mut Context, command: &Git) -> Result<Outcome, Failu
             "`memdir trust --show` lists them, `memdir trust --git-settings` agrees to them.",
         ));
     }
+    if engine.notes().is_some() {
+        check_in_place(&command.arguments)?;
+    }
     context.output.flush()?;
     let mut program = Command::new("git");
     program.current_dir(engine.root()).args(&command.arguments);
@@ -212,6 +215,81 @@ pub(super) fn git(context: &mut Context, command: &Git) -> Result<Outcome, Failu
     let signal: Option<i32> = None;
     let code = status.code().or(signal).unwrap_or(2);
     Ok(Outcome::Code(u8::try_from(code).unwrap_or(2)))
+}
+
+/// What git does with the files it looks after, and what does that here.
+const ON_FILES: [(&[&str], &str); 6] = [
+    (
+        &["status", "diff"],
+        "`memdir status` shows what waits to be committed, `memdir diff ID` what changed",
+    ),
+    (
+        &["add", "commit", "rm", "mv", "stash"],
+        "edit and delete notes as you like: `memdir sync` commits what changed",
+    ),
+    (
+        &[
+            "checkout",
+            "switch",
+            "restore",
+            "reset",
+            "revert",
+            "clean",
+            "read-tree",
+            "checkout-index",
+        ],
+        "`memdir undo`, `memdir restore ID@REV` and `memdir reset` bring back what was",
+    ),
+    (
+        &["merge", "pull", "rebase", "cherry-pick", "am", "apply"],
+        "`memdir sync` comes into step with a remote",
+    ),
+    (
+        &["bisect", "sparse-checkout", "submodule"],
+        "`memdir log` shows the history",
+    ),
+    (
+        &["gui", "citool", "mergetool", "difftool"],
+        "`memdir git log -p` shows changes",
+    ),
+];
+
+/// Refuses what git would do with files, where the notes lie in place: git takes them for deleted, as
+/// it looks for them in `files/`, and would put them there.
+fn check_in_place(arguments: &[std::ffi::OsString]) -> Result<(), Failure> {
+    let mut words = arguments.iter().map(|word| word.to_string_lossy());
+    let command = loop {
+        match words.next() {
+            None => return Ok(()),
+            // These take a value.
+            Some(word)
+                if ["-c", "-C", "--git-dir", "--work-tree", "--namespace"].contains(&&*word) =>
+            {
+                words.next();
+            }
+            Some(word) if word.starts_with('-') => {}
+            Some(word) => break word,
+        }
+    };
+    let Some((_, instead)) = ON_FILES.iter().find(|(of, _)| of.contains(&&*command)) else {
+        return Ok(());
+    };
+    if command == "diff" {
+        let words: Vec<_> = words.take_while(|word| word != "--").collect();
+        let revisions = words.iter().filter(|word| !word.starts_with('-')).count();
+        // Two commits, or a commit and the index: no file is looked at.
+        let is_of_history = revisions >= 2
+            || words
+                .iter()
+                .any(|word| word.contains("..") || ["--cached", "--staged"].contains(&&**word));
+        if is_of_history {
+            return Ok(());
+        }
+    }
+    Err(Failure::new(format!(
+        "git {command} cannot be run here: the notes lie in place, and git would look for them in .memdir-store/files"
+    ))
+    .hint(format!("In place of it: {instead}. `memdir git log`, `show` and the like work.")))
 }
 
 /// Reads what somebody calls a moment of the history.

@@ -393,6 +393,40 @@ fn a_vault_gets_no_second_store() {
     assert_eq!(vault.run(&["path"]).done(), before);
 }
 
+#[test]
+fn git_does_not_touch_files_in_a_vault() {
+    let vault = Vault::new();
+    vault.run(&["update", "Roses", "--importance", "8"]).done();
+    for (arguments, instead) in [
+        (&["status"][..], "memdir status"),
+        (&["diff"], "memdir diff"),
+        (&["diff", "HEAD~1"], "memdir diff"),
+        (&["commit", "-a", "-m", "x"], "memdir sync"),
+        (&["-c", "a.b=c", "checkout", "."], "memdir undo"),
+        (&["stash"], "memdir sync"),
+        (&["pull"], "memdir sync"),
+    ] {
+        let ran = vault.run(&[&["git"], arguments].concat());
+        ran.complains(
+            2,
+            &["cannot be run here", "the notes lie in place", instead],
+        );
+    }
+    assert!(!vault.path().join(".memdir-store/files").exists());
+    for arguments in [
+        &["log", "--oneline"][..],
+        &["diff", "HEAD~1", "HEAD"],
+        &["show", "HEAD"],
+    ] {
+        let said = vault.run(&[&["git"], arguments].concat()).done();
+        assert!(!said.is_empty(), "{arguments:?}");
+    }
+    // In an ordinary store git is whole.
+    let home = Home::new();
+    home.remember(&["A magpie."]);
+    home.run(&["git", "status"]).done();
+}
+
 /// A vault with two notes of one name, and another note.
 fn namesakes() -> Vault {
     let vault = Vault(Home::new());
