@@ -431,6 +431,33 @@ mod arguments {
     }
 
     #[test]
+    fn metadata_that_is_no_object_is_kept_and_named() {
+        let mut session = Session::alone();
+        for (given, kept, is_told) in [
+            (json!("from the retro"), json!("from the retro"), true),
+            (json!(["a", 7]), json!(["a", 7]), true),
+            (
+                json!("{\"note\": \"an object as text\"}"),
+                json!("an object as text"),
+                false,
+            ),
+        ] {
+            let memory = json!({"agent": "a", "user": "u", "topics": ["t"],
+                "content": format!("Deploys: {kept}."), "metadata": given});
+            let reply = session.tool("remember", memory);
+            assert_ne!(reply["isError"], true, "{reply}");
+            let stored = &reply["structuredContent"];
+            let told = stored["warnings"]
+                .to_string()
+                .contains("`metadata` is no object");
+            assert_eq!(told, is_told, "{stored}");
+            let recalled = session.tool("recall", json!({"ids": [stored["memory_id"]]}));
+            let memory = &recalled["structuredContent"]["results"][0];
+            assert_eq!(memory["metadata"]["note"], kept, "{memory}");
+        }
+    }
+
+    #[test]
     fn a_wrong_argument_is_answered_with_the_right_ones() {
         let mut session = Session::alone();
         let mut check = |tool: &str, arguments: Value, parts: &[&str]| {
