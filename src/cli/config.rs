@@ -9,6 +9,7 @@ use serde_json::json;
 use super::Context;
 use super::Outcome;
 use super::args::Config as Command;
+use super::args::ConfigGet;
 use super::args::ConfigSet;
 use super::args::ConfigUnset;
 use super::fail::Failure;
@@ -24,6 +25,7 @@ use crate::config::with_settings;
 pub(super) fn config(context: &mut Context, command: &Option<Command>) -> Result<Outcome, Failure> {
     match command {
         None => list(context),
+        Some(Command::Get(ConfigGet { key })) => get(context, key),
         Some(Command::Set(ConfigSet {
             key,
             value,
@@ -33,6 +35,22 @@ pub(super) fn config(context: &mut Context, command: &Option<Command>) -> Result
             change(context, key, None, *in_store)
         }
     }
+}
+
+/// Prints the value of one setting alone.
+fn get(context: &mut Context, key: &str) -> Result<Outcome, Failure> {
+    let settings = context.config.list().into_iter();
+    let Some((_, value, origin)) = settings.into_iter().find(|(known, ..)| *known == key) else {
+        return Err(Failure::new(format!("no setting is called `{key}`"))
+            .hint("`memdir config` lists all settings and their values."));
+    };
+    let output = &mut context.output;
+    if output.json {
+        output.json(&json!({"key": key, "value": value, "origin": origin.to_string()}))?;
+    } else {
+        output.line(value)?;
+    }
+    Ok(Outcome::Done)
 }
 
 fn list(context: &mut Context) -> Result<Outcome, Failure> {

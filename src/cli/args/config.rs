@@ -5,6 +5,7 @@ use clap::Subcommand;
 
 pub(super) const EXAMPLES: &str = "Examples:
   memdir config                                 all settings, and where each comes from
+  memdir config get limit                       its value alone
   memdir config set limit 10                    in your own config.toml
   memdir config set embedding.model minilm
   memdir config set --in-store layout by-month  in the store, for every machine
@@ -14,10 +15,18 @@ Comments and everything else in the file stay. A variable, such as MEMDIR_LIMIT,
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Config {
+    /// Print the value of one setting alone, for scripts
+    Get(ConfigGet),
     /// Set one setting
     Set(ConfigSet),
     /// Take one setting out; its default counts then
     Unset(ConfigUnset),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct ConfigGet {
+    /// Its name, as `memdir config` shows it
+    pub key: String,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -19,6 +19,7 @@ mod shown;
 pub(super) use archive::Archive;
 pub(super) use archive::ArchivePurge;
 pub(super) use config::Config;
+pub(super) use config::ConfigGet;
 pub(super) use config::ConfigSet;
 pub(super) use config::ConfigUnset;
 pub(super) use eval::Eval;

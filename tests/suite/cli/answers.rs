@@ -495,3 +495,17 @@ fn a_log_that_nobody_takes_is_no_error() {
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8(output.stdout).unwrap().contains("needle"));
 }
+
+#[test]
+fn config_get_prints_one_value_alone() {
+    let home = Home::new();
+    home.run(&["config", "set", "limit", "17"]).done();
+    assert_eq!(home.run(&["config", "get", "limit"]).done(), "17\n");
+    let said = home.run(&["config", "get", "limit", "--json"]).json();
+    assert_eq!(
+        (&said["key"], &said["value"]),
+        (&"limit".into(), &"17".into())
+    );
+    home.run(&["config", "get", "limits"])
+        .complains(2, &["no setting is called `limits`", "memdir config"]);
+}
