@@ -255,7 +255,11 @@ fn errors_say_what_why_and_what_to_do() {
             "memdir think",
         ],
     );
-    check(&["restore", &older], 2, &["error: no memory is called"]);
+    check(
+        &["restore", &older],
+        2,
+        &["lives: it is not in the archive"],
+    );
     check(
         &["update", &older],
         2,
