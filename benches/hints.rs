@@ -7,6 +7,7 @@
 
 #![allow(clippy::print_stdout, reason = "it prints what it measured")]
 
+use memdir::engine::ops;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
@@ -60,7 +61,7 @@ fn hints_of(corpus: &Path) -> (usize, Vec<String>) {
             ..NewMemory::default()
         };
         let policy = WritePolicy::default();
-        let stored = engine.remember_as(memory, None, &policy).expect("written");
+        let stored = ops::remember_as(&engine, memory, None, &policy).expect("written");
         let Stored::Written(stored) = stored else {
             panic!("nothing is to be suggested");
         };

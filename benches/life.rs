@@ -6,6 +6,8 @@
 
 #![allow(clippy::print_stdout, reason = "it prints what it measured")]
 
+use memdir::engine::live;
+use memdir::engine::ops;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,8 +38,9 @@ fn main() {
     let ended = size / 10;
     lay_out(folder.path(), size, ended);
     let engine = open(folder.path());
-    let (_, indexing) = measured(|| engine.reindex(false, &mut |_| {}).expect("indexed"));
-    engine.settle(false).expect("settled");
+    let (_, indexing) =
+        measured(|| live::reindex(&engine.live, false, &mut |_| {}).expect("indexed"));
+    live::settle(&engine.live, false).expect("settled");
     println!("{size} memories, {ended} of which have ended; indexed in {indexing:?}");
 
     let everything = Filter::default();
@@ -49,11 +52,13 @@ fn main() {
         offset: 0,
     };
     each("stats", || {
-        drop(engine.stats(&everything).expect("counted"));
+        drop(ops::stats(&engine, &everything).expect("counted"));
     });
-    each("list of 50", || drop(engine.search(&list).expect("listed")));
+    each("list of 50", || {
+        drop(ops::search(&engine, &list).expect("listed"));
+    });
     each("namespaces", || {
-        drop(engine.facet("namespace").expect("counted"));
+        drop(ops::facet(&engine, "namespace").expect("counted"));
     });
 
     // As an agent says it: what is told of the build of one project may speak against another's.
@@ -75,7 +80,7 @@ fn main() {
                 content: format!("Note {}: the build took a minute.\n", number.get()),
                 ..NewMemory::default()
             };
-            engine.remember_as(memory, None, &policy).expect("written");
+            ops::remember_as(&engine, memory, None, &policy).expect("written");
         });
     }
 
@@ -84,8 +89,8 @@ fn main() {
     let stems: Vec<String> = stems.map(str::to_owned).cycle().take(RECALLS).collect();
     let ((), recalling) = measured(|| {
         for stem in &stems {
-            let recalled = engine.recall(std::slice::from_ref(stem));
-            engine.count_uses(&recalled);
+            let recalled = ops::recall(&engine, std::slice::from_ref(stem));
+            engine.writer.count_uses(&recalled);
         }
     });
     println!("{RECALLS} recalls, each counted: {recalling:?}");
@@ -95,8 +100,8 @@ fn main() {
     drop(engine);
     fs::remove_dir_all(folder.path().join("journal")).expect("there is a journal");
     let engine = open(folder.path());
-    let _ = engine.stats(&everything);
-    let (archived, ending) = measured(|| engine.expire(false).expect("archived"));
+    let _ = ops::stats(&engine, &everything);
+    let (archived, ending) = measured(|| ops::expire(&engine, false).expect("archived"));
     println!("gc that archives {}: {ending:?}", archived.moved.len());
     assert_eq!(archived.moved.len(), ended);
 }

@@ -1,5 +1,6 @@
 //! The command that makes memories of notes that people wrote by hand.
 
+use crate::engine::ops;
 use serde_json::json;
 
 use super::Context;
@@ -11,7 +12,7 @@ use crate::engine::Writer;
 
 pub(super) fn adopt(context: &mut Context, command: &Adopt) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let folder = engine.files_folder();
+    let folder = engine.live.files_folder();
     let below = |file: &String| {
         let below = std::path::Path::new(file).strip_prefix(&folder);
         below.map_or_else(|_| file.clone(), |below| below.display().to_string())
@@ -22,15 +23,15 @@ pub(super) fn adopt(context: &mut Context, command: &Adopt) -> Result<Outcome, F
         agent: config.agent.value.clone(),
         user: config.user.value.clone(),
     };
-    let adopted = engine.adopt_notes(&files, &writer, !command.yes)?;
-    let path = |name: &str| engine.shown_path(name);
+    let adopted = ops::adopt_notes(&engine, &files, &writer, !command.yes)?;
+    let path = |name: &str| engine.live.shown_path(name);
     let output = &mut context.output;
     if output.json {
         let note = |note: &AdoptedNote| {
             let mut object = json!({"file": path(&note.name)});
             if command.yes {
                 object["new_file"] = json!(path(&note.new_name));
-                object["id"] = json!(engine.shown_id(&note.stem));
+                object["id"] = json!(engine.live.shown_id(&note.stem));
             }
             object
         };

@@ -1,5 +1,6 @@
 //! Commands about forgotten memories: list them, bring them back, take them away for good.
 
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -31,7 +32,7 @@ pub(super) fn archive(context: &mut Context, command: &Archive) -> Result<Outcom
 /// The forgotten memories, each with the last record of its going.
 pub(super) fn list(context: &mut Context, command: &Counted) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let mut forgotten = engine.archived()?;
+    let mut forgotten = ops::archived(&engine)?;
     let has_more = forgotten.len() > command.limit;
     forgotten.truncate(command.limit);
     let output = &mut context.output;
@@ -70,8 +71,8 @@ pub(super) fn list(context: &mut Context, command: &Counted) -> Result<Outcome, 
 
 fn purge(context: &mut Context, command: &ArchivePurge) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    if engine.is_read_only() && !command.dry_run {
-        return Err(EngineError::ReadOnly(engine.root().to_owned()).into());
+    if engine.live.is_read_only() && !command.dry_run {
+        return Err(EngineError::ReadOnly(engine.live.root().to_owned()).into());
     }
     if command.ids.is_empty() && command.older_than.is_none() {
         return Err(
@@ -118,7 +119,7 @@ fn purge(context: &mut Context, command: &ArchivePurge) -> Result<Outcome, Failu
         .into_iter()
         .map(|one| (one.memory.stem, one.name))
         .collect();
-    let (purged, failed) = engine.purge_forgotten(&wanted)?;
+    let (purged, failed) = ops::purge_forgotten(&engine, &wanted)?;
     let failed = not_found.into_iter().chain(failed);
     purge::show(context, &engine, &purged, failed.collect())
 }
@@ -136,12 +137,12 @@ fn chosen(
     };
     let (mut names, mut not_found) = (Vec::new(), Vec::new());
     for id in &command.ids {
-        match engine.resolve_forgotten(id) {
+        match ops::resolve_forgotten(engine, id) {
             Ok((_, name)) => names.push(name),
             Err(error) => not_found.push((id.clone(), error)),
         }
     }
-    let mut chosen = engine.archived()?;
+    let mut chosen = ops::archived(engine)?;
     chosen.retain(|one| {
         let is_named = command.ids.is_empty() || names.contains(&one.name);
         is_named && before.is_none_or(|before| one.settled <= before)

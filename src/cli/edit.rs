@@ -1,5 +1,7 @@
 //! Edits a memory's file in the user's editor.
 
+use crate::engine::ops;
+use crate::engine::write;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::Command;
@@ -20,8 +22,8 @@ const DEFAULT_EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
 /// problems that the memory did not have before. The draft survives a failure.
 pub(super) fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let (name, version) = engine.open_text(&command.id)?;
-    let before = engine.preview(&name, &version.bytes).problems;
+    let (name, version) = ops::open_text(&engine, &command.id)?;
+    let before = write::preview(&engine.writer, &name, &version.bytes).problems;
     let draft = Draft::new(&name, &version.bytes)
         .map_err(|error| Failure::new("cannot make a draft to edit").because(error))?;
     let mut tried: Option<Vec<u8>> = None;
@@ -60,12 +62,12 @@ pub(super) fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Fai
         }
         tried = Some(bytes);
     };
-    let saved = engine.save_text(&name, &version, &bytes).map_err(|error| {
+    let saved = ops::save_text(&engine, &name, &version, &bytes).map_err(|error| {
         let failure = Failure::from(error);
         let hint = failure.hint.clone().unwrap_or_default();
         failure.hint(format!("{hint} {}", kept(draft)).trim_start().to_owned())
     })?;
-    let id = engine.shown_id(&saved.memory.stem);
+    let id = engine.live.shown_id(&saved.memory.stem);
     let output = &mut context.output;
     if output.json {
         output.json(&super::write::edited_json(&saved, &id))?;
@@ -84,7 +86,7 @@ fn kept(draft: Draft) -> String {
 }
 
 fn new_problems(engine: &Engine, name: &str, bytes: &[u8], before: &[Problem]) -> Vec<Problem> {
-    let mut problems = engine.preview(name, bytes).problems;
+    let mut problems = write::preview(&engine.writer, name, bytes).problems;
     problems.retain(|problem| !before.contains(problem));
     problems
 }

@@ -1,5 +1,8 @@
 //! The command that measures how well questions find their answers.
 
+use crate::engine::live;
+use crate::engine::meaning;
+use crate::engine::ops;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -130,7 +133,8 @@ fn corpus(context: &Context, dataset: &Dataset, root: &Path) -> Result<Corpus, F
     let mut ids = HashMap::new();
     let mut failed = None;
     let bar = progress_bar("importing");
-    engine.import(
+    ops::import(
+        &engine,
         import::jsonl(&dataset.corpus, &defaults)?,
         engine::Import { dry_run: false },
         &mut |imported| {
@@ -154,9 +158,9 @@ fn corpus(context: &Context, dataset: &Dataset, root: &Path) -> Result<Corpus, F
     if let Some((source, reason)) = failed {
         return Err(Failure::new(format!("{source} is no memory: {reason}")));
     }
-    engine.reindex(false, &mut |_| {})?;
+    live::reindex(&engine.live, false, &mut |_| {})?;
     let bar = progress_bar("embedding");
-    engine.embed_all(&mut |progress| {
+    meaning::embed_all(&engine.meaning, &mut |progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
     })?;
@@ -190,7 +194,7 @@ fn ask(
             limit: command.limit.max(25),
             offset: 0,
         };
-        let hits = corpus.engine.search(&search)?.hits;
+        let hits = ops::search(&corpus.engine, &search)?.hits;
         let found: Vec<&str> = hits.iter().map(|hit| corpus.id(hit)).collect();
         let relevant: Vec<bool> = found
             .iter()

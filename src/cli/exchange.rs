@@ -1,5 +1,6 @@
 //! Commands that bring memories in and out: import, export.
 
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -60,7 +61,7 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
     let output = &mut context.output;
     let (mut pairs, mut failures, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
     let (mut added, mut known, mut twice) = (0_usize, 0_usize, 0_usize);
-    let report = engine.import(items, options, &mut |imported| {
+    let report = ops::import(&engine, items, options, &mut |imported| {
         bar.inc(1);
         match imported {
             Imported::Added {
@@ -71,14 +72,14 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
                 same_text,
             } => {
                 added += 1;
-                let id = stem.map(|stem| engine.shown_id(&stem));
+                let id = stem.map(|stem| engine.live.shown_id(&stem));
                 let mut pair = json!({"source_id": source_id, "id": id});
                 if !not_carried.is_empty() {
                     pair["not_carried"] = json!(not_carried);
                 }
                 if let Some(same) = same_text {
                     twice += 1;
-                    pair["same_text_as"] = json!(engine.shown_id(&same));
+                    pair["same_text_as"] = json!(engine.live.shown_id(&same));
                 }
                 let found = screened.warnings();
                 if !found.is_empty() {
@@ -91,7 +92,7 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
             Imported::Known { source_id, stem } => {
                 known += 1;
                 pairs.push(
-                    json!({"source_id": source_id, "id": stem.map(|stem| engine.shown_id(&stem))}),
+                    json!({"source_id": source_id, "id": stem.map(|stem| engine.live.shown_id(&stem))}),
                 );
             }
             Imported::LeftOut { source_id, what } => {
@@ -180,7 +181,7 @@ pub(super) fn export(context: &mut Context, command: &Export) -> Result<Outcome,
     let output = &mut context.output;
     let mut failed = Ok(());
     let (mut memories, mut sections) = (Vec::new(), String::new());
-    let count = engine.export(&filter, &mut |memory, name| {
+    let count = ops::export(&engine, &filter, &mut |memory, name| {
         if failed.is_err() || output.reader_is_gone() {
             return;
         }

@@ -3,6 +3,7 @@
 //! Promises: each file is the memory's own, byte for byte but for links that name others by what they
 //! are called here; nothing that is there is replaced.
 
+use crate::engine::ops;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::path::Path;
@@ -49,21 +50,26 @@ pub(super) fn export(
         crate::files::create_private_folder(&folder).map_err(|error| cannot("").because(error))?;
     }
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let (target, root) = (real(&folder), real(engine.notes().unwrap_or(engine.root())));
+    let (target, root) = (
+        real(&folder),
+        real(engine.live.notes().unwrap_or(engine.live.root())),
+    );
     if target.starts_with(&root) {
         let hint =
             "Name a folder outside of the store: what is written here would be memories again.";
         return Err(cannot("it lies in the store").hint(hint));
     }
     let mut memories = Vec::new();
-    engine.export(filter, &mut |memory, name| memories.push((memory, name)))?;
+    ops::export(engine, filter, &mut |memory, name| {
+        memories.push((memory, name));
+    })?;
     let mut names = Names::default();
     for (memory, name) in &memories {
         names.add(engine, memory, name);
     }
     let (mut new, mut known, mut left) = (0_usize, 0_usize, Vec::new());
     for (name, given) in &names.given {
-        let Some(bytes) = engine.text_of(name) else {
+        let Some(bytes) = engine.live.text_of(name) else {
             left.push((given.clone(), "it went away meanwhile".to_owned()));
             continue;
         };
@@ -106,7 +112,7 @@ impl Names {
     fn add(&mut self, engine: &Engine, memory: &Memory, name: &str) {
         let stem = memory.stem.as_str();
         let (folder, own) = name.rsplit_once('/').unwrap_or(("", name));
-        let folder = match engine.is_placed(&memory.stem, name) {
+        let folder = match engine.live.is_placed(&memory.stem, name) {
             // Its folder says nothing: the project does.
             true => folder_of_namespace(memory),
             false => folder.to_owned(),

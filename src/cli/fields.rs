@@ -1,5 +1,6 @@
 //! Options → fields of a memory, changes, filters.
 
+use crate::engine::live;
 use std::io::Read;
 use std::str::FromStr;
 
@@ -132,7 +133,7 @@ fn links(context: &Context, engine: &Engine, texts: &[String]) -> Result<Vec<Lin
         .iter()
         .map(|text| {
             let (id, relation) = text.split_once(':').unwrap_or((text, "related-to"));
-            let (stem, _) = engine.resolve(id)?;
+            let (stem, _) = live::resolve(&engine.live, id)?;
             Ok(Link {
                 to: stem.as_str().to_owned(),
                 relation: relation.to_owned(),
@@ -303,7 +304,7 @@ impl Filters {
 fn stems(engine: &Engine, ids: &[String]) -> Result<Vec<Stem>, Failure> {
     let mut stems = Vec::new();
     for id in ids {
-        match engine.resolve(id) {
+        match live::resolve(&engine.live, id) {
             Ok((stem, _)) => stems.push(stem),
             Err(EngineError::Ambiguous { candidates, .. }) => {
                 stems.extend(candidates.iter().map(|stem| Stem::from_file_name(stem)));

@@ -1,5 +1,7 @@
 //! Commands that find and show: think, recall, list, grep.
 
+use crate::engine::live;
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -68,7 +70,7 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
     if matches!(search.wanted, QueryKind::Text(_)) && command.ranking.uses_meaning() {
         super::embed_few(&engine);
     }
-    let thought = engine.think(&search)?;
+    let thought = ops::think(&engine, &search)?;
     let found = !thought.hits.is_empty();
     let note = thought.note();
     let output = &mut context.output;
@@ -119,7 +121,7 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
     output.flush()?;
     if output.json {
         // The answer is the specification's array; what it rests on is said beside it.
-        let counts = engine.counts();
+        let counts = ops::counts(&engine);
         let mut beside = json!({
             "files": counts.files,
             "indexed": counts.indexed,
@@ -210,7 +212,7 @@ fn described(
     (words, sought): (&PreviewWords, &HighlightedWords),
 ) -> String {
     let memory = &hit.memory;
-    let id = engine.shown_name(&memory.stem, &hit.name);
+    let id = live::shown_name(&engine.live, &memory.stem, &hit.name);
     let shown = preview(&memory.content, words, 160);
     let flat: Vec<&str> = shown.text.split_whitespace().collect();
     let mut text = summary(output, memory, &id);
@@ -290,8 +292,8 @@ fn summary(output: &Output, memory: &Memory, id: &str) -> String {
 
 pub(super) fn recall(context: &mut Context, command: &Recall) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let recalled = engine.recall(&command.ids);
-    engine.count_uses(&recalled);
+    let recalled = ops::recall(&engine, &command.ids);
+    engine.writer.count_uses(&recalled);
     let mut histories = Vec::new();
     if command.verbose {
         histories = history::histories(&engine, &recalled, context)?;
@@ -347,7 +349,7 @@ fn show(
     tokens: &mut usize,
     life: &[String],
 ) -> Result<(), Failure> {
-    let id = engine.shown_id(&memory.stem);
+    let id = engine.live.shown_id(&memory.stem);
     let line = summary(output, memory, &id);
     output.line(line)?;
     // The content may be large, and is not one of the lines.
@@ -403,7 +405,7 @@ pub(super) fn list(context: &mut Context, command: &List) -> Result<Outcome, Fai
         limit: command.limit,
         offset: command.offset,
     };
-    let thought = engine.search(&search)?;
+    let thought = ops::search(&engine, &search)?;
     let output = &mut context.output;
     let found = !thought.hits.is_empty();
     if output.json {
@@ -414,8 +416,8 @@ pub(super) fn list(context: &mut Context, command: &List) -> Result<Outcome, Fai
                 let memory = &hit.memory;
                 let shown = preview(&memory.content, &PreviewWords::default(), 160);
                 json!({
-                    "id": engine.shown_name(&memory.stem, &hit.name),
-                    "file": engine.shown_path(&hit.name),
+                    "id": live::shown_name(&engine.live, &memory.stem, &hit.name),
+                    "file": engine.live.shown_path(&hit.name),
                     "timestamp": memory.timestamp.as_str(),
                     "agent": memory.agent,
                     "user": memory.user,
@@ -433,7 +435,7 @@ pub(super) fn list(context: &mut Context, command: &List) -> Result<Outcome, Fai
         )?;
     } else {
         for hit in &thought.hits {
-            let id = engine.shown_name(&hit.memory.stem, &hit.name);
+            let id = live::shown_name(&engine.live, &hit.memory.stem, &hit.name);
             let line = summary(output, &hit.memory, &id);
             output.line(line)?;
         }
@@ -474,7 +476,8 @@ pub(super) fn grep(context: &mut Context, command: &Grep) -> Result<Outcome, Fai
     let mut found = false;
     let mut last_file = String::new();
     let mut failed = Ok(());
-    engine.grep(
+    ops::grep(
+        &engine,
         &command.pattern,
         command.ignore_case,
         &filter,
@@ -484,7 +487,7 @@ pub(super) fn grep(context: &mut Context, command: &Grep) -> Result<Outcome, Fai
                 return true;
             }
             last_file.clone_from(&line.name);
-            let file = engine.shown_path(&line.name);
+            let file = engine.live.shown_path(&line.name);
             if output.json {
                 let text = String::from_utf8_lossy(&line.text);
                 matches.push(if command.files_with_matches {

@@ -1,5 +1,7 @@
 //! Commands about what was: log, diff, undo, and git itself.
 
+use crate::engine::history;
+use crate::engine::ops;
 use std::process::Command;
 
 use chrono::DateTime;
@@ -58,7 +60,7 @@ pub(super) fn log(context: &mut Context, command: &Log) -> Result<Outcome, Failu
     }
     let engine = context.engine()?;
     commit_first(&engine);
-    let log = engine.log(command.id.as_deref(), command.limit)?;
+    let log = ops::log(&engine, command.id.as_deref(), command.limit)?;
     let output = &mut context.output;
     let found = !log.changes.is_empty();
     if output.json {
@@ -97,14 +99,14 @@ pub(super) fn diff(context: &mut Context, command: &Diff) -> Result<Outcome, Fai
     commit_first(&engine);
     let asked = command.revision.as_deref();
     let revision = asked.map(|text| revision(text, context.now()));
-    let versions = engine.versions(&command.id, revision.as_ref())?;
+    let versions = ops::versions(&engine, &command.id, revision.as_ref())?;
     let output = &mut context.output;
     let (now, before) = (&versions.now, &versions.before);
     let is_same = |before: &PastText| before.bytes == now.bytes && now.file.is_some();
     let is_different = before.as_ref().is_some_and(|before| !is_same(before));
     if output.json {
         output.json(&json!({
-            "id": engine.shown_id(&versions.stem),
+            "id": engine.live.shown_id(&versions.stem),
             "stem": versions.stem.as_str(),
             "different": is_different,
             "before": before.as_ref().map(text_json),
@@ -128,16 +130,12 @@ pub(super) fn diff(context: &mut Context, command: &Diff) -> Result<Outcome, Fai
 
 pub(super) fn undo(context: &mut Context, command: &Undo) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    if let Some(plan) = command
-        .target
-        .as_deref()
-        .filter(|text| Engine::is_plan(text))
-    {
+    if let Some(plan) = command.target.as_deref().filter(|text| ops::is_plan(text)) {
         return super::maintenance::take_back(context, &engine, plan, command.dry_run);
     }
-    let mut undone = engine.undo(command.target.as_deref(), command.dry_run)?;
+    let mut undone = ops::undo(&engine, command.target.as_deref(), command.dry_run)?;
     for file in &mut undone.files {
-        file.file = engine.shown_file(&file.file);
+        file.file = engine.live.shown_file(&file.file);
     }
     let is_change = undone.files.iter().any(|file| file.is_change);
     let output = &mut context.output;
@@ -176,15 +174,15 @@ pub(super) fn git(context: &mut Context, command: &Git) -> Result<Outcome, Failu
         );
     }
     let engine = context.engine()?;
-    if let Err(error) = engine.tidy_repository() {
+    if let Err(error) = history::tidy_repository(&engine.history) {
         tracing::info!("git's index was not brought up to date: {error}");
     }
-    let found = engine.repository().map_err(EngineError::from)?;
+    let found = history::repository(&engine.history).map_err(EngineError::from)?;
     if found.is_none() {
         return Err(Failure::new("the store is in no repository")
             .hint("`memdir sync` makes one, unless the setting `git` is off."));
     }
-    let unfollowed = engine.unfollowed_settings().map_err(EngineError::from)?;
+    let unfollowed = history::unfollowed_settings(&engine.history).map_err(EngineError::from)?;
     if let Some(first) = unfollowed.first() {
         let what = format!(
             "the repository's configuration names programs, hosts or files that git would use (`{}`), and you have not agreed to them",
@@ -194,12 +192,14 @@ pub(super) fn git(context: &mut Context, command: &Git) -> Result<Outcome, Failu
             "`memdir trust --show` lists them, `memdir trust --git-settings` agrees to them.",
         ));
     }
-    if engine.notes().is_some() {
+    if engine.live.notes().is_some() {
         check_in_place(&command.arguments)?;
     }
     context.output.flush()?;
     let mut program = Command::new("git");
-    program.current_dir(engine.root()).args(&command.arguments);
+    program
+        .current_dir(engine.live.root())
+        .args(&command.arguments);
     for name in GIT_PLACES {
         program.env_remove(name);
     }
@@ -314,7 +314,7 @@ pub(super) fn histories(
             histories.push(None);
             continue;
         };
-        let changes = match engine.log(Some(memory.stem.as_str()), usize::MAX) {
+        let changes = match ops::log(engine, Some(memory.stem.as_str()), usize::MAX) {
             Ok(log) => log.changes,
             Err(error @ EngineError::Past(_)) => {
                 context.output.note(error.to_string());
@@ -356,10 +356,10 @@ pub(super) fn life(output: &Output, changes: &[PastChange]) -> Vec<String> {
 
 /// Has changes by hand in the history before it is shown.
 pub(super) fn commit_first(engine: &Engine) {
-    if engine.is_read_only() {
+    if engine.live.is_read_only() {
         return;
     }
-    if let Err(error) = engine.commit_everything() {
+    if let Err(error) = history::commit_everything(&engine.history) {
         tracing::info!("what waits was not committed: {error}");
     }
 }
@@ -383,8 +383,10 @@ fn titles(engine: &Engine, output: &mut Output, change: &PastChange) -> Result<(
 
 /// What the memory was called as of the change.
 fn title(engine: &Engine, output: &Output, id: &str, change: &PastChange) -> String {
-    let title = engine.headline_at(id, &change.commit);
-    let title = title.or_else(|| engine.headline(id)).unwrap_or_default();
+    let title = ops::headline_at(engine, id, &change.commit);
+    let title = title
+        .or_else(|| ops::headline(engine, id))
+        .unwrap_or_default();
     one_line(output, &title).chars().take(80).collect()
 }
 

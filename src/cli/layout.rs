@@ -1,5 +1,6 @@
 //! The command that moves memories into other folders.
 
+use crate::engine::ops;
 use serde_json::json;
 
 use super::Context;
@@ -11,7 +12,7 @@ pub(super) fn layout(context: &mut Context, command: &Rearrange) -> Result<Outco
     let engine = context.engine()?;
     let Some(layout) = command.layout else {
         let layout = context.config.layout.value;
-        let elsewhere = engine.out_of_place(layout)?;
+        let elsewhere = ops::out_of_place(&engine, layout)?;
         let output = &mut context.output;
         if output.json {
             output.json(&json!({"layout": layout.as_str(), "elsewhere": elsewhere}))?;
@@ -26,7 +27,7 @@ pub(super) fn layout(context: &mut Context, command: &Rearrange) -> Result<Outco
         }
         return Ok(Outcome::Done);
     };
-    let done = engine.rearrange(layout)?;
+    let done = ops::rearrange(&engine, layout)?;
     let output = &mut context.output;
     if output.json {
         output.json(&json!({"layout": layout.as_str(), "moved": done.moved, "left": done.left}))?;

@@ -1,6 +1,8 @@
 //! Commands about the life of memories: what one is as of now, what points to it, what was done
 //! with it, and what no longer lives. What was forgotten is the business of `archive`.
 
+use crate::engine::live;
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -51,18 +53,21 @@ pub(super) fn forget(context: &mut Context, command: &Forget) -> Result<Outcome,
                 .hint("Name them, or describe them: memdir forget --help"),
         ),
         (false, false) if command.dry_run => {
-            let stems = command.named.iter().map(|id| Ok(engine.resolve(id)?.0));
+            let stems = command
+                .named
+                .iter()
+                .map(|id| Ok(live::resolve(&engine.live, id)?.0));
             filter.stems = Some(stems.collect::<Result<_, EngineError>>()?);
             filter.visibility = Visibility::Everything;
-            let archived = engine.forget_all(&filter, why, true)?;
+            let archived = ops::forget_all(&engine, &filter, why, true)?;
             show_archived(context, &engine, archived, None, true)
         }
         (false, false) => relocate(context, &command.named, "forgotten", |engine, id| {
-            engine.forget_because(id, why)
+            ops::forget_because(engine, id, why)
         }),
         (true, true) => {
             let dry_run = command.dry_run || !command.yes;
-            let archived = engine.forget_all(&filter, why, dry_run)?;
+            let archived = ops::forget_all(&engine, &filter, why, dry_run)?;
             if !archived.moved.is_empty() && !command.dry_run && !command.yes {
                 context
                     .output
@@ -77,7 +82,7 @@ pub(super) fn promote(context: &mut Context, command: &Ids) -> Result<Outcome, F
     let engine = context.engine()?;
     let (mut promoted, mut failed) = (Vec::new(), Vec::new());
     for id in &command.ids {
-        match engine.promote(id) {
+        match ops::promote(&engine, id) {
             Ok(edited) => promoted.push(edited_json(&edited, id)),
             Err(error) => {
                 let failure = Failure::from(error);
@@ -102,8 +107,8 @@ pub(super) fn promote(context: &mut Context, command: &Ids) -> Result<Outcome, F
 
 pub(super) fn gc(context: &mut Context, command: &Gc) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
-    let archived = engine.expire(command.dry_run)?;
-    let removed = engine.remove_replaced(command.dry_run)?;
+    let archived = ops::expire(&engine, command.dry_run)?;
+    let removed = ops::remove_replaced(&engine, command.dry_run)?;
     show_archived(context, &engine, archived, Some(&removed), command.dry_run)
 }
 
@@ -170,15 +175,15 @@ fn show_archived(
 
 pub(super) fn inspect(context: &mut Context, command: &Inspect) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let recalled = engine.recall(std::slice::from_ref(&command.id));
+    let recalled = ops::recall(&engine, std::slice::from_ref(&command.id));
     let (memory, name) = match recalled.into_iter().next() {
         Some(Recalled::Found { memory, name }) => (memory, name),
         Some(Recalled::Failed { error, .. }) => return Err(error.into()),
         None => return Err(EngineError::NotFound(command.id.clone()).into()),
     };
-    let (state, usage) = engine.state_of(&memory);
-    let relations = engine.relations_of(&name)?;
-    let records = engine.records_of(&memory.stem)?;
+    let (state, usage) = live::state_of(&engine.live, &memory);
+    let relations = ops::relations_of(&engine, &name)?;
+    let records = live::records_of(&engine.live, &memory.stem)?;
     let stem = memory.stem.clone();
     let found = Recalled::Found {
         memory,
@@ -251,17 +256,16 @@ pub(super) fn audit(
     let mut records = match id {
         // What was purged or forgotten is asked for by its whole stem, or found by its handle.
         Some(id) => {
-            let stem = engine
-                .resolve(id)
+            let stem = live::resolve(&engine.live, id)
                 .map_or_else(|_| id.to_owned(), |(stem, _)| stem.as_str().to_owned());
-            let mut records = engine.records_since(None)?;
+            let mut records = live::records_since(&engine.live, None)?;
             records.retain(|record| {
                 let is_it = |of: &String| *of == stem || of.ends_with(&format!("_{stem}"));
                 record.of.iter().any(is_it)
             });
             records
         }
-        None => engine.records_since(None)?,
+        None => live::records_since(&engine.live, None)?,
     };
     records.reverse();
     let has_more = records.len() > limit;
@@ -315,7 +319,7 @@ pub(super) fn record_line(output: &Output, record: &Record) -> String {
 
 pub(super) fn link(context: &mut Context, command: &LinkTo) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let is_new = engine.link(&command.from, &command.to, &command.relation)?;
+    let is_new = ops::link(&engine, &command.from, &command.to, &command.relation)?;
     let output = &mut context.output;
     if output.json {
         output.json(&json!({"linked": is_new}))?;
@@ -329,7 +333,7 @@ pub(super) fn link(context: &mut Context, command: &LinkTo) -> Result<Outcome, F
 pub(super) fn unlink(context: &mut Context, command: &Unlink) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let relation = command.relation.as_deref();
-    let removed = engine.unlink(&command.from, &command.to, relation)?;
+    let removed = ops::unlink(&engine, &command.from, &command.to, relation)?;
     let output = &mut context.output;
     if output.json {
         output.json(&json!({"removed": removed}))?;
@@ -347,14 +351,14 @@ pub(super) fn links(context: &mut Context, command: &Links) -> Result<Outcome, F
     let engine = context.engine()?;
     let relations = match &command.id {
         Some(id) => {
-            let (_, name) = engine.resolve(id)?;
-            let mut relations = engine.relations_of(&name)?;
-            let mut to_nothing = engine.dangling_of(&name)?;
+            let (_, name) = live::resolve(&engine.live, id)?;
+            let mut relations = ops::relations_of(&engine, &name)?;
+            let mut to_nothing = ops::dangling_of(&engine, &name)?;
             to_nothing.retain(|one| !relations.to.contains(one));
             relations.to.extend(to_nothing);
             relations
         }
-        None => engine.dangling()?,
+        None => ops::dangling(&engine)?,
     };
     let output = &mut context.output;
     let is_empty = relations.to.is_empty() && relations.from.is_empty();
@@ -380,10 +384,10 @@ fn relations_as_json(engine: &Engine, relations: &Relations) -> Value {
     let one = |relation: &Relation| {
         json!({
             "type": relation.relation,
-            "from": engine.shown_id(&relation.from),
+            "from": engine.live.shown_id(&relation.from),
             "to": relation.to.as_ref().map_or_else(
                 || relation.written.clone(),
-                |to| engine.shown_id(to),
+                |to| engine.live.shown_id(to),
             ),
             "dangling": relation.to.is_none(),
             "headline": relation.headline,
@@ -401,10 +405,10 @@ fn show_relations(
     relations: &Relations,
 ) -> Result<(), Failure> {
     for relation in &relations.to {
-        let from = engine.shown_id(&relation.from);
+        let from = engine.live.shown_id(&relation.from);
         let kind = output.shown(&relation.relation);
         let (to, said) = match &relation.to {
-            Some(to) => (engine.shown_id(to), output.shown(&relation.headline)),
+            Some(to) => (engine.live.shown_id(to), output.shown(&relation.headline)),
             None => (
                 output.shown(&relation.written),
                 "there is no such memory".to_owned(),
@@ -413,7 +417,7 @@ fn show_relations(
         output.line(format!("{ID}{from}{ID:#} {kind} {ID}{to}{ID:#}  {said}"))?;
     }
     for relation in &relations.from {
-        let from = engine.shown_id(&relation.from);
+        let from = engine.live.shown_id(&relation.from);
         let kind = output.shown(&relation.relation);
         let said = output.shown(&relation.headline);
         output.line(format!("{ID}{from}{ID:#} {kind} this  {said}"))?;

@@ -1,5 +1,6 @@
 //! From settings to a language model, and what it is asked for.
 
+use crate::engine::ops;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -34,7 +35,7 @@ pub(super) fn write_summaries(
     if !proposed.plan.proposals.iter().any(|one| one.is_summary) {
         return Ok(());
     }
-    engine.check_plan(proposed)?;
+    ops::check_plan(engine, proposed)?;
     context.output.note(llm.notice());
     let length = context.config.maintenance.value.compaction.budget;
     let is_gone = Cell::new(false);

@@ -1,5 +1,9 @@
 //! Commands about the store's state: reindex, status, verify.
 
+use crate::engine::history;
+use crate::engine::live;
+use crate::engine::meaning;
+use crate::engine::ops;
 use chrono::DateTime;
 use chrono::Utc;
 use indicatif::ProgressBar;
@@ -49,7 +53,7 @@ pub(super) fn counting_bar(what: &'static str) -> ProgressBar {
 pub(super) fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let bar = progress_bar("indexing");
-    let reindexed = engine.reindex(command.full, &mut |progress| {
+    let reindexed = live::reindex(&engine.live, command.full, &mut |progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
     });
@@ -60,7 +64,7 @@ pub(super) fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcom
         indexed,
     } = reindexed?;
     let bar = progress_bar("embedding");
-    let embedded = engine.embed_all(&mut |progress| {
+    let embedded = meaning::embed_all(&engine.meaning, &mut |progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
     });
@@ -117,9 +121,9 @@ fn outage_line(outage: &Outage, now: DateTime<Utc>) -> String {
 
 pub(super) fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let status = engine.status()?;
-    let git = engine.git_status();
-    let embedding = engine.meaning_status()?;
+    let status = ops::status(&engine)?;
+    let git = history::git_status(&engine.history);
+    let embedding = meaning::meaning_status(&engine.meaning)?;
     let now = context.now();
     let (meaning, meaning_json) = super::model::brief(context);
     let output = &mut context.output;
@@ -171,7 +175,7 @@ pub(super) fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Fa
         _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
     };
     let read_only = if status.read_only { " (read-only)" } else { "" };
-    let notes = engine.notes().map(|notes| notes.display().to_string());
+    let notes = engine.live.notes().map(|notes| notes.display().to_string());
     let mut rows = vec![
         ("store", format!("{}{read_only}", status.root.display())),
         ("notes", notes.unwrap_or_default()),
@@ -241,7 +245,7 @@ pub(super) fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Fa
 
 /// Of [`status`], what is about git alone.
 pub(super) fn git_status(context: &mut Context, engine: &Engine) -> Result<Outcome, Failure> {
-    let git = engine.git_status();
+    let git = history::git_status(&engine.history);
     let rows = git_rows(&git, context.now());
     let output = &mut context.output;
     match output.json {
@@ -261,7 +265,7 @@ fn show_rows(output: &mut Output, rows: &[(&str, String)]) -> std::io::Result<()
 
 pub(super) fn verify(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let proof = engine.verify()?;
+    let proof = ops::verify(&engine)?;
     let output = &mut context.output;
     let outcome = if proof.is_sound() {
         Outcome::Done

@@ -1,5 +1,6 @@
 //! Commands that maintain many memories at once: each makes a plan, shows it, and performs it.
 
+use crate::engine::ops;
 use chrono::TimeDelta;
 use serde_json::Value;
 use serde_json::json;
@@ -43,7 +44,7 @@ pub(super) fn compact(context: &mut Context, command: &Compact) -> Result<Outcom
         compaction.min_group = at_least_two(min_group, "--min-group")?;
     }
     let observations = constants.observations.clone();
-    let mut proposed = engine.plan_compaction(&filter, &compaction, &observations)?;
+    let mut proposed = ops::plan_compaction(&engine, &filter, &compaction, &observations)?;
     summarize(context, &engine, &mut proposed, command.dry_run)?;
     perform(context, &engine, &proposed, command.dry_run)
 }
@@ -55,7 +56,7 @@ pub(super) fn consolidate(
     let engine = recovered(context)?;
     let budget = context.config.maintenance.value.compaction.budget;
     let title = command.title.as_deref();
-    let mut proposed = engine.plan_consolidation(&command.ids, title, budget)?;
+    let mut proposed = ops::plan_consolidation(&engine, &command.ids, title, budget)?;
     if let Some(text) = &command.content {
         let text = match text.as_str() {
             "-" => fields::standard_input()?,
@@ -85,7 +86,7 @@ pub(super) fn auto_consolidate(
         min_count: at_least_two(min_count, "--min-count")?,
         budget: constants.compaction.budget,
     };
-    let mut proposed = engine.plan_grouping(&filter, &grouping)?;
+    let mut proposed = ops::plan_grouping(&engine, &filter, &grouping)?;
     summarize(context, &engine, &mut proposed, command.dry_run)?;
     perform(context, &engine, &proposed, command.dry_run)
 }
@@ -93,13 +94,13 @@ pub(super) fn auto_consolidate(
 pub(super) fn cleanup(context: &mut Context, command: &Cleanup) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
-    let proposed = engine.plan_cleanup(&filter, &context.config.maintenance.value.cleanup)?;
+    let proposed = ops::plan_cleanup(&engine, &filter, &context.config.maintenance.value.cleanup)?;
     if !command.dry_run {
         return perform(context, &engine, &proposed, false);
     }
     // Shown as well: what is as doubtful, and stays because it was used or is not doubtful enough.
     let archived = || (proposed.plan.proposals.iter()).flat_map(|one| &one.archive);
-    let mut flagged = engine.flagged(&filter)?;
+    let mut flagged = ops::flagged(&engine, &filter)?;
     flagged.retain(|stem| !archived().any(|known| known == stem));
     let shown: Vec<&Memory> = flagged
         .iter()
@@ -118,7 +119,7 @@ pub(super) fn reflect(context: &mut Context, command: &Reflect) -> Result<Outcom
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
     let constants = context.config.maintenance.value.reflection.clone();
-    let (proposed, stale) = engine.plan_reflection(&filter, &constants)?;
+    let (proposed, stale) = ops::plan_reflection(&engine, &filter, &constants)?;
     let output = &mut context.output;
     if !output.json {
         for memory in &stale {
@@ -139,13 +140,13 @@ pub(super) fn reflect(context: &mut Context, command: &Reflect) -> Result<Outcom
 pub(super) fn decay(context: &mut Context, command: &Decay) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
-    let proposed = engine.plan_decay(&filter)?;
+    let proposed = ops::plan_decay(&engine, &filter)?;
     perform(context, &engine, &proposed, !command.apply)
 }
 
 pub(super) fn supersede(context: &mut Context, command: &Supersede) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let added = engine.link(&command.new, &command.old, "supersedes")?;
+    let added = ops::link(&engine, &command.new, &command.old, "supersedes")?;
     let output = &mut context.output;
     if output.json {
         output.json(&json!({"superseded": command.old, "by": command.new, "changed": added}))?;
@@ -159,7 +160,7 @@ pub(super) fn supersede(context: &mut Context, command: &Supersede) -> Result<Ou
 /// Lists the plans of this machine.
 pub(super) fn plans(context: &mut Context) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
-    let plans = engine.plans()?;
+    let plans = ops::plans(&engine)?;
     let output = &mut context.output;
     let state = |state| match state {
         PlanState::Begun => "begun",
@@ -210,7 +211,7 @@ pub(super) fn take_back(
     id: &str,
     dry_run: bool,
 ) -> Result<Outcome, Failure> {
-    let taken = engine.take_back(id, dry_run)?;
+    let taken = ops::take_back(engine, id, dry_run)?;
     let output = &mut context.output;
     let shown = |stems: &[crate::model::Stem]| -> Vec<Value> {
         stems.iter().map(|stem| json!(stem.as_str())).collect()
@@ -241,7 +242,7 @@ pub(super) fn take_back(
 /// The store, without what an interrupted plan has left half done.
 pub(super) fn recovered(context: &Context) -> Result<Engine, Failure> {
     let engine = context.engine()?;
-    engine.recover_plans()?;
+    ops::recover_plans(&engine)?;
     Ok(engine)
 }
 
@@ -292,7 +293,7 @@ fn perform_with(
 ) -> Result<Outcome, Failure> {
     let performed = match dry_run {
         true => None,
-        false => engine.perform_plan(proposed)?,
+        false => ops::perform_plan(engine, proposed)?,
     };
     let output = &mut context.output;
     let plan = &proposed.plan;

@@ -105,7 +105,7 @@ fn connect(
 
 /// Where the store keeps what servers leave there.
 fn state(context: &Context) -> Result<PathBuf, Failure> {
-    Ok(context.engine()?.state().to_owned())
+    Ok(context.engine()?.live.state().to_owned())
 }
 
 fn unconnected(context: &Context, error: BridgeError) -> Failure {

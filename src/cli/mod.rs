@@ -44,6 +44,8 @@ mod when;
 mod with;
 mod write;
 
+use crate::engine::live;
+use crate::engine::meaning;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -285,7 +287,7 @@ fn made(root: &std::path::Path) -> String {
 /// Gives the memories that lack a vector theirs, before a question, if they are few and nobody else
 /// does it. A failure costs meaning, no answer.
 fn embed_few(engine: &Engine) {
-    match engine.embed_few() {
+    match meaning::embed_few(&engine.meaning) {
         Ok(0) => {}
         Ok(left) => tracing::warn!(
             "{left} memories are found by their words only: `memdir reindex` embeds them"
@@ -296,7 +298,7 @@ fn embed_few(engine: &Engine) {
 
 /// Indexes what waits, after the answer. A failure costs the next search some time, nothing else.
 fn settle(engine: &Engine) {
-    if let Err(error) = engine.settle(false) {
+    if let Err(error) = live::settle(&engine.live, false) {
         tracing::warn!("the index was not brought up to date: {error}");
     }
 }
@@ -305,10 +307,12 @@ fn settle(engine: &Engine) {
 fn after_writing(context: &mut Context, engine: &Engine) -> Result<(), Failure> {
     context.output.flush()?;
     settle(engine);
-    if let Err(error) = engine.commit_if_alone() {
+    if let Err(error) = crate::engine::history::commit_if_alone(&engine.history) {
         tracing::warn!("nothing was committed: {error}");
     }
-    context.output.held_back(&engine.last_held_back());
+    context
+        .output
+        .held_back(&crate::engine::history::last_held_back(&engine.history));
     Ok(())
 }
 

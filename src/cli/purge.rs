@@ -1,5 +1,7 @@
 //! The command that takes memories away for good.
 
+use crate::engine::live;
+use crate::engine::ops;
 use std::io::IsTerminal;
 
 use serde_json::Value;
@@ -22,8 +24,8 @@ use crate::model::Stem;
 
 pub(super) fn purge(context: &mut Context, command: &Purge) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    if engine.is_read_only() {
-        return Err(EngineError::ReadOnly(engine.root().to_owned()).into());
+    if engine.live.is_read_only() {
+        return Err(EngineError::ReadOnly(engine.live.root().to_owned()).into());
     }
     if command.history {
         return erase(context, &engine, command);
@@ -34,7 +36,7 @@ pub(super) fn purge(context: &mut Context, command: &Purge) -> Result<Outcome, F
     }
     let (mut purged, mut failed) = (Vec::new(), Vec::new());
     for id in &command.ids {
-        match engine.purge(id) {
+        match ops::purge(&engine, id) {
             Ok(one) => purged.push(one),
             Err(error) => failed.push((id.clone(), error)),
         }
@@ -48,7 +50,7 @@ fn clear_remains(engine: &Engine, is_nothing: bool) {
     if is_nothing {
         return;
     }
-    if let Err(error) = engine.clear_remains() {
+    if let Err(error) = live::clear_remains(&engine.live) {
         tracing::warn!(
             "words of what was purged are still in the index: {error}; `memdir reindex --full` takes them out"
         );
@@ -113,8 +115,8 @@ pub(super) fn check_can_ask(context: &Context) -> Result<(), Failure> {
 fn is_confirmed(context: &mut Context, engine: &Engine, ids: &[String]) -> Result<bool, Failure> {
     check_can_ask(context)?;
     for id in ids {
-        let stem = engine.resolve_for_purging(id)?;
-        let headline = match engine.recall(&[stem.as_str().to_owned()]).pop() {
+        let stem = ops::resolve_for_purging(engine, id)?;
+        let headline = match ops::recall(engine, &[stem.as_str().to_owned()]).pop() {
             Some(Recalled::Found { memory, .. }) => memory.headline().to_owned(),
             _ => "(forgotten)".to_owned(),
         };
@@ -155,11 +157,11 @@ fn warn_of_history(context: &mut Context, purged: &[Purged]) -> Result<(), Failu
 /// The folders of the backups that hold what was purged: they are whoever's who made them. It is
 /// purged already where they cannot be listed.
 fn backups_holding(engine: &Engine, stems: &[Stem]) -> Vec<String> {
-    let names = engine.backups_holding(stems).unwrap_or_else(|error| {
+    let names = ops::backups_holding(engine, stems).unwrap_or_else(|error| {
         tracing::warn!("whether a backup holds what was purged is not known: {error}");
         Vec::new()
     });
-    let folder = engine.root().join(BACKUPS);
+    let folder = engine.live.root().join(BACKUPS);
     let path = |name: String| folder.join(name).display().to_string();
     names.into_iter().map(path).collect()
 }
@@ -176,22 +178,22 @@ fn warn_of_backups(context: &mut Context, backups: &[String]) -> Result<(), Fail
 fn erase(context: &mut Context, engine: &Engine, command: &Purge) -> Result<Outcome, Failure> {
     let ids = command.ids.iter();
     let named: Vec<(Stem, String)> = ids
-        .map(|id| engine.resolve_for_erasing(id))
+        .map(|id| ops::resolve_for_erasing(engine, id))
         .collect::<Result<_, EngineError>>()?;
-    let remote = engine.check_erasing()?;
+    let remote = ops::check_erasing(engine)?;
     if !command.yes && !is_erasing_confirmed(context, &named, remote.as_ref())? {
         context.output.line("nothing was purged")?;
         return Ok(Outcome::Nothing);
     }
     let mut purged = Vec::new();
     for (stem, _) in &named {
-        match engine.purge(stem.as_str()) {
+        match ops::purge(engine, stem.as_str()) {
             Ok(one) => purged.push(one),
             Err(EngineError::NotFound(_)) => {} // It was purged before.
             Err(error) => return Err(error.into()),
         }
     }
-    let erased = engine.erase(&named).map_err(|error| {
+    let erased = ops::erase(engine, &named).map_err(|error| {
         let hint =
             "The files are purged all the same; only the history is as it was. Run it again.";
         Failure::from(error).hint(hint)

@@ -1,5 +1,6 @@
 //! The command that takes all memories away into a backup, and brings a backup back.
 
+use crate::engine::ops;
 use std::io::IsTerminal;
 
 use serde_json::Value;
@@ -17,14 +18,14 @@ use crate::files::Medium;
 
 pub(super) fn reset(context: &mut Context, command: &Reset) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    if engine.is_read_only() && !command.dry_run {
-        return Err(EngineError::ReadOnly(engine.root().to_owned()).into());
+    if engine.live.is_read_only() && !command.dry_run {
+        return Err(EngineError::ReadOnly(engine.live.root().to_owned()).into());
     }
     if let Some(backup) = &command.from {
-        let back = engine.bring_back(backup, command.dry_run)?;
+        let back = ops::bring_back(&engine, backup, command.dry_run)?;
         return show_back(context, &engine, command.dry_run, &back);
     }
-    let planned = engine.reset(true)?;
+    let planned = ops::reset(&engine, true)?;
     let count = planned.live + planned.forgotten;
     if command.dry_run || count == 0 {
         return show(context, &engine, &planned, command.dry_run);
@@ -33,7 +34,7 @@ pub(super) fn reset(context: &mut Context, command: &Reset) -> Result<Outcome, F
         context.output.line("nothing was done")?;
         return Ok(Outcome::Nothing);
     }
-    let done = engine.reset(false)?;
+    let done = ops::reset(&engine, false)?;
     show(context, &engine, &done, false)
 }
 
@@ -45,7 +46,7 @@ fn is_confirmed(context: &mut Context, engine: &Engine, planned: &Done) -> Resul
                 .hint("Say --yes if that is meant; --dry-run says how many they are."),
         );
     }
-    let root = engine.root();
+    let root = engine.live.root();
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let name = root.file_name().unwrap_or_default().to_string_lossy();
     let count = planned.live + planned.forgotten;
@@ -76,7 +77,7 @@ fn what_follows(engine: &Engine, reset: &Done) -> Vec<&'static str> {
             "The remote and other machines keep them: `memdir sync` stops before it sends this, until you say `memdir sync --accept-deletions`; then they go everywhere.",
         );
     }
-    if let Medium::Synced(_) = crate::files::medium(engine.root()) {
+    if let Medium::Synced(_) = crate::files::medium(engine.live.root()) {
         lines.push("A service copies this folder: it takes the files away on other machines, too.");
     }
     lines

@@ -1,5 +1,6 @@
 //! The command that decides between memories that contradict each other.
 
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -32,19 +33,25 @@ pub(super) fn resolve(context: &mut Context, command: &Resolve) -> Result<Outcom
         return decide(context, &engine, winner, loser);
     }
     if let Some(id) = &command.id
-        && let Some(done) = engine.take_out_markers(id)?
+        && let Some(done) = ops::take_out_markers(&engine, id)?
     {
         return tell_unmarked(context, &engine, &done);
     }
     let resolved = match (&command.id, &command.keep, command.both) {
-        (Some(id), Some(keep), _) => engine.keep_one(id, keep)?,
-        (Some(id), None, true) => engine.keep_both(id)?,
+        (Some(id), Some(keep), _) => ops::keep_one(&engine, id, keep)?,
+        (Some(id), None, true) => ops::keep_both(&engine, id)?,
         (Some(id), None, false) => {
-            return show(context, &engine, &engine.conflicts_of(id)?, &[], WHOLE);
+            return show(
+                context,
+                &engine,
+                &ops::conflicts_of(&engine, id)?,
+                &[],
+                WHOLE,
+            );
         }
         (None, ..) => {
-            let pairs = [engine.conflicts()?, engine.title_conflicts()?];
-            return show(context, &engine, &pairs, &engine.unmerged()?, BRIEF);
+            let pairs = [ops::conflicts(&engine)?, ops::title_conflicts(&engine)?];
+            return show(context, &engine, &pairs, &ops::unmerged(&engine)?, BRIEF);
         }
     };
     let output = &mut context.output;
@@ -71,7 +78,7 @@ fn decide(
     winner: &str,
     loser: &str,
 ) -> Result<Outcome, Failure> {
-    let decided = engine.decide_between(winner, loser)?;
+    let decided = ops::decide_between(engine, winner, loser)?;
     let output = &mut context.output;
     if output.json {
         output.json(&json!({
@@ -82,8 +89,8 @@ fn decide(
         }))?;
     } else {
         let (winner, loser) = (
-            engine.shown_id(&decided.winner),
-            engine.shown_id(&decided.loser),
+            engine.live.shown_id(&decided.winner),
+            engine.live.shown_id(&decided.loser),
         );
         let already = if decided.is_new { "" } else { " already" };
         output.line(format!(
@@ -154,9 +161,9 @@ fn show(
             .iter()
             .map(|one| {
                 json!({
-                    "id": engine.shown_id(&one.stem),
+                    "id": engine.live.shown_id(&one.stem),
                     "stem": one.stem.as_str(),
-                    "file": engine.shown_path(&one.name),
+                    "file": engine.live.shown_path(&one.name),
                     "line": one.line,
                 })
             })
@@ -178,7 +185,7 @@ fn show(
             }
         }
         for Unmerged { stem, line, .. } in unmerged {
-            let id = engine.shown_id(stem);
+            let id = engine.live.shown_id(stem);
             output.line(format!(
                 "{ID}{id}{ID:#}  has git's conflict markers on line {line}: memdir resolve {id}"
             ))?;
@@ -198,7 +205,7 @@ fn show_pair(
 ) -> Result<(), Failure> {
     for (side, sign) in pair.iter().zip(["-", "+"]) {
         let memory = &side.memory;
-        let id = engine.shown_id(&memory.stem);
+        let id = engine.live.shown_id(&memory.stem);
         let headline = output.shown(memory.headline());
         let paint = if sign == "-" { REMOVED } else { ADDED };
         output.line(format!(
@@ -248,7 +255,7 @@ fn compared_texts([one, other]: &[Contender; 2]) -> [String; 2] {
 
 /// The changes of a memory, newest first; none in a store without history.
 fn changes_of(engine: &Engine, stem: &Stem) -> Result<Vec<PastChange>, Failure> {
-    match engine.log(Some(stem.as_str()), usize::MAX) {
+    match ops::log(engine, Some(stem.as_str()), usize::MAX) {
         Ok(log) => Ok(log.changes),
         Err(EngineError::Past(_)) => Ok(Vec::new()),
         Err(error) => Err(error.into()),
@@ -259,9 +266,9 @@ fn as_json(engine: &Engine, side: &Contender) -> Result<Value, Failure> {
     let memory = &side.memory;
     let changes = changes_of(engine, &memory.stem)?;
     Ok(json!({
-        "id": engine.shown_id(&memory.stem),
+        "id": engine.live.shown_id(&memory.stem),
         "stem": memory.stem.as_str(),
-        "file": engine.shown_path(&side.name),
+        "file": engine.live.shown_path(&side.name),
         "headline": memory.headline(),
         "timestamp": memory.timestamp.as_str(),
         "agent": memory.agent,

@@ -1,5 +1,6 @@
 //! Commands about the credentials that memories hold: allow, redact.
 
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -13,11 +14,11 @@ use crate::engine::EngineError;
 use crate::engine::Settled;
 
 pub(super) fn allow(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
-    settle(context, command, "allowed", Engine::allow_secrets)
+    settle(context, command, "allowed", ops::allow_secrets)
 }
 
 pub(super) fn redact(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
-    settle(context, command, "redacted", Engine::redact_secrets)
+    settle(context, command, "redacted", ops::redact_secrets)
 }
 
 /// Settles each memory; one that cannot be settled does not stop the others.

@@ -57,7 +57,7 @@ pub(super) fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, F
         addresses,
         hosts: command.allow_host.clone(),
         origins: command.allow_origin.clone(),
-        tokens: tokens::path(engine.state()),
+        tokens: tokens::path(engine.live.state()),
         needs_token: !command.no_token,
         tls: command.tls_cert.clone().zip(command.tls_key.clone()),
         reads,
@@ -66,7 +66,7 @@ pub(super) fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, F
         owner_writes,
         mcp: crate::mcp::streamable,
     };
-    let note = engine.state().join(crate::http::NOTE);
+    let note = engine.live.state().join(crate::http::NOTE);
     let noted = begin_note(&note);
     let ended = crate::http::serve(served, &settings, |serving| {
         // Before it is said: who reads that finds it.
@@ -162,7 +162,7 @@ fn addresses(command: &Serve) -> Result<Vec<Address>, Failure> {
 
 /// Says where it listens, on standard error: standard output is for answers.
 fn tell(context: &mut Context, command: &Serve, engine: &Engine, serving: &Serving) {
-    let store = engine.root().display();
+    let store = engine.live.root().display();
     let names = serving.names.join(" and ");
     let output = &context.output;
     output.note(format!("serving {store} at {names}"));
@@ -192,7 +192,7 @@ fn failure(error: HttpError) -> Failure {
 /// Shows and changes the tokens of the store.
 pub(super) fn token(context: &mut Context, command: &Command) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let path = tokens::path(engine.state());
+    let path = tokens::path(engine.live.state());
     match command.what.as_ref().unwrap_or(&TokenCommand::List) {
         TokenCommand::List => list(context, &path),
         TokenCommand::Show { name } => show(context, &named(&path, name)?),

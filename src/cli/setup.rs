@@ -1,5 +1,7 @@
 //! Commands around a store: init, path, completions, man.
 
+use crate::engine::history;
+use crate::engine::ops;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -111,7 +113,7 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
     }
     if context.config.git.value && !command.no_git {
         let engine = context.open_at(&folder)?;
-        if let Err(error) = engine.commit_what_was_there() {
+        if let Err(error) = history::commit_what_was_there(&engine.history) {
             tracing::warn!("nothing was committed: {error}");
         }
     }
@@ -201,8 +203,8 @@ pub(super) fn path(context: &mut Context, command: &PathOf) -> Result<Outcome, F
         None => context.config.store.value.clone(),
         Some(id) => {
             let engine = context.engine()?;
-            match engine.recall(std::slice::from_ref(id)).pop() {
-                Some(Recalled::Found { name, .. }) => engine.files_folder().join(name),
+            match ops::recall(&engine, std::slice::from_ref(id)).pop() {
+                Some(Recalled::Found { name, .. }) => engine.live.files_folder().join(name),
                 Some(Recalled::Failed { error, .. }) => return Err(error.into()),
                 None => unreachable!("one id has one answer"),
             }

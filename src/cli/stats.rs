@@ -1,5 +1,6 @@
 //! Commands that count: stats, topics, namespaces.
 
+use crate::engine::ops;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -21,7 +22,7 @@ pub(super) fn stats(context: &mut Context, command: &Stats) -> Result<Outcome, F
         namespaces: command.namespace.iter().cloned().collect(),
         ..Filter::default()
     };
-    let stats = engine.stats(&filter)?;
+    let stats = ops::stats(&engine, &filter)?;
     let output = &mut context.output;
     let moment = |at: Option<chrono::DateTime<chrono::Utc>>| at.map(|at| at.to_rfc3339());
     if output.json {
@@ -78,7 +79,7 @@ pub(super) fn facet(
     command: &Counted,
 ) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let mut values = engine.facet(key)?;
+    let mut values = ops::facet(&engine, key)?;
     let has_more = values.len() > command.limit;
     values.truncate(command.limit);
     let output = &mut context.output;
@@ -108,14 +109,14 @@ pub(super) fn standards(context: &mut Context, command: &Standards) -> Result<Ou
     let engine = context.engine()?;
     let namespace = command.namespace.as_deref();
     if let (Some(namespace), Some(id)) = (namespace, &command.set) {
-        engine.set_standard(namespace, id)?;
+        ops::set_standard(&engine, namespace, id)?;
     }
     if let (Some(namespace), true) = (namespace, command.clear) {
-        engine.clear_standard(namespace)?;
+        ops::clear_standard(&engine, namespace)?;
     }
     let standards = match namespace {
-        Some(namespace) => engine.standards_in(namespace)?,
-        None => engine.standards()?,
+        Some(namespace) => ops::standards_in(&engine, namespace)?,
+        None => ops::standards(&engine)?,
     };
     let output = &mut context.output;
     if output.json {

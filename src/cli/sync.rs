@@ -1,5 +1,6 @@
 //! The command that brings this machine and the others into step: sync.
 
+use crate::engine::history;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -34,8 +35,8 @@ pub(super) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Fai
     if command.status {
         return git_status(context, &engine);
     }
-    if engine.is_read_only() {
-        return Err(EngineError::ReadOnly(engine.root().to_owned()).into());
+    if engine.live.is_read_only() {
+        return Err(EngineError::ReadOnly(engine.live.root().to_owned()).into());
     }
     let exchanged = match &command.setup {
         Some(address) => {
@@ -50,7 +51,7 @@ pub(super) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Fai
                 other_history: command.accept_history,
                 rewritten: command.adopt_remote,
             };
-            patiently(|| engine.come_into_step(accept, &|| false))?
+            patiently(|| history::come_into_step(&engine.history, accept, &|| false))?
         }
     };
     show(context, &engine, &exchanged)
@@ -84,9 +85,9 @@ pub(super) fn set_up(
         allow_local,
         accept_history,
     };
-    let before = engine.remote_address();
-    patiently(|| engine.set_up_remote(&setup, &|| false)).map_err(|error| {
-        let is_new = engine.remote_address() == before;
+    let before = history::remote_address(&engine.history);
+    patiently(|| history::set_up_remote(&engine.history, &setup, &|| false)).map_err(|error| {
+        let is_new = history::remote_address(&engine.history) == before;
         let is_offline = matches!(error, EngineError::Network(NetworkError::Offline { .. }));
         let failure = Failure::from(error);
         match is_new && is_offline {
@@ -101,11 +102,11 @@ pub(super) fn set_up(
 /// Says what the repository was taken at its word for, and for what it was not.
 fn tell_of_setup(context: &Context, engine: &Engine, named: &str) {
     let is_to_be_told = context.output.is_terminal && named.is_empty();
-    if let (true, Some(address)) = (is_to_be_told, engine.remote_address()) {
+    if let (true, Some(address)) = (is_to_be_told, history::remote_address(&engine.history)) {
         let address = crate::git::without_credentials(&address);
         context.output.note(format!("the remote is {address}"));
     }
-    let unfollowed = engine.unfollowed_settings().unwrap_or_default();
+    let unfollowed = history::unfollowed_settings(&engine.history).unwrap_or_default();
     if !unfollowed.is_empty() {
         let keys: Vec<&str> = unfollowed.iter().map(|one| one.key.as_str()).collect();
         context.output.note(format!(
@@ -121,7 +122,7 @@ pub(super) fn show(
     engine: &Engine,
     exchanged: &Exchanged,
 ) -> Result<Outcome, Failure> {
-    let held_back = engine.held_back()?;
+    let held_back = history::held_back(&engine.history)?;
     let (state, text, outcome) = match exchanged {
         Exchanged::InStep(moved) => (
             "in-step",
@@ -135,7 +136,7 @@ pub(super) fn show(
         ),
         Exchanged::NoRemote => (
             "no-remote",
-            match engine.forgotten_remote() {
+            match history::forgotten_remote(&engine.history) {
                 Some(forgotten) => format!("everything is committed; {forgotten}"),
                 None => "everything is committed; there is no remote (`memdir sync --setup ADDRESS` names one)".to_owned(),
             },
@@ -149,7 +150,7 @@ pub(super) fn show(
         ),
         Exchanged::Off => (
             "off",
-            match engine.git_status()? {
+            match history::git_status(&engine.history)? {
                 GitStatus::Off(why) => format!("this store is not committed: {why}"),
                 GitStatus::On { .. } => "this store was not committed; try again".to_owned(),
             },

@@ -1,5 +1,6 @@
 //! The command that brings two stores on this machine into step: `sync --with`.
 
+use crate::engine::history;
 use std::path::Path;
 
 use serde_json::Value;
@@ -50,9 +51,13 @@ pub(super) fn sync_with(
         dry_run: command.dry_run,
         accept_deletions: command.accept_deletions,
     };
-    let report = engine.sync_with(&with, other.as_ref())?;
+    let report = history::sync_with(
+        &engine.history,
+        &with,
+        other.as_ref().map(|other| &*other.history),
+    )?;
     show(context, &folder, direction, &report)?;
-    if !command.dry_run && !engine.is_read_only() {
+    if !command.dry_run && !engine.live.is_read_only() {
         super::after_writing(context, &engine)?;
     }
     Ok(Outcome::Done)
@@ -91,17 +96,17 @@ fn open_other(context: &Context, folder: &Path) -> Result<Engine, Failure> {
 
 fn check_writable(engine: &Engine, other: Option<&Engine>, command: &Sync) -> Result<(), Failure> {
     let failed = |engine: &Engine, hint: &str| {
-        let error = EngineError::ReadOnly(engine.root().to_owned());
+        let error = EngineError::ReadOnly(engine.live.root().to_owned());
         Err(Failure::from(error).hint(hint))
     };
     if command.dry_run {
         return Ok(());
     }
-    if command.direction != Direction::Push && engine.is_read_only() {
+    if command.direction != Direction::Push && engine.live.is_read_only() {
         return failed(engine, "`--direction push` only reads this store.");
     }
     match other {
-        Some(other) if other.is_read_only() => {
+        Some(other) if other.live.is_read_only() => {
             failed(other, "`--direction pull` only reads that store.")
         }
         _ => Ok(()),

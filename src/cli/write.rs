@@ -1,5 +1,7 @@
 //! Commands that write memories: remember, update, forget, restore.
 
+use crate::engine::live;
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -74,14 +76,14 @@ pub(super) fn remember(context: &mut Context, command: Remember) -> Result<Outco
         ..NewMemory::default()
     };
     command.fields.fill(context, &engine, &mut memory)?;
-    let policy = engine.write_policy().clone();
+    let policy = engine.writer.write_policy().clone();
     let policy = WritePolicy {
         duplicates: command.duplicates.unwrap_or(policy.duplicates),
         force: command.force,
         broad: command.broad,
         ..policy
     };
-    let stored = engine.remember_as(memory, command.idempotency_key.as_deref(), &policy)?;
+    let stored = ops::remember_as(&engine, memory, command.idempotency_key.as_deref(), &policy)?;
     let reply = core::remember_reply(&engine, &stored);
     if context.output.json {
         context.output.json(&Value::Object(reply.structured))?;
@@ -107,15 +109,15 @@ fn tell_written(
     remembered: &Remembered,
 ) -> Result<(), Failure> {
     let output = &mut context.output;
-    let id = engine.shown_id(&remembered.stem);
+    let id = engine.live.shown_id(&remembered.stem);
     if !output.json {
         output.line(format!("{ID}{id}{ID:#}"))?;
         output.flush()?;
     }
     match &remembered.became {
         WriteOutcome::Added | WriteOutcome::Repeated if output.is_terminal && !output.json => {
-            let name = engine.new_name(&remembered.stem);
-            let path = engine.files_folder().join(name);
+            let name = engine.live.new_name(&remembered.stem);
+            let path = engine.live.files_folder().join(name);
             output.note(format!("remembered in {}", path.display()));
         }
         WriteOutcome::Added | WriteOutcome::Repeated => {}
@@ -133,30 +135,30 @@ fn tell_written(
             earlier: Some(earlier),
         } => output.note(format!(
             "{id} has this title and was updated; its earlier text is {} in the archive",
-            engine.shown_id(earlier)
+            engine.live.shown_id(earlier)
         )),
     }
     if remembered.lives_on {
         output.note(format!("{id} lives longer than that, and goes on so"));
     }
     for near in &remembered.near {
-        let (other, reasons) = (engine.shown_id(&near.stem), reasons(near));
+        let (other, reasons) = (engine.live.shown_id(&near.stem), reasons(near));
         output.note(format!(
             "linked with {other}, which is nearly the same: {reasons}"
         ));
     }
     for related in &remembered.related {
-        let related = engine.shown_id(related);
+        let related = engine.live.shown_id(related);
         output.note(format!("linked with {related}, which has topics of it"));
     }
     if let Some(same) = &remembered.same_text {
-        let same = engine.shown_id(same);
+        let same = engine.live.shown_id(same);
         output.note(format!(
             "{same} has the same text; `memdir forget {id}` takes this one away again"
         ));
     }
     for one in &remembered.contradicted {
-        let other = engine.shown_id(&one.stem);
+        let other = engine.live.shown_id(&one.stem);
         let (headline, evidence) = (&one.headline, &one.evidence);
         let shown = visible(&format!("{headline}: {evidence}"));
         output.note(format!("hint: it may contradict {other}, {shown}"));
@@ -178,7 +180,7 @@ fn tell_suggested(
         return Ok(());
     }
     for one in suggestions {
-        let (id, action) = (engine.shown_id(&one.stem), one.action.word());
+        let (id, action) = (engine.live.shown_id(&one.stem), one.action.word());
         let (headline, reasons) = (output.shown(&one.headline), reasons(one));
         output.line(format!(
             "{ID}{id}{ID:#}  {action}  {headline}  {DIM}({reasons}){DIM:#}"
@@ -224,13 +226,13 @@ pub(super) fn update(context: &mut Context, command: Update) -> Result<Outcome, 
     }
     let edited = match &topics {
         Some(fields::Topics::Changed { added, removed }) => {
-            engine.update_topics(&command.id, &change, added, removed)?
+            ops::update_topics(&engine, &command.id, &change, added, removed)?
         }
-        _ => engine.update(&command.id, &change)?,
+        _ => ops::update(&engine, &command.id, &change)?,
     };
-    let id = engine.shown_id(&edited.memory.stem);
+    let id = engine.live.shown_id(&edited.memory.stem);
     // Of a life that was set, its end is said: it follows from the tier, the age and the uses.
-    let (state, _) = engine.state_of(&edited.memory);
+    let (state, _) = live::state_of(&engine.live, &edited.memory);
     let is_life_set = !change.tier.is_keep() || !change.expires.is_keep();
     let tier = state.tier.map(|tier| tier.as_str());
     let end = state
@@ -276,16 +278,16 @@ pub(super) fn edited_json(edited: &Edited, id: &str) -> Value {
 pub(super) fn restore(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
     let now = context.now();
     relocate(context, &command.ids, "restored", |engine, id| {
-        match (engine.restore(id), id.rsplit_once('@')) {
+        match (ops::restore(engine, id), id.rsplit_once('@')) {
             (Err(EngineError::NotFound(_)), Some((id, revision))) => {
                 let revision = history::revision(revision, now);
-                let restored = engine.restore_as_of(id, &revision)?;
+                let restored = ops::restore_as_of(engine, id, &revision)?;
                 Ok(Moved {
                     stem: restored.stem,
                     name: restored.name,
                 })
             }
-            (Err(EngineError::NotFound(_)), None) if engine.headline(id).is_some() => {
+            (Err(EngineError::NotFound(_)), None) if ops::headline(engine, id).is_some() => {
                 Err(EngineError::Invalid(format!(
                     "`{id}` lives: it is not in the archive. `memdir restore {id}@REVISION` brings an older version back, `memdir log {id}` shows them"
                 )))

@@ -1,15 +1,9 @@
 //! Why an operation of the engine failed.
 
-use std::path::PathBuf;
-
-use chrono::DateTime;
-use chrono::SecondsFormat;
-use chrono::Utc;
-
-use super::screen::FoundSecret;
-use super::sync::Leak;
-use super::sync::PastError;
 use crate::embed::EmbedError;
+use crate::engine::history::commits::outgoing_secrets::Leak;
+use crate::engine::ops::past::log::PastError;
+use crate::engine::write::screen::FoundSecret;
 use crate::files::FilesError;
 use crate::format::FormatError;
 use crate::git::GitError;
@@ -17,6 +11,10 @@ use crate::git::NetworkError;
 use crate::index::IndexError;
 use crate::journal::JournalError;
 use crate::model::POSSIBLE_TIMES;
+use chrono::DateTime;
+use chrono::SecondsFormat;
+use chrono::Utc;
+use std::path::PathBuf;
 
 /// What could not be done.
 #[derive(Debug, thiserror::Error)]

@@ -4,6 +4,7 @@
 //! or git. Who takes the events too slowly is told `lost` once there is room again: then a list has
 //! to be read anew.
 
+use crate::engine::live;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -84,7 +85,10 @@ impl Events {
             };
             let stems: Vec<_> = changed.stems.iter().collect();
             for stems in stems.chunks(MOST_IDS) {
-                let ids: Vec<String> = stems.iter().map(|stem| engine.shown_id(stem)).collect();
+                let ids: Vec<String> = stems
+                    .iter()
+                    .map(|stem| engine.live.shown_id(stem))
+                    .collect();
                 let data = json!({"ids": ids});
                 let event = format!("event: changed\ndata: {data}\n\n");
                 if sender.try_send(event.into()).is_err() {
@@ -100,7 +104,7 @@ impl Events {
             lost,
             alive: tokio::time::interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE),
             stopping: Box::pin(stop),
-            _listening: engine.listen(Box::new(tell)),
+            _listening: live::listen(&engine.live, Box::new(tell)),
             _counted: counted,
         })
     }

@@ -1,5 +1,7 @@
 //! Puts a server together: routes, layers, listeners; and ends it in order.
 
+use crate::engine::history;
+use crate::engine::ops;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
@@ -340,6 +342,7 @@ async fn try_call(
         let served = &of.served;
         served
             .engine
+            .writer
             .serve(caller.client.as_deref().unwrap_or("http"));
         let call = Call {
             engine: &served.engine,
@@ -443,8 +446,8 @@ async fn tell_metrics(State(site): State<Arc<Site>>, request: Request<Body>) -> 
     let look = move || {
         let _turn = turn;
         let engine = &of.served.engine;
-        let status = engine.status();
-        let git = engine.git_status();
+        let status = ops::status(engine);
+        let git = history::git_status(&engine.history);
         let state = match (status, git) {
             (Ok(status), Ok(git)) => Some(metrics::State { status, git }),
             (Err(error), _) | (_, Err(error)) => {

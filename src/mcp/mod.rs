@@ -86,7 +86,9 @@ pub struct Served {
 impl Served {
     /// What a call of `caller` is about.
     fn call<'a>(&'a self, caller: &'a Caller) -> Call<'a> {
-        self.engine.serve(caller.client.as_deref().unwrap_or("mcp"));
+        self.engine
+            .writer
+            .serve(caller.client.as_deref().unwrap_or("mcp"));
         Call {
             engine: &self.engine,
             caller,

@@ -4,6 +4,7 @@
 //! session ends, and `subscriptions/listen`, some addresses until the request ends. What may be kept
 //! for a while is never told: the client asks again when it is time.
 
+use crate::engine::live;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -35,7 +36,7 @@ impl News {
         };
         News {
             inbox,
-            _listening: served.engine.listen(Box::new(tell)),
+            _listening: live::listen(&served.engine.live, Box::new(tell)),
         }
     }
 

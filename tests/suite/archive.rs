@@ -1,5 +1,6 @@
 //! Forgotten memories: listed, brought back, taken away for good.
 
+use memdir::engine::ops;
 use std::fs;
 
 use chrono::TimeDelta;
@@ -99,14 +100,14 @@ fn when_it_was_forgotten_counts_and_not_when_it_was_written() {
     let store = TestStore::new();
     let engine = store.engine();
     let stems = ["a heron", "a stork"].map(|text| {
-        let remembered = engine.remember(new_memory(text), None).unwrap();
+        let remembered = ops::remember(&engine, new_memory(text), None).unwrap();
         remembered.stem
     });
-    engine.forget(stems[0].as_str()).unwrap();
+    ops::forget(&engine, stems[0].as_str()).unwrap();
     let later = store.engine_at(noon() + TimeDelta::days(100));
-    later.forget(stems[1].as_str()).unwrap();
+    ops::forget(&later, stems[1].as_str()).unwrap();
     let at = |stem: &str| {
-        let forgotten = later.archived().unwrap();
+        let forgotten = ops::archived(&later).unwrap();
         let one = forgotten
             .into_iter()
             .find(|one| one.memory.stem.as_str() == stem);
@@ -115,9 +116,9 @@ fn when_it_was_forgotten_counts_and_not_when_it_was_written() {
     assert_eq!(at(stems[0].as_str()), noon());
     assert_eq!(at(stems[1].as_str()), noon() + TimeDelta::days(100));
     // Brought back and forgotten again, it went the second time.
-    later.restore(stems[0].as_str()).unwrap();
+    ops::restore(&later, stems[0].as_str()).unwrap();
     let last = store.engine_at(noon() + TimeDelta::days(200));
-    last.forget(stems[0].as_str()).unwrap();
+    ops::forget(&last, stems[0].as_str()).unwrap();
     assert_eq!(at(stems[0].as_str()), noon() + TimeDelta::days(200));
     // Without a record, since when its file is as it is.
     fs::remove_dir_all(store.root().join("journal")).unwrap();
@@ -129,16 +130,16 @@ fn a_record_of_its_writing_does_not_say_when_it_was_forgotten() {
     let store = TestStore::new();
     let engine = store.engine();
     let moved = ["a heron", "a stork"].map(|text| {
-        let remembered = engine.remember(new_memory(text), None).unwrap();
+        let remembered = ops::remember(&engine, new_memory(text), None).unwrap();
         remembered.stem.as_str().to_owned()
     });
-    engine.forget(&moved[1]).unwrap();
+    ops::forget(&engine, &moved[1]).unwrap();
     let archive = store.root().join("archive");
     let name = format!("{}.md", moved[0]);
     let written = fs::metadata(store.root().join("files").join(&name)).unwrap();
     // By hand: no journal tells of it.
     fs::rename(store.root().join("files").join(&name), archive.join(&name)).unwrap();
-    let forgotten = engine.archived().unwrap();
+    let forgotten = ops::archived(&engine).unwrap();
     let one = |stem: &str| {
         let mut all = forgotten.iter();
         all.find(|one| one.memory.stem.as_str() == stem).unwrap()

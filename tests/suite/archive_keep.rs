@@ -1,5 +1,6 @@
 //! The archive gives up replaced texts after a while, those that the history holds and no others.
 
+use memdir::engine::ops;
 use std::fs;
 use std::time::Duration;
 
@@ -47,7 +48,7 @@ fn archived_text(home: &Home, name: &str) -> String {
 }
 
 fn removed(engine: &Engine) -> usize {
-    engine.remove_replaced(false).unwrap().len()
+    ops::remove_replaced(engine, false).unwrap().len()
 }
 
 #[test]
@@ -57,7 +58,7 @@ fn replaced_texts_that_the_history_holds_leave_the_archive_after_a_while() {
     assert_eq!(removed(&in_days(&home, 89, Some(90))), 0);
     assert_eq!(removed(&in_days(&home, 91, None)), 0, "for ever");
     let later = in_days(&home, 91, Some(90));
-    assert_eq!(later.remove_replaced(true).unwrap().len(), 2);
+    assert_eq!(ops::remove_replaced(&later, true).unwrap().len(), 2);
     assert_eq!(archived(&home).len(), 3, "that only said it");
     assert_eq!(removed(&later), 2);
     let left = archived(&home);

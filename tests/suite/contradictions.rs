@@ -1,6 +1,7 @@
 //! Hints at memories that contradict each other: given where they do, hardly ever elsewhere, and
 //! never in the way of writing.
 
+use memdir::engine::ops;
 use std::fs;
 
 use memdir::engine::Contradicted;
@@ -23,7 +24,7 @@ use crate::support::query;
 #[track_caller]
 fn stored(engine: &Engine, memory: NewMemory) -> (Stem, Vec<Contradicted>) {
     let policy = WritePolicy::default();
-    match engine.remember_as(memory, None, &policy).unwrap() {
+    match ops::remember_as(engine, memory, None, &policy).unwrap() {
         Stored::Written(done) => {
             assert_eq!(done.became, WriteOutcome::Added);
             (done.stem, done.contradicted)
@@ -109,8 +110,7 @@ fn what_is_named_forgotten_or_superseded_is_not_hinted_at() {
     let first = stored(&engine, port(1)).0;
     assert_eq!(hinted(port(2)), std::slice::from_ref(&first));
     let both = NewMemory {
-        supersedes: engine
-            .search(&query("gateway"))
+        supersedes: ops::search(&engine, &query("gateway"))
             .unwrap()
             .hits
             .iter()
@@ -121,15 +121,15 @@ fn what_is_named_forgotten_or_superseded_is_not_hinted_at() {
     assert_eq!(hinted(both), []);
     let hints = hinted(port(4));
     assert_eq!(hints.len(), 1, "those that were superseded are out of it");
-    for hit in engine.search(&query("gateway")).unwrap().hits {
-        engine.forget(hit.memory.stem.as_str()).unwrap();
+    for hit in ops::search(&engine, &query("gateway")).unwrap().hits {
+        ops::forget(&engine, hit.memory.stem.as_str()).unwrap();
     }
     assert_eq!(hinted(port(5)), []);
     let quiet = WritePolicy {
         contradictions: false,
         ..WritePolicy::default()
     };
-    let Stored::Written(done) = engine.remember_as(port(6), None, &quiet).unwrap() else {
+    let Stored::Written(done) = ops::remember_as(&engine, port(6), None, &quiet).unwrap() else {
         panic!("it is stored");
     };
     assert_eq!(done.contradicted, []);
@@ -193,32 +193,35 @@ fn agents_and_people_are_told_and_can_decide() {
 fn a_decision_keeps_both_texts_takes_the_links_away_and_can_be_turned_round() {
     let store = TestStore::new();
     let engine = store.engine();
-    let remember = |text: &str| engine.remember(new_memory(text), None).unwrap().stem;
+    let remember = |text: &str| ops::remember(&engine, new_memory(text), None).unwrap().stem;
     let (one, other) = (remember("heron one"), remember("heron other"));
     let third = remember("heron third");
     let (a, b) = (one.as_str(), other.as_str());
-    engine.link(a, b, "contradicts").unwrap();
-    engine.link(b, a, "conflicts-with").unwrap();
-    engine.link(a, third.as_str(), "contradicts").unwrap();
-    engine.link(a, b, "related-to").unwrap();
+    ops::link(&engine, a, b, "contradicts").unwrap();
+    ops::link(&engine, b, a, "conflicts-with").unwrap();
+    ops::link(&engine, a, third.as_str(), "contradicts").unwrap();
+    ops::link(&engine, a, b, "related-to").unwrap();
     let current = || -> Vec<String> {
-        let hits = engine.search(&query("heron")).unwrap().hits.into_iter();
+        let hits = ops::search(&engine, &query("heron"))
+            .unwrap()
+            .hits
+            .into_iter();
         let mut texts: Vec<String> = hits.map(|hit| hit.memory.content.clone()).collect();
         texts.sort();
         texts
     };
-    let decided = engine.decide_between(a, b).unwrap();
+    let decided = ops::decide_between(&engine, a, b).unwrap();
     assert_eq!((decided.is_new, decided.unlinked), (true, 2));
     assert_eq!(current(), ["heron one", "heron third"]);
-    let relations = engine.relations_of(one.as_str()).unwrap().to;
+    let relations = ops::relations_of(&engine, one.as_str()).unwrap().to;
     let relations: Vec<&str> = relations.iter().map(|one| one.relation.as_str()).collect();
     assert_eq!(relations, ["supersedes", "contradicts", "related-to"]);
-    assert!(engine.conflicts().unwrap().is_empty());
-    let again = engine.decide_between(a, b).unwrap();
+    assert!(ops::conflicts(&engine).unwrap().is_empty());
+    let again = ops::decide_between(&engine, a, b).unwrap();
     assert_eq!((again.is_new, again.unlinked), (false, 0));
-    engine.decide_between(b, a).unwrap();
+    ops::decide_between(&engine, b, a).unwrap();
     assert_eq!(current(), ["heron other", "heron third"]);
     assert_eq!(store.texts().len(), 3);
-    assert!(engine.decide_between(a, a).is_err());
-    assert!(engine.decide_between(a, "nobody").is_err());
+    assert!(ops::decide_between(&engine, a, a).is_err());
+    assert!(ops::decide_between(&engine, a, "nobody").is_err());
 }

@@ -1,6 +1,8 @@
 //! A copy of a store says what the store says: times are those of the texts and of what was done, not
 //! those that a copy gives to its files.
 
+use memdir::engine::live;
+use memdir::engine::ops;
 use std::fs;
 
 use chrono::DateTime;
@@ -43,14 +45,14 @@ fn copy_of(store: &TestStore, written: DateTime<Utc>) -> TestStore {
 }
 
 fn memory(engine: &Engine, id: &str) -> Memory {
-    match engine.recall(&[id.to_owned()]).remove(0) {
+    match ops::recall(engine, &[id.to_owned()]).remove(0) {
         Recalled::Found { memory, .. } => *memory,
         Recalled::Failed { error, .. } => panic!("{id}: {error}"),
     }
 }
 
 fn changed(engine: &Engine, id: &str) -> DateTime<Utc> {
-    engine.state_of(&memory(engine, id)).0.changed
+    live::state_of(&engine.live, &memory(engine, id)).0.changed
 }
 
 fn content(text: &str) -> Change {
@@ -66,12 +68,17 @@ fn a_copy_answers_as_the_store_does_to_the_score() {
     for (day, word) in [(1, "oak"), (40, "elm"), (300, "ash")] {
         let engine = store.engine_at(noon() - TimeDelta::days(day));
         let text = format!("the tree in the yard is an {word}");
-        let stem = engine.remember(new_memory(&text), None).unwrap().stem;
+        let stem = ops::remember(&engine, new_memory(&text), None)
+            .unwrap()
+            .stem;
         if word == "ash" {
             let later = store.engine_at(noon() - TimeDelta::days(2));
-            later
-                .update(stem.as_str(), &content("the tree is an ash, felled"))
-                .unwrap();
+            ops::update(
+                &later,
+                stem.as_str(),
+                &content("the tree is an ash, felled"),
+            )
+            .unwrap();
         }
     }
     let by_hand =
@@ -88,7 +95,7 @@ fn a_copy_answers_as_the_store_does_to_the_score() {
             ..query("tree")
         };
         let scores = |engine: &Engine| -> Vec<(String, f64)> {
-            let hits = engine.search(&asked).unwrap().hits;
+            let hits = ops::search(engine, &asked).unwrap().hits;
             hits.into_iter().map(|hit| (hit.name, hit.score)).collect()
         };
         let here = scores(&one);
@@ -149,7 +156,7 @@ fn what_a_note_states_of_its_times_comes_before_those_of_its_file() {
     }
     assert_eq!(memory(&engine, "nothing").timestamp.utc(), written);
     // An update is a change now, and moves no note.
-    engine.update("both", &content("another text")).unwrap();
+    ops::update(&engine, "both", &content("another text")).unwrap();
     assert_eq!(memory(&engine, "both").timestamp.utc(), day("2024-03-01"));
     assert_eq!(changed(&engine, "both"), noon());
 }
@@ -163,12 +170,10 @@ fn a_copy_makes_nothing_young_for_cleanup() {
         importance: Some(1),
         ..new_memory("a passing remark about lunch")
     };
-    old.remember(of, None).unwrap();
+    ops::remember(&old, of, None).unwrap();
     let copy = copy_of(&store, noon());
     for store in [&store, &copy] {
-        let planned = store
-            .engine()
-            .plan_cleanup(&Filter::default(), &Cleanup::default());
+        let planned = ops::plan_cleanup(&store.engine(), &Filter::default(), &Cleanup::default());
         assert_eq!(planned.unwrap().plan.proposals.len(), 1);
     }
 }

@@ -7,6 +7,8 @@ use memdir::engine::Stored;
 use memdir::engine::Suggestion;
 use memdir::engine::WriteOutcome;
 use memdir::engine::WritePolicy;
+use memdir::engine::live;
+use memdir::engine::ops;
 use memdir::model::MetaValue;
 use memdir::model::NewMemory;
 use memdir::model::Stem;
@@ -52,7 +54,7 @@ fn with_topics(content: &str, topics: &[&str]) -> NewMemory {
 
 #[track_caller]
 fn written(engine: &Engine, memory: NewMemory, policy: &WritePolicy) -> Remembered {
-    match engine.remember_as(memory, None, policy).unwrap() {
+    match ops::remember_as(engine, memory, None, policy).unwrap() {
         Stored::Written(remembered) => *remembered,
         Stored::Suggested(suggestions) => panic!("{suggestions:?}"),
     }
@@ -60,7 +62,7 @@ fn written(engine: &Engine, memory: NewMemory, policy: &WritePolicy) -> Remember
 
 #[track_caller]
 fn suggested(engine: &Engine, memory: NewMemory, policy: &WritePolicy) -> Vec<Suggestion> {
-    match engine.remember_as(memory, None, policy).unwrap() {
+    match ops::remember_as(engine, memory, None, policy).unwrap() {
         Stored::Suggested(suggestions) => suggestions,
         Stored::Written(remembered) => panic!("{remembered:?}"),
     }
@@ -72,7 +74,7 @@ fn stems(suggestions: &[Suggestion]) -> Vec<&Stem> {
 
 /// How many memories hold a word.
 fn holding(engine: &Engine, word: &str) -> usize {
-    engine.search(&keywords(&[word])).unwrap().hits.len()
+    ops::search(engine, &keywords(&[word])).unwrap().hits.len()
 }
 
 #[test]
@@ -83,7 +85,7 @@ fn a_correction_is_stored_by_every_policy() {
         let store = TestStore::new();
         let engine = store.engine();
         let old = titled("Counting", &format!("{twenty} twenty"));
-        let old_stem = engine.remember(old, None).unwrap().stem;
+        let old_stem = ops::remember(&engine, old, None).unwrap().stem;
         // Nearly all of its words are those of what it corrects, and then all of them.
         for last in ["21", "twenty"] {
             let correction = NewMemory {
@@ -122,19 +124,22 @@ fn the_same_title_keeps_the_earlier_text_where_it_can_be_restored() {
         panic!("{done:?}");
     };
     assert_eq!((holding(&engine, "tag"), holding(&engine, "scp")), (1, 0));
-    let memory = &engine.search(&query("deploy")).unwrap().hits[0].memory;
+    let memory = &ops::search(&engine, &query("deploy")).unwrap().hits[0].memory;
     assert_eq!(memory.topics, ["test", "deploy"]);
     assert_eq!(
         (memory.importance, memory.title.as_deref()),
         (Some(8), Some("How we deploy"))
     );
     // The record says what it is, and it is a sound memory beside the new text when it comes back.
-    assert_eq!(engine.archived().unwrap()[0].memory.stem, earlier);
-    let why = engine.records_of(&earlier).unwrap()[0].why.clone().unwrap();
+    assert_eq!(ops::archived(&engine).unwrap()[0].memory.stem, earlier);
+    let why = live::records_of(&engine.live, &earlier).unwrap()[0]
+        .why
+        .clone()
+        .unwrap();
     assert_eq!(why, format!("an earlier text of {}", stem.short()));
-    engine.restore(earlier.as_str()).unwrap();
+    ops::restore(&engine, earlier.as_str()).unwrap();
     assert_eq!((holding(&engine, "tag"), holding(&engine, "scp")), (1, 1));
-    let restored = &engine.search(&keywords(&["scp"])).unwrap().hits[0].memory;
+    let restored = &ops::search(&engine, &keywords(&["scp"])).unwrap().hits[0].memory;
     assert_eq!(restored.content, "By hand, with scp.\n");
     assert_eq!((&restored.stem, restored.problems.len()), (&earlier, 0));
 }
@@ -184,7 +189,7 @@ fn what_is_stated_beside_the_same_text_leaves_no_copy_of_it() {
     let done = written(&engine, important(3), &policy);
     assert_eq!(done.became, WriteOutcome::Updated { earlier: None });
     assert_eq!(done.changed, ["importance"]);
-    assert!(engine.archived().unwrap().is_empty());
+    assert!(ops::archived(&engine).unwrap().is_empty());
     let keeping = WritePolicy {
         keeps_importance: true,
         ..policy
@@ -230,7 +235,7 @@ fn two_at_once_with_one_title_make_one_memory() {
         }
     });
     assert_eq!(store.texts().len(), 1);
-    assert_eq!(engine.archived().unwrap().len(), 3);
+    assert_eq!(ops::archived(&engine).unwrap().len(), 3);
 }
 
 #[test]
@@ -246,7 +251,7 @@ fn the_same_text_is_written_once_and_what_differs_is_kept_and_linked() {
     let done = written(&engine, new_memory(OTHER_PORT), &policy);
     assert_eq!(done.became, WriteOutcome::Added);
     assert_eq!(stems(&done.near), [&stem]);
-    let relations = engine.relations_of(done.stem.as_str()).unwrap();
+    let relations = ops::relations_of(&engine, done.stem.as_str()).unwrap();
     assert_eq!(relations.to.len(), 1);
     assert_eq!(relations.to[0].relation, "related-to");
     assert_eq!(relations.to[0].to.as_ref(), Some(&stem));
@@ -275,21 +280,22 @@ fn the_same_text_again_gives_the_known_one_what_is_stated_beside_it() {
         metadata: vec![("ticket".to_owned(), MetaValue::Text("A-1".to_owned()))],
         ..with_topics(PORT, &["vault"])
     };
-    let remember = |memory, key| match engine.remember_as(memory, Some(key), &policy).unwrap() {
-        Stored::Written(remembered) => *remembered,
-        Stored::Suggested(suggestions) => panic!("{suggestions:?}"),
-    };
+    let remember =
+        |memory, key| match ops::remember_as(&engine, memory, Some(key), &policy).unwrap() {
+            Stored::Written(remembered) => *remembered,
+            Stored::Suggested(suggestions) => panic!("{suggestions:?}"),
+        };
     let done = remember(again(), "k-1");
     assert_eq!((&done.stem, &done.became), (&stem, &WriteOutcome::Known));
     assert_eq!(done.changed, ["topics", "tier", "importance", "metadata"]);
-    let known = || engine.search(&keywords(&["8080"])).unwrap().hits[0].clone();
+    let known = || ops::search(&engine, &keywords(&["8080"])).unwrap().hits[0].clone();
     let memory = known().memory;
     assert_eq!(memory.topics, ["net", "vault"]);
     assert_eq!(
         (memory.tier, memory.importance),
         (Some(Tier::Long), Some(9))
     );
-    assert_eq!(engine.state_of(&memory).0.expires, None);
+    assert_eq!(live::state_of(&engine.live, &memory).0.expires, None);
     assert_eq!(memory.content, PORT);
     // The call is known by its key, and so is a later one.
     assert!(remember(again(), "k-1").existed());
@@ -304,7 +310,7 @@ fn the_same_text_again_gives_the_known_one_what_is_stated_beside_it() {
     assert!(done.lives_on);
     assert_eq!(known().memory.tier, Some(Tier::Long));
     assert_eq!(store.texts().len(), 1);
-    assert_eq!(engine.archived().unwrap().len(), 0);
+    assert_eq!(ops::archived(&engine).unwrap().len(), 0);
 }
 
 #[test]
@@ -323,7 +329,7 @@ fn a_title_again_shortens_no_life_and_is_of_one_person() {
     assert_eq!(bob.became, WriteOutcome::Added);
     let again = written(&engine, of("ann", "With a cart.", end), &policy);
     assert_eq!((&again.stem, again.lives_on), (&ann, true));
-    let cart = &engine.search(&keywords(&["cart"])).unwrap().hits[0].memory;
+    let cart = &ops::search(&engine, &keywords(&["cart"])).unwrap().hits[0].memory;
     assert_eq!((cart.user.as_str(), &cart.expires), ("ann", &None));
     // Without an end it is for ever.
     let lasting = written(&engine, of("bob", "With a ship.", None), &policy);
@@ -331,7 +337,7 @@ fn a_title_again_shortens_no_life_and_is_of_one_person() {
         (&lasting.stem, lasting.changed),
         (&bob.stem, vec!["expires"])
     );
-    let ship = &engine.search(&keywords(&["ship"])).unwrap().hits[0].memory;
+    let ship = &ops::search(&engine, &keywords(&["ship"])).unwrap().hits[0].memory;
     assert_eq!((ship.user.as_str(), &ship.expires), ("bob", &None));
     assert_eq!(store.texts().len(), 2);
 }
@@ -343,7 +349,7 @@ fn a_late_retry_of_a_call_before_the_update_is_recognised() {
     let policy = by(DuplicatePolicy::SameTitle);
     let remember = |content: &str, key| {
         let memory = titled("Counter", content);
-        match engine.remember_as(memory, Some(key), &policy).unwrap() {
+        match ops::remember_as(&engine, memory, Some(key), &policy).unwrap() {
             Stored::Written(remembered) => *remembered,
             Stored::Suggested(suggestions) => panic!("{suggestions:?}"),
         }
@@ -364,7 +370,7 @@ fn what_was_forgotten_is_no_reason_not_to_store_it() {
     let engine = store.engine();
     let policy = by(DuplicatePolicy::Similar);
     let stem = written(&engine, new_memory(PORT), &policy).stem;
-    engine.forget(stem.as_str()).unwrap();
+    ops::forget(&engine, stem.as_str()).unwrap();
     assert_eq!(
         written(&engine, new_memory(PORT), &policy).became,
         WriteOutcome::Added
@@ -452,9 +458,9 @@ fn what_names_a_memory_is_never_there_twice() {
     assert_eq!(bare.became, WriteOutcome::Added);
     // By its id, one is given a new text whatever it is called.
     let id = bare.stem.as_str();
-    let edited = engine.rewrite(id, &new_memory("Nobody cooks.")).unwrap();
+    let edited = ops::rewrite(&engine, id, &new_memory("Nobody cooks.")).unwrap();
     assert_eq!(edited.stem, bare.stem);
-    assert!(engine.rewrite("nothing", &new_memory("x")).is_err());
+    assert!(ops::rewrite(&engine, "nothing", &new_memory("x")).is_err());
     assert_eq!(store.texts().len(), 3);
 }
 
@@ -513,9 +519,7 @@ fn topics_link_memories_if_that_is_wanted() {
     written(&engine, with_topics("three", &["net", "y"]), &plain);
     let new = || with_topics("four", &["Net", "Gateway", "port"]);
     assert_eq!(written(&engine, new(), &plain).related, []);
-    engine
-        .forget(written(&engine, new(), &plain).stem.as_str())
-        .unwrap();
+    ops::forget(&engine, written(&engine, new(), &plain).stem.as_str()).unwrap();
     let linking = |auto_links| WritePolicy {
         auto_links,
         ..WritePolicy::default()
@@ -525,7 +529,7 @@ fn topics_link_memories_if_that_is_wanted() {
     assert_eq!(done.related.len(), 3);
     assert!(done.related.contains(&both) && done.related.contains(&third));
     assert_eq!(done.related[2], both);
-    let relations = engine.relations_of(done.stem.as_str()).unwrap();
+    let relations = ops::relations_of(&engine, done.stem.as_str()).unwrap();
     assert_eq!(relations.to.len(), 3);
     assert_eq!(written(&engine, new(), &linking(1)).related.len(), 1);
 }
@@ -695,12 +699,12 @@ fn metadata_that_is_replaced_beside_the_same_text_lies_in_the_archive() {
         written(&engine, with("more", "x"), &policy).stem,
         first.stem
     );
-    assert_eq!(engine.archived().unwrap().len(), 0);
+    assert_eq!(ops::archived(&engine).unwrap().len(), 0);
     assert_eq!(
         written(&engine, with("note", "other"), &policy).stem,
         first.stem
     );
-    let archived = engine.archived().unwrap();
+    let archived = ops::archived(&engine).unwrap();
     let kept = [("note".to_owned(), MetaValue::Text("precious".to_owned()))];
     assert_eq!(archived.len(), 1);
     assert!(
@@ -715,10 +719,15 @@ fn two_memories_do_not_replace_each_other() {
     let engine = store.engine();
     let stems: Vec<Stem> = ["one", "two", "three"]
         .iter()
-        .map(|text| engine.remember(new_memory(text), None).unwrap().stem)
+        .map(|text| ops::remember(&engine, new_memory(text), None).unwrap().stem)
         .collect();
     let link = |from: usize, to: usize| {
-        engine.link(stems[from].as_str(), stems[to].as_str(), "supersedes")
+        ops::link(
+            &engine,
+            stems[from].as_str(),
+            stems[to].as_str(),
+            "supersedes",
+        )
     };
     assert!(link(1, 0).unwrap() && link(2, 1).unwrap());
     for (from, to) in [(0, 1), (0, 2), (1, 2)] {
@@ -742,7 +751,7 @@ fn many_at_once_become_what_each_by_itself_becomes() {
             (0..40).map(|number| titled(&format!("T{number}"), &format!("{version} {number}")));
         // One title twice: the later one is the text of the earlier one.
         let twice = titled(" t0 ", &format!("{version} last"));
-        let done = engine.remember_many(texts.chain([twice]).collect(), &policy);
+        let done = ops::remember_many(&engine, texts.chain([twice]).collect(), &policy);
         done.unwrap().into_iter().map(Result::unwrap).collect()
     };
     let first = many("one");
@@ -754,7 +763,7 @@ fn many_at_once_become_what_each_by_itself_becomes() {
     assert_eq!(regular_files(&store.files()).len(), 40);
     // Of each the former text, and of the doubled one the one between, too.
     assert_eq!(archived(&store).len(), 1 + 41);
-    let said = engine.search(&query("two last")).unwrap();
+    let said = ops::search(&engine, &query("two last")).unwrap();
     assert_eq!(said.hits[0].memory.content.trim(), "two last");
     // The very same again changes nothing but what is doubled.
     let before = archived(&store).len();
@@ -772,7 +781,7 @@ fn one_bad_memory_of_many_costs_only_itself() {
         titled("Bad", "a\0b"),
         titled("Fine", "y"),
     ];
-    let done = engine.remember_many(memories, &policy).unwrap();
+    let done = ops::remember_many(&engine, memories, &policy).unwrap();
     assert_eq!(
         done.iter().map(Result::is_ok).collect::<Vec<_>>(),
         [true, false, true]
@@ -788,7 +797,7 @@ fn a_text_that_is_replaced_again_and_again_is_archived_once() {
     for number in 0..12 {
         let text = ["red", "green", "blue"][number % 3];
         let memory = titled("Colour", text);
-        engine.remember_as(memory, None, &policy).unwrap();
+        ops::remember_as(&engine, memory, None, &policy).unwrap();
     }
     let mut texts = archived(&store);
     texts.sort_unstable();
@@ -813,17 +822,19 @@ fn archived(store: &TestStore) -> Vec<String> {
 fn a_nul_is_refused_at_the_door() {
     let store = TestStore::new();
     let engine = store.engine();
-    let refused = engine.remember(new_memory("a\0b"), None).unwrap_err();
+    let refused = ops::remember(&engine, new_memory("a\0b"), None).unwrap_err();
     assert!(refused.to_string().contains("U+0000"), "{refused}");
-    let stem = engine.remember(new_memory("whole"), None).unwrap().stem;
+    let stem = ops::remember(&engine, new_memory("whole"), None)
+        .unwrap()
+        .stem;
     let change = memdir::model::Change {
         content: Some("half\0".to_owned()),
         ..Default::default()
     };
-    assert!(engine.update(stem.as_str(), &change).is_err());
-    let (name, seen) = engine.open_text(stem.as_str()).unwrap();
+    assert!(ops::update(&engine, stem.as_str(), &change).is_err());
+    let (name, seen) = ops::open_text(&engine, stem.as_str()).unwrap();
     let edited = [seen.bytes.as_slice(), b"\0"].concat();
-    assert!(engine.save_text(&name, &seen, &edited).is_err());
+    assert!(ops::save_text(&engine, &name, &seen, &edited).is_err());
     assert_eq!(store.read(&name), seen.bytes);
 }
 
@@ -831,32 +842,32 @@ fn a_nul_is_refused_at_the_door() {
 fn a_sign_that_is_no_word_is_found_as_it_stands() {
     let store = TestStore::new();
     let engine = store.engine();
-    engine
-        .remember(new_memory("The release went out \u{1f680}."), None)
-        .unwrap();
-    engine
-        .remember(new_memory("Nothing of the kind."), None)
-        .unwrap();
-    let found = engine.search(&query("\u{1f680}")).unwrap().hits;
+    ops::remember(&engine, new_memory("The release went out \u{1f680}."), None).unwrap();
+    ops::remember(&engine, new_memory("Nothing of the kind."), None).unwrap();
+    let found = ops::search(&engine, &query("\u{1f680}")).unwrap().hits;
     assert_eq!(found.len(), 1);
     assert!(found[0].memory.content.contains("release"));
-    assert!(engine.search(&query("?!")).unwrap().hits.is_empty());
+    assert!(ops::search(&engine, &query("?!")).unwrap().hits.is_empty());
 }
 
 #[test]
 fn a_mention_of_what_is_called_as_no_memory_is_told() {
     let store = TestStore::new();
     let engine = store.engine();
-    let stem = engine
-        .remember(new_memory("See [[does not exist]] first."), None)
+    let stem = ops::remember(&engine, new_memory("See [[does not exist]] first."), None)
         .unwrap()
         .stem;
-    let dangling = engine.dangling().unwrap().to;
+    let dangling = ops::dangling(&engine).unwrap().to;
     assert_eq!(dangling.len(), 1);
     assert_eq!(
         (&dangling[0].from, dangling[0].written.as_str()),
         (&stem, "does not exist")
     );
     // It is no link of the memory, which would take room wherever links are shown.
-    assert!(engine.relations_of(stem.as_str()).unwrap().to.is_empty());
+    assert!(
+        ops::relations_of(&engine, stem.as_str())
+            .unwrap()
+            .to
+            .is_empty()
+    );
 }

@@ -1,5 +1,7 @@
 //! Nothing that was acknowledged and nothing that somebody else wrote is ever lost.
 
+use memdir::engine::live;
+use memdir::engine::ops;
 use std::fs;
 use std::fs::File;
 use std::path::PathBuf;
@@ -98,7 +100,7 @@ fn changes_of_one_memory_from_many_sides_are_all_made() {
                         "status" => change.status = memdir::model::Patch::Set(text),
                         _ => change.agent = Some(text),
                     }
-                    engine.update("aaaaaaaa", &change).unwrap();
+                    ops::update(&engine, "aaaaaaaa", &change).unwrap();
                 }
             });
         }
@@ -134,13 +136,13 @@ fn an_editor_that_saves_over_a_changed_file_is_told_and_loses_nothing() {
         memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", "old\n"),
     );
     let engine = store.engine();
-    let (name, seen) = engine.open_text("aaaaaaaa").unwrap();
+    let (name, seen) = ops::open_text(&engine, "aaaaaaaa").unwrap();
     store.put(
         NAME,
         memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", "heron\n"),
     );
     let ours = memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", "egret\n");
-    let saved = engine.save_text(&name, &seen, ours.as_bytes());
+    let saved = ops::save_text(&engine, &name, &seen, ours.as_bytes());
     assert!(
         matches!(saved, Err(EngineError::ChangedMeanwhile { .. })),
         "{saved:?}"
@@ -149,7 +151,7 @@ fn an_editor_that_saves_over_a_changed_file_is_told_and_loses_nothing() {
     let copies = holding(&engine, "egret");
     assert_eq!(copies.len(), 1);
     assert_ne!(copies, [NAME]);
-    let findings = engine.status().unwrap().findings;
+    let findings = ops::status(&engine).unwrap().findings;
     assert_eq!(
         findings
             .iter()
@@ -193,8 +195,12 @@ fn a_taken_name_is_drawn_anew() {
         handle: Handle::parse("aaaaaaaa"),
         ..new_memory(content)
     };
-    let first = engine.remember(memory("first\n"), None).unwrap().stem;
-    let second = engine.remember(memory("second\n"), None).unwrap().stem;
+    let first = ops::remember(&engine, memory("first\n"), None)
+        .unwrap()
+        .stem;
+    let second = ops::remember(&engine, memory("second\n"), None)
+        .unwrap()
+        .stem;
     assert_eq!(first.as_str(), "20260601_120000_aaaaaaaa");
     assert_ne!(second, first);
     assert_eq!(holding(&engine, "first"), [format!("{first}.md")]);
@@ -211,7 +217,7 @@ fn a_forgotten_memory_comes_back_with_the_same_bytes() {
         "dead0009", "dead0006", "dead0026", "dead0051", "größe", "dead0003",
     ];
     for stem in stems {
-        engine.forget(stem).unwrap();
+        ops::forget(&engine, stem).unwrap();
     }
     assert_eq!(store.texts().len(), before.len() - stems.len());
     assert_eq!(holding(&engine, "dmg09word"), Vec::<String>::new());
@@ -220,7 +226,7 @@ fn a_forgotten_memory_comes_back_with_the_same_bytes() {
         stems.len()
     );
     for stem in stems {
-        engine.restore(stem).unwrap();
+        ops::restore(&engine, stem).unwrap();
     }
     assert_eq!(store.texts(), before);
     assert_eq!(
@@ -234,14 +240,14 @@ fn forgetting_never_replaces_what_is_in_the_archive() {
     let store = TestStore::new();
     store.put(NAME, "one");
     let engine = store.engine();
-    engine.forget("aaaaaaaa").unwrap();
+    ops::forget(&engine, "aaaaaaaa").unwrap();
     store.put(NAME, "another");
-    let forgotten = engine.forget("aaaaaaaa");
+    let forgotten = ops::forget(&engine, "aaaaaaaa");
     assert!(
         matches!(forgotten, Err(EngineError::Files(FilesError::Taken { .. }))),
         "{forgotten:?}"
     );
-    let restored = engine.restore("aaaaaaaa");
+    let restored = ops::restore(&engine, "aaaaaaaa");
     assert!(
         matches!(restored, Err(EngineError::Files(FilesError::Taken { .. }))),
         "{restored:?}"
@@ -266,7 +272,7 @@ fn what_an_interrupted_write_left_goes_and_what_a_live_writer_holds_stays() {
     assert_eq!(holding(&engine, "half"), Vec::<String>::new());
     assert_eq!(names(store.files()), [".memdir-held.tmp"]);
     drop(writer);
-    engine.status().unwrap();
+    ops::status(&engine).unwrap();
     assert_eq!(names(store.files()), Vec::<String>::new());
 }
 
@@ -313,22 +319,10 @@ fn an_ambiguous_handle_is_an_error_that_names_both_and_changes_nothing() {
         ..Change::default()
     };
     let is_ambiguous = |error: &EngineError| matches!(error, EngineError::Ambiguous { candidates, .. } if candidates == &TWINS);
-    assert!(
-        engine
-            .resolve("c0ffee01")
-            .is_err_and(|error| is_ambiguous(&error))
-    );
-    assert!(
-        engine
-            .forget("c0ffee01")
-            .is_err_and(|error| is_ambiguous(&error))
-    );
-    assert!(
-        engine
-            .update("c0ffee01", &change)
-            .is_err_and(|error| is_ambiguous(&error))
-    );
-    let recalled = engine.recall(&["c0ffee01".to_owned()]);
+    assert!(live::resolve(&engine.live, "c0ffee01").is_err_and(|error| is_ambiguous(&error)));
+    assert!(ops::forget(&engine, "c0ffee01").is_err_and(|error| is_ambiguous(&error)));
+    assert!(ops::update(&engine, "c0ffee01", &change).is_err_and(|error| is_ambiguous(&error)));
+    let recalled = ops::recall(&engine, &["c0ffee01".to_owned()]);
     let [Recalled::Failed { error, .. }] = &recalled[..] else {
         panic!("{recalled:?}")
     };
@@ -340,7 +334,7 @@ fn an_ambiguous_handle_is_an_error_that_names_both_and_changes_nothing() {
 fn a_stem_names_one_of_two_memories_with_the_same_handle() {
     let store = store_with_twins();
     let engine = store.engine();
-    let recalled = engine.recall(&TWINS.map(str::to_owned));
+    let recalled = ops::recall(&engine, &TWINS.map(str::to_owned));
     let contents: Vec<&str> = recalled
         .iter()
         .map(|recalled| match recalled {
@@ -349,8 +343,11 @@ fn a_stem_names_one_of_two_memories_with_the_same_handle() {
         })
         .collect();
     assert_eq!(contents, ["first\n", "second\n"]);
-    engine.forget(TWINS[0]).unwrap();
-    assert_eq!(engine.resolve("c0ffee01").unwrap().0.as_str(), TWINS[1]);
+    ops::forget(&engine, TWINS[0]).unwrap();
+    assert_eq!(
+        live::resolve(&engine.live, "c0ffee01").unwrap().0.as_str(),
+        TWINS[1]
+    );
 }
 
 #[test]
@@ -389,9 +386,9 @@ fn texts_that_are_no_ids_find_nothing_and_touch_nothing() {
         .map(|id| (*id).to_owned())
         .chain([" ".repeat(10_000), "c".repeat(10_000)])
     {
-        assert!(engine.resolve(&id).is_err(), "{id}");
-        assert!(engine.forget(&id).is_err(), "{id}");
-        assert!(engine.restore(&id).is_err(), "{id}");
+        assert!(live::resolve(&engine.live, &id).is_err(), "{id}");
+        assert!(ops::forget(&engine, &id).is_err(), "{id}");
+        assert!(ops::restore(&engine, &id).is_err(), "{id}");
     }
     fs::remove_dir_all(store.state()).unwrap();
     assert_eq!(regular_files(store.root()).len(), before);
@@ -401,21 +398,14 @@ fn texts_that_are_no_ids_find_nothing_and_touch_nothing() {
 fn a_repeated_call_with_one_key_writes_once() {
     let store = TestStore::new();
     let engine = store.engine();
-    let first = engine
-        .remember(new_memory("heron\n"), Some("key-1"))
-        .unwrap();
-    let again = engine
-        .remember(new_memory("heron\n"), Some("key-1"))
-        .unwrap();
+    let first = ops::remember(&engine, new_memory("heron\n"), Some("key-1")).unwrap();
+    let again = ops::remember(&engine, new_memory("heron\n"), Some("key-1")).unwrap();
     assert!(!first.existed());
     assert!(again.existed());
     assert_eq!(again.stem, first.stem);
     // In another process, and after the index is gone.
     fs::remove_dir_all(store.state()).unwrap();
-    let elsewhere = store
-        .engine()
-        .remember(new_memory("heron\n"), Some("key-1"))
-        .unwrap();
+    let elsewhere = ops::remember(&store.engine(), new_memory("heron\n"), Some("key-1")).unwrap();
     assert_eq!(elsewhere.stem, first.stem);
     assert_eq!(store.texts().len(), 1);
 }
@@ -424,21 +414,19 @@ fn a_repeated_call_with_one_key_writes_once() {
 fn another_key_or_another_user_is_another_memory() {
     let store = TestStore::new();
     let engine = store.engine();
-    engine
-        .remember(new_memory("heron\n"), Some("key-1"))
-        .unwrap();
-    engine
-        .remember(new_memory("heron\n"), Some("key-2"))
-        .unwrap();
-    engine
-        .remember(new_memory("heron\n"), Some("KEY-1"))
-        .unwrap();
-    engine.remember(new_memory("heron\n"), None).unwrap();
+    ops::remember(&engine, new_memory("heron\n"), Some("key-1")).unwrap();
+    ops::remember(&engine, new_memory("heron\n"), Some("key-2")).unwrap();
+    ops::remember(&engine, new_memory("heron\n"), Some("KEY-1")).unwrap();
+    ops::remember(&engine, new_memory("heron\n"), None).unwrap();
     let other = NewMemory {
         user: "marco".to_owned(),
         ..new_memory("heron\n")
     };
-    assert!(!engine.remember(other, Some("key-1")).unwrap().existed());
+    assert!(
+        !ops::remember(&engine, other, Some("key-1"))
+            .unwrap()
+            .existed()
+    );
     assert_eq!(store.texts().len(), 5);
 }
 
@@ -447,8 +435,7 @@ fn calls_with_one_key_at_once_write_once() {
     let store = TestStore::new();
     let call = || {
         let engine = store.engine();
-        engine
-            .remember(new_memory("heron\n"), Some("key-1"))
+        ops::remember(&engine, new_memory("heron\n"), Some("key-1"))
             .unwrap()
             .stem
     };
@@ -472,7 +459,7 @@ fn a_memory_that_may_not_be_written_leaves_no_file() {
         ..new_memory("heron\n")
     };
     assert!(matches!(
-        engine.remember(memory, None),
+        ops::remember(&engine, memory, None),
         Err(EngineError::Format(_))
     ));
     let memory = NewMemory {
@@ -480,7 +467,7 @@ fn a_memory_that_may_not_be_written_leaves_no_file() {
         ..new_memory("heron\n")
     };
     assert!(matches!(
-        engine.remember(memory, None),
+        ops::remember(&engine, memory, None),
         Err(EngineError::NotFound(_))
     ));
     assert_eq!(names(store.files()), Vec::<String>::new());
@@ -499,15 +486,14 @@ fn folders_and_files_are_for_the_user_alone() {
         ..TestStore::new().options()
     };
     let engine = memdir::engine::Engine::open(options, crate::support::clock(noon())).unwrap();
-    let stem = engine
-        .remember(new_memory("heron\n"), Some("key"))
+    let stem = ops::remember(&engine, new_memory("heron\n"), Some("key"))
         .unwrap()
         .stem;
-    engine.settle(true).unwrap();
-    engine.status().unwrap();
-    engine.settle(true).unwrap();
-    engine.forget(stem.as_str()).unwrap();
-    engine.restore(stem.as_str()).unwrap();
+    live::settle(&engine.live, true).unwrap();
+    ops::status(&engine).unwrap();
+    live::settle(&engine.live, true).unwrap();
+    ops::forget(&engine, stem.as_str()).unwrap();
+    ops::restore(&engine, stem.as_str()).unwrap();
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let archive = root.join("archive");
     for made in [
@@ -538,7 +524,7 @@ fn a_changed_memory_keeps_its_mode() {
         content: Some("new\n".to_owned()),
         ..Change::default()
     };
-    store.engine().update("aaaaaaaa", &change).unwrap();
+    ops::update(&store.engine(), "aaaaaaaa", &change).unwrap();
     assert_eq!(
         fs::metadata(&path).unwrap().permissions().mode() & 0o777,
         0o640

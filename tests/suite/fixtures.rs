@@ -1,5 +1,7 @@
 //! Stores as other programs, people and accidents leave them.
 
+use memdir::engine::live;
+use memdir::engine::ops;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -36,7 +38,7 @@ fn memories(engine: &Engine) -> BTreeMap<String, Memory> {
         limit: 10_000,
         offset: 0,
     };
-    let hits = engine.search(&search).unwrap().hits;
+    let hits = ops::search(engine, &search).unwrap().hits;
     hits.into_iter()
         .map(|hit| (hit.name, hit.memory.into_memory()))
         .collect()
@@ -70,8 +72,8 @@ fn a_folder_that_aiaml_leaves_is_read_as_aiaml_reads_it() {
 fn a_folder_that_aiaml_leaves_is_sound() {
     let store = TestStore::of_fixture("aiaml");
     let engine = store.engine();
-    assert_eq!(engine.status().unwrap().findings, []);
-    assert!(engine.verify().unwrap().is_sound());
+    assert_eq!(ops::status(&engine).unwrap().findings, []);
+    assert!(ops::verify(&engine).unwrap().is_sound());
 }
 
 #[test]
@@ -95,8 +97,8 @@ fn a_store_edited_in_obsidian_is_read_with_the_keys_it_does_not_know() {
 fn a_store_edited_in_obsidian_is_sound() {
     let store = TestStore::of_fixture("obsidian");
     let engine = store.engine();
-    assert_eq!(engine.status().unwrap().findings, []);
-    assert!(engine.verify().unwrap().is_sound());
+    assert_eq!(ops::status(&engine).unwrap().findings, []);
+    assert!(ops::verify(&engine).unwrap().is_sound());
 }
 
 #[test]
@@ -125,7 +127,7 @@ fn every_damaged_file_is_found_by_its_word_and_hides_no_other() {
             .collect()
     };
     assert_eq!(found_now(&engine), words);
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     assert_eq!(found_now(&engine), words);
     // A question brings neighbours, too; the file itself comes first.
     let best = |word: &String| {
@@ -223,7 +225,7 @@ fn misreported(expected: &Value, findings: &[Finding]) -> Vec<String> {
 #[test]
 fn status_names_every_damage_and_no_sound_file() {
     let store = TestStore::of_fixture("damage");
-    let findings = store.engine().status().unwrap().findings;
+    let findings = ops::status(&store.engine()).unwrap().findings;
     assert_eq!(
         misreported(&expectations("damage"), &findings),
         Vec::<String>::new()
@@ -233,7 +235,7 @@ fn status_names_every_damage_and_no_sound_file() {
 #[test]
 fn verify_names_every_damage_and_no_sound_file() {
     let store = TestStore::of_fixture("damage");
-    let proof = store.engine().verify().unwrap();
+    let proof = ops::verify(&store.engine()).unwrap();
     assert_eq!(
         misreported(&expectations("damage"), &proof.findings),
         Vec::<String>::new()
@@ -260,16 +262,16 @@ fn check_untouched(name: &str) {
 /// Does whatever only looks, in one process and then in another.
 fn look_at_everything(store: &TestStore) {
     let engine = store.engine();
-    engine.reindex(true, &mut |_| {}).unwrap();
-    engine.status().unwrap();
-    engine.verify().unwrap();
-    engine.settle(true).unwrap();
+    live::reindex(&engine.live, true, &mut |_| {}).unwrap();
+    ops::status(&engine).unwrap();
+    ops::verify(&engine).unwrap();
+    live::settle(&engine.live, true).unwrap();
     holding(&engine, "a");
     found(&engine, &query("what is damaged?"));
     grep(&engine, "a.*e");
     memories(&engine);
     let other = store.engine();
-    other.status().unwrap();
+    ops::status(&other).unwrap();
     holding(&other, "memory");
 }
 
@@ -280,7 +282,7 @@ fn grep(engine: &Engine, pattern: &str) -> Vec<(String, usize)> {
         lines.push((line.name.clone(), line.number));
         true
     };
-    engine.grep(pattern, false, &filter, &mut each).unwrap();
+    ops::grep(engine, pattern, false, &filter, &mut each).unwrap();
     lines
 }
 
@@ -310,9 +312,12 @@ fn check_not_readable(store: &TestStore, file: &str, reason: &str) {
         file: format!("files/{file}"),
         problem: Problem::NotReadable(reason.to_owned()),
     }];
-    assert_eq!(engine.status().unwrap().findings, expected);
-    assert_eq!(engine.verify().unwrap().findings, expected);
-    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+    assert_eq!(ops::status(&engine).unwrap().findings, expected);
+    assert_eq!(ops::verify(&engine).unwrap().findings, expected);
+    assert_eq!(
+        ops::verify(&engine).unwrap().index_faults,
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -392,13 +397,13 @@ mod unix {
         store.put("x.md", "beforeword");
         let engine = store.engine();
         assert_eq!(holding(&engine, "beforeword"), ["x.md"]);
-        engine.settle(true).unwrap();
+        live::settle(&engine.live, true).unwrap();
         let outside = store.root().join("outside.txt");
         fs::write(&outside, "beforeword outsideword").unwrap();
         fs::remove_file(store.files().join("x.md")).unwrap();
         symlink(&outside, store.files().join("x.md")).unwrap();
         assert_eq!(holding(&engine, "beforeword"), Vec::<String>::new());
-        let recalled = engine.recall(&["x".to_owned()]);
+        let recalled = ops::recall(&engine, &["x".to_owned()]);
         assert!(
             matches!(recalled[..], [Recalled::Failed { .. }]),
             "{recalled:?}"
@@ -429,7 +434,7 @@ mod unix {
             content: Some("new\n".to_owned()),
             ..memdir::model::Change::default()
         };
-        engine.update("bbbbbbbb", &change).unwrap();
+        ops::update(&engine, "bbbbbbbb", &change).unwrap();
         assert_eq!(fs::read(&outside).unwrap(), before);
     }
 
@@ -455,7 +460,7 @@ mod unix {
         }
         let engine = store.engine();
         assert_eq!(holding(&engine, "soundword"), [SOUND]);
-        let findings = engine.status().unwrap().findings;
+        let findings = ops::status(&engine).unwrap().findings;
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].file, "files/x.md");
         assert!(matches!(findings[0].problem, Problem::NotReadable(_)));
@@ -485,8 +490,8 @@ fn a_file_of_a_hundred_megabytes_is_searched_in_its_first_part() {
         file: format!("files/{name}"),
         problem: Problem::PartlyIndexed { bytes },
     };
-    assert!(engine.status().unwrap().findings.contains(&partly));
-    let proof = engine.verify().unwrap();
+    assert!(ops::status(&engine).unwrap().findings.contains(&partly));
+    let proof = ops::verify(&engine).unwrap();
     assert!(proof.findings.contains(&partly));
     assert_eq!(proof.index_faults, Vec::<String>::new());
     assert_eq!(hash(&path), before);
@@ -507,11 +512,14 @@ fn a_line_of_fifty_megabytes_is_searched_in_its_first_part() {
     assert_eq!(holding(&engine, "firstword"), [name]);
     assert_eq!(holding(&engine, "xxxxxxxx"), [name]);
     assert_eq!(holding(&engine, "soundword"), [SOUND]);
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     assert_eq!(holding(&engine, "xxxxxxxx"), [name]);
     // `grep` reads whole files, so that it misses nothing.
     assert_eq!(grep(&engine, "lastword"), [(name.to_owned(), 9)]);
-    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+    assert_eq!(
+        ops::verify(&engine).unwrap().index_faults,
+        Vec::<String>::new()
+    );
     assert_eq!(hash(&store.files().join(name)), before);
 }
 
@@ -526,7 +534,7 @@ fn keywords_count_in_the_longest_run_and_in_the_longest_name() {
     let run = "ab".repeat(60_000);
     let name = format!("{}.md", "n".repeat(252));
     store.put(&name, memory_text("bbbbbbbb", "2026-01-02T00:00:00Z", &run));
-    let thought = store.engine().search(&keywords(&["ab"])).unwrap();
+    let thought = ops::search(&store.engine(), &keywords(&["ab"])).unwrap();
     assert_eq!(thought.hits[0].name, name);
     assert_eq!(thought.hits[0].score, 60_000.0);
 }

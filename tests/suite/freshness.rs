@@ -1,5 +1,7 @@
 //! A search answers for the files as they are now, whatever became of the index.
 
+use memdir::engine::live;
+use memdir::engine::ops;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -138,15 +140,17 @@ fn take(store: &TestStore, engine: &mut Engine, step: Step) {
     };
     let stem = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
     match step {
-        Step::Remember(memory) => drop(engine.remember(*memory, None).unwrap()),
+        Step::Remember(memory) => drop(ops::remember(engine, *memory, None).unwrap()),
         Step::Update(which, content) => {
             let change = Change {
                 content: Some(content),
                 ..Change::default()
             };
-            path(&which).map(|path| engine.update(&stem(path), &change).unwrap());
+            path(&which).map(|path| ops::update(engine, &stem(path), &change).unwrap());
         }
-        Step::Forget(which) => drop(path(&which).map(|path| engine.forget(&stem(path)).unwrap())),
+        Step::Forget(which) => {
+            drop(path(&which).map(|path| ops::forget(engine, &stem(path)).unwrap()));
+        }
         Step::Overwrite(which, text) => {
             if let Some(path) = path(&which) {
                 fs::write(path, format!("no frontmatter any more\n{text}")).unwrap();
@@ -154,8 +158,8 @@ fn take(store: &TestStore, engine: &mut Engine, step: Step) {
         }
         Step::Delete(which) => drop(path(&which).map(|path| fs::remove_file(path).unwrap())),
         Step::Settle => {
-            engine.status().unwrap();
-            engine.settle(true).unwrap();
+            ops::status(engine).unwrap();
+            live::settle(&engine.live, true).unwrap();
         }
         Step::Reopen => *engine = store.engine(),
     }
@@ -176,13 +180,13 @@ fn answers(engine: &Engine, questions: &[Search]) -> Answers {
         limit: 100_000,
         offset: 0,
     };
-    let hits = engine.search(&all).unwrap().hits;
+    let hits = ops::search(engine, &all).unwrap().hits;
     let best = |search: &Search| {
         let search = Search {
             limit: 10,
             ..search.clone()
         };
-        let hits = engine.search(&search).unwrap().hits;
+        let hits = ops::search(engine, &search).unwrap().hits;
         hits.into_iter().map(|hit| (hit.name, hit.score)).collect()
     };
     Answers {
@@ -201,7 +205,7 @@ fn engine_from_nothing(store: &TestStore, state: &Path) -> Engine {
         ..store.options()
     };
     let engine = Engine::open(options, clock(noon())).unwrap();
-    engine.reindex(true, &mut |_| {}).unwrap();
+    live::reindex(&engine.live, true, &mut |_| {}).unwrap();
     engine
 }
 
@@ -229,12 +233,12 @@ proptest! {
         let elsewhere = tempfile::tempdir().unwrap();
         let rebuilt = engine_from_nothing(&store, elsewhere.path());
         let expected = answers(&rebuilt, &questions);
-        engine.status().unwrap();
+        ops::status(&engine).unwrap();
         prop_assert_eq!(&answers(&engine, &questions), &expected);
-        engine.settle(true).unwrap();
+        live::settle(&engine.live, true).unwrap();
         prop_assert_eq!(&answers(&engine, &questions), &expected);
         prop_assert_eq!(&answers(&store.engine(), &questions), &expected);
-        prop_assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+        prop_assert_eq!(ops::verify(&engine).unwrap().index_faults, Vec::<String>::new());
     }
 }
 
@@ -243,10 +247,14 @@ fn another_process_finds_a_new_memory_at_once() {
     let store = TestStore::new();
     let (one, other) = (store.engine(), store.engine());
     assert_eq!(holding(&other, "heron"), Vec::<String>::new());
-    let first = one.remember(new_memory("a heron\n"), None).unwrap().stem;
+    let first = ops::remember(&one, new_memory("a heron\n"), None)
+        .unwrap()
+        .stem;
     assert_eq!(holding(&other, "heron"), [format!("{first}.md")]);
-    one.settle(true).unwrap();
-    let second = other.remember(new_memory("an egret\n"), None).unwrap().stem;
+    live::settle(&one.live, true).unwrap();
+    let second = ops::remember(&other, new_memory("an egret\n"), None)
+        .unwrap()
+        .stem;
     assert_eq!(holding(&one, "egret"), [format!("{second}.md")]);
     assert_eq!(holding(&one, "heron"), [format!("{first}.md")]);
 }
@@ -255,19 +263,21 @@ fn another_process_finds_a_new_memory_at_once() {
 fn a_process_sees_its_own_changes_at_once() {
     let store = TestStore::new();
     let engine = store.engine();
-    let stem = engine.remember(new_memory("a heron\n"), None).unwrap().stem;
+    let stem = ops::remember(&engine, new_memory("a heron\n"), None)
+        .unwrap()
+        .stem;
     let name = [format!("{stem}.md")];
     assert_eq!(holding(&engine, "heron"), name);
     let change = Change {
         content: Some("an egret\n".to_owned()),
         ..Change::default()
     };
-    engine.update(stem.as_str(), &change).unwrap();
+    ops::update(&engine, stem.as_str(), &change).unwrap();
     assert_eq!(holding(&engine, "heron"), Vec::<String>::new());
     assert_eq!(holding(&engine, "egret"), name);
-    engine.forget(stem.as_str()).unwrap();
+    ops::forget(&engine, stem.as_str()).unwrap();
     assert_eq!(holding(&engine, "egret"), Vec::<String>::new());
-    engine.restore(stem.as_str()).unwrap();
+    ops::restore(&engine, stem.as_str()).unwrap();
     assert_eq!(holding(&engine, "egret"), name);
 }
 
@@ -314,7 +324,7 @@ fn changed_without_a_trace(written: &str, indexed: &str) -> TestStore {
     touch(&path, at(written));
     let engine = store.engine_at(at(indexed));
     assert_eq!(holding(&engine, "heron"), [NAME]);
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     let text = memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", "a eagle\n");
     fs::write(&path, text).unwrap();
     touch(&path, at(written));
@@ -327,10 +337,13 @@ fn a_change_without_a_trace_is_found_if_the_file_was_young_when_it_was_indexed()
     let engine = store.engine_at(at("2026-06-01T13:00:00Z"));
     assert_eq!(holding(&engine, "eagle"), [NAME]);
     assert_eq!(holding(&engine, "heron"), Vec::<String>::new());
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     let later = store.engine_at(at("2026-06-01T14:00:00Z"));
     assert_eq!(holding(&later, "eagle"), [NAME]);
-    assert_eq!(later.verify().unwrap().index_faults, Vec::<String>::new());
+    assert_eq!(
+        ops::verify(&later).unwrap().index_faults,
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -339,7 +352,10 @@ fn a_change_behind_a_time_that_was_set_back_is_found() {
     let engine = store.engine_at(at("2026-06-01T13:00:00Z"));
     assert_eq!(holding(&engine, "eagle"), [NAME]);
     assert_eq!(holding(&engine, "heron"), Vec::<String>::new());
-    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+    assert_eq!(
+        ops::verify(&engine).unwrap().index_faults,
+        Vec::<String>::new()
+    );
 }
 
 /// A store of some memories with a committed index, and what it answers.
@@ -361,7 +377,7 @@ fn indexed_store() -> (TestStore, Vec<Search>, Answers) {
         .flat_map(|words| [keywords(&words[..1]), query(&words.join(" "))])
         .collect();
     let answers = answers(&engine, &questions);
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     assert!(
         regular_files(&store.index()).len() > 5,
         "the index is written"
@@ -408,7 +424,7 @@ fn check_each_index_file(harm: impl Fn(&Path)) {
         index.harmed(path, &harm);
         let engine = store.engine();
         assert_eq!(answers(&engine, &questions), expected, "{}", path.display());
-        engine.reindex(false, &mut |_| {}).unwrap();
+        live::reindex(&engine.live, false, &mut |_| {}).unwrap();
         assert_eq!(
             answers(&store.engine(), &questions),
             expected,
@@ -468,12 +484,15 @@ fn a_deleted_index_changes_no_answer_of_a_running_process() {
     let engine = store.engine();
     assert_eq!(answers(&engine, &questions), expected);
     fs::remove_dir_all(store.state()).unwrap();
-    engine.status().unwrap();
+    ops::status(&engine).unwrap();
     assert_eq!(answers(&engine, &questions), expected);
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     assert_eq!(answers(&engine, &questions), expected);
     assert_eq!(answers(&store.engine(), &questions), expected);
-    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+    assert_eq!(
+        ops::verify(&engine).unwrap().index_faults,
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -481,12 +500,12 @@ fn an_index_made_anew_by_another_process_changes_no_answer() {
     let (store, questions, expected) = indexed_store();
     let (one, other) = (store.engine(), store.engine());
     assert_eq!(answers(&one, &questions), expected);
-    other.reindex(true, &mut |_| {}).unwrap();
-    one.status().unwrap();
+    live::reindex(&other.live, true, &mut |_| {}).unwrap();
+    ops::status(&one).unwrap();
     assert_eq!(answers(&one, &questions), expected);
-    one.remember(new_memory("a heron\n"), None).unwrap();
-    one.status().unwrap();
-    one.settle(true).unwrap();
+    ops::remember(&one, new_memory("a heron\n"), None).unwrap();
+    ops::status(&one).unwrap();
+    live::settle(&one.live, true).unwrap();
     assert_eq!(holding(&other, "heron").len(), 1);
 }
 
@@ -495,12 +514,12 @@ fn the_folder_of_derived_things_is_always_hidden_from_git() {
     let store = TestStore::new();
     let ignored = || fs::read_to_string(store.state().join(".gitignore")).unwrap();
     let engine = store.engine();
-    engine.remember(new_memory("a heron\n"), None).unwrap();
+    ops::remember(&engine, new_memory("a heron\n"), None).unwrap();
     assert!(ignored().contains("\n*\n"));
     fs::remove_dir_all(store.state()).unwrap();
     holding(&engine, "heron");
-    engine.status().unwrap();
-    engine.settle(true).unwrap();
+    ops::status(&engine).unwrap();
+    live::settle(&engine.live, true).unwrap();
     drop(engine);
     holding(&store.engine(), "heron");
     assert!(ignored().contains("\n*\n"));
@@ -527,10 +546,8 @@ fn two_processes_that_index_at_once_do_not_disturb_each_other() {
             let number = first + round;
             assert_eq!(holding(&engine, "common").len(), 400);
             assert_eq!(holding(&engine, &format!("word{number}x")).len(), 1);
-            engine.settle(true).unwrap();
-            engine
-                .remember(new_memory(&format!("own{number}x\n")), None)
-                .unwrap();
+            live::settle(&engine.live, true).unwrap();
+            ops::remember(&engine, new_memory(&format!("own{number}x\n")), None).unwrap();
             assert_eq!(holding(&engine, &format!("own{number}x")).len(), 1);
         }
     };
@@ -542,7 +559,10 @@ fn two_processes_that_index_at_once_do_not_disturb_each_other() {
     });
     let engine = store.engine();
     assert_eq!(holding(&engine, "own").len(), 30);
-    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+    assert_eq!(
+        ops::verify(&engine).unwrap().index_faults,
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -558,15 +578,15 @@ fn a_store_that_may_only_be_read_is_searched_and_stays_as_it_is() {
     let engine = Engine::open(options, clock(noon())).unwrap();
     let before = store.texts();
     assert_eq!(holding(&engine, "litres"), ["20260406_081200_0badcafe.md"]);
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     assert_eq!(holding(&engine, "litres"), ["20260406_081200_0badcafe.md"]);
-    assert_eq!(engine.status().unwrap().waiting, 0);
-    let refused = engine.remember(new_memory("a heron\n"), None);
+    assert_eq!(ops::status(&engine).unwrap().waiting, 0);
+    let refused = ops::remember(&engine, new_memory("a heron\n"), None);
     assert!(
         matches!(refused, Err(EngineError::ReadOnly(_))),
         "{refused:?}"
     );
-    let refused = engine.forget("0badcafe");
+    let refused = ops::forget(&engine, "0badcafe");
     assert!(
         matches!(refused, Err(EngineError::ReadOnly(_))),
         "{refused:?}"
@@ -575,7 +595,7 @@ fn a_store_that_may_only_be_read_is_searched_and_stays_as_it_is() {
         user: Some("tom".to_owned()),
         ..Change::default()
     };
-    let refused = engine.update("0badcafe", &change);
+    let refused = ops::update(&engine, "0badcafe", &change);
     assert!(
         matches!(refused, Err(EngineError::ReadOnly(_))),
         "{refused:?}"

@@ -7,6 +7,8 @@ use memdir::engine::EngineError;
 use memdir::engine::QueryKind;
 use memdir::engine::Recalled;
 use memdir::engine::Search;
+use memdir::engine::live;
+use memdir::engine::ops;
 use memdir::model::Change;
 use memdir::model::Filter;
 use memdir::model::Patch;
@@ -32,14 +34,16 @@ fn everything() -> Search {
 /// Writes a memory while the clock stands at `now`; returns its file's name.
 fn remember(store: &TestStore, now: DateTime<Utc>, content: &str) -> String {
     let engine = store.engine_at(now);
-    let stem = engine.remember(new_memory(content), None).unwrap().stem;
+    let stem = ops::remember(&engine, new_memory(content), None)
+        .unwrap()
+        .stem;
     format!("{stem}.md")
 }
 
 /// The content of the memory called `id`.
 #[track_caller]
 fn recalled(engine: &Engine, id: &str) -> String {
-    match engine.recall(&[id.to_owned()]).pop() {
+    match ops::recall(engine, &[id.to_owned()]).pop() {
         Some(Recalled::Found { memory, .. }) => memory.content,
         other => panic!("{other:?}"),
     }
@@ -52,7 +56,7 @@ fn a_hundred_memories_of_one_second_are_a_hundred_files_in_the_order_of_their_na
     let mut names: Vec<String> = (0..100)
         .map(|number| {
             let memory = new_memory(&format!("number {number}\n"));
-            format!("{}.md", engine.remember(memory, None).unwrap().stem)
+            format!("{}.md", ops::remember(&engine, memory, None).unwrap().stem)
         })
         .collect();
     assert!(
@@ -64,11 +68,11 @@ fn a_hundred_memories_of_one_second_are_a_hundred_files_in_the_order_of_their_na
     names.dedup();
     assert_eq!(names.len(), 100);
     let listed = found(&engine, &everything());
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     assert_eq!(found(&store.engine(), &everything()), listed);
     // All times are equal, so that the names decide.
     assert_eq!(listed, names);
-    assert_eq!(store.engine().verify().unwrap().findings, []);
+    assert_eq!(ops::verify(&store.engine()).unwrap().findings, []);
 }
 
 #[test]
@@ -85,14 +89,14 @@ fn a_clock_that_goes_back_a_year_overwrites_nothing_and_hides_nothing() {
     let back = store.engine_at(at("2025-06-01T12:00:01Z"));
     assert_eq!(found(&back, &everything()), newest_first);
     assert_eq!(holding(&back, "heron").len(), 3);
-    let findings = back.verify().unwrap().findings;
+    let findings = ops::verify(&back).unwrap().findings;
     let told: Vec<&str> = findings.iter().map(|found| found.file.as_str()).collect();
     assert!(
         told.contains(&format!("files/{first}").as_str()),
         "{told:?}"
     );
     assert_eq!(told.len(), 2);
-    assert!(engine.verify().unwrap().is_sound());
+    assert!(ops::verify(&engine).unwrap().is_sound());
 }
 
 #[test]
@@ -110,10 +114,10 @@ fn a_clock_that_was_a_century_ahead_loses_nothing() {
         title: Patch::Set("Then".to_owned()),
         ..Change::default()
     };
-    engine.update(&late, &change).unwrap();
-    engine.forget(&late).unwrap();
-    engine.restore(&late).unwrap();
-    engine.settle(true).unwrap();
+    ops::update(&engine, &late, &change).unwrap();
+    ops::forget(&engine, &late).unwrap();
+    ops::restore(&engine, &late).unwrap();
+    live::settle(&engine.live, true).unwrap();
     assert_eq!(holding(&store.engine(), "heron then"), [late]);
 }
 
@@ -128,7 +132,7 @@ fn the_hour_that_happens_twice_is_told_apart() {
     store.put(summer, text("aaaaaaaa", "2025-10-26T02:30:00+02:00"));
     let engine = store.engine();
     assert_eq!(found(&engine, &everything()), [winter, summer]);
-    assert_eq!(engine.verify().unwrap().findings, []);
+    assert_eq!(ops::verify(&engine).unwrap().findings, []);
     let filter = Filter {
         since: Some(at("2025-10-26T01:00:00Z")),
         ..Filter::default()
@@ -168,12 +172,12 @@ fn names_that_differ_only_in_case_or_accents_are_different_memories() {
         );
     }
     // Nobody wrote it so: it could be any of three.
-    let resolved = engine.resolve("nOTES");
+    let resolved = live::resolve(&engine.live, "nOTES");
     assert!(
         matches!(&resolved, Err(EngineError::Ambiguous { candidates, .. }) if candidates == &["NOTES", "Notes", "notes"]),
         "{resolved:?}"
     );
-    engine.forget("Notes").unwrap();
+    ops::forget(&engine, "Notes").unwrap();
     assert_eq!(holding(&engine, "heron").len(), names.len() - 1);
     assert_eq!(recalled(&engine, "notes"), "heron of notes.md\n");
 }
@@ -202,24 +206,22 @@ fn odd_names_keep_their_bytes_through_every_operation() {
     let engine = store.engine();
     for name in names {
         let stem = name.strip_suffix(".md").unwrap();
-        engine.forget(stem).unwrap();
-        engine.restore(stem).unwrap();
+        ops::forget(&engine, stem).unwrap();
+        ops::restore(&engine, stem).unwrap();
         let change = |title| Change {
             title,
             ..Change::default()
         };
-        engine
-            .update(stem, &change(Patch::Set("A title".to_owned())))
-            .unwrap();
+        ops::update(&engine, stem, &change(Patch::Set("A title".to_owned()))).unwrap();
         let changed = String::from_utf8(store.read(name)).unwrap();
         assert_eq!(
             changed,
             text(name).replace("mira\r\n", "mira\r\ntitle: A title\r\n")
         );
-        engine.update(stem, &change(Patch::Clear)).unwrap();
+        ops::update(&engine, stem, &change(Patch::Clear)).unwrap();
     }
-    engine.reindex(true, &mut |_| {}).unwrap();
-    engine.verify().unwrap();
+    live::reindex(&engine.live, true, &mut |_| {}).unwrap();
+    ops::verify(&engine).unwrap();
     assert_eq!(store.texts(), before);
     assert_eq!(holding(&engine, "heron").len(), names.len());
 }

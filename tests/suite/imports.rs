@@ -3,6 +3,7 @@
 //! Each source brings a generated export of [`COUNT`] memories in a ring of links, with one damaged
 //! record among them, and says how each memory should look in the store.
 
+use memdir::engine::ops;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -963,9 +964,7 @@ proptest! {
             };
             let items = import::loci(&path, &defaults).unwrap();
             let options = Import { dry_run: false };
-            store
-                .engine()
-                .import(items, options, &mut |imported| match imported {
+            ops::import(&store.engine(), items, options, &mut |imported| match imported {
                     Imported::Added { .. } => added += 1,
                     Imported::Failed { .. } => failed += 1,
                     Imported::Known { .. } | Imported::LeftOut { .. } => {}

@@ -1,6 +1,8 @@
 //! What may become of the index's own files: locked by a process that was stopped, in the way,
 //! damaged without a trace, brought from another machine.
 
+use memdir::engine::live;
+use memdir::engine::ops;
 use std::fs;
 use std::fs::File;
 use std::path::Path;
@@ -116,23 +118,21 @@ fn nobody_waits_for_a_process_that_was_stopped_while_it_opened_the_index() {
 fn a_folder_in_the_place_of_a_lock_costs_no_answer() {
     let store = TestStore::new();
     let engine = store.engine();
-    engine.remember(new_memory("a heron\n"), None).unwrap();
+    ops::remember(&engine, new_memory("a heron\n"), None).unwrap();
     assert_eq!(holding(&engine, "heron").len(), 1);
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     for lock in [".tantivy-meta.lock", ".tantivy-writer.lock"] {
         let _ = fs::remove_file(store.index().join(lock));
         fs::create_dir(store.index().join(lock)).unwrap();
     }
     let engine = store.engine();
-    engine
-        .remember(new_memory("another heron\n"), None)
-        .unwrap();
+    ops::remember(&engine, new_memory("another heron\n"), None).unwrap();
     assert_eq!(holding(&engine, "heron").len(), 2);
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     assert_eq!(holding(&engine, "heron").len(), 2);
     let aside = ".tantivy-writer.lock.set-aside-1";
     assert!(store.index().join(aside).is_dir(), "it is the same index");
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     assert_eq!(holding(&store.engine(), "heron").len(), 2);
 }
 
@@ -162,11 +162,9 @@ fn an_index_is_made_anew_once() {
         store.put(&format!("20260114_09150{number}_{id}.md"), text);
     }
     let engine = store.engine();
-    engine.reindex(true, &mut |_| {}).unwrap();
+    live::reindex(&engine.live, true, &mut |_| {}).unwrap();
     let mut done = Vec::new();
-    engine
-        .reindex(true, &mut |progress| done.push(progress.done))
-        .unwrap();
+    live::reindex(&engine.live, true, &mut |progress| done.push(progress.done)).unwrap();
     assert!(done.is_sorted_by(|one, next| one < next), "{done:?}");
 }
 
@@ -450,7 +448,7 @@ fn a_store_copied_from_another_machine_answers_for_its_own_files() {
     }
     let engine = store.engine();
     assert_eq!(holding(&engine, "heron").len(), 20);
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     let copy = TestStore::new();
     for path in regular_files(store.root()) {
         let target = copy.root().join(path.strip_prefix(store.root()).unwrap());
@@ -464,10 +462,13 @@ fn a_store_copied_from_another_machine_answers_for_its_own_files() {
     assert_eq!(holding(&engine, "heron").len(), 18);
     assert_eq!(holding(&engine, "ibis"), [name(3)]);
     assert_eq!(holding(&engine, "egret7x"), [name(7)]);
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     let engine = copy.engine();
     assert_eq!(holding(&engine, "heron").len(), 18);
-    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+    assert_eq!(
+        ops::verify(&engine).unwrap().index_faults,
+        Vec::<String>::new()
+    );
 }
 
 /// A copy of the index under the name `name`, with files from 2020.

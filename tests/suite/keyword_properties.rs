@@ -1,6 +1,8 @@
 //! Keyword search equals a plain scan of all files, written here straight from the formula:
 //! on random stores, with filters, and while the store changes.
 
+use memdir::engine::live;
+use memdir::engine::ops;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -232,7 +234,7 @@ fn scan(memories: &BTreeMap<String, Written>, search: &Search) -> Answer {
 
 /// The answer of the engine.
 fn ask(engine: &Engine, search: &Search) -> Answer {
-    let thought = engine.search(search).unwrap();
+    let thought = ops::search(engine, search).unwrap();
     let hits = thought.hits.into_iter();
     let hits = hits.map(|hit| {
         assert_eq!(hit.score.fract(), 0.0);
@@ -490,13 +492,13 @@ impl Known {
             }
             Step::Remember(mut memory) => {
                 memory.content = without_nul(&memory.content);
-                let remembered = self.engine.remember(memory.new_memory(), None).unwrap();
+                let remembered = ops::remember(&self.engine, memory.new_memory(), None).unwrap();
                 self.memories.insert(remembered.stem.to_string(), memory);
             }
             Step::Settle => {
                 // Through a look, as the background loop does it.
-                self.engine.status().unwrap();
-                self.engine.settle(true).unwrap();
+                ops::status(&self.engine).unwrap();
+                live::settle(&self.engine.live, true).unwrap();
             }
             Step::DeleteIndex => {
                 if self.store.state().exists() {
@@ -520,7 +522,7 @@ impl Known {
                     self.memories.insert(stem, memory);
                     // A running process notices by its next sweep, at most a second later; this
                     // asks for the sweep.
-                    self.engine.status().unwrap();
+                    ops::status(&self.engine).unwrap();
                 }
             }
             Step::Delete(which) => {
@@ -536,13 +538,13 @@ impl Known {
                         content: Some(content.clone()),
                         ..Change::default()
                     };
-                    self.engine.update(&stem, &change).unwrap();
+                    ops::update(&self.engine, &stem, &change).unwrap();
                     self.memories.get_mut(&stem).unwrap().content = content;
                 }
             }
             Step::Forget(which) => {
                 if let Some(stem) = self.stem(which) {
-                    self.engine.forget(&stem).unwrap();
+                    ops::forget(&self.engine, &stem).unwrap();
                     self.memories.remove(&stem);
                 }
             }
@@ -573,7 +575,7 @@ proptest! {
         for question in &questions {
             known.check(&known.engine, question)?;
         }
-        known.engine.settle(true).unwrap();
+        live::settle(&known.engine.live, true).unwrap();
         let other = known.store.engine();
         for question in &questions {
             known.check(&known.engine, question)?;

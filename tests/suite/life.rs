@@ -1,5 +1,7 @@
 //! The life of memories: tiers, ends, uses, relations, and what is noted of it all.
 
+use memdir::engine::live;
+use memdir::engine::ops;
 use std::fs;
 use std::sync::Arc;
 
@@ -40,17 +42,17 @@ fn tiered(content: &str, tier: Tier) -> NewMemory {
 }
 
 fn remember(engine: &Engine, memory: NewMemory) -> Stem {
-    engine.remember(memory, None).unwrap().stem
+    ops::remember(engine, memory, None).unwrap().stem
 }
 
 fn found(engine: &Engine, text: &str) -> usize {
-    engine.search(&query(text)).unwrap().hits.len()
+    ops::search(engine, &query(text)).unwrap().hits.len()
 }
 
 fn use_at(store: &TestStore, stem: &Stem, at: DateTime<Utc>) {
     let engine = store.engine_at(at);
-    let recalled = engine.recall(&[stem.as_str().to_owned()]);
-    engine.count_uses(&recalled);
+    let recalled = ops::recall(&engine, &[stem.as_str().to_owned()]);
+    engine.writer.count_uses(&recalled);
 }
 
 #[test]
@@ -93,7 +95,9 @@ fn recalls_make_nothing_permanent_and_change_no_file() {
         let engine = store.engine_at(after(day * 24));
         for recall in 0..105 {
             let stem = &stems[(recall * 4 + day as usize) % stems.len()];
-            engine.count_uses(&engine.recall(&[stem.as_str().to_owned()]));
+            engine
+                .writer
+                .count_uses(&ops::recall(&engine, &[stem.as_str().to_owned()]));
         }
     }
     assert_eq!(store.texts(), texts);
@@ -111,7 +115,7 @@ fn recalls_make_nothing_permanent_and_change_no_file() {
         },
         ..query("note")
     };
-    assert!(late.search(&long).unwrap().hits.is_empty());
+    assert!(ops::search(&late, &long).unwrap().hits.is_empty());
     // On a fifth day it is.
     use_at(&store, &stems[0], after(4 * 24 + 1));
     let late = store.engine_at(after(24 * 365));
@@ -124,7 +128,10 @@ fn recalls_make_nothing_permanent_and_change_no_file() {
         use_at(&store, &stems[1], after(day * 24 + 2));
     }
     let late = store.engine_at(after(24 * 365));
-    assert_eq!(late.search(&long).unwrap().hits[0].memory.stem, stems[1]);
+    assert_eq!(
+        ops::search(&late, &long).unwrap().hits[0].memory.stem,
+        stems[1]
+    );
     assert_eq!(found(&late, "note"), 1);
     assert_eq!(store.texts(), texts);
 }
@@ -147,7 +154,7 @@ fn importance_and_confidence_are_filtered_as_of_now() {
             },
             ..query("heron")
         };
-        store.engine().search(&search).unwrap().hits.len()
+        ops::search(&store.engine(), &search).unwrap().hits.len()
     };
     assert_eq!(
         (passing(Some(8), Some(0.5)), passing(Some(9), None)),
@@ -175,34 +182,34 @@ fn what_has_expired_is_archived_and_comes_back_as_it_was() {
     remember(&engine, tiered("a stork", Tier::Mid));
     let before = store.texts();
     let late = store.engine_at(after(8));
-    let planned = late.expire(true).unwrap();
+    let planned = ops::expire(&late, true).unwrap();
     assert_eq!(planned.moved.len(), 1);
     assert_eq!(store.texts(), before, "nothing was done yet");
-    let done = late.expire(false).unwrap();
+    let done = ops::expire(&late, false).unwrap();
     assert_eq!(
         (done.moved[0].stem.clone(), done.failed.len()),
         (stem.clone(), 0)
     );
-    assert!(late.expire(false).unwrap().moved.is_empty());
+    assert!(ops::expire(&late, false).unwrap().moved.is_empty());
     assert_eq!(store.texts().len(), 1);
-    let records = late.records_of(&stem).unwrap();
+    let records = live::records_of(&late.live, &stem).unwrap();
     let last = records.last().unwrap();
     assert_eq!(
         (last.did.as_str(), last.why.as_deref()),
         ("forget", Some("expired"))
     );
-    late.restore(stem.as_str()).unwrap();
+    ops::restore(&late, stem.as_str()).unwrap();
     assert_eq!(store.texts(), before);
     // Its life begins anew.
-    assert!(late.expire(false).unwrap().moved.is_empty());
+    assert!(ops::expire(&late, false).unwrap().moved.is_empty());
     assert_eq!(found(&late, "heron"), 1);
     let later = store.engine_at(after(15));
-    assert_eq!(later.expire(true).unwrap().moved.len(), 1);
+    assert_eq!(ops::expire(&later, true).unwrap().moved.len(), 1);
     // A use that came in time saves it.
     use_at(&store, &stem, after(14));
-    assert!(later.expire(true).unwrap().moved.len() == 1);
+    assert!(ops::expire(&later, true).unwrap().moved.len() == 1);
     use_at(&store, &stem, after(15));
-    assert!(later.expire(true).unwrap().moved.is_empty());
+    assert!(ops::expire(&later, true).unwrap().moved.is_empty());
 }
 
 #[test]
@@ -213,7 +220,7 @@ fn who_does_not_know_all_uses_archives_nothing() {
         use_at(&store, &stem, after(24 * day));
     }
     let late = store.engine_at(after(24 * 30));
-    assert!(late.expire(true).unwrap().moved.is_empty());
+    assert!(ops::expire(&late, true).unwrap().moved.is_empty());
     let journal = regular_files(&store.root().join("journal")).remove(0);
     let bytes = fs::read(&journal).unwrap();
     // What has the name of a journal and cannot be read as a file.
@@ -224,7 +231,7 @@ fn who_does_not_know_all_uses_archives_nothing() {
     if fs::read(&other).is_ok() {
         return; // Nothing keeps this user out.
     }
-    assert!(store.engine_at(after(24 * 30)).expire(false).is_err());
+    assert!(ops::expire(&store.engine_at(after(24 * 30)), false).is_err());
 }
 
 #[test]
@@ -247,7 +254,7 @@ fn many_at_once_are_not_archived_unasked() {
         fs::read_to_string(&heartbeat).is_ok_and(|text| text.contains("\nstate "))
     });
     assert_eq!(store.texts().len(), 40);
-    assert_eq!(engine.expire(false).unwrap().moved.len(), 40);
+    assert_eq!(ops::expire(&engine, false).unwrap().moved.len(), 40);
 }
 
 #[test]
@@ -272,22 +279,18 @@ fn a_server_archives_what_has_expired() {
 fn every_change_is_recorded_with_time_and_reason() {
     let store = TestStore::new();
     let engine = store.engine();
-    engine.serve("claude-code");
+    engine.writer.serve("claude-code");
     let old = remember(&engine, new_memory("a heron"));
     let new = NewMemory {
         supersedes: vec![old.as_str().to_owned()],
         ..new_memory("two herons")
     };
     let new = remember(&engine, new);
-    engine
-        .forget_because(old.as_str(), Some("it flew away"))
-        .unwrap();
-    engine.restore(old.as_str()).unwrap();
-    engine
-        .link(old.as_str(), new.as_str(), "elaborates")
-        .unwrap();
+    ops::forget_because(&engine, old.as_str(), Some("it flew away")).unwrap();
+    ops::restore(&engine, old.as_str()).unwrap();
+    ops::link(&engine, old.as_str(), new.as_str(), "elaborates").unwrap();
     let told = |stem: &Stem| -> Vec<String> {
-        let records = engine.records_of(stem).unwrap().into_iter();
+        let records = live::records_of(&engine.live, stem).unwrap().into_iter();
         records.map(|record| record.did).collect()
     };
     assert_eq!(
@@ -295,7 +298,7 @@ fn every_change_is_recorded_with_time_and_reason() {
         ["remember", "supersede", "forget", "restore", "link"]
     );
     assert_eq!(told(&new), ["remember"]);
-    let forgotten = &engine.records_of(&old).unwrap()[2];
+    let forgotten = &live::records_of(&engine.live, &old).unwrap()[2];
     assert_eq!(forgotten.client, "claude-code");
     assert_eq!(forgotten.why.as_deref(), Some("it flew away"));
     assert_eq!(forgotten.at, noon());
@@ -314,9 +317,9 @@ fn a_read_only_store_counts_nothing() {
         ..store.options()
     };
     let engine = Engine::open(options, crate::support::clock(noon())).unwrap();
-    let recalled = engine.recall(&[stem.as_str().to_owned()]);
-    engine.count_uses(&recalled);
-    assert!(engine.expire(false).is_err());
+    let recalled = ops::recall(&engine, &[stem.as_str().to_owned()]);
+    engine.writer.count_uses(&recalled);
+    assert!(ops::expire(&engine, false).is_err());
     let after: Vec<_> = regular_files(&store.root().join("journal"))
         .into_iter()
         .map(|path| fs::read(path).unwrap())
@@ -335,23 +338,11 @@ fn relations_are_seen_from_both_ends() {
         stork.short()
     );
     let note = remember(&engine, new_memory(&text));
-    assert!(
-        engine
-            .link(stork.as_str(), heron.short(), "related-to")
-            .unwrap()
-    );
-    assert!(
-        !engine
-            .link(stork.as_str(), heron.as_str(), "related-to")
-            .unwrap()
-    );
-    assert!(
-        engine
-            .link(stork.as_str(), heron.as_str(), "depends-on")
-            .unwrap()
-    );
+    assert!(ops::link(&engine, stork.as_str(), heron.short(), "related-to").unwrap());
+    assert!(!ops::link(&engine, stork.as_str(), heron.as_str(), "related-to").unwrap());
+    assert!(ops::link(&engine, stork.as_str(), heron.as_str(), "depends-on").unwrap());
     let told = |stem: &Stem| {
-        let relations = engine.relations_of(stem.as_str()).unwrap();
+        let relations = ops::relations_of(&engine, stem.as_str()).unwrap();
         let to = relations.to.into_iter();
         let to: Vec<String> = to
             .map(|r| format!("{} {}", r.relation, r.headline))
@@ -373,22 +364,22 @@ fn relations_are_seen_from_both_ends() {
     assert_eq!(from, wanted);
     assert_eq!(told(&note).0, ["mentions the heron", "mentions the stork"]);
     // What is in the archive is out of sight, and back with it.
-    engine.forget(heron.as_str()).unwrap();
+    ops::forget(&engine, heron.as_str()).unwrap();
     assert_eq!(told(&note).0, ["mentions the stork"]);
     assert_eq!(told(&stork).0, Vec::<String>::new());
     // What is called as no memory is, is told as well.
     let dangling = |engine: &Engine| {
-        let dangling = engine.dangling().unwrap().to.into_iter();
+        let dangling = ops::dangling(engine).unwrap().to.into_iter();
         let (unknown, gone): (Vec<_>, Vec<_>) =
             dangling.partition(|relation| relation.written == "Somebody");
         assert_eq!(unknown.len(), 1);
         gone
     };
     assert!(dangling(&engine).is_empty());
-    engine.restore(heron.as_str()).unwrap();
+    ops::restore(&engine, heron.as_str()).unwrap();
     assert_eq!(told(&stork).0.len(), 2);
     // What is gone for good is reported.
-    engine.forget(heron.as_str()).unwrap();
+    ops::forget(&engine, heron.as_str()).unwrap();
     fs::remove_file(store.root().join("archive").join(format!("{heron}.md"))).unwrap();
     let dangling = dangling(&engine);
     assert_eq!(dangling.len(), 3);
@@ -398,17 +389,15 @@ fn relations_are_seen_from_both_ends() {
             .all(|relation| relation.written == heron.as_str())
     );
     assert_eq!(
-        engine
-            .unlink(stork.as_str(), heron.as_str(), Some("depends-on"))
-            .unwrap(),
+        ops::unlink(&engine, stork.as_str(), heron.as_str(), Some("depends-on")).unwrap(),
         1
     );
     assert_eq!(
-        engine.unlink(stork.as_str(), heron.as_str(), None).unwrap(),
+        ops::unlink(&engine, stork.as_str(), heron.as_str(), None).unwrap(),
         1
     );
     assert_eq!(
-        engine.unlink(stork.as_str(), heron.as_str(), None).unwrap(),
+        ops::unlink(&engine, stork.as_str(), heron.as_str(), None).unwrap(),
         0
     );
     assert!(
@@ -424,25 +413,13 @@ fn a_link_can_say_that_one_replaces_the_other() {
     let engine = store.engine();
     let old = remember(&engine, new_memory("the heron is grey"));
     let new = remember(&engine, new_memory("the heron is white"));
-    assert!(
-        engine
-            .link(new.as_str(), old.as_str(), "supersedes")
-            .unwrap()
-    );
-    assert!(
-        !engine
-            .link(new.as_str(), old.as_str(), "supersedes")
-            .unwrap()
-    );
-    let hits = engine.search(&query("heron")).unwrap().hits;
+    assert!(ops::link(&engine, new.as_str(), old.as_str(), "supersedes").unwrap());
+    assert!(!ops::link(&engine, new.as_str(), old.as_str(), "supersedes").unwrap());
+    let hits = ops::search(&engine, &query("heron")).unwrap().hits;
     assert_eq!(hits.len(), 1);
     assert_eq!(hits[0].memory.stem, new);
-    assert!(
-        engine
-            .link(new.as_str(), new.as_str(), "elaborates")
-            .is_err()
-    );
-    assert!(engine.link(new.as_str(), "0badcafe", "elaborates").is_err());
+    assert!(ops::link(&engine, new.as_str(), new.as_str(), "elaborates").is_err());
+    assert!(ops::link(&engine, new.as_str(), "0badcafe", "elaborates").is_err());
 }
 
 #[test]
@@ -520,9 +497,15 @@ fn everything_is_the_same_after_the_index_was_made_anew() {
             wanted: QueryKind::Everything,
             ..query("")
         };
-        let hits = engine.search(&search).unwrap().hits;
+        let hits = ops::search(engine, &search).unwrap().hits;
         hits.iter()
-            .map(|hit| format!("{} {:?}", hit.name, engine.state_of(&hit.memory)))
+            .map(|hit| {
+                format!(
+                    "{} {:?}",
+                    hit.name,
+                    live::state_of(&engine.live, &hit.memory)
+                )
+            })
             .collect()
     };
     let now = after(30);
@@ -666,50 +649,64 @@ fn an_undo_brings_back_to_life_as_well() {
 fn that_one_replaces_another_can_be_taken_back() {
     let store = TestStore::new();
     let engine = store.engine();
-    let older = engine.remember(new_memory("By hand."), None).unwrap().stem;
-    let newer = engine
-        .remember(new_memory("With a tag."), None)
+    let older = ops::remember(&engine, new_memory("By hand."), None)
+        .unwrap()
+        .stem;
+    let newer = ops::remember(&engine, new_memory("With a tag."), None)
         .unwrap()
         .stem;
     let before = store.texts();
     let (from, to) = (newer.as_str(), older.as_str());
-    assert!(engine.link(from, to, "supersedes").unwrap());
-    assert_eq!(engine.unlink(from, to, None).unwrap(), 0);
-    assert_eq!(engine.unlink(from, to, Some("supersedes")).unwrap(), 1);
-    assert_eq!(engine.unlink(from, to, Some("supersedes")).unwrap(), 0);
+    assert!(ops::link(&engine, from, to, "supersedes").unwrap());
+    assert_eq!(ops::unlink(&engine, from, to, None).unwrap(), 0);
+    assert_eq!(
+        ops::unlink(&engine, from, to, Some("supersedes")).unwrap(),
+        1
+    );
+    assert_eq!(
+        ops::unlink(&engine, from, to, Some("supersedes")).unwrap(),
+        0
+    );
     assert_eq!(store.texts(), before);
     // Also where the older one is forgotten.
-    engine.link(from, to, "supersedes").unwrap();
-    engine.forget(to).unwrap();
-    assert_eq!(engine.unlink(from, to, Some("supersedes")).unwrap(), 1);
+    ops::link(&engine, from, to, "supersedes").unwrap();
+    ops::forget(&engine, to).unwrap();
+    assert_eq!(
+        ops::unlink(&engine, from, to, Some("supersedes")).unwrap(),
+        1
+    );
 }
 
 #[test]
 fn sessions_are_counted_over_all_copies_and_changes_by_their_last() {
     let store = TestStore::new();
     let engine = store.engine();
-    let stem = engine.remember(new_memory("By hand."), None).unwrap().stem;
-    assert_eq!(engine.begin_session().unwrap(), 1);
+    let stem = ops::remember(&engine, new_memory("By hand."), None)
+        .unwrap()
+        .stem;
+    assert_eq!(ops::begin_session(&engine).unwrap(), 1);
     // Another copy of the store has a journal of its own.
     fs::remove_file(store.state().join("journal-id")).unwrap();
-    assert_eq!(store.engine().begin_session().unwrap(), 2);
-    assert_eq!(engine.sessions().unwrap(), 2);
-    let changed = || match engine.recall(&[stem.as_str().to_owned()]).remove(0) {
-        memdir::engine::Recalled::Found { memory, .. } => engine.state_of(&memory).0.changed,
+    assert_eq!(ops::begin_session(&store.engine()).unwrap(), 2);
+    assert_eq!(ops::sessions(&engine).unwrap(), 2);
+    let changed = || match ops::recall(&engine, &[stem.as_str().to_owned()]).remove(0) {
+        memdir::engine::Recalled::Found { memory, .. } => {
+            live::state_of(&engine.live, &memory).0.changed
+        }
         memdir::engine::Recalled::Failed { error, .. } => panic!("{error}"),
     };
     assert_eq!(changed(), noon());
     let later = at("2026-06-02T12:00:00Z");
     let other = store.engine_at(later);
-    other.forget(stem.as_str()).unwrap();
-    other.restore(stem.as_str()).unwrap();
+    ops::forget(&other, stem.as_str()).unwrap();
+    ops::restore(&other, stem.as_str()).unwrap();
     assert_eq!(changed(), noon());
-    other.promote(stem.as_str()).unwrap();
+    ops::promote(&other, stem.as_str()).unwrap();
     assert_eq!(changed(), later);
     let read_only = memdir::engine::Options {
         read_only: true,
         ..store.options()
     };
     let reader = Engine::open(read_only, clock(noon())).unwrap();
-    assert_eq!(reader.begin_session().unwrap(), 2);
+    assert_eq!(ops::begin_session(&reader).unwrap(), 2);
 }

@@ -1,5 +1,7 @@
 //! Links in the place of a store's own folders, and other things in the place of its derived files.
 
+use memdir::engine::live;
+use memdir::engine::ops;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -64,12 +66,12 @@ fn an_archive_behind_a_link_is_named_and_nothing_goes_through_it() {
     let (store, foreign) = scene();
     link(&store, "archive", &foreign);
     let engine = store.engine();
-    let forgotten = engine.forget(ID);
+    let forgotten = ops::forget(&engine, ID);
     assert!(is_refused(forgotten));
-    assert!(is_refused(engine.restore(FOREIGN_ID)));
-    assert_eq!(engine.status().unwrap().findings, [linked("archive")]);
-    assert_eq!(engine.verify().unwrap().findings, [linked("archive")]);
-    assert!(!engine.verify().unwrap().is_sound());
+    assert!(is_refused(ops::restore(&engine, FOREIGN_ID)));
+    assert_eq!(ops::status(&engine).unwrap().findings, [linked("archive")]);
+    assert_eq!(ops::verify(&engine).unwrap().findings, [linked("archive")]);
+    assert!(!ops::verify(&engine).unwrap().is_sound());
     assert_eq!(names(foreign.path()), [THEIRS]);
     assert_eq!(holding(&engine, "wombat"), [OURS]);
 }
@@ -80,10 +82,10 @@ fn derived_things_behind_a_link_are_neither_read_nor_written() {
     link(&store, ".memdir", &foreign);
     let engine = store.engine();
     assert_eq!(holding(&engine, "wombat"), [OURS]);
-    assert_eq!(engine.status().unwrap().findings, [linked(".memdir")]);
-    assert!(is_refused(engine.forget(ID)));
-    engine.remember(new_memory("a platypus"), None).unwrap();
-    engine.settle(true).unwrap();
+    assert_eq!(ops::status(&engine).unwrap().findings, [linked(".memdir")]);
+    assert!(is_refused(ops::forget(&engine, ID)));
+    ops::remember(&engine, new_memory("a platypus"), None).unwrap();
+    live::settle(&engine.live, true).unwrap();
     assert_eq!(names(foreign.path()), [THEIRS]);
 }
 
@@ -93,13 +95,17 @@ fn memories_behind_a_link_are_not_listed() {
     fs::rename(store.files(), store.root().join("moved")).unwrap();
     link(&store, "files", &foreign);
     let engine = store.engine();
-    let error = engine.status().unwrap_err();
+    let error = ops::status(&engine).unwrap_err();
     assert!(
         error.to_string().contains("files is a symbolic link"),
         "{error}"
     );
     assert!(error.hint().unwrap().contains("memdir init --allow-links"));
-    assert!(is_refused(engine.remember(new_memory("a platypus"), None)));
+    assert!(is_refused(ops::remember(
+        &engine,
+        new_memory("a platypus"),
+        None
+    )));
     assert_eq!(names(foreign.path()), [THEIRS]);
 }
 
@@ -112,11 +118,11 @@ fn a_store_whose_owner_allowed_links_is_used_through_them() {
     let mut options = store.options();
     options.links = LinkPolicy::Follow;
     let engine = Engine::open(options, clock(noon())).unwrap();
-    engine.restore(FOREIGN_ID).unwrap();
-    engine.forget(ID).unwrap();
+    ops::restore(&engine, FOREIGN_ID).unwrap();
+    ops::forget(&engine, ID).unwrap();
     assert_eq!(holding(&engine, "narwhal"), [THEIRS]);
     assert_eq!(names(foreign.path()), [OURS]);
-    assert_eq!(engine.status().unwrap().findings, []);
+    assert_eq!(ops::status(&engine).unwrap().findings, []);
     assert!(
         names(state.path())
             .iter()
@@ -128,8 +134,8 @@ fn a_store_whose_owner_allowed_links_is_used_through_them() {
 fn a_pipe_in_the_place_of_any_derived_file_is_set_aside() {
     let (store, _) = scene();
     let engine = store.engine();
-    engine.remember(new_memory("a wombat, too"), None).unwrap();
-    engine.reindex(true, &mut |_| {}).unwrap();
+    ops::remember(&engine, new_memory("a wombat, too"), None).unwrap();
+    live::reindex(&engine.live, true, &mut |_| {}).unwrap();
     let files = crate::support::regular_files(&store.state());
     assert!(files.len() > 10, "{files:?}");
     let mut replaced = 0;
@@ -144,8 +150,8 @@ fn a_pipe_in_the_place_of_any_derived_file_is_set_aside() {
         let other = store.engine();
         assert_eq!(holding(&other, "wombat").len(), 2, "{}", file.display());
         assert_eq!(holding(&engine, "wombat").len(), 2, "{}", file.display());
-        other.forget(ID).unwrap();
-        other.restore(ID).unwrap();
+        ops::forget(&other, ID).unwrap();
+        ops::restore(&other, ID).unwrap();
     }
     assert!(replaced > 10, "{replaced} were replaced");
 }
@@ -163,7 +169,7 @@ fn an_index_that_is_cut_below_an_engine_is_made_anew() {
         store.put(&name, memory_text(&handle, "2026-01-14T09:15:00Z", &text));
     }
     let engine = store.engine();
-    engine.reindex(true, &mut |_| {}).unwrap();
+    live::reindex(&engine.live, true, &mut |_| {}).unwrap();
     let is_large = |path: &std::path::PathBuf| fs::metadata(path).unwrap().len() > 32 << 10;
     for cut in [0, 1, 4_096, 20_000, 32_768] {
         assert_eq!(holding(&engine, "wombat").len(), 400);
@@ -185,5 +191,8 @@ fn an_index_that_is_cut_below_an_engine_is_made_anew() {
             "cut at {cut}"
         );
     }
-    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+    assert_eq!(
+        ops::verify(&engine).unwrap().index_faults,
+        Vec::<String>::new()
+    );
 }

@@ -1,5 +1,8 @@
 //! Maintenance: plans are performed whole or not at all, and what they did is taken back.
 
+use memdir::engine::live;
+use memdir::engine::ops;
+use memdir::engine::upkeep;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -42,7 +45,7 @@ fn episode(content: &str, days: i64) -> NewMemory {
 }
 
 fn remember(engine: &Engine, memory: NewMemory) -> Stem {
-    engine.remember(memory, None).unwrap().stem
+    ops::remember(engine, memory, None).unwrap().stem
 }
 
 /// Five old episodic memories of one week.
@@ -77,17 +80,17 @@ fn compaction(engine: &Engine) -> Proposed {
         min_count: 0,
         ..Observations::default()
     };
-    engine
-        .plan_compaction(
-            &Filter::default(),
-            &Compaction::default(),
-            &nothing_observed,
-        )
-        .unwrap()
+    ops::plan_compaction(
+        engine,
+        &Filter::default(),
+        &Compaction::default(),
+        &nothing_observed,
+    )
+    .unwrap()
 }
 
 fn hits(engine: &Engine, text: &str) -> Vec<Stem> {
-    let found = engine.search(&query(text)).unwrap().hits.into_iter();
+    let found = ops::search(engine, &query(text)).unwrap().hits.into_iter();
     found.map(|hit| hit.memory.stem.clone()).collect()
 }
 
@@ -115,7 +118,7 @@ fn old_episodes_of_a_week_become_a_summary_and_come_back() {
     let plan = compaction(&engine);
     assert_eq!(plan.plan.proposals.len(), 1, "{plan:?}");
     assert_eq!(everything(&store), before, "a plan does nothing");
-    let done = engine.perform_plan(&plan).unwrap().unwrap();
+    let done = ops::perform_plan(&engine, &plan).unwrap().unwrap();
     assert_eq!((done.created.len(), done.archived.len()), (1, 6));
     let summary = done.created[0].as_str().to_owned();
     let text = store.read(&format!("{summary}.md"));
@@ -131,11 +134,11 @@ fn old_episodes_of_a_week_become_a_summary_and_come_back() {
     assert_eq!(found, wanted);
     assert!(compaction(&engine).plan.is_empty(), "a summary stays");
 
-    let taken = engine.take_back(&done.id, false).unwrap();
+    let taken = ops::take_back(&engine, &done.id, false).unwrap();
     assert_eq!((taken.restored.len(), taken.removed.len()), (6, 1));
     assert_eq!(everything(&store), before);
     assert_eq!(hits(&engine, "herons").len(), 9);
-    let again = engine.take_back(&done.id, false).unwrap_err();
+    let again = ops::take_back(&engine, &done.id, false).unwrap_err();
     assert!(again.to_string().contains("already"), "{again}");
 }
 
@@ -152,11 +155,13 @@ fn a_thousand_compacted_memories_are_as_before_when_that_is_undone() {
         remember(&engine, episode(&text, 40 + number % 30));
     }
     let before = everything(&store);
-    let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
+    let done = ops::perform_plan(&engine, &compaction(&engine))
+        .unwrap()
+        .unwrap();
     assert_eq!(done.archived.len(), 1_000);
     assert!(done.created.len() >= 10);
     assert_eq!(store.texts().len(), done.created.len());
-    engine.take_back(&done.id, false).unwrap();
+    ops::take_back(&engine, &done.id, false).unwrap();
     assert_eq!(everything(&store), before);
 }
 
@@ -175,10 +180,10 @@ fn a_plan_is_performed_whole_or_not_at_all() {
     let in_the_way = archive.join(format!("{}.md", stems[4]));
     fs::write(&in_the_way, "another one\n").unwrap();
     let before = everything(&store);
-    let error = engine.perform_plan(&plan).unwrap_err();
+    let error = ops::perform_plan(&engine, &plan).unwrap_err();
     assert!(matches!(error, EngineError::Files(_)), "{error}");
     assert_eq!(everything(&store), before);
-    assert!(engine.plans().unwrap().is_empty());
+    assert!(ops::plans(&engine).unwrap().is_empty());
     fs::remove_file(in_the_way).unwrap();
 
     // Somebody has changed one since the plan was made.
@@ -186,7 +191,7 @@ fn a_plan_is_performed_whole_or_not_at_all() {
     let text = String::from_utf8(store.read(&name)).unwrap();
     store.put(&name, text + "and a stork\n");
     let before = everything(&store);
-    let error = engine.perform_plan(&plan).unwrap_err().to_string();
+    let error = ops::perform_plan(&engine, &plan).unwrap_err().to_string();
     assert!(error.contains(&name), "{error}");
     assert_eq!(everything(&store), before);
 }
@@ -196,18 +201,22 @@ fn what_was_changed_since_keeps_a_plan_from_being_taken_back() {
     let store = TestStore::new();
     let engine = store.engine();
     remember_herons(&engine);
-    let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
+    let done = ops::perform_plan(&engine, &compaction(&engine))
+        .unwrap()
+        .unwrap();
     let name = format!("{}.md", done.created[0]);
     let text = String::from_utf8(store.read(&name)).unwrap();
     store.put(&name, text.clone() + "- and a stork\n");
     let before = everything(&store);
-    let error = engine.take_back(&done.id, false).unwrap_err().to_string();
+    let error = ops::take_back(&engine, &done.id, false)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains(&name), "{error}");
     assert_eq!(everything(&store), before);
     store.put(&name, text);
     // One that somebody has restored already is no obstacle.
-    engine.restore(done.archived[0].as_str()).unwrap();
-    engine.take_back(&done.id, false).unwrap();
+    ops::restore(&engine, done.archived[0].as_str()).unwrap();
+    ops::take_back(&engine, &done.id, false).unwrap();
     assert_eq!(store.texts().len(), 5);
 }
 
@@ -216,16 +225,20 @@ fn a_purge_leaves_no_text_in_the_records_of_plans() {
     let store = TestStore::new();
     let engine = store.engine();
     remember_herons(&engine);
-    let other = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
+    let other = ops::perform_plan(&engine, &compaction(&engine))
+        .unwrap()
+        .unwrap();
     for number in 0..5 {
         remember(&engine, episode(&format!("stork {number}\n"), 60));
     }
-    let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
-    engine.purge(done.archived[0].as_str()).unwrap();
+    let done = ops::perform_plan(&engine, &compaction(&engine))
+        .unwrap()
+        .unwrap();
+    ops::purge(&engine, done.archived[0].as_str()).unwrap();
     let plans = store.root().join(".memdir/plans");
     assert!(!plans.join(format!("{}.json", done.id)).exists());
     assert!(plans.join(format!("{}.json", other.id)).exists());
-    assert!(engine.take_back(&done.id, false).is_err());
+    assert!(ops::take_back(&engine, &done.id, false).is_err());
 }
 
 #[test]
@@ -234,7 +247,9 @@ fn a_plan_that_was_interrupted_is_taken_back_by_the_next_process() {
     let engine = store.engine();
     remember_herons(&engine);
     let before = everything(&store);
-    let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
+    let done = ops::perform_plan(&engine, &compaction(&engine))
+        .unwrap()
+        .unwrap();
     // As if the process had ended before the last of its steps.
     let record = store.state().join(format!("plans/{}.json", done.id));
     let text = fs::read_to_string(&record).unwrap();
@@ -246,11 +261,11 @@ fn a_plan_that_was_interrupted_is_taken_back_by_the_next_process() {
     )
     .unwrap();
     let next = store.engine();
-    let taken = next.recover_plans().unwrap();
+    let taken = ops::recover_plans(&next).unwrap();
     assert_eq!(taken.len(), 1);
     assert_eq!(taken[0].restored.len(), 4);
     assert_eq!(everything(&store), before);
-    assert!(next.recover_plans().unwrap().is_empty());
+    assert!(ops::recover_plans(&next).unwrap().is_empty());
 }
 
 #[test]
@@ -268,17 +283,17 @@ fn observations_that_repeat_become_knowledge_and_stay() {
     remember(&engine, episode("Mira likes herons.\n", 1));
     let plan = |engine: &Engine| {
         let everything = Filter::default();
-        engine
-            .plan_compaction(
-                &everything,
-                &Compaction::default(),
-                &Observations::default(),
-            )
-            .unwrap()
+        ops::plan_compaction(
+            engine,
+            &everything,
+            &Compaction::default(),
+            &Observations::default(),
+        )
+        .unwrap()
     };
-    let done = engine.perform_plan(&plan(&engine)).unwrap().unwrap();
+    let done = ops::perform_plan(&engine, &plan(&engine)).unwrap().unwrap();
     assert_eq!((done.created.len(), done.archived.len()), (1, 0));
-    let recalled = engine.search(&query("staging cluster disk")).unwrap();
+    let recalled = ops::search(&engine, &query("staging cluster disk")).unwrap();
     let knowledge = recalled
         .hits
         .iter()
@@ -311,11 +326,9 @@ fn named_memories_become_one_and_the_text_may_be_given() {
     let other = remember(&engine, other);
     let before = everything(&store);
     let ids = [one.as_str().to_owned(), other.short().to_owned()];
-    let plan = engine
-        .plan_consolidation(&ids, Some("Atlas"), 2_000)
-        .unwrap();
-    let done = engine.perform_plan(&plan).unwrap().unwrap();
-    let made = engine.recall(&[done.created[0].as_str().to_owned()]);
+    let plan = ops::plan_consolidation(&engine, &ids, Some("Atlas"), 2_000).unwrap();
+    let done = ops::perform_plan(&engine, &plan).unwrap().unwrap();
+    let made = ops::recall(&engine, &[done.created[0].as_str().to_owned()]);
     let memdir::engine::Recalled::Found { memory, .. } = &made[0] else {
         panic!("{made:?}");
     };
@@ -328,14 +341,12 @@ fn named_memories_become_one_and_the_text_may_be_given() {
         (Some(Tier::Long), Some(7))
     );
     assert_eq!(memory.title.as_deref(), Some("Atlas"));
-    engine.take_back(&done.id, false).unwrap();
+    ops::take_back(&engine, &done.id, false).unwrap();
     assert_eq!(everything(&store), before);
-    let alone = engine
-        .plan_consolidation(&ids[..1], None, 2_000)
-        .unwrap_err();
+    let alone = ops::plan_consolidation(&engine, &ids[..1], None, 2_000).unwrap_err();
     assert!(alone.to_string().contains("from 2 to"), "{alone}");
     let twice = [ids[0].clone(), ids[0].clone()];
-    assert!(engine.plan_consolidation(&twice, None, 2_000).is_err());
+    assert!(ops::plan_consolidation(&engine, &twice, None, 2_000).is_err());
 }
 
 #[test]
@@ -361,11 +372,11 @@ fn memories_of_one_topic_become_one() {
         budget: 2_000,
     };
     let plan = |short_only| {
-        let plan = engine.plan_grouping(&Filter::default(), &grouping(short_only));
+        let plan = ops::plan_grouping(&engine, &Filter::default(), &grouping(short_only));
         plan.unwrap()
     };
     assert_eq!(plan(false).plan.proposals.len(), 2);
-    let done = engine.perform_plan(&plan(true)).unwrap().unwrap();
+    let done = ops::perform_plan(&engine, &plan(true)).unwrap().unwrap();
     assert_eq!(done.archived.len(), 3);
     assert_eq!(plan(true).plan.proposals.len(), 0);
 }
@@ -389,7 +400,9 @@ fn only_what_is_doubted_or_superseded_and_unused_is_cleaned_up() {
     let doubted = remember(&engine, episode("an old rumour\n", 120));
     remember(&engine, episode("a young rumour\n", 20));
     let used = remember(&engine, episode("a rumour that is asked for\n", 120));
-    engine.count_uses(&engine.recall(&[used.as_str().to_owned()]));
+    engine
+        .writer
+        .count_uses(&ops::recall(&engine, &[used.as_str().to_owned()]));
     let old = NewMemory {
         kind: Some(Kind::Semantic),
         ..episode("the port is 8080\n", 120)
@@ -400,10 +413,10 @@ fn only_what_is_doubted_or_superseded_and_unused_is_cleaned_up() {
         ..new_memory("the port is 9090\n")
     };
     remember(&engine, new);
-    let cleanup = || engine.plan_cleanup(&Filter::default(), &Cleanup::default());
+    let cleanup = || ops::plan_cleanup(&engine, &Filter::default(), &Cleanup::default());
     // The files are new, as those of a copy are; what they say is old.
     let plan = cleanup();
-    let done = engine.perform_plan(&plan.unwrap()).unwrap().unwrap();
+    let done = ops::perform_plan(&engine, &plan.unwrap()).unwrap().unwrap();
     let mut archived = done.archived.clone();
     archived.sort();
     let mut wanted = vec![doubted, old];
@@ -425,7 +438,9 @@ fn a_look_back_proposes_and_changes_only_when_asked() {
     let unused = remember(&engine, stated("never asked for\n", None, 0.7));
     let proven = remember(&engine, stated("asked for often\n", None, 0.5));
     for _ in 0..5 {
-        engine.count_uses(&engine.recall(&[proven.as_str().to_owned()]));
+        engine
+            .writer
+            .count_uses(&ops::recall(&engine, &[proven.as_str().to_owned()]));
     }
     let unimportant = NewMemory {
         importance: Some(2),
@@ -435,13 +450,13 @@ fn a_look_back_proposes_and_changes_only_when_asked() {
     let before = everything(&store);
     age_files(&store, 10);
     let reflect = || {
-        let found = engine.plan_reflection(&Filter::default(), &Reflection::default());
+        let found = ops::plan_reflection(&engine, &Filter::default(), &Reflection::default());
         found.unwrap()
     };
     let (plan, stale) = reflect();
     assert_eq!(stale.len(), 3);
     assert_eq!(everything(&store), before);
-    let done = engine.perform_plan(&plan).unwrap().unwrap();
+    let done = ops::perform_plan(&engine, &plan).unwrap().unwrap();
     assert_eq!(done.archived, [unimportant]);
     let confidence = |stem: &Stem| {
         let everything = Filter {
@@ -454,13 +469,15 @@ fn a_look_back_proposes_and_changes_only_when_asked() {
             filter: everything,
             ..query("")
         };
-        engine.search(&search).unwrap().hits[0].memory.confidence
+        ops::search(&engine, &search).unwrap().hits[0]
+            .memory
+            .confidence
     };
     assert_eq!(confidence(&said), Some(0.9));
     assert_eq!(confidence(&unused), Some(0.55));
     assert_eq!(confidence(&proven), Some(0.8));
     assert!(reflect().0.plan.is_empty(), "one look is enough");
-    engine.take_back(&done.id, false).unwrap();
+    ops::take_back(&engine, &done.id, false).unwrap();
     assert_eq!(everything(&store), before);
 }
 
@@ -479,19 +496,19 @@ fn a_server_maintains_by_its_schedule_alone() {
     };
     let engine = open(None, noon());
     remember_herons(&engine);
-    assert!(!engine.maintain_if_due().unwrap());
+    assert!(!upkeep::maintain_if_due(&engine).unwrap());
     assert_eq!(store.texts().len(), 5);
     let week = Some(TimeDelta::days(7));
-    assert!(open(week, noon()).maintain_if_due().unwrap());
+    assert!(upkeep::maintain_if_due(&open(week, noon())).unwrap());
     assert_eq!(store.texts().len(), 1);
     for number in 0..5 {
         remember(&engine, episode(&format!("stork {number}\n"), 60));
     }
     let soon = open(week, noon() + TimeDelta::days(6));
-    assert!(!soon.maintain_if_due().unwrap());
+    assert!(!upkeep::maintain_if_due(&soon).unwrap());
     assert_eq!(store.texts().len(), 6);
     let later = open(week, noon() + TimeDelta::days(8));
-    assert!(later.maintain_if_due().unwrap());
+    assert!(upkeep::maintain_if_due(&later).unwrap());
     assert_eq!(store.texts().len(), 2);
 }
 
@@ -582,26 +599,30 @@ fn confidence_falls_by_the_time_however_often_it_is_stated() {
             let engine = Engine::open(options, clock(noon() + TimeDelta::days(*days))).unwrap();
             let used = [stem.as_str().to_owned()];
             if *days == 40 {
-                engine.count_uses(&engine.recall(&used));
+                engine.writer.count_uses(&ops::recall(&engine, &used));
             }
-            let plan = engine.plan_decay(&Filter::default()).unwrap();
-            plans.extend(engine.perform_plan(&plan).unwrap());
+            let plan = ops::plan_decay(&engine, &Filter::default()).unwrap();
+            plans.extend(ops::perform_plan(&engine, &plan).unwrap());
         }
         let options = memdir::engine::Options {
             life: life(),
             ..store.options()
         };
         let engine = Engine::open(options, clock(noon() + TimeDelta::days(70))).unwrap();
-        let found = engine.search(&query("heron")).unwrap();
-        let as_it_is = engine.state_of(&found.hits[0].memory).0.confidence;
+        let found = ops::search(&engine, &query("heron")).unwrap();
+        let as_it_is = live::state_of(&engine.live, &found.hits[0].memory)
+            .0
+            .confidence;
         // Taken back, last first, it is as if nothing had been stated.
         for plan in plans.iter().rev() {
-            engine.take_back(&plan.id, false).unwrap();
+            ops::take_back(&engine, &plan.id, false).unwrap();
         }
-        let found = engine.search(&query("heron")).unwrap();
+        let found = ops::search(&engine, &query("heron")).unwrap();
         (
             as_it_is,
-            engine.state_of(&found.hits[0].memory).0.confidence,
+            live::state_of(&engine.live, &found.hits[0].memory)
+                .0
+                .confidence,
         )
     };
     let near = |one: f64, other: f64| (one - other).abs() < 0.001;
@@ -647,8 +668,8 @@ fn what_sources_had_replaced_stays_replaced() {
     let other = remember(&engine, new_memory("Postgres is on port 5433\n"));
     assert_eq!(hits(&engine, "postgres").len(), 2);
     let ids = [new.as_str().to_owned(), other.as_str().to_owned()];
-    let plan = engine.plan_consolidation(&ids, None, 2_000).unwrap();
-    let done = engine.perform_plan(&plan).unwrap().unwrap();
+    let plan = ops::plan_consolidation(&engine, &ids, None, 2_000).unwrap();
+    let done = ops::perform_plan(&engine, &plan).unwrap().unwrap();
     assert_eq!(hits(&engine, "postgres"), done.created);
 }
 
@@ -657,7 +678,9 @@ fn a_record_of_another_store_or_of_other_files_is_none() {
     let store = TestStore::new();
     let engine = store.engine();
     remember_herons(&engine);
-    let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
+    let done = ops::perform_plan(&engine, &compaction(&engine))
+        .unwrap()
+        .unwrap();
     let record = store.state().join(format!("plans/{}.json", done.id));
     let text = fs::read_to_string(&record).unwrap();
     let victim = store.root().join("victim.md");
@@ -685,12 +708,12 @@ fn a_record_of_another_store_or_of_other_files_is_none() {
         ".git/b.md",
     ] {
         fs::write(&path, evil(place, name)).unwrap();
-        assert!(engine.recover_plans().unwrap().is_empty(), "{name}");
+        assert!(ops::recover_plans(&engine).unwrap().is_empty(), "{name}");
     }
     let live = format!("{}.md", done.created[0]);
     for place in ["\"\"", "\"1:/elsewhere\""] {
         fs::write(&path, evil(place, &live)).unwrap();
-        assert!(engine.recover_plans().unwrap().is_empty(), "{place}");
+        assert!(ops::recover_plans(&engine).unwrap().is_empty(), "{place}");
     }
     assert!(victim.exists() && store.files().join(live).exists());
     // A copy of the whole store has no plans of its own.
@@ -707,8 +730,8 @@ fn a_record_of_another_store_or_of_other_files_is_none() {
         ..store.options()
     };
     let other = Engine::open(options, clock(noon())).unwrap();
-    assert!(other.plans().unwrap().is_empty());
-    assert!(other.take_back(&done.id, false).is_err());
+    assert!(ops::plans(&other).unwrap().is_empty());
+    assert!(ops::take_back(&other, &done.id, false).is_err());
 }
 
 #[test]
@@ -716,7 +739,9 @@ fn a_summary_stays_until_its_sources_are_back() {
     let store = TestStore::new();
     let engine = store.engine();
     remember_herons(&engine);
-    let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
+    let done = ops::perform_plan(&engine, &compaction(&engine))
+        .unwrap()
+        .unwrap();
     let record = store.state().join(format!("plans/{}.json", done.id));
     let text = fs::read_to_string(&record).unwrap();
     fs::write(&record, text.replace("\"done\"", "\"begun\"")).unwrap();
@@ -728,7 +753,7 @@ fn a_summary_stays_until_its_sources_are_back() {
     let gone = archive.join(format!("{}.md", done.archived[1]));
     let aside = store.root().join("aside.md");
     fs::rename(&gone, &aside).unwrap();
-    let taken = engine.recover_plans().unwrap();
+    let taken = ops::recover_plans(&engine).unwrap();
     assert_eq!((taken[0].restored.len(), taken[0].removed.len()), (4, 0));
     assert!(
         store
@@ -737,7 +762,7 @@ fn a_summary_stays_until_its_sources_are_back() {
             .exists()
     );
     fs::rename(&aside, &gone).unwrap();
-    let taken = engine.recover_plans().unwrap();
+    let taken = ops::recover_plans(&engine).unwrap();
     assert_eq!((taken[0].restored.len(), taken[0].removed.len()), (1, 1));
     assert_eq!(store.texts().len(), 5);
 }
@@ -747,8 +772,10 @@ fn what_was_brought_back_is_not_taken_again_at_once() {
     let store = TestStore::new();
     let engine = store.engine();
     remember_herons(&engine);
-    let done = engine.perform_plan(&compaction(&engine)).unwrap().unwrap();
-    engine.take_back(&done.id, false).unwrap();
+    let done = ops::perform_plan(&engine, &compaction(&engine))
+        .unwrap()
+        .unwrap();
+    ops::take_back(&engine, &done.id, false).unwrap();
     assert!(compaction(&engine).plan.is_empty());
     let later = store.engine_at(noon() + TimeDelta::days(31));
     assert_eq!(compaction(&later).plan.proposals.len(), 1);
@@ -771,13 +798,12 @@ fn what_cannot_be_done_does_not_hinder_the_rest() {
     fs::write(archive.join(format!("{}.md", stems[0])), "in the way\n").unwrap();
     let plan = compaction(&engine);
     assert_eq!((plan.plan.proposals.len(), plan.left_out.len()), (1, 1));
-    let done = engine.perform_plan(&plan).unwrap().unwrap();
+    let done = ops::perform_plan(&engine, &plan).unwrap().unwrap();
     assert_eq!(done.archived.len(), 5);
     // A damaged one is named, not passed over.
     store.put("20260101_000000_aaaaaaaa.md", "---\nid: aaaaaaaa\nno end\n");
     let ids = ["aaaaaaaa".to_owned(), stems[1].as_str().to_owned()];
-    let error = engine
-        .plan_consolidation(&ids, None, 2_000)
+    let error = ops::plan_consolidation(&engine, &ids, None, 2_000)
         .unwrap_err()
         .to_string();
     assert!(

@@ -2,6 +2,9 @@
 //!
 //! The tiny model takes words apart: `breadous` is near to `bread`, which stemming does not see.
 
+use memdir::engine::live;
+use memdir::engine::meaning;
+use memdir::engine::ops;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
@@ -149,11 +152,11 @@ fn engine(store: &TestStore) -> (Engine, Arc<AtomicUsize>) {
 }
 
 fn embed(engine: &Engine) -> usize {
-    engine.embed_all(&mut |_| {}).unwrap()
+    meaning::embed_all(&engine.meaning, &mut |_| {}).unwrap()
 }
 
 fn found(engine: &Engine, text: &str) -> Vec<String> {
-    let hits = engine.search(&query(text)).unwrap().hits;
+    let hits = ops::search(engine, &query(text)).unwrap().hits;
     hits.into_iter().map(|hit| hit.name).collect()
 }
 
@@ -173,7 +176,9 @@ fn what_no_word_finds_is_found_by_its_meaning() {
     assert_eq!(found(&engine, "breadous bookous"), Vec::<String>::new());
     assert_eq!(embed(&engine), 2);
     assert_eq!(found(&engine, "breadous bookous")[0], BREAD);
-    let hits = engine.search(&query("breadous bookous")).unwrap().hits;
+    let hits = ops::search(&engine, &query("breadous bookous"))
+        .unwrap()
+        .hits;
     let own: Vec<f32> = hits.iter().map(|hit| hit.parts.unwrap().own).collect();
     assert!(own[0] > 0.2 && own[0] > own[1] + 0.01, "{own:?}");
     let words = Search {
@@ -183,7 +188,7 @@ fn what_no_word_finds_is_found_by_its_meaning() {
         },
         ..query("breadous bookous")
     };
-    assert!(engine.search(&words).unwrap().hits.is_empty());
+    assert!(ops::search(&engine, &words).unwrap().hits.is_empty());
 }
 
 #[test]
@@ -195,15 +200,16 @@ fn what_only_its_meaning_finds_stands_behind_what_words_find_and_says_so() {
     store.put(name, memory_text("cccccccc", at, &text));
     let (engine, _) = engine(&store);
     assert_eq!(embed(&engine), 3);
-    let hits = engine.search(&query("breadous bookous")).unwrap().hits;
+    let hits = ops::search(&engine, &query("breadous bookous"))
+        .unwrap()
+        .hits;
     assert_eq!(hits[0].name, name);
     assert_eq!(hits[0].found_only_by(), None);
     assert_eq!(hits[1].name, BREAD);
     assert_eq!(hits[1].found_only_by(), Some("meaning"));
     assert!(hits.is_sorted_by(|one, next| one.score >= next.score));
     // A question asks for what is meant.
-    let hits = engine
-        .search(&query("what is breadous bookous?"))
+    let hits = ops::search(&engine, &query("what is breadous bookous?"))
         .unwrap()
         .hits;
     assert!(hits.iter().any(|hit| hit.name == BREAD));
@@ -221,7 +227,7 @@ fn a_filter_holds_for_what_is_found_by_meaning() {
         },
         ..query("breadous bookous")
     };
-    assert!(engine.search(&only).unwrap().hits.is_empty());
+    assert!(ops::search(&engine, &only).unwrap().hits.is_empty());
 }
 
 #[test]
@@ -237,7 +243,7 @@ fn vectors_outlive_names_topics_and_the_index() {
         text.replace("[test]", "[other, topics]"),
     );
     assert_eq!(embed(&engine), 0);
-    engine.reindex(true, &mut |_| {}).unwrap();
+    live::reindex(&engine.live, true, &mut |_| {}).unwrap();
     assert_eq!(embed(&engine), 0);
     assert_eq!(
         found(&engine, "breadous bookous")[0],
@@ -322,10 +328,13 @@ fn the_former_model_answers_until_the_new_one_has_made_its_vectors() {
     };
     let engine = Arc::new(Engine::open(options.clone(), clock(noon())).unwrap());
     assert_eq!(found(&engine, "breadous bookous")[0], BREAD);
-    let bread = engine.search(&query("bread")).unwrap().hits.remove(0);
-    let similar = engine.similar(&bread.memory, &Filter::default(), 5);
+    let bread = ops::search(&engine, &query("bread"))
+        .unwrap()
+        .hits
+        .remove(0);
+    let similar = ops::similar(&engine, &bread.memory, &Filter::default(), 5);
     assert_eq!(similar.unwrap()[0].by, Likeness::Meaning);
-    let status = engine.meaning_status().unwrap().unwrap();
+    let status = meaning::meaning_status(&engine.meaning).unwrap().unwrap();
     assert_eq!(
         (status.model.as_str(), status.coverage.complete),
         ("two", 0)
@@ -338,7 +347,7 @@ fn the_former_model_answers_until_the_new_one_has_made_its_vectors() {
         folders_of_vectors(&store) == ["vectors-v1-two"]
     });
     assert_eq!(found(&engine, "breadous bookous")[0], BREAD);
-    let status = engine.meaning_status().unwrap().unwrap();
+    let status = meaning::meaning_status(&engine.meaning).unwrap().unwrap();
     assert_eq!((status.coverage.complete, status.answered_by), (2, None));
 }
 
@@ -413,7 +422,7 @@ fn verify_names_damaged_vectors_and_reindex_makes_them_anew() {
     let store = store_of_two();
     let (engine, _) = engine(&store);
     embed(&engine);
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     let folder = store.state().join("vectors-v1-tiny");
     let entry = fs::read_dir(&folder).unwrap().next().unwrap().unwrap();
     let mut bytes = fs::read(entry.path()).unwrap();
@@ -421,12 +430,15 @@ fn verify_names_damaged_vectors_and_reindex_makes_them_anew() {
     bytes[last] ^= 1;
     fs::write(entry.path(), bytes).unwrap();
     let (engine, _) = self::engine(&store);
-    let faults = engine.verify().unwrap().index_faults;
+    let faults = ops::verify(&engine).unwrap().index_faults;
     let name = entry.file_name().into_string().unwrap();
     assert_eq!(faults, [format!("vectors-v1-tiny/{name} is damaged")]);
-    engine.reindex(true, &mut |_| {}).unwrap();
+    live::reindex(&engine.live, true, &mut |_| {}).unwrap();
     assert_eq!(embed(&engine), 2);
-    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+    assert_eq!(
+        ops::verify(&engine).unwrap().index_faults,
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -441,7 +453,9 @@ fn a_long_memory_is_found_by_one_of_its_lines() {
     let (engine, passages) = engine(&store);
     assert_eq!(embed(&engine), 2);
     assert!(passages.load(Ordering::SeqCst) > 5, "it is cut into pieces");
-    let hits = engine.search(&query("breadous bookous")).unwrap().hits;
+    let hits = ops::search(&engine, &query("breadous bookous"))
+        .unwrap()
+        .hits;
     let long = hits.iter().find(|hit| hit.name == RIVER).unwrap();
     assert!(long.parts.unwrap().own > 0.1, "{:?}", long.parts);
 }
@@ -470,14 +484,17 @@ fn what_was_made_before_a_failure_is_not_made_again() {
         ..store.options()
     };
     let engine = Engine::open(with_failing, clock(noon())).unwrap();
-    assert!(engine.embed_all(&mut |_| {}).is_err());
+    assert!(meaning::embed_all(&engine.meaning, &mut |_| {}).is_err());
     drop(engine);
     let engine = Engine::open(options, clock(noon())).unwrap();
     let missing = embed(&engine);
     assert_eq!(passages.load(Ordering::SeqCst), missing);
-    let coverage = engine.meaning_status().unwrap().unwrap().coverage;
+    let coverage = meaning::meaning_status(&engine.meaning)
+        .unwrap()
+        .unwrap()
+        .coverage;
     assert_eq!((coverage.complete, coverage.memories), (40, 40));
-    engine.reindex(true, &mut |_| {}).unwrap();
+    live::reindex(&engine.live, true, &mut |_| {}).unwrap();
     assert_eq!(embed(&engine), 0);
     assert!(missing <= 80 - 16 && missing > 0, "{missing}");
 }
@@ -494,12 +511,15 @@ fn a_server_embeds_what_is_written_while_it_runs() {
             .is_some_and(|name| name == BREAD)
     });
     let new = new_memory("a family with a dog");
-    let stem = engine.remember(new, None).unwrap().stem;
+    let stem = ops::remember(&engine, new, None).unwrap().stem;
     let name = format!("{stem}.md");
     until("what is new is embedded", || {
         found(&engine, "familyous dogous").first() == Some(&name)
     });
-    let coverage = engine.meaning_status().unwrap().unwrap().coverage;
+    let coverage = meaning::meaning_status(&engine.meaning)
+        .unwrap()
+        .unwrap()
+        .coverage;
     assert_eq!((coverage.complete, coverage.memories), (3, 3));
 }
 
@@ -509,8 +529,14 @@ fn without_words_or_without_a_model_nothing_goes_wrong() {
     let (engine, _) = engine(&store);
     embed(&engine);
     assert!(found(&engine, "?!").is_empty());
-    assert_eq!(store.engine().embed_all(&mut |_| {}).unwrap(), 0);
-    assert_eq!(store.engine().meaning_status().unwrap(), None);
+    assert_eq!(
+        meaning::embed_all(&store.engine().meaning, &mut |_| {}).unwrap(),
+        0
+    );
+    assert_eq!(
+        meaning::meaning_status(&store.engine().meaning).unwrap(),
+        None
+    );
     assert!(found(&store.engine(), "breadous bookous").is_empty());
 }
 
@@ -528,7 +554,7 @@ fn every_ranking_answers_and_says_what_its_scores_are_made_of() {
             ranking,
             ..query("was the river cold?")
         };
-        let hits = engine.search(&search).unwrap().hits;
+        let hits = ops::search(&engine, &search).unwrap().hits;
         assert_eq!(hits[0].name, RIVER, "{name}");
         let parts = hits[0].parts.unwrap();
         assert!(
@@ -643,7 +669,7 @@ fn what_says_nearly_the_same_is_found_with_and_without_a_model() {
         memory_text("cccccccc", at, "The river was very cold today.\n"),
     );
     let read = |engine: &Engine, name: &str| {
-        let hits = engine.search(&query("river cold")).unwrap().hits;
+        let hits = ops::search(engine, &query("river cold")).unwrap().hits;
         hits.into_iter()
             .find(|hit| hit.name == name)
             .unwrap()
@@ -651,9 +677,7 @@ fn what_says_nearly_the_same_is_found_with_and_without_a_model() {
     };
     // Without a model, by runs of words; what shares none is not like it.
     let plain = store.engine();
-    let similar = plain
-        .similar(&read(&plain, RIVER), &Filter::default(), 5)
-        .unwrap();
+    let similar = ops::similar(&plain, &read(&plain, RIVER), &Filter::default(), 5).unwrap();
     let [only] = similar.as_slice() else {
         panic!("{similar:?}");
     };
@@ -665,9 +689,7 @@ fn what_says_nearly_the_same_is_found_with_and_without_a_model() {
     // With one, by vectors; the memory itself is no answer.
     let (engine, _) = engine(&store);
     embed(&engine);
-    let similar = engine
-        .similar(&read(&engine, RIVER), &Filter::default(), 5)
-        .unwrap();
+    let similar = ops::similar(&engine, &read(&engine, RIVER), &Filter::default(), 5).unwrap();
     let names: Vec<&str> = similar.iter().map(|one| one.hit.name.as_str()).collect();
     assert_eq!(names, [third, BREAD]);
     assert!(similar.iter().all(|one| one.by == Likeness::Meaning));
@@ -677,8 +699,7 @@ fn what_says_nearly_the_same_is_found_with_and_without_a_model() {
         ..Filter::default()
     };
     assert!(
-        engine
-            .similar(&read(&engine, RIVER), &nobody, 5)
+        ops::similar(&engine, &read(&engine, RIVER), &nobody, 5)
             .unwrap()
             .is_empty()
     );
@@ -701,9 +722,7 @@ fn a_very_long_memory_is_better_where_one_place_answers() {
     let at = "2026-01-01T00:00:00Z";
     store.put(BREAD, memory_text("aaaaaaaa", at, &apart.join("\n")));
     store.put(RIVER, memory_text("bbbbbbbb", at, &together.join("\n")));
-    let hits = store
-        .engine()
-        .search(&query("purple falcon sings"))
+    let hits = ops::search(&store.engine(), &query("purple falcon sings"))
         .unwrap()
         .hits;
     assert_eq!(hits[0].name, RIVER);
@@ -810,14 +829,19 @@ fn a_host_that_is_down_is_asked_after_growing_pauses_and_words_answer_at_once() 
     let command = far.command(&store, 0);
     for _ in 0..5 {
         assert_eq!(found(&command, "bread")[0], BREAD);
-        let bread = command.search(&query("bread")).unwrap().hits.remove(0);
-        command
-            .similar(&bread.memory, &Filter::default(), 5)
-            .unwrap();
-        command.embed_few().unwrap();
+        let bread = ops::search(&command, &query("bread"))
+            .unwrap()
+            .hits
+            .remove(0);
+        ops::similar(&command, &bread.memory, &Filter::default(), 5).unwrap();
+        meaning::embed_few(&command.meaning).unwrap();
     }
     assert_eq!(far.asked(), 1);
-    let outage = command.meaning_status().unwrap().unwrap().outage.unwrap();
+    let outage = meaning::meaning_status(&command.meaning)
+        .unwrap()
+        .unwrap()
+        .outage
+        .unwrap();
     assert_eq!(outage.host, "models.example");
     assert!(outage.reason.contains("nobody listens there"), "{outage:?}");
     // The next command knows of it, and one of them tries again when the pause is over.
@@ -836,8 +860,14 @@ fn a_host_that_is_down_is_asked_after_growing_pauses_and_words_answer_at_once() 
     far.answers.store(true, Ordering::SeqCst);
     let healed = far.command(&store, 1_000);
     found(&healed, "bread");
-    assert_eq!(healed.meaning_status().unwrap().unwrap().outage, None);
-    healed.embed_all(&mut |_| {}).unwrap();
+    assert_eq!(
+        meaning::meaning_status(&healed.meaning)
+            .unwrap()
+            .unwrap()
+            .outage,
+        None
+    );
+    meaning::embed_all(&healed.meaning, &mut |_| {}).unwrap();
 }
 
 #[test]
@@ -852,6 +882,6 @@ fn a_server_asks_a_host_that_is_down_in_the_background_only() {
     let _background = Background::start(&server).unwrap();
     until("the host is known to answer", || {
         found(&server, "bread");
-        server.outage().is_none()
+        meaning::outage(&server.meaning).is_none()
     });
 }

@@ -1,5 +1,6 @@
 //! Notes that were put into a store in one moment: they are no talk, and no context of each other.
 
+use memdir::engine::ops;
 use std::path::Path;
 
 use chrono::DateTime;
@@ -54,7 +55,7 @@ fn imported(number: usize, moment: DateTime<Utc>) -> (String, String) {
 }
 
 fn hits(engine: &Engine, word: &str) -> Vec<(String, Option<&'static str>)> {
-    let hits = engine.search(&query(word)).unwrap().hits;
+    let hits = ops::search(engine, &query(word)).unwrap().hits;
     let told = hits
         .iter()
         .map(|hit| (hit.memory.content.clone(), hit.found_only_by()));

@@ -5,6 +5,8 @@ use memdir::engine::Method;
 use memdir::engine::Ranking;
 use memdir::engine::Recalled;
 use memdir::engine::Search;
+use memdir::engine::live;
+use memdir::engine::ops;
 use memdir::model::NewMemory;
 use memdir::model::Stem;
 use memdir::model::Tier;
@@ -31,7 +33,7 @@ fn put(store: &TestStore, engine: &Engine, memory: NewMemory) -> Stem {
         timestamp: Timestamp::parse(WRITTEN),
         ..memory
     };
-    let stem = engine.remember(memory, None).unwrap().stem;
+    let stem = ops::remember(engine, memory, None).unwrap().stem;
     touch(&store.files().join(format!("{stem}.md")), at(WRITTEN));
     stem
 }
@@ -47,7 +49,7 @@ fn by(method: Method, text: &str) -> Search {
 }
 
 fn scores(engine: &Engine, method: Method, text: &str) -> Vec<(Stem, f64)> {
-    let thought = engine.search(&by(method, text)).unwrap();
+    let thought = ops::search(engine, &by(method, text)).unwrap();
     let hits = thought.hits.into_iter();
     hits.map(|hit| (hit.memory.stem.clone(), hit.score))
         .collect()
@@ -65,9 +67,9 @@ fn near(one: f64, other: f64) {
 
 fn use_it(engine: &Engine, stem: &Stem, times: usize) {
     for _ in 0..times {
-        let recalled = engine.recall(&[stem.as_str().to_owned()]);
+        let recalled = ops::recall(engine, &[stem.as_str().to_owned()]);
         assert!(matches!(recalled[0], Recalled::Found { .. }));
-        engine.count_uses(&recalled);
+        engine.writer.count_uses(&recalled);
     }
 }
 
@@ -105,8 +107,13 @@ fn six_factors_decide_and_one_less_in_a_search() {
     let worth = |importance: f64, uses: f64, confidence: f64| {
         0.5 * importance + 0.1 * uses + 2.0 * confidence + 1.0 / (1.0 + 0.1 * 10.0)
     };
-    let state =
-        engine.state_of(&engine.search(&by(Method::Bm25, "quietly")).unwrap().hits[0].memory);
+    let state = live::state_of(
+        &engine.live,
+        &ops::search(&engine, &by(Method::Bm25, "quietly"))
+            .unwrap()
+            .hits[0]
+            .memory,
+    );
     let dear_worth = worth(f64::from(state.0.importance), 3.0, state.0.confidence);
     near(
         score_of(&six, &dear),
@@ -179,7 +186,7 @@ fn they_say_the_same_with_and_without_an_index() {
     for method in [Method::SixFactor, Method::FiveFactor, Method::Weighted] {
         // Four files lie in an overlay over an empty index.
         let before = scores(&engine, method, "pond heron");
-        engine.reindex(true, &mut |_| {}).unwrap();
+        live::reindex(&engine.live, true, &mut |_| {}).unwrap();
         let after = scores(&self::engine(&store), method, "pond heron");
         assert_eq!(before.len(), 4);
         for ((one, score), (other, than)) in before.iter().zip(&after) {

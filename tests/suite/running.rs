@@ -1,5 +1,7 @@
 //! Processes that run for long: what they see of others' changes, and who of them leads.
 
+use memdir::engine::live;
+use memdir::engine::ops;
 use std::fs;
 use std::fs::File;
 use std::io::Write;
@@ -133,9 +135,11 @@ fn a_change_of_this_process_needs_no_event() {
     let (engine, _background) = running(&store);
     for number in 0..50 {
         let word = format!("word{number}x");
-        let stem = engine.remember(new_memory(&word), None).unwrap().stem;
+        let stem = ops::remember(&engine, new_memory(&word), None)
+            .unwrap()
+            .stem;
         assert_eq!(holding(&engine, &word), [format!("{stem}.md")]);
-        engine.forget(stem.as_str()).unwrap();
+        ops::forget(&engine, stem.as_str()).unwrap();
         assert_eq!(holding(&engine, &word), Vec::<String>::new());
     }
 }
@@ -166,7 +170,7 @@ fn a_file_that_stays_half_written_is_taken_for_what_it_is() {
     until_holding(&engine, "heron", &[]);
     assert_eq!(holding(&engine, "egret"), [ONE]);
     let file = format!("files/{ONE}");
-    let findings = engine.status().unwrap().findings;
+    let findings = ops::status(&engine).unwrap().findings;
     assert!(
         findings.iter().any(|finding| finding.file == file),
         "{findings:?}"
@@ -235,10 +239,13 @@ fn a_large_store_without_an_index_is_searched_at_once_and_indexed_in_the_backgro
     assert_eq!(holding(&engine, "heron").len(), 400);
     assert_eq!(holding(&engine, "word7x").len(), 1);
     until("everything is indexed", || {
-        let counts = engine.counts();
+        let counts = ops::counts(&engine);
         holding(&engine, "heron").len() == 400 && counts.indexed == 400 && counts.waiting == 0
     });
-    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+    assert_eq!(
+        ops::verify(&engine).unwrap().index_faults,
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -246,19 +253,22 @@ fn a_damaged_index_that_nobody_may_mend_now_is_done_without() {
     let store = store_of_one();
     let engine = store.engine();
     assert_eq!(holding(&engine, "heron"), [ONE]);
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     drop(engine);
     fs::write(store.index().join("meta.json"), "{").unwrap();
     let lock = Lock::try_take(&store.state().join("writer.lock")).unwrap();
     assert!(lock.is_some());
     let engine = store.engine();
     assert_eq!(holding(&engine, "heron"), [ONE]);
-    assert_eq!(engine.recall(&["aaaaaaaa".to_owned()]).len(), 1);
+    assert_eq!(ops::recall(&engine, &["aaaaaaaa".to_owned()]).len(), 1);
     drop(lock);
     let later = store.engine();
     assert_eq!(holding(&later, "heron"), [ONE]);
-    later.settle(true).unwrap();
-    assert_eq!(later.verify().unwrap().index_faults, Vec::<String>::new());
+    live::settle(&later.live, true).unwrap();
+    assert_eq!(
+        ops::verify(&later).unwrap().index_faults,
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -308,7 +318,9 @@ fn the_word_of_a_leader_that_is_gone_counts_for_nothing() {
 fn a_folder_of_derived_things_that_is_deleted_comes_back() {
     let store = store_of_one();
     let (engine, _background) = running(&store);
-    until("it leads", || engine.status().unwrap().leader.is_some());
+    until("it leads", || {
+        ops::status(&engine).unwrap().leader.is_some()
+    });
     // It may be writing at this moment; `rm -r` is repeated then, too.
     until("it is deleted", || {
         fs::remove_dir_all(store.state()).is_ok()
@@ -317,12 +329,15 @@ fn a_folder_of_derived_things_that_is_deleted_comes_back() {
     until_holding(&engine, "egret", &[TWO]);
     assert_eq!(holding(&engine, "heron"), [ONE]);
     until("it leads again", || {
-        engine.status().unwrap().leader.is_some()
+        ops::status(&engine).unwrap().leader.is_some()
     });
     until("everything is indexed", || {
-        engine.status().unwrap().waiting == 0
+        ops::status(&engine).unwrap().waiting == 0
     });
-    assert_eq!(engine.verify().unwrap().index_faults, Vec::<String>::new());
+    assert_eq!(
+        ops::verify(&engine).unwrap().index_faults,
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -353,7 +368,7 @@ fn folders_below_a_folder_that_was_replaced_are_watched_again() {
     until_holding(&engine, "stork", &[&inside]);
     until("it is watched again", || {
         holding(&engine, "stork");
-        let leader = engine.status().unwrap().leader;
+        let leader = ops::status(&engine).unwrap().leader;
         leader.is_some_and(|leader| leader.watching == "events")
     });
     for word in ["plover", "curlew", "dunlin"] {
@@ -418,12 +433,8 @@ fn a_store_that_is_moved_away_is_not_made_anew() {
     });
     let aside = store.root().join("aside");
     fs::rename(&root, &aside).unwrap();
-    assert!(
-        engine
-            .search(&crate::support::keywords(&["heron"]))
-            .is_err()
-    );
-    assert!(engine.remember(new_memory("an egret\n"), None).is_err());
+    assert!(ops::search(&engine, &crate::support::keywords(&["heron"])).is_err());
+    assert!(ops::remember(&engine, new_memory("an egret\n"), None).is_err());
     let lock = aside.join(".memdir/leader.lock");
     until("it leads no more", || {
         Lock::try_take(&lock).is_ok_and(|taken| taken.is_some())
@@ -433,7 +444,7 @@ fn a_store_that_is_moved_away_is_not_made_anew() {
     // Where anything was made anew since, this fails.
     fs::rename(&aside, &root).unwrap();
     until_holding(&engine, "heron", &[ONE]);
-    engine.remember(new_memory("an egret\n"), None).unwrap();
+    ops::remember(&engine, new_memory("an egret\n"), None).unwrap();
 }
 
 #[test]
@@ -475,7 +486,7 @@ fn a_hit_that_was_shown_before_is_shown_as_it_is_now() {
             wanted: QueryKind::Everything,
             ..crate::support::query("")
         };
-        let hits = engine.think(&search).unwrap().hits.into_iter();
+        let hits = ops::think(&engine, &search).unwrap().hits.into_iter();
         hits.map(|hit| hit.memory.content.clone()).collect()
     };
     assert_eq!([shown(), shown()], [["a heron\n"], ["a heron\n"]]);

@@ -1,6 +1,8 @@
 //! Memories that replace each other, step by step: which of them count where one goes.
 
 use memdir::engine::Engine;
+use memdir::engine::live;
+use memdir::engine::ops;
 use memdir::model::NewMemory;
 use memdir::model::Stem;
 
@@ -17,7 +19,7 @@ fn row(engine: &Engine, count: usize) -> Vec<Stem> {
             supersedes: before.into_iter().collect(),
             ..new_memory(&format!("heron {number}"))
         };
-        stems.push(engine.remember(memory, None).unwrap().stem);
+        stems.push(ops::remember(engine, memory, None).unwrap().stem);
     }
     stems
 }
@@ -26,7 +28,7 @@ fn row(engine: &Engine, count: usize) -> Vec<Stem> {
 #[track_caller]
 fn herons(store: &TestStore, engine: &Engine) -> Vec<String> {
     let found = holding(engine, "heron");
-    engine.reindex(true, &mut |_| {}).unwrap();
+    live::reindex(&engine.live, true, &mut |_| {}).unwrap();
     assert_eq!(holding(engine, "heron"), found);
     assert_eq!(holding(&store.engine(), "heron"), found);
     let stems = found
@@ -42,14 +44,14 @@ fn what_was_replaced_stays_hidden_while_a_later_one_lives() {
     let stems = row(&engine, 4);
     let head = [stems[3].short().to_owned()];
     for middle in [2, 1] {
-        engine.forget(stems[middle].as_str()).unwrap();
+        ops::forget(&engine, stems[middle].as_str()).unwrap();
         assert_eq!(herons(&store, &engine), head);
     }
     // Each says what it says when it is back.
-    engine.restore(stems[2].as_str()).unwrap();
+    ops::restore(&engine, stems[2].as_str()).unwrap();
     assert_eq!(herons(&store, &engine), head);
-    engine.forget(stems[2].as_str()).unwrap();
-    engine.forget(stems[3].as_str()).unwrap();
+    ops::forget(&engine, stems[2].as_str()).unwrap();
+    ops::forget(&engine, stems[3].as_str()).unwrap();
     assert_eq!(herons(&store, &engine), [stems[0].short()]);
 }
 
@@ -58,8 +60,8 @@ fn a_purge_in_the_middle_of_a_row_brings_no_earlier_text_back() {
     let store = TestStore::new();
     let engine = store.engine();
     let stems = row(&engine, 4);
-    engine.purge(stems[2].as_str()).unwrap();
-    engine.purge(stems[1].as_str()).unwrap();
+    ops::purge(&engine, stems[2].as_str()).unwrap();
+    ops::purge(&engine, stems[1].as_str()).unwrap();
     assert_eq!(herons(&store, &engine), [stems[3].short()]);
     let kept = String::from_utf8(store.read(&format!("{}.md", stems[3]))).unwrap();
     assert!(kept.contains(stems[0].as_str()), "{kept}");
@@ -76,7 +78,10 @@ fn forgetting_many_at_once_brings_none_of_them_back() {
         ..memdir::model::Filter::default()
     };
     assert_eq!(
-        engine.forget_all(&filter, None, false).unwrap().moved.len(),
+        ops::forget_all(&engine, &filter, None, false)
+            .unwrap()
+            .moved
+            .len(),
         2
     );
     assert_eq!(herons(&store, &engine), [stems[3].short()]);
@@ -87,10 +92,13 @@ fn a_memory_became_the_last_live_one_of_its_row() {
     let store = TestStore::new();
     let engine = store.engine();
     let stems = row(&engine, 3);
-    assert_eq!(engine.current_of(&stems[0]).unwrap(), stems[2]);
-    engine.forget(stems[1].as_str()).unwrap();
-    assert_eq!(engine.current_of(&stems[0]).unwrap(), stems[2]);
+    assert_eq!(ops::current_of(&engine, &stems[0]).unwrap(), stems[2]);
+    ops::forget(&engine, stems[1].as_str()).unwrap();
+    assert_eq!(ops::current_of(&engine, &stems[0]).unwrap(), stems[2]);
     let ids = stems.iter().map(|stem| stem.as_str().to_owned());
     let ids: Vec<String> = ids.collect();
-    assert_eq!(engine.current_among(&ids).unwrap(), [stems[2].clone()]);
+    assert_eq!(
+        ops::current_among(&engine, &ids).unwrap(),
+        [stems[2].clone()]
+    );
 }

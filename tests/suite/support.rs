@@ -1,6 +1,7 @@
 //! Stores for tests: folders that vanish, engines on them, and random input that is the same
 //! on every run.
 
+use memdir::engine::ops;
 use std::collections::BTreeMap;
 use std::fs;
 use std::fs::File;
@@ -202,7 +203,7 @@ fn search(wanted: QueryKind) -> Search {
 /// The files a search finds, best first.
 #[track_caller]
 pub fn found(engine: &Engine, search: &Search) -> Vec<String> {
-    let thought = engine.search(search).unwrap();
+    let thought = ops::search(engine, search).unwrap();
     thought.hits.into_iter().map(|hit: Hit| hit.name).collect()
 }
 

@@ -1,5 +1,7 @@
 //! What sync services and file managers leave beside memories.
 
+use memdir::engine::live;
+use memdir::engine::ops;
 use std::fs;
 
 use crate::support::TestStore;
@@ -41,12 +43,12 @@ fn what_is_no_memory_is_neither_read_nor_reported_nor_touched() {
     let before = store.texts();
     let engine = store.engine();
     assert_eq!(holding(&engine, "heron"), [NAME]);
-    assert_eq!(engine.status().unwrap().findings, []);
-    assert!(engine.verify().unwrap().is_sound());
-    engine.forget("aaaaaaaa").unwrap();
-    engine.restore("aaaaaaaa").unwrap();
-    engine.reindex(true, &mut |_| {}).unwrap();
-    engine.settle(true).unwrap();
+    assert_eq!(ops::status(&engine).unwrap().findings, []);
+    assert!(ops::verify(&engine).unwrap().is_sound());
+    ops::forget(&engine, "aaaaaaaa").unwrap();
+    ops::restore(&engine, "aaaaaaaa").unwrap();
+    live::reindex(&engine.live, true, &mut |_| {}).unwrap();
+    live::settle(&engine.live, true).unwrap();
     assert_eq!(store.texts(), before);
 }
 
@@ -63,8 +65,8 @@ fn check_copy(original: &str, copy: &str) {
     let stem = original.strip_suffix(".md").unwrap();
     let expected = format!("the name is that of a conflict copy of `{stem}`");
     for findings in [
-        engine.status().unwrap().findings,
-        engine.verify().unwrap().findings,
+        ops::status(&engine).unwrap().findings,
+        ops::verify(&engine).unwrap().findings,
     ] {
         let told = findings
             .iter()
@@ -73,15 +75,15 @@ fn check_copy(original: &str, copy: &str) {
         assert_eq!(told.file, format!("files/{copy}"));
         assert_eq!(told.problem.to_string(), expected);
     }
-    assert!(!engine.verify().unwrap().is_sound());
+    assert!(!ops::verify(&engine).unwrap().is_sound());
     // Both can be named, and moving one leaves the other.
-    engine.forget(stem).unwrap();
+    ops::forget(&engine, stem).unwrap();
     assert_eq!(holding(&engine, "egret"), [copy]);
-    engine.restore(stem).unwrap();
-    engine.forget(copy).unwrap();
+    ops::restore(&engine, stem).unwrap();
+    ops::forget(&engine, copy).unwrap();
     assert_eq!(holding(&engine, "heron"), [original]);
-    engine.restore(copy).unwrap();
-    engine.settle(true).unwrap();
+    ops::restore(&engine, copy).unwrap();
+    live::settle(&engine.live, true).unwrap();
     assert_eq!(store.read(original), text("heron\n").as_bytes());
     assert_eq!(store.read(copy), text("egret\n").as_bytes());
     assert_eq!(regular_files(&store.files()).len(), 2);
@@ -118,6 +120,6 @@ fn a_copy_of_a_memory_that_is_gone_is_still_a_memory() {
     let engine = store.engine();
     fs::remove_file(store.files().join(NAME)).unwrap();
     assert_eq!(holding(&engine, "egret"), [copy]);
-    assert_eq!(store.engine().status().unwrap().files, 1);
+    assert_eq!(ops::status(&store.engine()).unwrap().files, 1);
     assert_eq!(store.read(copy), text("egret\n").as_bytes());
 }

@@ -3,6 +3,9 @@
 use chrono::DateTime;
 use chrono::TimeDelta;
 use chrono::Utc;
+use memdir::engine::live;
+use memdir::engine::ops;
+use memdir::engine::write;
 use memdir::model::Change;
 use memdir::model::NewMemory;
 use memdir::model::Patch;
@@ -24,7 +27,9 @@ fn day(number: i64) -> DateTime<Utc> {
 fn used_on(store: &TestStore, stem: &Stem, days: std::ops::Range<i64>) {
     for number in days {
         let engine = store.engine_at(day(number));
-        engine.count_uses(&engine.recall(&[stem.as_str().to_owned()]));
+        engine
+            .writer
+            .count_uses(&ops::recall(&engine, &[stem.as_str().to_owned()]));
     }
 }
 
@@ -35,15 +40,15 @@ fn state(store: &TestStore, stem: &Stem, tier: Tier, number: i64) {
         ..Change::default()
     };
     let engine = store.engine_at(day(number));
-    engine.update(stem.as_str(), &change).unwrap();
+    ops::update(&engine, stem.as_str(), &change).unwrap();
 }
 
 /// What it is as of a day: its tier, and after how many days it ends.
 fn now(store: &TestStore, stem: &Stem, number: i64) -> (Option<Tier>, Option<f64>) {
     let engine = store.engine_at(day(number));
-    let (_, name) = engine.resolve(stem.as_str()).unwrap();
+    let (_, name) = live::resolve(&engine.live, stem.as_str()).unwrap();
     let bytes = std::fs::read(store.root().join("files").join(&name)).unwrap();
-    let (state, _) = engine.state_of(&engine.preview(&name, &bytes));
+    let (state, _) = live::state_of(&engine.live, &write::preview(&engine.writer, &name, &bytes));
     let hours = |end: DateTime<Utc>| (end - noon()).num_hours() as f64;
     (state.tier, state.expires.map(|end| hours(end) / 24.0))
 }
@@ -53,7 +58,7 @@ fn mid(store: &TestStore) -> Stem {
         tier: Some(Tier::Mid),
         ..new_memory("a heron")
     };
-    store.engine().remember(memory, None).unwrap().stem
+    ops::remember(&store.engine(), memory, None).unwrap().stem
 }
 
 #[test]
@@ -96,7 +101,7 @@ fn a_higher_tier_ends_later_as_of_now_and_keeps_an_end_that_is_later_still() {
         expires: Some(memdir::model::Timestamp::from_utc(day(30))),
         ..new_memory("a stork")
     };
-    let stem = store.engine().remember(ends, None).unwrap().stem;
+    let stem = ops::remember(&store.engine(), ends, None).unwrap().stem;
     state(&store, &stem, Tier::Mid, 1);
     assert_eq!(now(&store, &stem, 1), (Some(Tier::Mid), Some(30.0)));
 }

@@ -1,5 +1,6 @@
 //! What the words of memories' fields stand for: namespaces within each other, kinds, scopes.
 
+use memdir::engine::ops;
 use memdir::model::NewMemory;
 
 use crate::program::Home;
@@ -22,12 +23,12 @@ fn a_namespace_holds_those_within_it() {
         "atlas2",
         "Atlas/db",
     ] {
-        engine.remember(within(namespace), None).unwrap();
+        ops::remember(&engine, within(namespace), None).unwrap();
     }
     let count = |namespace: &str| {
         let mut search = query("heron");
         search.filter.namespaces = vec![namespace.to_owned()];
-        engine.search(&search).unwrap().hits.len()
+        ops::search(&engine, &search).unwrap().hits.len()
     };
     let counts = [
         "atlas",

@@ -1,5 +1,6 @@
 //! The archive: `memory_archive_list`, `_restore`, `_purge` and `_stats`.
 
+use crate::engine::ops;
 use std::collections::BTreeMap;
 
 use chrono::DateTime;
@@ -81,7 +82,7 @@ pub(super) const STATS: Tool = tool(
 
 /// All that is archived, the last one first.
 fn archived(call: &Call<'_>) -> Result<Vec<Forgotten>, ToolError> {
-    let mut archived = call.engine.archived()?;
+    let mut archived = ops::archived(call.engine)?;
     archived.sort_by(|a, b| {
         let newest_first = b.at.timestamp_micros().cmp(&a.at.timestamp_micros());
         newest_first.then_with(|| a.name.cmp(&b.name))
@@ -138,17 +139,17 @@ fn reason(one: &Forgotten) -> String {
 fn restore(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
     let id = check::id(arguments, "id")?;
-    let (stem, name) = engine.resolve_forgotten(&id)?;
-    let mut archived = engine.archived()?.into_iter();
+    let (stem, name) = ops::resolve_forgotten(engine, &id)?;
+    let mut archived = ops::archived(engine)?.into_iter();
     let mut _held = None;
     if let Some(one) = archived.find(|one| one.name == name) {
         let memory = one.memory;
         let namespace = memory.namespace_or_global();
         _held = check_free(call, memory.title.as_deref(), namespace, &memory.user, &[])?;
     }
-    engine.restore(stem.as_str())?;
+    ops::restore(engine, stem.as_str())?;
     Ok(Reply::json(
-        json!({"restored": true, "id": engine.shown_id(&stem)}),
+        json!({"restored": true, "id": engine.live.shown_id(&stem)}),
     ))
 }
 
@@ -156,10 +157,10 @@ fn purge(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
     let days = arguments.number("older_than_days")?;
     let dry_run = arguments.flag("dry_run")?.unwrap_or(false);
-    if engine.is_read_only() && !dry_run {
-        return Err(EngineError::ReadOnly(engine.root().to_owned()).into());
+    if engine.live.is_read_only() && !dry_run {
+        return Err(EngineError::ReadOnly(engine.live.root().to_owned()).into());
     }
-    let before = days.map(|days| engine.now() - TimeDelta::days(days as i64));
+    let before = days.map(|days| engine.live.now() - TimeDelta::days(days as i64));
     let mut chosen = archived(call)?;
     chosen.retain(|one| before.is_none_or(|before| one.settled <= before));
     let wanted: Vec<(Stem, String)> = chosen
@@ -172,7 +173,7 @@ fn purge(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         let said = json!({"purged": 0, "dry_run": true, "would_purge": ids.len(), "ids": ids});
         return Ok(Reply::json(said));
     }
-    let (purged, failed) = engine.purge_forgotten(&wanted)?;
+    let (purged, failed) = ops::purge_forgotten(engine, &wanted)?;
     let mut reply = JsonObject::new();
     let mut put = |key: &str, value: Value| drop(reply.insert(key.to_owned(), value));
     put("purged", json!(purged.len()));

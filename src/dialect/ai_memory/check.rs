@@ -171,7 +171,7 @@ pub(super) fn expires(
         return Ok(None);
     };
     let span = TimeDelta::seconds(seconds.min(MAX_TTL) as i64);
-    let end = call.engine.now().checked_add_signed(span);
+    let end = call.engine.live.now().checked_add_signed(span);
     match end.filter(|end| is_possible_time(*end)) {
         Some(end) => Ok(Some(Timestamp::from_utc(end))),
         None => Err(ToolError::refused("ttl_secs ends beyond the year 9999")),
@@ -185,7 +185,7 @@ pub(super) fn expires_at(
     let Some(text) = arguments.text("expires_at")? else {
         return Ok(None);
     };
-    let now = call.engine.now();
+    let now = call.engine.live.now();
     match read_end(&text, now, now) {
         Ok(end) => Ok(Some(end)),
         Err(BadEnd::Past(_)) => Err(ToolError::refused("expires_at is in the past")),

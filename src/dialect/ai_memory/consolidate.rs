@@ -1,5 +1,7 @@
 //! `memory_consolidate`: one memory in place of several.
 
+use crate::engine::live;
+use crate::engine::ops;
 use std::collections::BTreeMap;
 
 use serde_json::json;
@@ -56,13 +58,15 @@ fn consolidate(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolErro
     let namespace = check::namespace(arguments)?;
     let tier: Tier = arguments.word("tier")?.unwrap_or(Tier::Long);
     let budget = engine.summary_length();
-    let mut proposed = engine.plan_consolidation(&ids, Some(&title), budget)?;
+    let mut proposed = ops::plan_consolidation(engine, &ids, Some(&title), budget)?;
     if let Some((_, why)) = proposed.left_out.first() {
         return Err(ToolError::Conflict(why.clone()));
     }
     let sources = sources(&proposed);
     let tags = tags(&sources);
-    let states = sources.iter().map(|memory| engine.state_of(memory).0);
+    let states = sources
+        .iter()
+        .map(|memory| live::state_of(&engine.live, memory).0);
     let priority = states.map(|state| state.importance).max();
     let stems: Vec<Stem> = sources.iter().map(|one| one.stem.clone()).collect();
     let by = match summary {
@@ -91,10 +95,13 @@ fn consolidate(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolErro
         let namespace = new.namespace.as_deref().unwrap_or("global");
         _held = check_free(call, Some(&title), namespace, &new.user, &stems)?;
     }
-    let performed = engine.perform_plan(&proposed)?;
+    let performed = ops::perform_plan(engine, &proposed)?;
     let performed = performed
         .ok_or_else(|| ToolError::Conflict("there is nothing to consolidate".to_owned()))?;
-    let id = performed.created.first().map(|stem| engine.shown_id(stem));
+    let id = performed
+        .created
+        .first()
+        .map(|stem| engine.live.shown_id(stem));
     let mut reply = object(json!({
         "id": id,
         "consolidated": performed.archived.len(),

@@ -1,6 +1,8 @@
 //! `memory_recall`, `memory_search`, `memory_list` and `memory_session_start`: which memories there
 //! are for something.
 
+use crate::engine::meaning;
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -123,10 +125,10 @@ pub(super) fn filter(call: &Call<'_>, arguments: &Arguments) -> Result<Filter, T
         tiers,
         topics: arguments.list("tags")?.unwrap_or_default(),
         since: arguments
-            .when("since", call.engine.now(), Toward::Past)?
+            .when("since", call.engine.live.now(), Toward::Past)?
             .map(|at| at.utc()),
         until: arguments
-            .when("until", call.engine.now(), Toward::Past)?
+            .when("until", call.engine.live.now(), Toward::Past)?
             .map(|at| at.utc()),
         min_importance: arguments.number("min_priority")?.map(|n| n as u8),
         ..Filter::default()
@@ -165,7 +167,7 @@ pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObj
         limit: limit(arguments, 10, MOST_RECALLED)?,
         offset: 0,
     };
-    let thought = call.engine.think(&search)?;
+    let thought = ops::think(call.engine, &search)?;
     let note = thought.note();
     let hits = thought.hits;
     let used: Vec<Recalled> = hits
@@ -175,12 +177,13 @@ pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObj
             name: hit.name.clone(),
         })
         .collect();
-    call.engine.count_uses(&used);
+    call.engine.writer.count_uses(&used);
     let standards = match arguments.set_text("namespace")? {
         Some(namespace) => standards(call, &namespace)?,
         None => Vec::new(),
     };
-    let by_meaning = ranking.method.uses_meaning() && call.engine.meaning_status()?.is_some();
+    let by_meaning =
+        ranking.method.uses_meaning() && meaning::meaning_status(&call.engine.meaning)?.is_some();
     let mode = if by_meaning { "hybrid" } else { "keyword" };
     let mut rows = standards.clone();
     add_hits(call, &mut rows, &hits);
@@ -221,7 +224,7 @@ pub(super) fn found(
         limit: limit(arguments, 20, MOST_FOUND)?,
         offset: 0,
     };
-    let thought = call.engine.think(&search)?;
+    let thought = ops::think(call.engine, &search)?;
     let mut rows: Vec<Value> = thought.hits.iter().map(|hit| scored(call, hit)).collect();
     let named = titles.name_others(call.engine, &mut rows);
     let mut answer = JsonObject::new();
@@ -292,7 +295,7 @@ pub(super) fn newest(
         limit,
         offset,
     };
-    Ok(call.engine.search(&search)?)
+    Ok(ops::search(call.engine, &search)?)
 }
 
 /// Memories as this tool set shows them.
@@ -303,7 +306,7 @@ pub(super) fn rows(call: &Call<'_>, thought: &SearchResults) -> Vec<Value> {
 
 /// The standards that hold in a namespace, the most general first.
 fn standards(call: &Call<'_>, namespace: &str) -> Result<Vec<Value>, ToolError> {
-    let standards = call.engine.standards_in(namespace)?.into_iter();
+    let standards = ops::standards_in(call.engine, namespace)?.into_iter();
     Ok(standards.map(|(_, memory)| shown(call, &memory)).collect())
 }
 

@@ -1,5 +1,6 @@
 //! `memory_forget` and `memory_gc`: many memories at once to the archive.
 
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -61,13 +62,13 @@ fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         return Err(ToolError::refused(what));
     }
     let dry_run = arguments.flag("dry_run")?.unwrap_or(false);
-    let archived = call.engine.forget_all(&filter, None, dry_run)?;
+    let archived = ops::forget_all(call.engine, &filter, None, dry_run)?;
     Ok(reply(call, "deleted", archived, dry_run))
 }
 
 fn gc(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let dry_run = arguments.flag("dry_run")?.unwrap_or(false);
-    let archived = call.engine.expire(dry_run)?;
+    let archived = ops::expire(call.engine, dry_run)?;
     Ok(reply(call, "expired_deleted", archived, dry_run))
 }
 

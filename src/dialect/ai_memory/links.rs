@@ -1,5 +1,7 @@
 //! `memory_link` and `memory_get_links`.
 
+use crate::engine::live;
+use crate::engine::ops;
 use serde_json::json;
 
 use super::check;
@@ -42,26 +44,26 @@ pub(super) const GET_LINKS: Tool = tool(
 
 fn link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
-    let (source, from) = engine.resolve(&check::id(arguments, "source_id")?)?;
-    let (target, to) = engine.resolve(&check::id(arguments, "target_id")?)?;
+    let (source, from) = live::resolve(&engine.live, &check::id(arguments, "source_id")?)?;
+    let (target, to) = live::resolve(&engine.live, &check::id(arguments, "target_id")?)?;
     if from == to {
         return Err(ToolError::refused("cannot link a memory to itself"));
     }
     let relation = check::relation(arguments)?;
     let relation = relation.unwrap_or_else(|| "related_to".to_owned());
     let stored = shape::stored_relation(&relation);
-    let is_new = engine.link(&from, &to, &stored)?;
+    let is_new = ops::link(engine, &from, &to, &stored)?;
     Ok(Reply::json(json!({
         "linked": true,
-        "source_id": engine.shown_id(&source),
-        "target_id": engine.shown_id(&target),
+        "source_id": engine.live.shown_id(&source),
+        "target_id": engine.live.shown_id(&target),
         "relation": relation,
         "existed": !is_new,
     })))
 }
 
 fn get_links(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let (_, name) = call.engine.resolve(&check::id(arguments, "id")?)?;
+    let (_, name) = live::resolve(&call.engine.live, &check::id(arguments, "id")?)?;
     let links = shape::links(call.engine, &name)?;
     Ok(Reply::json(json!({"count": links.len(), "links": links})))
 }

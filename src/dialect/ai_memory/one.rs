@@ -1,5 +1,7 @@
 //! `memory_get`, `memory_delete` and `memory_promote`: one memory by its id.
 
+use crate::engine::live;
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -58,8 +60,11 @@ fn get(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
 
 fn delete(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let id = check::id(arguments, "id")?;
-    let shown = call.engine.shown_id(&call.engine.resolve(&id)?.0);
-    call.engine.forget(&id)?;
+    let shown = call
+        .engine
+        .live
+        .shown_id(&live::resolve(&call.engine.live, &id)?.0);
+    ops::forget(call.engine, &id)?;
     Ok(Reply::json(
         json!({"deleted": true, "id": shown, "archived": true}),
     ))
@@ -67,8 +72,8 @@ fn delete(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
 
 fn promote(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let id = check::id(arguments, "id")?;
-    let edited = call.engine.promote(&id)?;
-    let id = call.engine.shown_id(&edited.memory.stem);
+    let edited = ops::promote(call.engine, &id)?;
+    let id = call.engine.live.shown_id(&edited.memory.stem);
     Ok(Reply::json(
         json!({"promoted": true, "id": id, "tier": "long"}),
     ))

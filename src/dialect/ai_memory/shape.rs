@@ -1,5 +1,7 @@
 //! How a memory, a relation and an answer with memories look in this tool set.
 
+use crate::engine::live;
+use crate::engine::ops;
 use chrono::DateTime;
 use chrono::SecondsFormat;
 use chrono::SubsecRound;
@@ -38,11 +40,11 @@ pub(super) const FORMAT: Parameter = Parameter::word(
 
 /// The fifteen fields of a memory, as it is now.
 pub(super) fn memory(engine: &Engine, memory: &Memory) -> JsonObject {
-    let (state, usage) = engine.state_of(memory);
+    let (state, usage) = live::state_of(&engine.live, memory);
     let created = memory.timestamp.utc();
     let mut object = JsonObject::new();
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
-    put("id", json!(engine.shown_id(&memory.stem)));
+    put("id", json!(engine.live.shown_id(&memory.stem)));
     put(
         "tier",
         json!(state.tier.map_or(USUAL_TIER, |tier| tier.as_str())),
@@ -94,7 +96,10 @@ pub(super) fn rounded(number: f64) -> Value {
 }
 
 pub(super) fn shown_ids(engine: &Engine, stems: &[Stem]) -> Vec<String> {
-    stems.iter().map(|stem| engine.shown_id(stem)).collect()
+    stems
+        .iter()
+        .map(|stem| engine.live.shown_id(stem))
+        .collect()
 }
 
 /// The relation of this tool set as files hold it.
@@ -108,11 +113,11 @@ pub(super) fn link(engine: &Engine, relation: &Relation) -> Value {
     let ends = [Some(&relation.from), relation.to.as_ref()];
     let made = ends.into_iter().flatten().filter_map(Stem::time).max();
     let target = match &relation.to {
-        Some(stem) => engine.shown_id(stem),
+        Some(stem) => engine.live.shown_id(stem),
         None => relation.written.clone(),
     };
     json!({
-        "source_id": engine.shown_id(&relation.from),
+        "source_id": engine.live.shown_id(&relation.from),
         "target_id": target,
         "relation": relation.relation.replace('-', "_"),
         "created_at": made.map_or(Value::Null, moment),
@@ -121,7 +126,7 @@ pub(super) fn link(engine: &Engine, relation: &Relation) -> Value {
 
 /// The relations of a memory, from it and then to it.
 pub(super) fn links(engine: &Engine, id: &str) -> Result<Vec<Value>, ToolError> {
-    let relations = engine.relations_of(id)?;
+    let relations = ops::relations_of(engine, id)?;
     let all = relations.to.iter().chain(&relations.from);
     Ok(all.map(|relation| link(engine, relation)).collect())
 }

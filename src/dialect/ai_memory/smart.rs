@@ -1,6 +1,7 @@
 //! `memory_expand_query`, `memory_auto_tag` and `memory_detect_contradiction`: by a language model
 //! where the user has named one, else from the memories that are there. The reply says which.
 
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -108,9 +109,12 @@ fn expand_query(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolErr
         return Err(ToolError::refused("query cannot be empty"));
     }
     let related = || {
-        Ok(call
-            .engine
-            .related_words(&query, &Filter::default(), MOST_TERMS)?)
+        Ok(ops::related_words(
+            call.engine,
+            &query,
+            &Filter::default(),
+            MOST_TERMS,
+        )?)
     };
     let said = said(call, |assistant| assistant.expand(&query), related)?;
     let terms: Vec<&String> = said.what.iter().take(MOST_TERMS).collect();
@@ -122,12 +126,12 @@ fn expand_query(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolErr
 
 fn auto_tag(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     // Whether something is written depends on who answers; the tool is one that writes.
-    if call.engine.is_read_only() {
-        return Err(EngineError::ReadOnly(call.engine.root().to_owned()).into());
+    if call.engine.live.is_read_only() {
+        return Err(EngineError::ReadOnly(call.engine.live.root().to_owned()).into());
     }
     let (memory, name) = found_in(call, &check::id(arguments, "id")?)?;
     let title = shape::title(&memory);
-    let fitting = || Ok(call.engine.fitting_topics(&memory, MOST_TAGS)?);
+    let fitting = || Ok(ops::fitting_topics(call.engine, &memory, MOST_TAGS)?);
     let said = said(
         call,
         |assistant| assistant.tags(&title, &memory.content),
@@ -145,7 +149,7 @@ fn auto_tag(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> 
     // What only follows from words is proposed: whoever asks knows which of them are of use.
     let is_proposed = said.by != BY_MODEL;
     if is_proposed {
-        let id = call.engine.shown_id(&memory.stem);
+        let id = call.engine.live.shown_id(&memory.stem);
         let fields = json!({
             "id": id, "new_tags": [], "tags": memory.topics, "proposed_tags": new_tags,
         });
@@ -156,9 +160,9 @@ fn auto_tag(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> 
             topics: Some(tags.clone()),
             ..Change::default()
         };
-        call.engine.update(&name, &change)?;
+        ops::update(call.engine, &name, &change)?;
     }
-    let id = call.engine.shown_id(&memory.stem);
+    let id = call.engine.live.shown_id(&memory.stem);
     Ok(reply(
         &said,
         json!({"id": id, "new_tags": new_tags, "tags": tags}),
@@ -177,7 +181,7 @@ fn detect_contradiction(call: &Call<'_>, arguments: &Arguments) -> Result<Reply,
         || Ok(at_hand(call, &one, &other)),
     )?;
     let (contradicts, why) = &said.what;
-    let named = |memory: &Memory| json!({"id": call.engine.shown_id(&memory.stem), "title": shape::title(memory)});
+    let named = |memory: &Memory| json!({"id": call.engine.live.shown_id(&memory.stem), "title": shape::title(memory)});
     let fields = json!({
         "contradicts": contradicts,
         "explanation": why,
@@ -193,7 +197,7 @@ fn text(memory: &Memory) -> String {
 
 /// By their claims; else the same title over another text says that one of them is out of date.
 fn at_hand(call: &Call<'_>, one: &Memory, other: &Memory) -> (bool, String) {
-    if let Some(evidence) = call.engine.contradiction_between(one, other) {
+    if let Some(evidence) = ops::contradiction_between(call.engine, one, other) {
         return (true, evidence.to_string());
     }
     let plain = |memory: &Memory| shape::title(memory).to_lowercase();

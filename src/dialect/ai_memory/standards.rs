@@ -1,5 +1,6 @@
 //! The standards of namespaces: `memory_namespace_set_standard`, `_get_standard`, `_clear_standard`.
 
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -50,12 +51,12 @@ fn missing() -> ToolError {
 fn set(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let namespace = check::namespace(arguments)?.ok_or_else(missing)?;
     let id = check::id(arguments, "id")?;
-    let before = call.engine.standards()?;
-    let stem = call.engine.set_standard(&namespace, &id)?;
+    let before = ops::standards(call.engine)?;
+    let stem = ops::set_standard(call.engine, &namespace, &id)?;
     let mut reply = object(json!({
         "set": true,
         "namespace": namespace,
-        "standard_id": call.engine.shown_id(&stem),
+        "standard_id": call.engine.live.shown_id(&stem),
     }));
     let is_other = |of: &str| !is_same_namespace(of, &namespace);
     let mut before = before.into_iter();
@@ -69,18 +70,16 @@ fn set(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
 fn get(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let namespace = arguments.set_text("namespace")?.ok_or_else(missing)?;
     let is_it = |of: &str| is_same_namespace(of, &namespace);
-    let (own, above): (Vec<_>, Vec<_>) = call
-        .engine
-        .standards_in(&namespace)?
+    let (own, above): (Vec<_>, Vec<_>) = ops::standards_in(call.engine, &namespace)?
         .into_iter()
         .partition(|(of, _)| is_it(of));
     let own = own.into_iter().next().map(|(_, memory)| memory);
     let shown = own
         .as_ref()
-        .map(|memory| call.engine.shown_id(&memory.stem));
+        .map(|memory| call.engine.live.shown_id(&memory.stem));
     let inherited: Vec<Value> = above
         .into_iter()
-        .map(|(of, memory)| json!({"namespace": of, "id": call.engine.shown_id(&memory.stem)}))
+        .map(|(of, memory)| json!({"namespace": of, "id": call.engine.live.shown_id(&memory.stem)}))
         .collect();
     Ok(Reply::json(json!({
         "namespace": namespace,
@@ -93,7 +92,7 @@ fn get(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
 
 fn clear(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let namespace = arguments.set_text("namespace")?.ok_or_else(missing)?;
-    let cleared = call.engine.clear_standard(&namespace)?;
+    let cleared = ops::clear_standard(call.engine, &namespace)?;
     Ok(Reply::json(json!({
         "cleared": !cleared.is_empty(),
         "namespace": namespace,

@@ -1,5 +1,7 @@
 //! `memory_stats` and `memory_capabilities`: the store and the server in numbers and words.
 
+use crate::engine::meaning;
+use crate::engine::ops;
 use chrono::TimeDelta;
 use serde_json::Value;
 use serde_json::json;
@@ -40,7 +42,7 @@ pub(super) const CAPABILITIES: Tool = tool(
 
 fn stats(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
-    let stats = engine.stats(&Filter::default())?;
+    let stats = ops::stats(engine, &Filter::default())?;
     let mut by_tier = Vec::new();
     for tier in [Tier::Long, Tier::Mid, Tier::Short] {
         let count = of_tier(call, tier)?;
@@ -51,8 +53,8 @@ fn stats(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
         "total": stats.memories,
         "by_tier": by_tier,
         "by_namespace": by_namespace,
-        "expiring_soon": engine.ending_by(engine.now() + SOON)?,
-        "links_count": engine.count_stated_relations()?,
+        "expiring_soon": ops::ending_by(engine, engine.live.now() + SOON)?,
+        "links_count": ops::count_stated_relations(engine)?,
         "db_size_bytes": stats.bytes,
         "archived": stats.archived,
     })))
@@ -60,7 +62,7 @@ fn stats(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
 
 /// Every namespace with its number of memories, the largest first.
 pub(super) fn namespaces(call: &Call<'_>) -> Result<Vec<Value>, ToolError> {
-    let namespaces = call.engine.facet("namespace")?.into_iter();
+    let namespaces = ops::facet(call.engine, "namespace")?.into_iter();
     Ok(namespaces
         .map(|(namespace, count)| json!({"namespace": namespace, "count": count}))
         .collect())
@@ -80,14 +82,14 @@ fn of_tier(call: &Call<'_>, tier: Tier) -> Result<usize, ToolError> {
         limit: 0,
         offset: 0,
     };
-    Ok(call.engine.search(&search)?.total)
+    Ok(ops::search(call.engine, &search)?.total)
 }
 
 fn capabilities(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let tier = call.preferences.tier;
     let embedding = match tier {
         FeatureTier::Keyword => None,
-        _ => call.engine.meaning_status()?.map(|status| status.model),
+        _ => meaning::meaning_status(&call.engine.meaning)?.map(|status| status.model),
     };
     let model = call.assistant().map(|assistant| assistant.name());
     let (has_meaning, has_model) = (embedding.is_some(), model.is_some());

@@ -1,6 +1,7 @@
 //! One title in one namespace is one memory in this tool set. Of several that came in another way (a
 //! merge, an import, an editor), the one that was changed last is shown, and the others are named.
 
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -22,7 +23,7 @@ pub(super) struct Titles(Vec<Vec<Contender>>);
 
 impl Titles {
     pub fn of(call: &Call<'_>) -> Result<Titles, ToolError> {
-        Ok(Titles(call.engine.same_titles()?))
+        Ok(Titles(ops::same_titles(call.engine)?))
     }
 
     /// The filter, which of each group lets only the one pass that is shown.

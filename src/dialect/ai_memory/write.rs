@@ -1,5 +1,8 @@
 //! `memory_store` and `memory_update`.
 
+use crate::engine::live;
+use crate::engine::ops;
+use crate::engine::write;
 use std::cmp::Ordering;
 
 use serde_json::Value;
@@ -117,14 +120,14 @@ pub(super) fn policy(call: &Call<'_>) -> WritePolicy {
     WritePolicy {
         duplicates: DuplicatePolicy::SameTitle,
         keeps_importance: true,
-        ..call.engine.write_policy().clone()
+        ..call.engine.writer.write_policy().clone()
     }
 }
 
 fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
     let (memory, were_given) = given(call, arguments)?;
-    let remembered = match engine.remember_as(memory, None, &policy(call))? {
+    let remembered = match ops::remember_as(engine, memory, None, &policy(call))? {
         Stored::Written(remembered) => remembered,
         Stored::Suggested(_) => {
             return Err(ToolError::Conflict(
@@ -134,7 +137,7 @@ fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     };
     let mut reply = JsonObject::new();
     let mut put = |key: &str, value: Value| drop(reply.insert(key.to_owned(), value));
-    put("id", json!(engine.shown_id(&remembered.stem)));
+    put("id", json!(engine.live.shown_id(&remembered.stem)));
     let stored = read(call, remembered.stem.as_str())?;
     put("tier", stored["tier"].clone());
     put("namespace", stored["namespace"].clone());
@@ -152,7 +155,7 @@ fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
             earlier: Some(earlier),
         } => {
             put("action", json!("updated"));
-            put("earlier_id", json!(engine.shown_id(earlier)));
+            put("earlier_id", json!(engine.live.shown_id(earlier)));
             put(
                 "note",
                 json!("the earlier content is in the archive: memory_archive_list shows it"),
@@ -164,11 +167,11 @@ fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     }
     if !remembered.contradicted.is_empty() {
         let others = remembered.contradicted.iter();
-        let others: Vec<String> = others.map(|one| engine.shown_id(&one.stem)).collect();
+        let others: Vec<String> = others.map(|one| engine.live.shown_id(&one.stem)).collect();
         put("potential_contradictions", json!(others));
     }
     if let Some(same) = &remembered.same_text {
-        put("same_text_as", json!(engine.shown_id(same)));
+        put("same_text_as", json!(engine.live.shown_id(same)));
     }
     if remembered.lives_on {
         put("life", json!("it lives longer than that, and goes on so"));
@@ -239,12 +242,18 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         },
         ..Change::default()
     };
-    let before = engine.state_of(&memory).0.tier.unwrap_or(Tier::Long);
-    let (edited, earlier) = engine.update_keeping(&name, &change)?;
+    let before = live::state_of(&engine.live, &memory)
+        .0
+        .tier
+        .unwrap_or(Tier::Long);
+    let (edited, earlier) = ops::update_keeping(engine, &name, &change)?;
     let mut reply = read(call, &name)?;
     reply.insert("updated".to_owned(), json!(edited.changed));
     if let Some(earlier) = earlier {
-        reply.insert("earlier_id".to_owned(), json!(engine.shown_id(&earlier)));
+        reply.insert(
+            "earlier_id".to_owned(),
+            json!(engine.live.shown_id(&earlier)),
+        );
     }
     if let Some(note) = wanted.and_then(|tier| retiered(call, before, tier, &edited.memory)) {
         reply.insert("note".to_owned(), json!(note));
@@ -263,7 +272,7 @@ fn retiered(call: &Call<'_>, before: Tier, wanted: Tier, memory: &Memory) -> Opt
         Ordering::Equal => return None,
         Ordering::Greater => "raised",
     };
-    let end = match call.engine.state_of(memory).0.expires {
+    let end = match live::state_of(&call.engine.live, memory).0.expires {
         Some(end) => format!("ends at {}", shape::moment(end)).replace('"', ""),
         None => "does not end".to_owned(),
     };
@@ -300,7 +309,7 @@ pub(super) fn found(call: &Call<'_>, id: &str) -> Result<Memory, ToolError> {
 
 /// The same, with its file.
 pub(super) fn found_in(call: &Call<'_>, id: &str) -> Result<(Box<Memory>, String), ToolError> {
-    let mut recalled = call.engine.recall(&[id.to_owned()]);
+    let mut recalled = ops::recall(call.engine, &[id.to_owned()]);
     match recalled.pop() {
         Some(Recalled::Found { memory, name }) => Ok((memory, name)),
         Some(Recalled::Failed { error, .. }) => Err(error.into()),
@@ -326,7 +335,7 @@ pub(super) fn check_free(
     let Some(title) = title.map(str::trim) else {
         return Ok(None);
     };
-    let held = call.engine.hold_title(title)?;
+    let held = write::hold_title(&call.engine.writer, title)?;
     let search = Search {
         wanted: QueryKind::Everything,
         filter: Filter {
@@ -341,13 +350,13 @@ pub(super) fn check_free(
         limit: except.len() + 1,
         offset: 0,
     };
-    let hits = call.engine.search(&search)?.hits.into_iter();
+    let hits = ops::search(call.engine, &search)?.hits.into_iter();
     let mut others = hits.filter(|hit| !except.contains(&hit.memory.stem));
     match others.next() {
         None => Ok(Some(held)),
         Some(other) => Err(ToolError::Conflict(format!(
             "title `{title}` is taken in namespace `{namespace}` by {}",
-            call.engine.shown_id(&other.memory.stem)
+            call.engine.live.shown_id(&other.memory.stem)
         ))),
     }
 }

@@ -10,7 +10,7 @@ const HEADLINE: usize = 120;
 
 /// A memory as an item of a list: its address, day, headline and topics.
 pub(super) fn line(engine: &Engine, memory: &Memory) -> String {
-    let id = engine.shown_id(&memory.stem);
+    let id = engine.live.shown_id(&memory.stem);
     let headline = preview(
         &on_one_line(memory.headline()),
         &PreviewWords::default(),

@@ -1,6 +1,8 @@
 //! Further tools of our own that `--tools` adds: each costs every conversation its description, and
 //! three are enough for most.
 
+use crate::engine::live;
+use crate::engine::ops;
 use serde_json::json;
 
 use super::failure_object;
@@ -138,16 +140,16 @@ pub(super) const MORE: &[Tool] = &[
 fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let id = arguments.required_text("memory_id")?;
     let reason = arguments.set_text("reason")?;
-    let (stem, what) = match call.engine.forget_because(&id, reason.as_deref()) {
+    let (stem, what) = match ops::forget_because(call.engine, &id, reason.as_deref()) {
         Ok(moved) => (moved.stem, "Forgotten"),
         // Twice is once.
-        Err(EngineError::NotFound(unknown)) => match call.engine.resolve_forgotten(&id) {
+        Err(EngineError::NotFound(unknown)) => match ops::resolve_forgotten(call.engine, &id) {
             Ok((stem, _)) => (stem, "It was forgotten already"),
             Err(_) => return Err(EngineError::NotFound(unknown).into()),
         },
         Err(error) => return Err(error.into()),
     };
-    let shown = call.engine.shown_id(&stem);
+    let shown = call.engine.live.shown_id(&stem);
     Ok(Reply::json(json!({
         "memory_id": shown,
         "message": format!("{what}. The user can bring it back: memdir restore {shown}"),
@@ -157,15 +159,15 @@ fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
 fn link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let end = |name: &str| -> Result<(Stem, String), ToolError> {
         let id = arguments.required_text(name)?;
-        Ok(call.engine.resolve(&id)?)
+        Ok(live::resolve(&call.engine.live, &id)?)
     };
     let ((from, from_name), (to, to_name)) = (end("from")?, end("to")?);
     let relation = arguments.set_text("relation")?;
     let relation = relation.unwrap_or_else(|| "related-to".to_owned());
-    let created = call.engine.link(&from_name, &to_name, &relation)?;
+    let created = ops::link(call.engine, &from_name, &to_name, &relation)?;
     Ok(Reply::json(json!({
-        "from": call.engine.shown_id(&from),
-        "to": call.engine.shown_id(&to),
+        "from": call.engine.live.shown_id(&from),
+        "to": call.engine.live.shown_id(&to),
         "relation": relation,
         "created": created,
     })))
@@ -187,10 +189,10 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         limit: arguments.at_most("limit", MOST_LISTED)?.unwrap_or(20) as usize,
         offset: arguments.number("offset")?.unwrap_or(0) as usize,
     };
-    let thought = call.engine.search(&search)?;
+    let thought = ops::search(call.engine, &search)?;
     let memories = thought.hits.iter().map(|hit| {
         json!({
-            "id": call.engine.shown_id(&hit.memory.stem),
+            "id": call.engine.live.shown_id(&hit.memory.stem),
             "timestamp": hit.memory.timestamp.as_str(),
             "headline": hit.memory.headline(),
             "topics": hit.memory.topics,
@@ -203,7 +205,7 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
 }
 
 fn status(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
-    let status = call.engine.status()?;
+    let status = ops::status(call.engine)?;
     let problems = status.findings.iter();
     let problems = problems.map(|finding| format!("{}: {}", finding.file, finding.problem));
     let problems: Vec<String> = problems.take(MOST_PROBLEMS).collect();

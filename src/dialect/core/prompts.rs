@@ -13,6 +13,7 @@ use crate::dialect::ToolError;
 use crate::engine::QueryKind;
 use crate::engine::Search;
 use crate::engine::SearchResults;
+use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::estimated_tokens;
 
@@ -78,7 +79,7 @@ fn recall_context(call: &Call<'_>, arguments: &Arguments) -> Result<String, Tool
         };
         let text = format!(
             "[{}] {}, {}\n{shown}{more}\n\n",
-            call.engine.shown_id(&memory.stem),
+            call.engine.live.shown_id(&memory.stem),
             memory.timestamp.date(),
             memory.user,
         );
@@ -157,5 +158,5 @@ fn find(
         limit,
         offset,
     };
-    Ok(call.engine.search(&search)?)
+    Ok(ops::search(call.engine, &search)?)
 }

@@ -1,5 +1,6 @@
 //! `recall`: whole memories by their ids.
 
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -35,8 +36,8 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
         return Err(ToolError::refused(what));
     }
     let max_tokens = arguments.number("max_tokens")?.map(|n| n as usize);
-    let recalled = call.engine.recall(&ids);
-    call.engine.count_uses(&recalled);
+    let recalled = ops::recall(call.engine, &ids);
+    call.engine.writer.count_uses(&recalled);
     Ok(recall_reply(call.engine, recalled, max_tokens))
 }
 
@@ -47,7 +48,7 @@ pub fn recall_reply(engine: &Engine, recalled: Vec<Recalled>, max_tokens: Option
     for entry in recalled {
         let mut object = match entry {
             Recalled::Found { memory, .. } => {
-                let mut object = shape::memory(&memory, &engine.shown_id(&memory.stem));
+                let mut object = shape::memory(&memory, &engine.live.shown_id(&memory.stem));
                 // The content stays the last, so that it is read after what is said of it.
                 let content = object.remove("content").unwrap_or_default();
                 mark(&mut object, memory.title.as_deref(), &memory.content);

@@ -1,5 +1,6 @@
 //! `remember`: from arguments to a memory on disk.
 
+use crate::engine::ops;
 use serde_json::json;
 
 use super::remembered::remember_reply;
@@ -19,10 +20,10 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     let memory = memory(call, arguments)?;
     let policy = WritePolicy {
         force: arguments.flag("force")?.unwrap_or(false),
-        ..call.engine.write_policy().clone()
+        ..call.engine.writer.write_policy().clone()
     };
     let key = arguments.set_text("idempotency_key")?;
-    let stored = call.engine.remember_as(memory, key.as_deref(), &policy)?;
+    let stored = ops::remember_as(call.engine, memory, key.as_deref(), &policy)?;
     let mut reply = remember_reply(call.engine, &stored);
     let others = arguments.others().map(|name| {
         let shown: String = name.chars().take(40).collect();
@@ -63,7 +64,7 @@ fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError
         title: arguments.line("title")?,
         namespace: arguments.set_text("namespace")?,
         importance: arguments.number("importance")?.map(|n| n as u8),
-        expires: arguments.end("expires", call.engine.now())?,
+        expires: arguments.end("expires", call.engine.live.now())?,
         supersedes: arguments.list("supersedes")?.unwrap_or_default(),
         metadata: shape::metadata(metadata(arguments)?.0),
         ..NewMemory::default()

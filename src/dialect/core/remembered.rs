@@ -32,9 +32,12 @@ pub(super) fn failed(reason: &str) -> Reply {
 }
 
 fn written(engine: &Engine, remembered: &Remembered) -> Reply {
-    let id = engine.shown_id(&remembered.stem);
+    let id = engine.live.shown_id(&remembered.stem);
     let ids = |stems: &[Stem]| -> Vec<String> {
-        stems.iter().map(|stem| engine.shown_id(stem)).collect()
+        stems
+            .iter()
+            .map(|stem| engine.live.shown_id(stem))
+            .collect()
     };
     let mut message = match &remembered.became {
         WriteOutcome::Added => format!("Memory stored successfully with ID: {id}"),
@@ -58,7 +61,7 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
             earlier: Some(earlier),
         } => format!(
             "Memory with this title updated, ID: {id}; its earlier text is {} in the archive",
-            engine.shown_id(earlier)
+            engine.live.shown_id(earlier)
         ),
     };
     if remembered.lives_on {
@@ -69,7 +72,7 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
         message = format!("{message}; it supersedes {superseded}");
     }
     for near in &remembered.near {
-        let other = engine.shown_id(&near.stem);
+        let other = engine.live.shown_id(&near.stem);
         message = format!("{message}; {other} is nearly the same: {}", reasons(near));
     }
     if !remembered.related.is_empty() {
@@ -77,7 +80,7 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
         message = format!("{message}; linked with {related}, which have topics of it");
     }
     for one in &remembered.contradicted {
-        let other = engine.shown_id(&one.stem);
+        let other = engine.live.shown_id(&one.stem);
         message = format!(
             "{message}. Hint: it may contradict {other} ({}). If it corrects that one, say so: \
              `memdir resolve {id} {other}`",
@@ -96,7 +99,7 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
             let is_changed = earlier.is_some() || !remembered.changed.is_empty();
             put("action", json!(if is_changed { "UPDATE" } else { "NOOP" }));
             if let Some(earlier) = earlier {
-                put("earlier", json!(engine.shown_id(earlier)));
+                put("earlier", json!(engine.live.shown_id(earlier)));
             }
         }
     }
@@ -107,7 +110,7 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
         let near: Vec<Value> = remembered
             .near
             .iter()
-            .map(|near| json!({"id": engine.shown_id(&near.stem), "reasons": reason_list(near)}))
+            .map(|near| json!({"id": engine.live.shown_id(&near.stem), "reasons": reason_list(near)}))
             .collect();
         put("similar", json!(near));
     }
@@ -115,14 +118,14 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
         put("linked", json!(ids(&remembered.related)));
     }
     if let Some(same) = &remembered.same_text {
-        put("same_text_as", json!(engine.shown_id(same)));
+        put("same_text_as", json!(engine.live.shown_id(same)));
     }
     if !remembered.contradicted.is_empty() {
         let contradicted = remembered.contradicted.iter();
         let contradicted: Vec<Value> = contradicted
             .map(|one| {
                 json!({
-                    "id": engine.shown_id(&one.stem),
+                    "id": engine.live.shown_id(&one.stem),
                     "headline": one.headline,
                     "difference": one.evidence.difference.word(),
                     "there": one.evidence.older,
@@ -144,7 +147,7 @@ fn suggested(engine: &Engine, suggestions: &[Suggestion]) -> Reply {
         .iter()
         .map(|one| {
             json!({
-                "id": engine.shown_id(&one.stem),
+                "id": engine.live.shown_id(&one.stem),
                 "action": one.action.word(),
                 "headline": one.headline,
                 "reasons": reason_list(one),
@@ -154,7 +157,7 @@ fn suggested(engine: &Engine, suggestions: &[Suggestion]) -> Reply {
     let listed: Vec<String> = suggestions
         .iter()
         .map(|one| {
-            let id = engine.shown_id(&one.stem);
+            let id = engine.live.shown_id(&one.stem);
             format!("{id} ({}: {})", one.action.word(), reasons(one))
         })
         .collect();

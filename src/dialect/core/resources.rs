@@ -2,6 +2,7 @@
 //!
 //! A program reads them, and not a model that was asked something: that is no use of a memory.
 
+use crate::engine::ops;
 use std::fmt::Write as _;
 
 use super::listing::line;
@@ -56,7 +57,7 @@ fn recent(call: &Call<'_>, _: &str) -> Result<Option<String>, ToolError> {
         limit: RECENT,
         offset: 0,
     };
-    let thought = call.engine.search(&search)?;
+    let thought = ops::search(call.engine, &search)?;
     let mut text = "# Newest memories\n\n".to_owned();
     for hit in &thought.hits {
         text.push_str(&line(call.engine, &hit.memory));
@@ -65,7 +66,7 @@ fn recent(call: &Call<'_>, _: &str) -> Result<Option<String>, ToolError> {
 }
 
 fn topics(call: &Call<'_>, _: &str) -> Result<Option<String>, ToolError> {
-    let mut topics = call.engine.facet("topics")?;
+    let mut topics = ops::facet(call.engine, "topics")?;
     topics.sort_by(|(one, count), (other, than)| than.cmp(count).then(one.cmp(other)));
     let mut text = "# Topics\n\n".to_owned();
     for (topic, count) in topics {
@@ -76,7 +77,7 @@ fn topics(call: &Call<'_>, _: &str) -> Result<Option<String>, ToolError> {
 }
 
 fn memory(call: &Call<'_>, id: &str) -> Result<Option<String>, ToolError> {
-    match call.engine.open_text(id) {
+    match ops::open_text(call.engine, id) {
         Ok((_, version)) => Ok(Some(String::from_utf8_lossy(&version.bytes).into_owned())),
         Err(EngineError::NotFound(_)) => Ok(None),
         Err(error) => Err(error.into()),

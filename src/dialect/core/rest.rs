@@ -1,5 +1,6 @@
 //! Further addresses of the HTTP interface, which are ours: topics, the past of a memory, the store.
 
+use crate::engine::ops;
 use chrono::SecondsFormat;
 use serde_json::Value;
 use serde_json::json;
@@ -113,7 +114,7 @@ fn topics_schema() -> Value {
 }
 
 fn topics(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
-    let topics = call.engine.facet("topics")?.into_iter();
+    let topics = ops::facet(call.engine, "topics")?.into_iter();
     let topics = topics.map(|(topic, count)| json!({"topic": topic, "count": count}));
     let topics: Vec<Value> = topics.collect();
     Ok(Answer::json(json!({"topics": topics})))
@@ -140,9 +141,9 @@ fn history_schema() -> Value {
 fn history(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
     let id = arguments.required_text("id")?;
     let limit = arguments.at_most("limit", MOST_CHANGES)?.unwrap_or(50);
-    let log = call.engine.log(Some(&id), limit as usize)?;
+    let log = ops::log(call.engine, Some(&id), limit as usize)?;
     let changes: Vec<Value> = log.changes.iter().map(change_json).collect();
-    let id = log.stem.map_or(id, |stem| call.engine.shown_id(&stem));
+    let id = log.stem.map_or(id, |stem| call.engine.live.shown_id(&stem));
     Ok(Answer::json(
         json!({"id": id, "changes": changes, "more": log.has_more}),
     ))
@@ -165,14 +166,14 @@ fn diff_schema() -> Value {
 fn diff(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
     let id = arguments.required_text("id")?;
     let revision = arguments.set_text("revision")?.map(|text| Revision {
-        at: read_moment(&text, call.engine.now(), Toward::Past),
+        at: read_moment(&text, call.engine.live.now(), Toward::Past),
         text,
     });
-    let versions = call.engine.versions(&id, revision.as_ref())?;
+    let versions = ops::versions(call.engine, &id, revision.as_ref())?;
     let (before, now) = (&versions.before, &versions.now);
     let is_other = |before: &PastText| before.bytes != now.bytes || now.file.is_none();
     Ok(Answer::json(json!({
-        "id": call.engine.shown_id(&versions.stem),
+        "id": call.engine.live.shown_id(&versions.stem),
         "different": before.as_ref().is_some_and(is_other),
         "before": before.as_ref().map(text_json),
         "after": text_json(now),
@@ -196,7 +197,7 @@ fn status_schema() -> Value {
 }
 
 fn status(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
-    let status = call.engine.status()?;
+    let status = ops::status(call.engine)?;
     Ok(Answer::json(json!({
         "files": status.files,
         "indexed": status.indexed,
@@ -232,7 +233,7 @@ fn verify_schema() -> Value {
 }
 
 fn verify(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
-    Ok(Answer::json(proof_json(&call.engine.verify()?)))
+    Ok(Answer::json(proof_json(&ops::verify(call.engine)?)))
 }
 
 /// A change of the past, for programs.

@@ -1,5 +1,7 @@
 //! `think`: from arguments to a search, and from hits to previews.
 
+use crate::engine::live;
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -36,7 +38,7 @@ const MOST_FIELDS: usize = 8;
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let (search, budget) = search(call, arguments)?;
-    let thought = call.engine.think(&search)?;
+    let thought = ops::think(call.engine, &search)?;
     Ok(think_reply(call.engine, &search, thought, budget))
 }
 
@@ -73,10 +75,10 @@ fn search(call: &Call<'_>, arguments: &Arguments) -> Result<(Search, Budget), To
         namespaces: one("namespace")?,
         kinds: arguments.word("kind")?.into_iter().collect(),
         since: arguments
-            .when("since", engine.now(), Toward::Past)?
+            .when("since", engine.live.now(), Toward::Past)?
             .map(|at| at.utc()),
         until: arguments
-            .when("until", engine.now(), Toward::Past)?
+            .when("until", engine.live.now(), Toward::Past)?
             .map(|at| at.utc()),
         stems: arguments
             .list_of_either("ids", "memory_ids")?
@@ -101,7 +103,7 @@ fn search(call: &Call<'_>, arguments: &Arguments) -> Result<(Search, Budget), To
 /// The stems that `ids` name; what names nothing is left out.
 fn stems(engine: &Engine, ids: &[String]) -> Vec<Stem> {
     ids.iter()
-        .flat_map(|id| match engine.resolve(id) {
+        .flat_map(|id| match live::resolve(&engine.live, id) {
             Ok((stem, _)) => vec![stem],
             Err(EngineError::Ambiguous { candidates, .. }) => candidates
                 .iter()
@@ -162,7 +164,10 @@ fn hit_object(
 ) -> JsonObject {
     let mut object = JsonObject::with_capacity(MOST_FIELDS);
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
-    put("id", json!(engine.shown_name(&hit.memory.stem, &hit.name)));
+    put(
+        "id",
+        json!(live::shown_name(&engine.live, &hit.memory.stem, &hit.name)),
+    );
     put("timestamp", json!(hit.memory.timestamp.as_str()));
     let score = match search.wanted {
         QueryKind::Keywords(_) => json!(hit.score as u64),

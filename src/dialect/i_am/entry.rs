@@ -6,6 +6,8 @@
 //! depends on which other entries are shown. What writes takes an entry by the key that it has at
 //! this moment and by nothing else: a key that merely ends with an id is a new one.
 
+use crate::engine::live;
+use crate::engine::ops;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -89,7 +91,7 @@ impl Entry {
 ///
 /// Fails if the store cannot be read.
 pub(super) fn list(call: &Call<'_>, category: Option<&str>) -> Result<Vec<Entry>, ToolError> {
-    let hits = call.engine.search(&vocabulary::everything(category))?.hits;
+    let hits = ops::search(call.engine, &vocabulary::everything(category))?.hits;
     let mut holders: HashMap<(&'static str, String), Claim> = HashMap::new();
     let mut stems: HashMap<Stem, usize> = HashMap::new();
     for hit in &hits {
@@ -143,7 +145,7 @@ pub(super) fn find(call: &Call<'_>, category: &str, key: &str) -> Result<Option<
     }
     let after = key.rmatch_indices('-').map(|(at, _)| &key[at + 1..]);
     for id in after.chain([key]).take(MOST_PARTS) {
-        if call.engine.resolve(id).is_err() {
+        if live::resolve(&call.engine.live, id).is_err() {
             continue;
         }
         let hit = read(call, id).filter(|hit| category_of(&hit.memory) == category);
@@ -175,8 +177,8 @@ pub(super) fn readable(call: &Call<'_>, category: &str, key: &str) -> Result<Ent
         return Ok(entry);
     }
     let id = key.rsplit('-').next().unwrap_or(key);
-    let resolved = call.engine.resolve(id).ok();
-    let is_it = |stem: &Stem| stem.handle().is_some() && call.engine.shown_id(stem) == id;
+    let resolved = live::resolve(&call.engine.live, id).ok();
+    let is_it = |stem: &Stem| stem.handle().is_some() && call.engine.live.shown_id(stem) == id;
     let hit = resolved
         .filter(|(stem, _)| is_it(stem))
         .and_then(|(stem, _)| read(call, stem.as_str()))
@@ -195,7 +197,7 @@ fn holder(call: &Call<'_>, category: &str, key: &str) -> Result<Option<Hit>, Too
     let mut search = vocabulary::everything(None);
     let named = (format!("metadata.{KEY}"), key.to_owned());
     search.filter.equals.push(named);
-    let hits = call.engine.search(&search)?.hits.into_iter();
+    let hits = ops::search(call.engine, &search)?.hits.into_iter();
     // The index folds case.
     let with_key = hits
         .filter(|hit| own_key(&hit.memory) == Some(key) && category_of(&hit.memory) == category);
@@ -218,7 +220,7 @@ pub(super) enum Reach {
 /// Whose `memory` is.
 pub(super) fn reach(call: &Call<'_>, memory: &Memory) -> Reach {
     match memory.namespace.as_deref() {
-        own if own == call.engine.namespace() => Reach::Own,
+        own if own == call.engine.live.namespace() => Reach::Own,
         None => Reach::All,
         Some(_) => Reach::Other,
     }
@@ -267,7 +269,7 @@ pub(super) fn with_stem(call: &Call<'_>, stem: &Stem) -> Result<Option<Entry>, T
 
 /// The live memory called `id`.
 pub(super) fn read(call: &Call<'_>, id: &str) -> Option<Hit> {
-    match call.engine.recall(&[id.to_owned()]).pop()? {
+    match ops::recall(call.engine, &[id.to_owned()]).pop()? {
         Recalled::Found { memory, name } => Some(Hit {
             memory: (*memory).into(),
             name,
@@ -288,7 +290,7 @@ fn key_of(call: &Call<'_>, hit: &Hit) -> Result<String, ToolError> {
             return Ok(own.to_owned());
         }
     }
-    let is_only = call.engine.resolve(hit.memory.stem.as_str()).is_ok();
+    let is_only = live::resolve(&call.engine.live, hit.memory.stem.as_str()).is_ok();
     let id = id_of(call, hit, is_only);
     let mut key = lent_key(&hit.memory, &id);
     while holder(call, category, &key)?.is_some() {
@@ -300,7 +302,7 @@ fn key_of(call: &Call<'_>, hit: &Hit) -> Result<String, ToolError> {
 /// What tells a memory from all others: its id, or its path if several files have its name.
 fn id_of(call: &Call<'_>, hit: &Hit, is_only: bool) -> String {
     match is_only {
-        true => call.engine.shown_id(&hit.memory.stem),
+        true => call.engine.live.shown_id(&hit.memory.stem),
         false => hit.name.trim_end_matches(".md").to_owned(),
     }
 }

@@ -1,5 +1,6 @@
 //! `export_memories`: every live entry, as markdown or as the JSON of the original's file.
 
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -43,7 +44,7 @@ fn json_of(
     }
     Ok(Reply::json(json!({
         "schema_version": SCHEMA_VERSION,
-        "session_count": call.engine.sessions()?,
+        "session_count": ops::sessions(call.engine)?,
         "memories": memories,
     })))
 }

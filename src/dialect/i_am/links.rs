@@ -1,5 +1,6 @@
 //! `connections`, `add_link`, `remove_link`.
 
+use crate::engine::ops;
 use serde_json::json;
 
 use super::entry::Entry;
@@ -19,7 +20,7 @@ const MENTIONS: &str = "mentions";
 
 pub(super) fn connections(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let entry = entry_arguments::readable_entry(call, arguments)?;
-    let relations = call.engine.relations_of(entry.memory.stem.as_str())?;
+    let relations = ops::relations_of(call.engine, entry.memory.stem.as_str())?;
     let teller = EntryRenderer::new(call)?;
     let (mut outgoing, mut incoming) = (Vec::new(), Vec::new());
     for relation in relations.to {
@@ -54,7 +55,7 @@ pub(super) fn add_link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, 
         let what = format!("cannot link '{}' to itself", source.name());
         return Err(ToolError::refused(what));
     }
-    let is_new = call.engine.link(source.id(), target.id(), relation)?;
+    let is_new = ops::link(call.engine, source.id(), target.id(), relation)?;
     let action = if is_new { "LINK" } else { "NOOP" };
     told(call, action, &source, &target, Some(relation))
 }
@@ -77,7 +78,7 @@ pub(super) fn remove_link(call: &Call<'_>, arguments: &Arguments) -> Result<Repl
 ///
 /// Fails if the store cannot be read.
 pub(super) fn incoming(call: &Call<'_>, entry: &Entry) -> Result<Vec<Entry>, ToolError> {
-    let relations = call.engine.relations_of(entry.memory.stem.as_str())?;
+    let relations = ops::relations_of(call.engine, entry.memory.stem.as_str())?;
     let mut others: Vec<Entry> = Vec::new();
     for relation in relations.from {
         let is_known = others.iter().any(|one| one.memory.stem == relation.from);
@@ -96,8 +97,8 @@ pub(super) fn incoming(call: &Call<'_>, entry: &Entry) -> Result<Vec<Entry>, Too
 /// Fails if the first one is gone, or if its file cannot be changed.
 pub(super) fn cut(call: &Call<'_>, source: &Entry, target: &Entry) -> Result<usize, ToolError> {
     let (from, to) = (source.id(), target.id());
-    let links = call.engine.unlink(from, to, None)?;
-    Ok(links + call.engine.unlink(from, to, Some(SUPERSEDES))?)
+    let links = ops::unlink(call.engine, from, to, None)?;
+    Ok(links + ops::unlink(call.engine, from, to, Some(SUPERSEDES))?)
 }
 
 fn ends(call: &Call<'_>, arguments: &Arguments) -> Result<(Entry, Entry), ToolError> {

@@ -1,5 +1,6 @@
 //! `recall` and `search`: what is told counts as used.
 
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -106,13 +107,16 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
         Some(category) => Some(vocabulary::category(&category)?),
         None => None,
     };
-    let found = call.engine.think(&Search {
-        wanted: QueryKind::Text(query.clone()),
-        filter: vocabulary::filter(category),
-        ranking: call.preferences.ranking.unwrap_or_else(usual_ranking),
-        limit: MOST_RESULTS,
-        offset: 0,
-    })?;
+    let found = ops::think(
+        call.engine,
+        &Search {
+            wanted: QueryKind::Text(query.clone()),
+            filter: vocabulary::filter(category),
+            ranking: call.preferences.ranking.unwrap_or_else(usual_ranking),
+            limit: MOST_RESULTS,
+            offset: 0,
+        },
+    )?;
     let note = found.note();
     let mut scored = Vec::new();
     for hit in found.hits {
@@ -120,7 +124,7 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
         scored.push((score, found_only_by, Entry::of_hit(call, hit)?));
     }
     let recalled: Vec<_> = scored.iter().map(|(.., entry)| entry.recalled()).collect();
-    call.engine.count_uses(&recalled);
+    call.engine.writer.count_uses(&recalled);
     let teller = EntryRenderer::new(call)?;
     let mut results = Vec::new();
     for (score, found_only_by, entry) in &scored {
@@ -152,5 +156,5 @@ fn usual_ranking() -> Ranking {
 
 fn count(call: &Call<'_>, entries: &[Entry]) {
     let recalled: Vec<_> = entries.iter().map(Entry::recalled).collect();
-    call.engine.count_uses(&recalled);
+    call.engine.writer.count_uses(&recalled);
 }

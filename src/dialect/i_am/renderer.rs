@@ -1,5 +1,7 @@
 //! Says what entries are: their fields, as the specification names them.
 
+use crate::engine::live;
+use crate::engine::ops;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -70,7 +72,9 @@ impl<'a> EntryRenderer<'a> {
                 visibility,
                 ..vocabulary::filter(category)
             };
-            Ok(call.engine.stems(&filter)?.into_iter().collect())
+            Ok(live::stems(&call.engine.live, &filter)?
+                .into_iter()
+                .collect())
         };
         let filter = vocabulary::filter(category);
         let mut inactive = HashMap::new();
@@ -99,7 +103,7 @@ impl<'a> EntryRenderer<'a> {
     /// Fails if the store cannot be searched for what it is linked with.
     pub fn entry(&self, entry: &Entry) -> Result<JsonObject, ToolError> {
         let memory = &entry.memory;
-        let (state, usage) = self.call.engine.state_of(memory);
+        let (state, usage) = live::state_of(&self.call.engine.live, memory);
         let created = memory.timestamp.utc();
         Ok(object(json!({
             "value": memory.content,
@@ -190,7 +194,7 @@ pub(super) fn total(call: &Call<'_>, filter: Filter) -> Result<usize, ToolError>
         limit: 0,
         ..vocabulary::listing(filter)
     };
-    Ok(call.engine.search(&search)?.total)
+    Ok(ops::search(call.engine, &search)?.total)
 }
 
 /// A moment as this set writes it: in UTC.

@@ -1,5 +1,6 @@
 //! What there is, in sum: `session_start`, `status`, `about_me`, `about_us`, `reflect`.
 
+use crate::engine::ops;
 use std::collections::HashMap;
 
 use chrono::TimeDelta;
@@ -34,7 +35,7 @@ use crate::model::estimated_tokens;
 const SHOWN: usize = 80;
 
 pub(super) fn session_start(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
-    let sessions = call.engine.begin_session()?;
+    let sessions = ops::begin_session(call.engine)?;
     let counts = counts(call)?;
     let mut entries = active(call, None)?;
     by_importance(&mut entries);
@@ -88,8 +89,8 @@ pub(super) fn stats(call: &Call<'_>) -> Result<JsonObject, ToolError> {
     Ok(object(json!({
         "total": sum(&counts),
         "categories": counts,
-        "session_count": call.engine.sessions()?,
-        "file_size": call.engine.stats(&Filter::default())?.bytes,
+        "session_count": ops::sessions(call.engine)?,
+        "file_size": ops::stats(call.engine, &Filter::default())?.bytes,
     })))
 }
 
@@ -114,7 +115,7 @@ pub(super) fn about_me(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolErro
 
 pub(super) fn about_us(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let mut reply = about(call, "about_us", &["relationships", "assistant", "user"])?;
-    let sessions = json!(call.engine.sessions()?);
+    let sessions = json!(ops::sessions(call.engine)?);
     reply
         .structured
         .insert("session_count".to_owned(), sessions);
@@ -175,9 +176,7 @@ pub(super) fn reflect(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError
         unimportant_after: TimeDelta::zero(),
         ..Reflection::default()
     };
-    let (proposed, unused) = call
-        .engine
-        .plan_reflection(&Filter::default(), &reflection)?;
+    let (proposed, unused) = ops::plan_reflection(call.engine, &Filter::default(), &reflection)?;
     let entries = list(call, None)?;
     let entries: HashMap<&Stem, &Entry> = entries
         .iter()

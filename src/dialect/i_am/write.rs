@@ -1,5 +1,7 @@
 //! `remember` and `forget`.
 
+use crate::engine::live;
+use crate::engine::ops;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
@@ -55,7 +57,7 @@ pub(super) fn remember(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, 
             source: source(arguments)?,
             ..memory.clone()
         };
-        match call.engine.rewrite(entry.id(), &update) {
+        match ops::rewrite(call.engine, entry.id(), &update) {
             Ok(remembered) => return written(call, &remembered),
             // Forgotten in this moment.
             Err(EngineError::NotFound(_)) => {}
@@ -81,9 +83,9 @@ pub(super) fn remember(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, 
         auto_links: AUTO_LINKS,
         shared_topics: SHARED_TAGS,
         contradictions: false,
-        ..call.engine.write_policy().clone()
+        ..call.engine.writer.write_policy().clone()
     };
-    match call.engine.remember_as(memory, None, &policy)? {
+    match ops::remember_as(call.engine, memory, None, &policy)? {
         Stored::Written(remembered) => written(call, &remembered),
         Stored::Suggested(suggestions) => suggested(call, &suggestions),
     }
@@ -135,7 +137,7 @@ fn written(call: &Call<'_>, remembered: &Remembered) -> Result<Reply, ToolError>
         earlier: Some(earlier),
     } = &remembered.became
     {
-        let id = call.engine.shown_id(earlier);
+        let id = call.engine.live.shown_id(earlier);
         reply.insert("earlier".to_owned(), json!(format!("archive/{id}")));
     }
     if let Some(by) = was {
@@ -160,15 +162,14 @@ fn revive(call: &Call<'_>, entry: &Entry) -> Result<Option<Vec<String>>, ToolErr
         return Ok(None);
     }
     let stated = entry.memory.superseded_by.iter();
-    let stated = stated.filter_map(|by| Some(call.engine.resolve(by).ok()?.0));
-    let relations = call.engine.relations_of(entry.memory.stem.as_str())?.from;
+    let stated = stated.filter_map(|by| Some(live::resolve(&call.engine.live, by).ok()?.0));
+    let relations = ops::relations_of(call.engine, entry.memory.stem.as_str())?.from;
     let relations = relations.into_iter();
     let known = relations.filter(|relation| relation.relation == SUPERSEDES);
     let newer: BTreeSet<Stem> = known.map(|one| one.from).chain(stated).collect();
     let mut names = Vec::new();
     for stem in newer {
-        call.engine
-            .unlink(stem.as_str(), entry.id(), Some(SUPERSEDES))?;
+        ops::unlink(call.engine, stem.as_str(), entry.id(), Some(SUPERSEDES))?;
         names.extend(teller.name_of(stem.as_str())?);
     }
     Ok(Some(names))
@@ -212,13 +213,13 @@ pub(super) fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
             "the key '{}' is one of the project `{}`: forget it there, or with `memdir forget {}`",
             entry.key,
             entry.memory.namespace_or_global(),
-            call.engine.shown_id(&entry.memory.stem)
+            call.engine.live.shown_id(&entry.memory.stem)
         )));
     }
     let told = EntryRenderer::new(call)?.entry(&entry)?;
     let incoming = super::links::incoming(call, &entry)?;
     // The archive holds the whole file before any link is touched.
-    let moved = call.engine.forget(entry.id())?;
+    let moved = ops::forget(call.engine, entry.id())?;
     let (mut removed, mut kept) = (Vec::new(), Vec::new());
     for other in incoming {
         match super::links::cut(call, &other, &entry) {

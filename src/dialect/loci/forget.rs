@@ -1,5 +1,6 @@
 //! `forget_memory`: out of sight, or gone for good.
 
+use crate::engine::ops;
 use serde_json::json;
 
 use super::needed;
@@ -28,7 +29,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     let id = needed(arguments, "memory_id")?;
     let reason = arguments.set_text("reason")?;
     let is_hard = arguments.flag("hard_delete")?.unwrap_or(false);
-    let replaced = match call.engine.recall(std::slice::from_ref(&id)).pop() {
+    let replaced = match ops::recall(call.engine, std::slice::from_ref(&id)).pop() {
         Some(Recalled::Found { memory, .. }) => memory.supersedes.clone(),
         _ => Vec::new(),
     };
@@ -36,7 +37,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
         true => delete(call, &id, reason.as_deref())?,
         false => forget(call, &id, reason.as_deref())?,
     };
-    let shown = call.engine.shown_id(&gone.stem);
+    let shown = call.engine.live.shown_id(&gone.stem);
     let mut reply = object(match is_hard {
         true => json!({
             "id": shown,
@@ -57,27 +58,30 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     });
     let mut put = |key: &str, stems: &[Stem]| {
         if !stems.is_empty() {
-            let ids = stems.iter().map(|stem| call.engine.shown_id(stem));
+            let ids = stems.iter().map(|stem| call.engine.live.shown_id(stem));
             reply.insert(key.to_owned(), json!(ids.collect::<Vec<String>>()));
         }
     };
-    put("current_again", &call.engine.current_among(&replaced)?);
+    put(
+        "current_again",
+        &ops::current_among(call.engine, &replaced)?,
+    );
     put("earlier", &gone.earlier);
     Ok(Reply::object(reply))
 }
 
 fn forget(call: &Call<'_>, id: &str, reason: Option<&str>) -> Result<Gone, ToolError> {
     let engine = call.engine;
-    let (stem, already) = match engine.forget_because(id, reason) {
+    let (stem, already) = match ops::forget_because(engine, id, reason) {
         Ok(moved) => (moved.stem, false),
-        Err(error @ EngineError::NotFound(_)) => match engine.resolve_forgotten(id) {
+        Err(error @ EngineError::NotFound(_)) => match ops::resolve_forgotten(engine, id) {
             Ok((stem, _)) => (stem, true),
             Err(EngineError::NotFound(_)) => return Err(error.into()),
             Err(other) => return Err(other.into()),
         },
         Err(error) => return Err(error.into()),
     };
-    let shown = engine.shown_id(&stem);
+    let shown = engine.live.shown_id(&stem);
     Ok(Gone {
         message: format!(
             "It is not recalled any more, and kept in the archive: `memdir restore {shown}` brings it back"
@@ -91,9 +95,9 @@ fn forget(call: &Call<'_>, id: &str, reason: Option<&str>) -> Result<Gone, ToolE
 
 fn delete(call: &Call<'_>, id: &str, reason: Option<&str>) -> Result<Gone, ToolError> {
     let engine = call.engine;
-    let (stem, already, mut is_in_history) = match engine.purge_because(id, reason) {
+    let (stem, already, mut is_in_history) = match ops::purge_because(engine, id, reason) {
         Ok(purged) => (purged.stem, false, purged.is_in_history),
-        Err(error @ EngineError::NotFound(_)) => match engine.resolve_purged(id) {
+        Err(error @ EngineError::NotFound(_)) => match ops::resolve_purged(engine, id) {
             Ok(stem) => (stem, true, false),
             Err(EngineError::NotFound(_)) => return Err(error.into()),
             Err(other) => return Err(other.into()),
@@ -101,8 +105,8 @@ fn delete(call: &Call<'_>, id: &str, reason: Option<&str>) -> Result<Gone, ToolE
         Err(error) => return Err(error.into()),
     };
     // Also where an earlier call was interrupted before this.
-    let relations_removed = engine.unlink_from_all(&stem)?;
-    let (purged, left) = engine.purge_earlier_texts(&stem)?;
+    let relations_removed = ops::unlink_from_all(engine, &stem)?;
+    let (purged, left) = ops::purge_earlier_texts(engine, &stem)?;
     is_in_history |= purged.iter().any(|one| one.is_in_history);
     let mut message = match purged.is_empty() {
         true => "It is deleted for good",

@@ -1,5 +1,7 @@
 //! `memory_inspect`: all about one memory.
 
+use crate::engine::live;
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -35,14 +37,14 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     if with_relations && forgotten.is_none() {
         let group = group(call, None)?;
         let stems = std::slice::from_ref(&memory.stem);
-        let relations = engine.current_relations(stems, Some(&group))?.pop();
+        let relations = ops::current_relations(engine, stems, Some(&group))?.pop();
         shown::put_relations(engine, &relations.flatten().unwrap_or_default(), &mut reply);
     }
     let log = match with_log {
-        true => engine.records_of(&memory.stem)?,
+        true => live::records_of(&engine.live, &memory.stem)?,
         false => Vec::new(),
     };
-    let shown_id = engine.shown_id(&memory.stem);
+    let shown_id = engine.live.shown_id(&memory.stem);
     let log: Vec<Value> = log
         .iter()
         .enumerate()
@@ -54,7 +56,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
 
 /// The memory called `id`, live or forgotten.
 fn find(engine: &Engine, id: &str) -> Result<(Memory, Option<Forgotten>), ToolError> {
-    let error = match engine.recall(&[id.to_owned()]).pop() {
+    let error = match ops::recall(engine, &[id.to_owned()]).pop() {
         Some(Recalled::Found { memory, .. }) => return Ok((*memory, None)),
         Some(Recalled::Failed { error, .. }) => error,
         None => EngineError::NotFound(id.to_owned()),
@@ -62,9 +64,9 @@ fn find(engine: &Engine, id: &str) -> Result<(Memory, Option<Forgotten>), ToolEr
     if !matches!(error, EngineError::NotFound(_)) {
         return Err(error.into());
     }
-    match engine.forgotten(id) {
+    match ops::forgotten(engine, id) {
         Ok(forgotten) => Ok((forgotten.memory.clone(), Some(forgotten))),
-        Err(EngineError::NotFound(_)) if engine.resolve_purged(id).is_ok() => Err(
+        Err(EngineError::NotFound(_)) if ops::resolve_purged(engine, id).is_ok() => Err(
             ToolError::refused(format!("memory `{id}` was deleted for good")),
         ),
         Err(EngineError::NotFound(_)) => Err(error.into()),
@@ -73,9 +75,9 @@ fn find(engine: &Engine, id: &str) -> Result<(Memory, Option<Forgotten>), ToolEr
 }
 
 fn details(engine: &Engine, memory: &Memory) -> Result<JsonObject, ToolError> {
-    let (state, usage) = engine.state_of(memory);
+    let (state, usage) = live::state_of(&engine.live, memory);
     let mut object = object(json!({
-        "id": engine.shown_id(&memory.stem),
+        "id": engine.live.shown_id(&memory.stem),
         "type": shown::kind(memory).as_str(),
         "content": memory.content,
         "confidence": shown::confidence(engine, memory),
@@ -86,13 +88,13 @@ fn details(engine: &Engine, memory: &Memory) -> Result<JsonObject, ToolError> {
         "created_at": memory.timestamp.as_str(),
         "last_accessed": usage.last().map(|at| Timestamp::from_utc(at).as_str().to_owned()),
     }));
-    if state.is_expired(engine.now()) {
+    if state.is_expired(engine.live.now()) {
         object.insert("expired".to_owned(), json!(true));
     }
-    let newer = engine.newer_than(memory)?;
+    let newer = ops::newer_than(engine, memory)?;
     object.insert(
         "superseded_by".to_owned(),
-        json!(newer.map(|stem| engine.shown_id(&stem))),
+        json!(newer.map(|stem| engine.live.shown_id(&stem))),
     );
     Ok(object)
 }

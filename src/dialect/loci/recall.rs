@@ -1,5 +1,6 @@
 //! `recall_memory`: a search in two steps, previews and then whole memories by their ids.
 
+use crate::engine::ops;
 use std::collections::HashMap;
 
 use serde_json::Value;
@@ -106,7 +107,7 @@ fn by_ids(
         let what = format!("too many `ids`: give at most {MOST_IDS} at once");
         return Err(ToolError::refused(what));
     }
-    let recalled = engine.recall(ids);
+    let recalled = ops::recall(engine, ids);
     let mut relations = relations(engine, recalled.iter().filter_map(found), group)?;
     let forgotten = forgotten(engine, &recalled)?;
     let total = recalled.iter().filter_map(found).count() + forgotten.len();
@@ -114,7 +115,7 @@ fn by_ids(
     for one in recalled {
         match &one {
             Recalled::Found { memory, .. } => {
-                let id = engine.shown_id(&memory.stem);
+                let id = engine.live.shown_id(&memory.stem);
                 let mut shown = whole(engine, memory, ASKED_FOR);
                 put_newer(engine, memory, &mut shown)?;
                 put_relations(engine, memory, &mut relations, &mut shown);
@@ -124,7 +125,7 @@ fn by_ids(
                 Some(forgotten) => {
                     let mut shown = whole(engine, &forgotten.memory, ASKED_FOR);
                     shown::put_forgotten(engine, forgotten, &mut shown)?;
-                    answer.add(engine.shown_id(&forgotten.memory.stem), shown, None);
+                    answer.add(engine.live.shown_id(&forgotten.memory.stem), shown, None);
                 }
                 None => {
                     let shown = json!({"id": id, "error": full(error)});
@@ -133,7 +134,7 @@ fn by_ids(
             },
         }
     }
-    engine.count_uses(&answer.used);
+    engine.writer.count_uses(&answer.used);
     Ok(answer.reply(total, None))
 }
 
@@ -157,7 +158,7 @@ fn forgotten(
         _ => None,
     });
     let missing: Vec<&str> = missing.map(String::as_str).collect();
-    let found = engine.forgotten_each(&missing)?;
+    let found = ops::forgotten_each(engine, &missing)?;
     let found = missing.into_iter().zip(found);
     Ok(found
         .filter_map(|(id, found)| Some((id.to_owned(), found.ok()?)))
@@ -178,8 +179,8 @@ fn by_query(
         ..Filter::default()
     };
     let mut time = None;
-    if let Some(asked) = engine.asked_time(query) {
-        let stems = engine.of_time(&asked, &filter)?;
+    if let Some(asked) = ops::asked_time(engine, query) {
+        let stems = ops::of_time(engine, &asked, &filter)?;
         // Where there is nothing of that time, something else may be meant.
         if !stems.is_empty() {
             filter.stems = Some(stems);
@@ -199,8 +200,8 @@ fn by_query(
     let (hits, total, note) = hits(engine, &search, time.is_some())?;
     let mut results: Vec<(Hit, Option<Stem>)> = hits.into_iter().map(|hit| (hit, None)).collect();
     if results.len() < options.max_results {
-        let named = engine.named_in(query, &entities)?;
-        for (relation, hit) in engine.neighbours(&named, &search.filter)? {
+        let named = ops::named_in(engine, query, &entities)?;
+        for (relation, hit) in ops::neighbours(engine, &named, &search.filter)? {
             let stem = &hit.memory.stem;
             let is_there = results.iter().any(|(known, _)| known.memory.stem == *stem);
             if !is_there && results.len() < options.max_results {
@@ -230,7 +231,7 @@ fn by_query(
             score,
             ..
         } = hit;
-        let id = engine.shown_id(&memory.stem);
+        let id = engine.live.shown_id(&memory.stem);
         let mut shown = match options.summary_only {
             true => summary(engine, &memory, score),
             false => whole(engine, &memory, score),
@@ -239,13 +240,16 @@ fn by_query(
             shown.insert("found_by".to_owned(), json!(by));
         }
         if let Some(entity) = related_to {
-            shown.insert("related_to".to_owned(), json!(engine.shown_id(&entity)));
+            shown.insert(
+                "related_to".to_owned(),
+                json!(engine.live.shown_id(&entity)),
+            );
         }
         put_relations(engine, &memory, &mut relations, &mut shown);
         let memory = Box::new(memory.into_memory());
         answer.add(id, shown, Some(Recalled::Found { memory, name }));
     }
-    engine.count_uses(&answer.used);
+    engine.writer.count_uses(&answer.used);
     Ok(answer.reply(total, time.as_ref()))
 }
 
@@ -259,15 +263,18 @@ fn hits(
     let is_blank = matches!(&search.wanted, QueryKind::Text(text) if text.trim().is_empty());
     let ranked = match is_blank {
         true => SearchResults::default(),
-        false => engine.think(search)?,
+        false => ops::think(engine, search)?,
     };
     let note = ranked.note();
     let (mut hits, mut total) = (ranked.hits, ranked.total);
     if is_of_time {
-        let all = engine.search(&Search {
-            wanted: QueryKind::Everything,
-            ..search.clone()
-        })?;
+        let all = ops::search(
+            engine,
+            &Search {
+                wanted: QueryKind::Everything,
+                ..search.clone()
+            },
+        )?;
         total = all.total;
         let others = all.hits.into_iter().filter(|hit| {
             let stem = &hit.memory.stem;
@@ -288,7 +295,7 @@ fn relations<'a>(
 ) -> Result<Vec<(Stem, Relations)>, EngineError> {
     let entities = memories.filter(|memory| memory.kind == Some(Kind::Entity));
     let stems: Vec<Stem> = entities.map(|memory| memory.stem.clone()).collect();
-    let relations = engine.current_relations(&stems, group)?;
+    let relations = ops::current_relations(engine, &stems, group)?;
     let both = stems.into_iter().zip(relations);
     Ok(both
         .filter_map(|(stem, relations)| Some((stem, relations?)))
@@ -309,7 +316,7 @@ fn put_relations(
 
 fn whole(engine: &Engine, memory: &Memory, score: f64) -> JsonObject {
     object(json!({
-        "id": engine.shown_id(&memory.stem),
+        "id": engine.live.shown_id(&memory.stem),
         "type": shown::kind(memory).as_str(),
         "content": memory.content,
         "confidence": shown::confidence(engine, memory),
@@ -322,7 +329,7 @@ fn whole(engine: &Engine, memory: &Memory, score: f64) -> JsonObject {
 fn summary(engine: &Engine, memory: &Memory, score: f64) -> JsonObject {
     let (preview, is_cut) = shown::preview(&memory.content);
     let mut summary = object(json!({
-        "id": engine.shown_id(&memory.stem),
+        "id": engine.live.shown_id(&memory.stem),
         "type": shown::kind(memory).as_str(),
         "preview": preview,
         "score": rounded(score),
@@ -334,8 +341,11 @@ fn summary(engine: &Engine, memory: &Memory, score: f64) -> JsonObject {
 }
 
 fn put_newer(engine: &Engine, memory: &Memory, shown: &mut JsonObject) -> Result<(), EngineError> {
-    if let Some(newer) = engine.newer_than(memory)? {
-        shown.insert("superseded_by".to_owned(), json!(engine.shown_id(&newer)));
+    if let Some(newer) = ops::newer_than(engine, memory)? {
+        shown.insert(
+            "superseded_by".to_owned(),
+            json!(engine.live.shown_id(&newer)),
+        );
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `store_relation`: a link between two entities.
 
+use crate::engine::ops;
 use serde_json::json;
 
 use super::needed;
@@ -24,20 +25,18 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     }
     let subject = entity(call, "subject_id", &subject)?;
     let object = entity(call, "object_id", &object)?;
-    let is_new = call
-        .engine
-        .link(subject.as_str(), object.as_str(), predicate)?;
+    let is_new = ops::link(call.engine, subject.as_str(), object.as_str(), predicate)?;
     Ok(Reply::json(json!({
-        "subject_id": call.engine.shown_id(&subject),
+        "subject_id": call.engine.live.shown_id(&subject),
         "predicate": predicate,
-        "object_id": call.engine.shown_id(&object),
+        "object_id": call.engine.live.shown_id(&object),
         "deduplicated": !is_new,
     })))
 }
 
 /// The entity called `id`.
 fn entity(call: &Call<'_>, argument: &str, id: &str) -> Result<Stem, ToolError> {
-    match call.engine.recall(&[id.to_owned()]).pop() {
+    match ops::recall(call.engine, &[id.to_owned()]).pop() {
         Some(Recalled::Found { memory, .. }) if memory.kind == Some(Kind::Entity) => {
             Ok(memory.stem.clone())
         }

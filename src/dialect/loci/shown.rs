@@ -1,5 +1,7 @@
 //! How memories and their relations look in replies of the typed set.
 
+use crate::engine::live;
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -46,13 +48,13 @@ pub(super) fn preview(content: &str) -> (String, bool) {
 
 /// How sure a memory is as of now, in ten-thousandths.
 pub(super) fn confidence(engine: &Engine, memory: &Memory) -> f64 {
-    let (state, _) = engine.state_of(memory);
+    let (state, _) = live::state_of(&engine.live, memory);
     (state.confidence * 1e4).round() / 1e4
 }
 
 /// Puts `relations`, and `incoming` where there are any, into an object.
 pub(super) fn put_relations(engine: &Engine, relations: &Relations, object: &mut JsonObject) {
-    let end = |stem: &Stem, headline: &str| json!({"id": engine.shown_id(stem), "preview": preview(headline).0});
+    let end = |stem: &Stem, headline: &str| json!({"id": engine.live.shown_id(stem), "preview": preview(headline).0});
     let outgoing = |relation: &Relation| {
         let object = end(relation.to.as_ref()?, &relation.headline);
         Some(json!({"predicate": relation.relation, "object": object}))
@@ -76,8 +78,11 @@ pub(super) fn put_forgotten(
     forgotten: &Forgotten,
     object: &mut JsonObject,
 ) -> Result<(), EngineError> {
-    let merged = engine.merged_into(forgotten)?;
-    let by = merged.map_or_else(|| "forgotten".to_owned(), |stem| engine.shown_id(&stem));
+    let merged = ops::merged_into(engine, forgotten)?;
+    let by = merged.map_or_else(
+        || "forgotten".to_owned(),
+        |stem| engine.live.shown_id(&stem),
+    );
     object.insert("superseded_by".to_owned(), json!(by));
     let record = forgotten.record.as_ref();
     let why = record.and_then(|record| record.why.as_deref());

@@ -1,5 +1,6 @@
 //! `memory_stats`: the store in numbers.
 
+use crate::engine::ops;
 use serde_json::json;
 
 use super::group;
@@ -35,12 +36,12 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
         equals: equals.collect(),
         ..Filter::default()
     };
-    let stats = engine.stats(&filter)?;
-    let flagged = engine.flagged(&filter)?.len();
+    let stats = ops::stats(engine, &filter)?;
+    let flagged = ops::flagged(engine, &filter)?.len();
     let archived = match &namespace {
         None => stats.archived,
         Some(of) => {
-            let archived = engine.archived()?;
+            let archived = ops::archived(engine)?;
             let is_of = |one: &&str| is_same_namespace(one, of);
             let namespaces = archived.iter().map(|one| one.memory.namespace_or_global());
             namespaces.filter(is_of).count()
@@ -81,7 +82,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
         "superseded_memories": total - stats.current,
         "by_type": by_type,
         "by_scope": by_scope,
-        "entity_relations": engine.count_links(&entities)?,
+        "entity_relations": ops::count_links(engine, &entities)?,
         "db_size_bytes": stats.bytes,
         "oldest_memory": shown_time(stats.oldest),
         "newest_memory": shown_time(stats.newest),
@@ -101,5 +102,5 @@ fn count(engine: &Engine, filter: Filter) -> Result<usize, EngineError> {
         limit: 0,
         offset: 0,
     };
-    Ok(engine.search(&search)?.total)
+    Ok(ops::search(engine, &search)?.total)
 }

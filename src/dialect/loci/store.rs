@@ -1,5 +1,6 @@
 //! `store_memory`: from arguments to a memory on disk.
 
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -63,9 +64,9 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     };
     let policy = WritePolicy {
         duplicates: DuplicatePolicy::Similar,
-        ..call.engine.write_policy().clone()
+        ..call.engine.writer.write_policy().clone()
     };
-    match call.engine.remember_as(memory, None, &policy)? {
+    match ops::remember_as(call.engine, memory, None, &policy)? {
         Stored::Written(remembered) => Ok(reply(call.engine, &remembered, kind, place.warning)),
         Stored::Suggested(_) => unreachable!("suggestions were not asked for"),
     }
@@ -92,7 +93,7 @@ impl TargetScope {
             scope: scope.unwrap_or(kind.usual_scope()),
             warning: None,
         };
-        let recalled = supersedes.map(|id| call.engine.recall(&[id.to_owned()]));
+        let recalled = supersedes.map(|id| ops::recall(call.engine, &[id.to_owned()]));
         // One that is not there is refused when it is written.
         let Some(Some(Recalled::Found { memory: old, .. })) =
             recalled.map(|mut recalled| recalled.pop())
@@ -147,17 +148,19 @@ fn topics(metadata: &[(String, MetaValue)]) -> Vec<String> {
 }
 
 fn reply(engine: &Engine, remembered: &Remembered, kind: Kind, warning: Option<String>) -> Reply {
-    let id = engine.shown_id(&remembered.stem);
+    let id = engine.live.shown_id(&remembered.stem);
     let is_known = remembered.became == WriteOutcome::Known;
     if is_known {
-        engine.count_uses(&engine.recall(&[remembered.stem.as_str().to_owned()]));
+        engine
+            .writer
+            .count_uses(&ops::recall(engine, &[remembered.stem.as_str().to_owned()]));
     }
     let superseded = remembered.superseded.first();
     let mut reply = object(json!({
         "id": id,
         "type": kind.as_str(),
         "deduplicated": is_known,
-        "superseded": superseded.map(|stem| engine.shown_id(stem)),
+        "superseded": superseded.map(|stem| engine.live.shown_id(stem)),
     }));
     let mut put = |key: &str, values: Vec<Value>| {
         if !values.is_empty() {
@@ -169,7 +172,7 @@ fn reply(engine: &Engine, remembered: &Remembered, kind: Kind, warning: Option<S
     let similar = |near: &Suggestion| {
         let reasons: Vec<String> = near.reasons.iter().map(ToString::to_string).collect();
         json!({
-            "id": engine.shown_id(&near.stem),
+            "id": engine.live.shown_id(&near.stem),
             "preview": super::shown::preview(&near.headline).0,
             "reason": reasons.join(", "),
             "linked": "related-to",
@@ -179,11 +182,13 @@ fn reply(engine: &Engine, remembered: &Remembered, kind: Kind, warning: Option<S
     let related = remembered.related.iter();
     put(
         "linked",
-        related.map(|stem| json!(engine.shown_id(stem))).collect(),
+        related
+            .map(|stem| json!(engine.live.shown_id(stem)))
+            .collect(),
     );
     let contradicted = remembered.contradicted.iter().map(|one| {
         json!({
-            "id": engine.shown_id(&one.stem),
+            "id": engine.live.shown_id(&one.stem),
             "preview": super::shown::preview(&one.headline).0,
             "there": one.evidence.older,
             "here": one.evidence.newer,
@@ -195,7 +200,7 @@ fn reply(engine: &Engine, remembered: &Remembered, kind: Kind, warning: Option<S
     let warnings = warnings.chain(warning.map(|warning| json!(warning)));
     put("warnings", warnings.collect());
     if let Some(same) = &remembered.same_text {
-        reply.insert("same_text_as".to_owned(), json!(engine.shown_id(same)));
+        reply.insert("same_text_as".to_owned(), json!(engine.live.shown_id(same)));
     }
     Reply::object(reply)
 }

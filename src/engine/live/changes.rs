@@ -4,18 +4,17 @@
 //! read; several close together are told as one. Without a listener nothing is compared. What the
 //! news are for is left to the listeners.
 
+use crate::engine::live::names::is_called;
+use crate::engine::live::reading::stem_of;
+use crate::engine::live::reconcile::differing;
+use crate::engine::live::store::LiveStore;
+use crate::index::Snapshot;
+use crate::model::Stem;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
-
-use crate::engine::Engine;
-use crate::engine::live::reading::stem_of;
-use crate::engine::live::reconcile::differing;
-use crate::engine::relations::names::is_called;
-use crate::index::Snapshot;
-use crate::model::Stem;
 
 /// What changed since it was told last.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -61,13 +60,13 @@ impl Listeners {
 
 /// Somebody listens until this is dropped.
 pub struct Listening {
-    engine: Arc<Engine>,
+    live: Arc<LiveStore>,
     number: u64,
 }
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        let mut known = self.engine.listeners.known();
+        let mut known = self.live.listeners.known();
         known.listeners.retain(|(number, _)| *number != self.number);
         if known.listeners.is_empty() {
             known.state = None;
@@ -75,40 +74,38 @@ impl Drop for Listening {
     }
 }
 
-impl Engine {
-    /// Has `tell` called with what changes from now on, in a process with a background loop. It is
-    /// called on that loop's thread and must not wait. What was read before is what changes are
-    /// told against, so that none falls between a reading and the listening.
-    pub fn listen(self: &Arc<Self>, tell: Tell) -> Listening {
-        let mut known = self.listeners.known();
-        // Who listens already may not know of the latest state yet: theirs is the older one.
-        if known.listeners.is_empty() {
-            known.state = self.latest();
-        }
-        let number = known.next;
-        known.next += 1;
-        known.listeners.push((number, tell));
-        Listening {
-            engine: Arc::clone(self),
-            number,
-        }
+/// Has `tell` called with what changes from now on, in a process with a background loop. It is
+/// called on that loop's thread and must not wait. What was read before is what changes are
+/// told against, so that none falls between a reading and the listening.
+pub fn listen(live: &Arc<LiveStore>, tell: Tell) -> Listening {
+    let mut known = live.listeners.known();
+    // Who listens already may not know of the latest state yet: theirs is the older one.
+    if known.listeners.is_empty() {
+        known.state = live.latest();
     }
+    let number = known.next;
+    known.next += 1;
+    known.listeners.push((number, tell));
+    Listening {
+        live: Arc::clone(live),
+        number,
+    }
+}
 
-    /// Tells what is different in `now`.
-    pub(in crate::engine) fn tell_changes(&self, now: &Arc<dyn Snapshot>) {
-        let mut known = self.listeners.known();
-        if known.listeners.is_empty() {
-            return;
-        }
-        let Some(before) = known.state.replace(Arc::clone(now)) else {
-            return; // Nobody has read anything yet.
-        };
-        let changed = Changed {
-            stems: changed_between(before.as_ref(), now.as_ref()),
-        };
-        if !changed.stems.is_empty() {
-            known.listeners.iter().for_each(|(_, tell)| tell(&changed));
-        }
+/// Tells what is different in `now`.
+pub(in crate::engine) fn tell_changes(live: &LiveStore, now: &Arc<dyn Snapshot>) {
+    let mut known = live.listeners.known();
+    if known.listeners.is_empty() {
+        return;
+    }
+    let Some(before) = known.state.replace(Arc::clone(now)) else {
+        return; // Nobody has read anything yet.
+    };
+    let changed = Changed {
+        stems: changed_between(before.as_ref(), now.as_ref()),
+    };
+    if !changed.stems.is_empty() {
+        known.listeners.iter().for_each(|(_, tell)| tell(&changed));
     }
 }
 

@@ -10,595 +10,583 @@
 //! While a file is being written anew, and when it was taken away a moment ago, its last good
 //! text stands for a little while.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
-
-use crate::engine::Engine;
-use crate::engine::EngineError;
+use crate::engine::error::EngineError;
 use crate::engine::live::freshness::DISTRUST_INTERVAL;
 use crate::engine::live::freshness::FLUX_PATIENCE;
 use crate::engine::live::freshness::Freshness;
 use crate::engine::live::freshness::HALF_WRITTEN_PATIENCE;
 use crate::engine::live::freshness::SWEEP_INTERVAL;
 use crate::engine::live::freshness::Sweep;
+use crate::engine::live::index_recovery;
+use crate::engine::live::indexing;
+use crate::engine::live::leader;
+use crate::engine::live::reading;
 use crate::engine::live::reading::CHUNK;
 use crate::engine::live::reading::RACY_NANOS;
 use crate::engine::live::reading::Read;
 use crate::engine::live::reading::age;
 use crate::engine::live::reconcile::Changes;
 use crate::engine::live::reconcile::differing;
+use crate::engine::live::store::LiveStore;
 use crate::files::Entry;
 use crate::files::Listing;
 use crate::files::Place;
-use crate::index::IndexError;
-use crate::index::Overlay;
 use crate::index::Snapshot;
 use crate::watch::Watch;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+use std::time::Instant;
 
 /// From so many changed files on they are indexed at once and not searched through an overlay:
 /// about what a commit costs.
 const INDEX_AT_ONCE: usize = 256;
+
 /// Searching one changed file through the overlay costs, the first time, what scanning so many
 /// files does.
 const SCANS: usize = 6;
+
 /// How long an event may take after the folder's time has shown a change: much longer than it
 /// ever did, short enough to wait for.
 const EVENT_PATIENCE: Duration = Duration::from_millis(20);
+
 /// How often files in flux are looked at meanwhile.
 const PAUSE: Duration = Duration::from_millis(5);
+
 /// Looks at the directory before a view is taken that somebody's commit may have overtaken.
 const MAX_LOOKS: usize = 10;
 
-impl Engine {
-    /// A view of the store in which every file is as it is on disk now.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the directory cannot be read; never because of the index, which is made anew if
-    /// it is unusable.
-    pub(in crate::engine) fn snapshot(&self) -> Result<Arc<dyn Snapshot>, EngineError> {
-        self.snapshot_after(&[])
-    }
+/// A view of the store in which every file is as it is on disk now.
+///
+/// # Errors
+///
+/// Fails if the directory cannot be read; never because of the index, which is made anew if
+/// it is unusable.
+pub(in crate::engine) fn snapshot(live: &LiveStore) -> Result<Arc<dyn Snapshot>, EngineError> {
+    snapshot_after(live, &[])
+}
 
-    /// As [`Engine::snapshot`], looking at the files `suspects` whatever is known of them.
-    pub(in crate::engine) fn snapshot_after(
-        &self,
-        suspects: &[String],
-    ) -> Result<Arc<dyn Snapshot>, EngineError> {
-        self.check_there()?;
-        let started = Instant::now();
-        loop {
-            let mut freshness = self.freshness();
-            let own = self.take_own_changes();
-            let watch = self.watch();
-            let followed = match &watch {
-                Some(watch) if freshness.behind == 0 => {
-                    self.follow(&mut freshness, watch, &own, suspects)
-                }
-                _ => self.poll(&mut freshness, &own, suspects),
+/// As [`snapshot`], looking at the files `suspects` whatever is known of them.
+pub(in crate::engine) fn snapshot_after(
+    live: &LiveStore,
+    suspects: &[String],
+) -> Result<Arc<dyn Snapshot>, EngineError> {
+    live.check_there()?;
+    let started = Instant::now();
+    loop {
+        let mut freshness = live.freshness();
+        let own = live.take_own_changes();
+        let watch = live.watch();
+        let followed = match &watch {
+            Some(watch) if freshness.behind == 0 => {
+                follow(live, &mut freshness, watch, &own, suspects)
+            }
+            _ => poll(live, &mut freshness, &own, suspects),
+        };
+        if followed.is_err() {
+            own.iter().for_each(|name| live.changed_by_us(name));
+        }
+        followed?;
+        let brief = freshness.brief_until();
+        let Some(until) = brief.filter(|_| started.elapsed() < FLUX_PATIENCE) else {
+            return view(live, &mut freshness);
+        };
+        drop(freshness);
+        // Whether a file is gone or being replaced, short or being written, is known soon.
+        if until > Instant::now() {
+            pause(live);
+        }
+    }
+}
+
+/// Waits a moment for something to change.
+pub(in crate::engine) fn pause(live: &LiveStore) {
+    match live.watch() {
+        Some(watch) => watch.wait(PAUSE),
+        // Nothing tells of changes here.
+        None => std::thread::sleep(PAUSE),
+    }
+}
+
+/// As [`snapshot`], looking at every file's stamp whatever is known, and waiting until
+/// no file is in flux.
+pub(in crate::engine) fn swept_snapshot(
+    live: &LiveStore,
+) -> Result<Arc<dyn Snapshot>, EngineError> {
+    let started = Instant::now();
+    loop {
+        let mut freshness = live.freshness();
+        let own = live.take_own_changes();
+        let looked = look(live, &mut freshness, &own);
+        if looked.is_err() {
+            own.iter().for_each(|name| live.changed_by_us(name));
+        }
+        looked?;
+        if freshness.next_due().is_none() || started.elapsed() > HALF_WRITTEN_PATIENCE {
+            return view(live, &mut freshness);
+        }
+        drop(freshness);
+        pause(live);
+    }
+}
+
+/// Compares everything although a watch tells what changes; a difference it should have told
+/// long ago ends the trust in it.
+pub(in crate::engine) fn check_watch(live: &LiveStore) -> Result<(), EngineError> {
+    let mut freshness = live.freshness();
+    if look(live, &mut freshness, &BTreeSet::new())? > 0 {
+        live.distrust_watch("it missed a change");
+    }
+    Ok(())
+}
+
+/// Learns of changes by events.
+fn follow(
+    live: &LiveStore,
+    freshness: &mut Freshness,
+    watch: &Watch,
+    own: &BTreeSet<String>,
+    suspects: &[String],
+) -> Result<(), EngineError> {
+    let mut names: BTreeSet<String> = suspects.iter().cloned().collect();
+    match freshness.swept {
+        None => {
+            names.extend(watch.take().names);
+            if !leader::trust(live, freshness)? {
+                look(live, freshness, own)?;
+                return Ok(());
+            }
+        }
+        Some(sweep) => {
+            if sweep.at.elapsed() > DISTRUST_INTERVAL {
+                live.wake();
+            }
+            if freshness.has_links && sweep.is_due() {
+                return look(live, freshness, own).map(drop);
+            }
+            let mut changed = watch.take();
+            let is_quiet = |changed: &crate::watch::Changed| {
+                changed.events == 0 && !changed.everything && own.is_empty()
             };
-            if followed.is_err() {
-                own.iter().for_each(|name| self.changed_by_us(name));
-            }
-            followed?;
-            let brief = freshness.brief_until();
-            let Some(until) = brief.filter(|_| started.elapsed() < FLUX_PATIENCE) else {
-                return self.view(&mut freshness);
-            };
-            drop(freshness);
-            // Whether a file is gone or being replaced, short or being written, is known soon.
-            if until > Instant::now() {
-                self.pause();
-            }
-        }
-    }
-
-    /// Waits a moment for something to change.
-    pub(in crate::engine) fn pause(&self) {
-        match self.watch() {
-            Some(watch) => watch.wait(PAUSE),
-            // Nothing tells of changes here.
-            None => std::thread::sleep(PAUSE),
-        }
-    }
-
-    /// As [`Engine::snapshot`], looking at every file's stamp whatever is known, and waiting until
-    /// no file is in flux.
-    pub(in crate::engine) fn swept_snapshot(&self) -> Result<Arc<dyn Snapshot>, EngineError> {
-        let started = Instant::now();
-        loop {
-            let mut freshness = self.freshness();
-            let own = self.take_own_changes();
-            let looked = self.look(&mut freshness, &own);
-            if looked.is_err() {
-                own.iter().for_each(|name| self.changed_by_us(name));
-            }
-            looked?;
-            if freshness.next_due().is_none() || started.elapsed() > HALF_WRITTEN_PATIENCE {
-                return self.view(&mut freshness);
-            }
-            drop(freshness);
-            self.pause();
-        }
-    }
-
-    /// Compares everything although a watch tells what changes; a difference it should have told
-    /// long ago ends the trust in it.
-    pub(in crate::engine) fn check_watch(&self) -> Result<(), EngineError> {
-        let mut freshness = self.freshness();
-        if self.look(&mut freshness, &BTreeSet::new())? > 0 {
-            self.distrust_watch("it missed a change");
-        }
-        Ok(())
-    }
-
-    /// Learns of changes by events.
-    fn follow(
-        &self,
-        freshness: &mut Freshness,
-        watch: &Watch,
-        own: &BTreeSet<String>,
-        suspects: &[String],
-    ) -> Result<(), EngineError> {
-        let mut names: BTreeSet<String> = suspects.iter().cloned().collect();
-        match freshness.swept {
-            None => {
-                names.extend(watch.take().names);
-                if !self.trust(freshness)? {
-                    self.look(freshness, own)?;
+            if is_quiet(&changed) && live.store.folders_changed(Place::Files, &freshness.folders) {
+                watch.wait(EVENT_PATIENCE);
+                changed = watch.take();
+                if is_quiet(&changed) {
+                    if look(live, freshness, own)? > 0 {
+                        live.distrust_watch("it missed a change");
+                    }
                     return Ok(());
                 }
             }
-            Some(sweep) => {
-                if sweep.at.elapsed() > DISTRUST_INTERVAL {
-                    self.wake();
+            // Of what is told in pieces, such as a temporary file and its renaming, the first
+            // may have come without the last.
+            let until = Instant::now() + EVENT_PATIENCE;
+            while !changed.everything && is_unexplained(live, freshness, &changed.names, own) {
+                let left = until.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    changed.everything = !crate::watch::TELLS_AT_ONCE;
+                    break;
                 }
-                if freshness.has_links && sweep.is_due() {
-                    return self.look(freshness, own).map(drop);
-                }
-                let mut changed = watch.take();
-                let is_quiet = |changed: &crate::watch::Changed| {
-                    changed.events == 0 && !changed.everything && own.is_empty()
-                };
-                if is_quiet(&changed)
-                    && self.store.folders_changed(Place::Files, &freshness.folders)
-                {
-                    watch.wait(EVENT_PATIENCE);
-                    changed = watch.take();
-                    if is_quiet(&changed) {
-                        if self.look(freshness, own)? > 0 {
-                            self.distrust_watch("it missed a change");
-                        }
-                        return Ok(());
-                    }
-                }
-                // Of what is told in pieces, such as a temporary file and its renaming, the first
-                // may have come without the last.
-                let until = Instant::now() + EVENT_PATIENCE;
-                while !changed.everything && self.is_unexplained(freshness, &changed.names, own) {
-                    let left = until.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        changed.everything = !crate::watch::TELLS_AT_ONCE;
-                        break;
-                    }
-                    watch.wait(left);
-                    changed.add(watch.take());
-                }
-                if changed.everything {
-                    return self.look(freshness, own).map(drop);
-                }
-                names.extend(changed.names);
+                watch.wait(left);
+                changed.add(watch.take());
             }
-        }
-        names.extend(freshness.due());
-        self.refresh(freshness, own, names)?;
-        match self.store.folder_times(Place::Files, &freshness.folders) {
-            Some(folders) => freshness.folders = folders,
-            None => drop(self.look(freshness, own)?),
-        }
-        Ok(())
-    }
-
-    /// Whether a folder changed in which no file is known to have changed.
-    fn is_unexplained(
-        &self,
-        freshness: &Freshness,
-        names: &BTreeSet<String>,
-        own: &BTreeSet<String>,
-    ) -> bool {
-        let folder_of = |name: &String| name.rsplit_once('/').map_or(0, |(folder, _)| folder.len());
-        let explains = |folder: &str| {
-            let lies_in = |name: &&String| &name[..folder_of(name)] == folder;
-            names.iter().chain(own).any(|name| lies_in(&name))
-        };
-        self.store
-            .changed_folders(Place::Files, &freshness.folders)
-            .any(|folder| !explains(folder))
-    }
-
-    /// Learns of changes by looking.
-    fn poll(
-        &self,
-        freshness: &mut Freshness,
-        own: &BTreeSet<String>,
-        suspects: &[String],
-    ) -> Result<(), EngineError> {
-        if !own.is_empty() || (freshness.must_look(self) && !self.trust(freshness)?) {
-            return self.look(freshness, own).map(drop);
-        }
-        let mut names: BTreeSet<String> = suspects.iter().cloned().collect();
-        names.extend(freshness.due());
-        if names.is_empty() {
-            return Ok(());
-        }
-        self.refresh(freshness, own, names)
-    }
-
-    /// Looks at the named files only.
-    fn refresh(
-        &self,
-        freshness: &mut Freshness,
-        own: &BTreeSet<String>,
-        mut names: BTreeSet<String>,
-    ) -> Result<(), EngineError> {
-        let from = self.now_nanos();
-        if freshness.behind > 0 {
-            return self.look(freshness, own).map(drop);
-        }
-        if !self.adopt(freshness, &mut names)? || names.len() + own.len() > CHUNK {
-            return self.look(freshness, own).map(drop);
-        }
-        let mut unread = Vec::new();
-        for name in names.iter().chain(own) {
-            let seen = self.store.look_at(Place::Files, name);
-            freshness.has_links |= matches!(&seen, Some(Ok(entry)) if entry.has_links);
-            match seen {
-                None => self.take_in(freshness, Read::Gone(name.clone()), own),
-                Some(Err(skipped)) => self.take_in(freshness, Read::Skipped(skipped), own),
-                Some(Ok(entry)) if freshness.is_known(&entry) => {
-                    freshness.skipped.remove(name);
-                    freshness.settled(name);
-                }
-                Some(Ok(_)) => unread.push(name.as_str()),
+            if changed.everything {
+                return look(live, freshness, own).map(drop);
             }
+            names.extend(changed.names);
         }
-        for read in self.read_all(&unread) {
-            self.take_in(freshness, read, own);
-        }
-        names.iter().for_each(|name| self.is_to_commit(name));
-        if self.watch().is_some() {
-            freshness.verified = freshness.verified.max(from);
-        }
-        let is_news = freshness.current.is_none() || !freshness.unsettled.is_empty();
-        if is_news && !(names.is_empty() && own.is_empty()) {
-            self.wake();
-        }
-        Ok(())
     }
-
-    /// Takes over what another process, or another thread, committed; adds to `names` what must
-    /// be looked at for it: whoever committed may have seen the files at another moment, or made
-    /// the index anew. `Ok(false)` if nothing is known that could be gone on from.
-    fn adopt(
-        &self,
-        freshness: &mut Freshness,
-        names: &mut BTreeSet<String>,
-    ) -> Result<bool, EngineError> {
-        let Some(known) = freshness.committed.clone() else {
-            return Ok(false);
-        };
-        // Without an overlay, what is known is what is on disk, whatever others commit.
-        if freshness.overlay.files.is_empty() {
-            return Ok(true);
-        }
-        let committed = self.committed()?;
-        if committed.state() == known.state() {
-            return Ok(true);
-        }
-        names.extend(differing(known.as_ref(), committed.as_ref()));
-        // That state is as good as the last look of whoever committed it.
-        freshness.verified = committed.verified().min(self.now_nanos());
-        freshness.forget_committed(committed.as_ref());
-        names.extend(freshness.overlay.files.keys().cloned());
-        freshness.committed = Some(committed);
-        freshness.current = None;
-        Ok(true)
+    names.extend(freshness.due());
+    refresh(live, freshness, own, names)?;
+    match live.store.folder_times(Place::Files, &freshness.folders) {
+        Some(folders) => freshness.folders = folders,
+        None => drop(look(live, freshness, own)?),
     }
+    Ok(())
+}
 
-    /// Compares everything with what is committed. Returns how many differences were news, and
-    /// old enough for a watch to have told them.
-    fn look(
-        &self,
-        freshness: &mut Freshness,
-        own: &BTreeSet<String>,
-    ) -> Result<usize, EngineError> {
-        let started = Instant::now();
-        let from = self.now_nanos();
-        let watch = self.watch();
-        // Before the directory is read: what happens later is told later.
-        let told = watch.as_ref().map(|watch| watch.take());
-        let (listing, committed) = if freshness.avoids_index() {
-            (self.list_cleared(watch.as_deref())?, None)
-        } else {
-            self.list_beside_committed(watch.as_deref())?
-        };
-        let Some(mut committed) = committed else {
-            let waiting = listing.entries.len();
-            freshness.avoid_index();
-            self.answer_by_scan(freshness, &listing, waiting);
-            return Ok(0);
-        };
-        let verified = |known: i64, committed: &dyn Snapshot| {
-            // A time that lies ahead was taken from a clock that went wrong.
-            known.max(committed.verified()).min(from)
-        };
-        freshness.verified = verified(freshness.verified, committed.as_ref());
-        let mut changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
-        // In a process that runs for long, that is done in the background.
-        let at_once = changes.len() >= INDEX_AT_ONCE && !self.has_background();
-        if at_once && self.index_if_possible(&changes)? {
-            committed = self.committed()?;
-            freshness.verified = verified(freshness.verified, committed.as_ref());
-            changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
-        }
-        if changes.len() >= INDEX_AT_ONCE && changes.len() * SCANS > listing.entries.len() {
-            self.answer_by_scan(freshness, &listing, changes.len());
-            return Ok(0);
-        }
-        if !changes.is_empty() && self.has_background() {
-            self.all_is_to_commit();
-        }
-        freshness.behind = 0;
-        let is_news = |name: &str| {
-            let is_told = told.as_ref().is_some_and(|told| told.names.contains(name));
-            !is_told && !own.contains(name) && !freshness.overlay.files.contains_key(name)
-        };
-        let long_ago = |entry: &&Entry| age(entry.changed) > Some(SWEEP_INTERVAL);
-        let news = match told.as_ref().is_some_and(|told| told.everything) {
-            true => 0,
-            false => changes
-                .changed
-                .iter()
-                .filter(long_ago)
-                .filter(|entry| is_news(&entry.name))
-                .count(),
-        };
-        freshness.committed = Some(committed);
-        freshness.current = None;
-        freshness.skipped = listing
-            .skipped
-            .into_iter()
-            .map(|skipped| (skipped.name, skipped.reason))
-            .collect();
-        freshness.unreadable_elsewhere = 0;
-        freshness.folders = listing.folders;
-        freshness.has_links = listing.entries.iter().any(|entry| entry.has_links);
-        self.take_in_changes(freshness, &changes, own);
-        let all_as_indexed = changes.in_doubt.iter().all(|entry| {
-            let known = freshness.overlay.files.get(&entry.name);
-            known.is_none() && age(entry.changed) > Some(Duration::from_nanos(RACY_NANOS as u64))
-        });
-        if watch.is_some() || all_as_indexed {
-            freshness.verified = freshness.verified.max(from);
-        }
-        freshness.in_doubt = changes.in_doubt.len();
-        if watch.is_none() {
-            freshness.distrust_young_folders(self.now_nanos());
-        }
-        if !freshness.overlay.files.is_empty() || !freshness.unsettled.is_empty() {
-            self.wake();
-        }
-        freshness.swept = Some(Sweep {
-            at: started,
-            cost: started.elapsed(),
-        });
-        Ok(news)
+/// Whether a folder changed in which no file is known to have changed.
+fn is_unexplained(
+    live: &LiveStore,
+    freshness: &Freshness,
+    names: &BTreeSet<String>,
+    own: &BTreeSet<String>,
+) -> bool {
+    let folder_of = |name: &String| name.rsplit_once('/').map_or(0, |(folder, _)| folder.len());
+    let explains = |folder: &str| {
+        let lies_in = |name: &&String| &name[..folder_of(name)] == folder;
+        names.iter().chain(own).any(|name| lies_in(&name))
+    };
+    live.store
+        .changed_folders(Place::Files, &freshness.folders)
+        .any(|folder| !explains(folder))
+}
+
+/// Learns of changes by looking.
+fn poll(
+    live: &LiveStore,
+    freshness: &mut Freshness,
+    own: &BTreeSet<String>,
+    suspects: &[String],
+) -> Result<(), EngineError> {
+    if !own.is_empty() || (freshness.must_look(live) && !leader::trust(live, freshness)?) {
+        return look(live, freshness, own).map(drop);
     }
-
-    /// Has the files themselves searched until the index has caught up with them.
-    fn answer_by_scan(&self, freshness: &mut Freshness, listing: &Listing, waiting: usize) {
-        if freshness.behind == 0 {
-            tracing::info!("{waiting} files are searched one by one until they are indexed");
-        }
-        *freshness = Freshness {
-            current: Some(self.scan(listing)),
-            folders: listing.folders.clone(),
-            has_links: listing.entries.iter().any(|entry| entry.has_links),
-            skipped: listing
-                .skipped
-                .iter()
-                .map(|skipped| (skipped.name.clone(), skipped.reason.clone()))
-                .collect(),
-            swept: Some(Sweep {
-                at: Instant::now(),
-                cost: Duration::ZERO,
-            }),
-            behind: waiting.max(1),
-            index_avoided: freshness.index_avoided,
-            ..Freshness::default()
-        };
-        freshness.distrust_young_folders(self.now_nanos());
-        self.wake();
+    let mut names: BTreeSet<String> = suspects.iter().cloned().collect();
+    names.extend(freshness.due());
+    if names.is_empty() {
+        return Ok(());
     }
+    refresh(live, freshness, own, names)
+}
 
-    /// Lists the memory folder while the committed index is read, each on a core of its own. There
-    /// is none if it cannot be had.
-    fn list_beside_committed(
-        &self,
-        watch: Option<&Watch>,
-    ) -> Result<(Listing, Option<Arc<dyn Snapshot>>), EngineError> {
-        let (listing, committed) = side_by_side(|| self.list_cleared(watch), || self.committed());
-        let committed = committed.inspect_err(|error| {
-            tracing::warn!("the files are searched without the index: {error}");
-        });
-        Ok((listing?, committed.ok()))
+/// Looks at the named files only.
+fn refresh(
+    live: &LiveStore,
+    freshness: &mut Freshness,
+    own: &BTreeSet<String>,
+    mut names: BTreeSet<String>,
+) -> Result<(), EngineError> {
+    let from = reading::now_nanos(live);
+    if freshness.behind > 0 {
+        return look(live, freshness, own).map(drop);
     }
-
-    /// Lists the memory folder, cleared of what interrupted writes left.
-    fn list_cleared(&self, watch: Option<&Watch>) -> Result<Listing, EngineError> {
-        let include = |folder: &str| {
-            if let Some(watch) = watch {
-                watch.include(folder);
-            }
-        };
-        let listing = self.store.list_after(Place::Files, &include)?;
-        if self.is_read_only() || listing.temps.is_empty() {
-            return Ok(listing);
-        }
-        let cleared = self.store.remove_leftovers(Place::Files, &listing.temps);
-        for leftover in &cleared {
-            tracing::info!(name = %leftover.name, "cleared what an interrupted write left");
-        }
-        if cleared.is_empty() {
-            return Ok(listing);
-        }
-        // One of them may have become a conflict copy.
-        Ok(self.store.list_after(Place::Files, &include)?)
+    if !adopt(live, freshness, &mut names)? || names.len() + own.len() > CHUNK {
+        return look(live, freshness, own).map(drop);
     }
-
-    fn take_in_changes(
-        &self,
-        freshness: &mut Freshness,
-        changes: &Changes,
-        own: &BTreeSet<String>,
-    ) {
-        let is_changed = |name: &String| {
-            let by_name = |entry: &Entry| entry.name.as_str().cmp(name);
-            changes.changed.binary_search_by(by_name).is_ok()
-                || changes.in_doubt.binary_search_by(by_name).is_ok()
-                || changes.removed.binary_search(name).is_ok()
-        };
-        // What is in the overlay and no change any more is committed by now, or gone for good.
-        let (unchanged, gone): (Vec<String>, Vec<String>) = freshness
-            .overlay
-            .files
-            .keys()
-            .filter(|name| !is_changed(name))
-            .cloned()
-            .partition(|name| freshness.is_committed(name));
-        for name in &unchanged {
-            freshness.drop_from_overlay(name);
-        }
-        let in_flux: Vec<String> = freshness.unsettled.keys().cloned().collect();
-        for name in &in_flux {
-            if !is_changed(name) && !gone.contains(name) {
+    let mut unread = Vec::new();
+    for name in names.iter().chain(own) {
+        let seen = live.store.look_at(Place::Files, name);
+        freshness.has_links |= matches!(&seen, Some(Ok(entry)) if entry.has_links);
+        match seen {
+            None => take_in(live, freshness, Read::Gone(name.clone()), own),
+            Some(Err(skipped)) => take_in(live, freshness, Read::Skipped(skipped), own),
+            Some(Ok(entry)) if freshness.is_known(&entry) => {
+                freshness.skipped.remove(name);
                 freshness.settled(name);
             }
+            Some(Ok(_)) => unread.push(name.as_str()),
         }
-        for name in changes.removed.iter().chain(&gone) {
-            self.take_in(freshness, Read::Gone(name.clone()), own);
-        }
-        let known: Vec<bool> = changes
+    }
+    for read in reading::read_all(live, &unread) {
+        take_in(live, freshness, read, own);
+    }
+    names.iter().for_each(|name| live.is_to_commit(name));
+    if live.watch().is_some() {
+        freshness.verified = freshness.verified.max(from);
+    }
+    let is_news = freshness.current.is_none() || !freshness.unsettled.is_empty();
+    if is_news && !(names.is_empty() && own.is_empty()) {
+        live.wake();
+    }
+    Ok(())
+}
+
+/// Takes over what another process, or another thread, committed; adds to `names` what must
+/// be looked at for it: whoever committed may have seen the files at another moment, or made
+/// the index anew. `Ok(false)` if nothing is known that could be gone on from.
+fn adopt(
+    live: &LiveStore,
+    freshness: &mut Freshness,
+    names: &mut BTreeSet<String>,
+) -> Result<bool, EngineError> {
+    let Some(known) = freshness.committed.clone() else {
+        return Ok(false);
+    };
+    // Without an overlay, what is known is what is on disk, whatever others commit.
+    if freshness.overlay.files.is_empty() {
+        return Ok(true);
+    }
+    let committed = index_recovery::committed(live)?;
+    if committed.state() == known.state() {
+        return Ok(true);
+    }
+    names.extend(differing(known.as_ref(), committed.as_ref()));
+    // That state is as good as the last look of whoever committed it.
+    freshness.verified = committed.verified().min(reading::now_nanos(live));
+    freshness.forget_committed(committed.as_ref());
+    names.extend(freshness.overlay.files.keys().cloned());
+    freshness.committed = Some(committed);
+    freshness.current = None;
+    Ok(true)
+}
+
+/// Compares everything with what is committed. Returns how many differences were news, and
+/// old enough for a watch to have told them.
+fn look(
+    live: &LiveStore,
+    freshness: &mut Freshness,
+    own: &BTreeSet<String>,
+) -> Result<usize, EngineError> {
+    let started = Instant::now();
+    let from = reading::now_nanos(live);
+    let watch = live.watch();
+    // Before the directory is read: what happens later is told later.
+    let told = watch.as_ref().map(|watch| watch.take());
+    let (listing, committed) = if freshness.avoids_index() {
+        (list_cleared(live, watch.as_deref())?, None)
+    } else {
+        list_beside_committed(live, watch.as_deref())?
+    };
+    let Some(mut committed) = committed else {
+        let waiting = listing.entries.len();
+        freshness.avoid_index();
+        answer_by_scan(live, freshness, &listing, waiting);
+        return Ok(0);
+    };
+    let verified = |known: i64, committed: &dyn Snapshot| {
+        // A time that lies ahead was taken from a clock that went wrong.
+        known.max(committed.verified()).min(from)
+    };
+    freshness.verified = verified(freshness.verified, committed.as_ref());
+    let mut changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
+    // In a process that runs for long, that is done in the background.
+    let at_once = changes.len() >= INDEX_AT_ONCE && !live.has_background();
+    if at_once && indexing::index_if_possible(live, &changes)? {
+        committed = index_recovery::committed(live)?;
+        freshness.verified = verified(freshness.verified, committed.as_ref());
+        changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
+    }
+    if changes.len() >= INDEX_AT_ONCE && changes.len() * SCANS > listing.entries.len() {
+        answer_by_scan(live, freshness, &listing, changes.len());
+        return Ok(0);
+    }
+    if !changes.is_empty() && live.has_background() {
+        live.all_is_to_commit();
+    }
+    freshness.behind = 0;
+    let is_news = |name: &str| {
+        let is_told = told.as_ref().is_some_and(|told| told.names.contains(name));
+        !is_told && !own.contains(name) && !freshness.overlay.files.contains_key(name)
+    };
+    let long_ago = |entry: &&Entry| age(entry.changed) > Some(SWEEP_INTERVAL);
+    let news = match told.as_ref().is_some_and(|told| told.everything) {
+        true => 0,
+        false => changes
             .changed
             .iter()
-            .map(|entry| freshness.is_known(entry))
-            .collect();
-        let unread: Vec<&str> = changes
-            .changed
+            .filter(long_ago)
+            .filter(|entry| is_news(&entry.name))
+            .count(),
+    };
+    freshness.committed = Some(committed);
+    freshness.current = None;
+    freshness.skipped = listing
+        .skipped
+        .into_iter()
+        .map(|skipped| (skipped.name, skipped.reason))
+        .collect();
+    freshness.unreadable_elsewhere = 0;
+    freshness.folders = listing.folders;
+    freshness.has_links = listing.entries.iter().any(|entry| entry.has_links);
+    take_in_changes(live, freshness, &changes, own);
+    let all_as_indexed = changes.in_doubt.iter().all(|entry| {
+        let known = freshness.overlay.files.get(&entry.name);
+        known.is_none() && age(entry.changed) > Some(Duration::from_nanos(RACY_NANOS as u64))
+    });
+    if watch.is_some() || all_as_indexed {
+        freshness.verified = freshness.verified.max(from);
+    }
+    freshness.in_doubt = changes.in_doubt.len();
+    if watch.is_none() {
+        freshness.distrust_young_folders(reading::now_nanos(live));
+    }
+    if !freshness.overlay.files.is_empty() || !freshness.unsettled.is_empty() {
+        live.wake();
+    }
+    freshness.swept = Some(Sweep {
+        at: started,
+        cost: started.elapsed(),
+    });
+    Ok(news)
+}
+
+/// Has the files themselves searched until the index has caught up with them.
+fn answer_by_scan(live: &LiveStore, freshness: &mut Freshness, listing: &Listing, waiting: usize) {
+    if freshness.behind == 0 {
+        tracing::info!("{waiting} files are searched one by one until they are indexed");
+    }
+    *freshness = Freshness {
+        current: Some(reading::scan(live, listing)),
+        folders: listing.folders.clone(),
+        has_links: listing.entries.iter().any(|entry| entry.has_links),
+        skipped: listing
+            .skipped
             .iter()
-            .zip(known)
-            .filter(|(_, known)| !known)
-            .map(|(entry, _)| entry)
-            .chain(&changes.in_doubt)
-            .map(|entry| entry.name.as_str())
-            .collect();
-        for chunk in unread.chunks(CHUNK) {
-            for read in self.read_all(chunk) {
-                self.take_in(freshness, read, own);
-            }
+            .map(|skipped| (skipped.name.clone(), skipped.reason.clone()))
+            .collect(),
+        swept: Some(Sweep {
+            at: Instant::now(),
+            cost: Duration::ZERO,
+        }),
+        behind: waiting.max(1),
+        index_avoided: freshness.index_avoided,
+        ..Freshness::default()
+    };
+    freshness.distrust_young_folders(reading::now_nanos(live));
+    live.wake();
+}
+
+/// Lists the memory folder while the committed index is read, each on a core of its own. There
+/// is none if it cannot be had.
+fn list_beside_committed(
+    live: &LiveStore,
+    watch: Option<&Watch>,
+) -> Result<(Listing, Option<Arc<dyn Snapshot>>), EngineError> {
+    let (listing, committed) = side_by_side(
+        || list_cleared(live, watch),
+        || index_recovery::committed(live),
+    );
+    let committed = committed.inspect_err(|error| {
+        tracing::warn!("the files are searched without the index: {error}");
+    });
+    Ok((listing?, committed.ok()))
+}
+
+/// Lists the memory folder, cleared of what interrupted writes left.
+fn list_cleared(live: &LiveStore, watch: Option<&Watch>) -> Result<Listing, EngineError> {
+    let include = |folder: &str| {
+        if let Some(watch) = watch {
+            watch.include(folder);
+        }
+    };
+    let listing = live.store.list_after(Place::Files, &include)?;
+    if live.is_read_only() || listing.temps.is_empty() {
+        return Ok(listing);
+    }
+    let cleared = live.store.remove_leftovers(Place::Files, &listing.temps);
+    for leftover in &cleared {
+        tracing::info!(name = %leftover.name, "cleared what an interrupted write left");
+    }
+    if cleared.is_empty() {
+        return Ok(listing);
+    }
+    // One of them may have become a conflict copy.
+    Ok(live.store.list_after(Place::Files, &include)?)
+}
+
+fn take_in_changes(
+    live: &LiveStore,
+    freshness: &mut Freshness,
+    changes: &Changes,
+    own: &BTreeSet<String>,
+) {
+    let is_changed = |name: &String| {
+        let by_name = |entry: &Entry| entry.name.as_str().cmp(name);
+        changes.changed.binary_search_by(by_name).is_ok()
+            || changes.in_doubt.binary_search_by(by_name).is_ok()
+            || changes.removed.binary_search(name).is_ok()
+    };
+    // What is in the overlay and no change any more is committed by now, or gone for good.
+    let (unchanged, gone): (Vec<String>, Vec<String>) = freshness
+        .overlay
+        .files
+        .keys()
+        .filter(|name| !is_changed(name))
+        .cloned()
+        .partition(|name| freshness.is_committed(name));
+    for name in &unchanged {
+        freshness.drop_from_overlay(name);
+    }
+    let in_flux: Vec<String> = freshness.unsettled.keys().cloned().collect();
+    for name in &in_flux {
+        if !is_changed(name) && !gone.contains(name) {
+            freshness.settled(name);
         }
     }
-
-    /// Puts what was found under a name into the overlay, unless it is as committed, or the last
-    /// good text is to stand a little longer.
-    fn take_in(&self, freshness: &mut Freshness, read: Read, own: &BTreeSet<String>) {
-        match read {
-            Read::Document { document, changed } => {
-                let name = document.name.clone();
-                freshness.skipped.remove(&name);
-                if !own.contains(&name) && freshness.holds_before(&document) {
-                    return;
-                }
-                freshness.settled(&name);
-                freshness.put(document, changed);
-            }
-            Read::Gone(name) => {
-                freshness.skipped.remove(&name);
-                if !own.contains(&name) && self.holds_missing(freshness, &name) {
-                    return;
-                }
-                freshness.settled(&name);
-                freshness.take_out(&name);
-            }
-            Read::Skipped(skipped) => {
-                freshness.settled(&skipped.name);
-                freshness.take_out(&skipped.name);
-                freshness.skipped.insert(skipped.name, skipped.reason);
-            }
+    for name in changes.removed.iter().chain(&gone) {
+        take_in(live, freshness, Read::Gone(name.clone()), own);
+    }
+    let known: Vec<bool> = changes
+        .changed
+        .iter()
+        .map(|entry| freshness.is_known(entry))
+        .collect();
+    let unread: Vec<&str> = changes
+        .changed
+        .iter()
+        .zip(known)
+        .filter(|(_, known)| !known)
+        .map(|(entry, _)| entry)
+        .chain(&changes.in_doubt)
+        .map(|entry| entry.name.as_str())
+        .collect();
+    for chunk in unread.chunks(CHUNK) {
+        for read in reading::read_all(live, chunk) {
+            take_in(live, freshness, read, own);
         }
     }
+}
 
-    /// Whether a file that was found gone is searched all the same.
-    fn holds_missing(&self, freshness: &mut Freshness, name: &str) -> bool {
-        let age = self.folder_age(name);
-        // Where this process had to wait, that may be long after it was found gone.
-        let is_back = || self.store.look_at(Place::Files, name).is_some();
-        freshness.holds_missing(name, age)
-            || is_back() && freshness.holds_missing(name, Some(Duration::ZERO))
-    }
-
-    /// How long ago the folder of `name` was changed last.
-    fn folder_age(&self, name: &str) -> Option<Duration> {
-        let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let times = [(folder.to_owned(), 0)];
-        match self.store.folder_times(Place::Files, &times) {
-            Some(times) => age(times[0].1),
-            None => Some(Duration::MAX),
-        }
-    }
-
-    /// The committed index; made anew, empty, if it is unusable.
-    pub(in crate::engine) fn committed(&self) -> Result<Arc<dyn Snapshot>, EngineError> {
-        match self.index.snapshot(&Overlay::default()) {
-            Err(IndexError::Unusable { reason }) => {
-                tracing::warn!("the index is unusable ({reason}); it is made anew");
-                let lock = self.lock_index()?;
-                // Whoever held the lock may have mended it.
-                let snapshot = self.index.snapshot(&Overlay::default()).or_else(|_| {
-                    self.index.reset()?;
-                    self.index.snapshot(&Overlay::default())
-                });
-                drop(lock);
-                Ok(snapshot?)
+/// Puts what was found under a name into the overlay, unless it is as committed, or the last
+/// good text is to stand a little longer.
+fn take_in(live: &LiveStore, freshness: &mut Freshness, read: Read, own: &BTreeSet<String>) {
+    match read {
+        Read::Document { document, changed } => {
+            let name = document.name.clone();
+            freshness.skipped.remove(&name);
+            if !own.contains(&name) && freshness.holds_before(&document) {
+                return;
             }
-            other => Ok(other?),
+            freshness.settled(&name);
+            freshness.put(document, changed);
         }
-    }
-
-    fn view(&self, freshness: &mut Freshness) -> Result<Arc<dyn Snapshot>, EngineError> {
-        let mut tries = 0;
-        while freshness.current.is_none() {
-            tries += 1;
-            let committed = freshness.committed.clone();
-            let committed = committed.expect("it was looked at");
-            freshness.current = if freshness.overlay.files.is_empty() {
-                Some(committed)
-            } else {
-                let current = self.index.snapshot(&freshness.overlay)?;
-                // The overlay says what differs from one committed state. Over another one, which
-                // somebody committed in between, it would hide or double files.
-                (current.state() == committed.state() || tries == MAX_LOOKS).then_some(current)
-            };
-            if freshness.current.is_none() {
-                self.look(freshness, &BTreeSet::new())?;
+        Read::Gone(name) => {
+            freshness.skipped.remove(&name);
+            if !own.contains(&name) && holds_missing(live, freshness, &name) {
+                return;
             }
+            freshness.settled(&name);
+            freshness.take_out(&name);
         }
-        let current = freshness.current.clone().expect("it was just made");
-        self.set_latest(&current);
-        Ok(current)
+        Read::Skipped(skipped) => {
+            freshness.settled(&skipped.name);
+            freshness.take_out(&skipped.name);
+            freshness.skipped.insert(skipped.name, skipped.reason);
+        }
     }
+}
+
+/// Whether a file that was found gone is searched all the same.
+fn holds_missing(live: &LiveStore, freshness: &mut Freshness, name: &str) -> bool {
+    let age = folder_age(live, name);
+    // Where this process had to wait, that may be long after it was found gone.
+    let is_back = || live.store.look_at(Place::Files, name).is_some();
+    freshness.holds_missing(name, age)
+        || is_back() && freshness.holds_missing(name, Some(Duration::ZERO))
+}
+
+/// How long ago the folder of `name` was changed last.
+fn folder_age(live: &LiveStore, name: &str) -> Option<Duration> {
+    let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let times = [(folder.to_owned(), 0)];
+    match live.store.folder_times(Place::Files, &times) {
+        Some(times) => age(times[0].1),
+        None => Some(Duration::MAX),
+    }
+}
+
+fn view(live: &LiveStore, freshness: &mut Freshness) -> Result<Arc<dyn Snapshot>, EngineError> {
+    let mut tries = 0;
+    while freshness.current.is_none() {
+        tries += 1;
+        let committed = freshness.committed.clone();
+        let committed = committed.expect("it was looked at");
+        freshness.current = if freshness.overlay.files.is_empty() {
+            Some(committed)
+        } else {
+            let current = live.index.snapshot(&freshness.overlay)?;
+            // The overlay says what differs from one committed state. Over another one, which
+            // somebody committed in between, it would hide or double files.
+            (current.state() == committed.state() || tries == MAX_LOOKS).then_some(current)
+        };
+        if freshness.current.is_none() {
+            look(live, freshness, &BTreeSet::new())?;
+        }
+    }
+    let current = freshness.current.clone().expect("it was just made");
+    live.set_latest(&current);
+    Ok(current)
 }
 
 /// Does both at once, the second on a thread of its own.
@@ -624,7 +612,8 @@ pub(in crate::engine) fn side_by_side<A, B: Send>(
 mod tests {
     use super::*;
     use crate::clock::SystemClock;
-    use crate::engine::Options;
+    use crate::engine::Engine;
+    use crate::engine::options::Options;
 
     const ONE: &str = "20260101_000000_aaaaaaaa.md";
     const TWO: &str = "20260101_000000_bbbbbbbb.md";
@@ -644,21 +633,21 @@ mod tests {
             std::fs::write(files.join(name), name).unwrap();
         }
         let one = engine(root.path());
-        one.snapshot().unwrap();
-        one.settle(true).unwrap();
-        one.snapshot().unwrap();
+        snapshot(&one.live).unwrap();
+        indexing::settle(&one.live, true).unwrap();
+        snapshot(&one.live).unwrap();
         // Another process looks while a file is away for a moment.
         std::fs::rename(files.join(ONE), root.path().join("aside")).unwrap();
-        engine(root.path()).reindex(false, &mut |_| {}).unwrap();
+        indexing::reindex(&engine(root.path()).live, false, &mut |_| {}).unwrap();
         std::fs::rename(root.path().join("aside"), files.join(ONE)).unwrap();
         std::fs::write(files.join(NEW), NEW).unwrap();
-        let mut freshness = one.freshness();
+        let mut freshness = one.live.freshness();
         let none = BTreeSet::new();
         let new = BTreeSet::from([NEW.to_owned()]);
-        one.refresh(&mut freshness, &none, new.clone()).unwrap();
+        refresh(&one.live, &mut freshness, &none, new.clone()).unwrap();
         // Now there is an overlay, and what the other committed is taken over.
-        one.refresh(&mut freshness, &none, new).unwrap();
-        let view = one.view(&mut freshness).unwrap();
+        refresh(&one.live, &mut freshness, &none, new).unwrap();
+        let view = view(&one.live, &mut freshness).unwrap();
         let names: Vec<&str> = view.files().map(|(name, _)| name).collect();
         assert_eq!(names, [ONE, TWO, NEW]);
     }

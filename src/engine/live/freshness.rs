@@ -3,22 +3,21 @@
 //!
 //! Only a memory of what was looked at: who looks, and when, is the business of `current_snapshot`.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
-
-use crate::engine::Engine;
 use crate::engine::live::reading::RACY_NANOS;
 use crate::engine::live::reading::age;
 use crate::engine::live::reading::is_half_written;
+use crate::engine::live::store::LiveStore;
 use crate::files::Entry;
 use crate::files::Place;
 use crate::index::Document;
 use crate::index::Indexed;
 use crate::index::Overlay;
 use crate::index::Snapshot;
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use std::time::Instant;
 
 /// What this process knows of the store.
 #[derive(Default)]
@@ -71,25 +70,34 @@ pub(in crate::engine) struct Sweep {
 
 /// Without a watch, in-place changes are looked for at least so often.
 pub(in crate::engine) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
+
 /// With a watch, everything is compared so often all the same: watches have died silently.
 pub(in crate::engine) const DISTRUST_INTERVAL: Duration = Duration::from_secs(300);
+
 /// How long a file may stay half-written before it is taken for what it is.
 pub(in crate::engine) const HALF_WRITTEN_PATIENCE: Duration = Duration::from_secs(2);
+
 /// How long a text that became shorter must stay as it is: programs that write in pieces rarely
 /// pause for so long.
 const QUIET_IN_PLACE: Duration = Duration::from_millis(100);
+
 /// The same for another file under the name: mostly it was put in place whole.
 const QUIET_AS_NEW: Duration = Duration::from_millis(20);
+
 /// Files in flux are waited for at most for so long.
 pub(in crate::engine) const FLUX_PATIENCE: Duration = Duration::from_millis(400);
+
 /// How long a file may be gone before it is taken for deleted: editors take a file away for a
 /// moment before they put the new one in its place.
 const MISSING_PATIENCE: Duration = Duration::from_millis(60);
+
 /// How long it may be gone where other files of the folder change as well, so that nobody can tell
 /// when it went away.
 const LONGEST_MISSING: Duration = Duration::from_millis(500);
+
 /// A damaged index that cannot be mended is not asked for so long.
 const AVOID_INDEX: Duration = Duration::from_secs(5);
+
 /// The coarsest step in which systems keep the times of folders: a tick of 100 Hz, doubled.
 pub(in crate::engine) const YOUNG_FOLDER_NANOS: i64 = 20_000_000;
 
@@ -229,9 +237,9 @@ impl Freshness {
         });
     }
 
-    pub(in crate::engine) fn must_look(&self, engine: &Engine) -> bool {
+    pub(in crate::engine) fn must_look(&self, live: &LiveStore) -> bool {
         let Some(sweep) = self.swept else { return true };
-        sweep.is_due() || engine.store.folders_changed(Place::Files, &self.folders)
+        sweep.is_due() || live.store.folders_changed(Place::Files, &self.folders)
     }
 
     /// Names whose time of grace is over, or soon will be.

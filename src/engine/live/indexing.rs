@@ -3,20 +3,22 @@
 //! Whoever writes the index holds its lock, and nothing else for as long as that takes: searches
 //! go on meanwhile over the overlay.
 
-use std::time::Duration;
-
-use crate::engine::Engine;
-use crate::engine::EngineError;
+use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot::side_by_side;
 use crate::engine::live::freshness::Freshness;
+use crate::engine::live::index_recovery;
+use crate::engine::live::leader;
+use crate::engine::live::reading;
 use crate::engine::live::reading::CHUNK;
 use crate::engine::live::reading::Read;
 use crate::engine::live::reconcile::Changes;
-use crate::engine::open::WriterLock;
+use crate::engine::live::store::LiveStore;
+use crate::engine::live::store::WriterLock;
 use crate::files::Place;
 use crate::index::Document;
 use crate::index::IndexError;
 use crate::index::Overlay;
+use std::time::Duration;
 
 /// How far indexing has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,245 +40,246 @@ pub struct Reindexed {
 /// From so many waiting files on a command indexes them after it has answered.
 const INDEX_AFTERWARDS: usize = 32;
 
-impl Engine {
-    /// Indexes `changes` now; `Ok(false)` if another process is indexing, or if the disk does not
-    /// let the index grow: that costs speed, no answer.
-    pub(in crate::engine) fn index_if_possible(
-        &self,
-        changes: &Changes,
-    ) -> Result<bool, EngineError> {
-        let indexed = match self.try_lock_index() {
-            Ok(None) => return Ok(false),
-            Ok(Some(lock)) => {
-                let unread = changes.unread();
-                self.index_now(&lock, &changes.removed, unread, &mut |_| {})
-            }
-            Err(error) => Err(error),
-        };
-        match indexed {
-            Err(
-                error @ (EngineError::Index(IndexError::Failed { .. }) | EngineError::Files(_)),
-            ) => {
-                tracing::warn!(
-                    "cannot index {} files, they are searched one by one: {error}",
-                    changes.len()
-                );
-                Ok(false)
-            }
-            other => other.map(|()| true),
+/// Indexes `changes` now; `Ok(false)` if another process is indexing, or if the disk does not
+/// let the index grow: that costs speed, no answer.
+pub(in crate::engine) fn index_if_possible(
+    live: &LiveStore,
+    changes: &Changes,
+) -> Result<bool, EngineError> {
+    let indexed = match live.try_lock_index() {
+        Ok(None) => return Ok(false),
+        Ok(Some(lock)) => {
+            let unread = changes.unread();
+            index_now(live, &lock, &changes.removed, unread, &mut |_| {})
         }
-    }
-
-    /// Indexes everything that waits where that is too much for an overlay; searches go on over
-    /// the files meanwhile. `Ok(false)` if there was nothing to do, or another process does it.
-    pub(in crate::engine) fn catch_up(&self) -> Result<bool, EngineError> {
-        if !self.freshness().is_behind() {
-            return Ok(false);
+        Err(error) => Err(error),
+    };
+    match indexed {
+        Err(error @ (EngineError::Index(IndexError::Failed { .. }) | EngineError::Files(_))) => {
+            tracing::warn!(
+                "cannot index {} files, they are searched one by one: {error}",
+                changes.len()
+            );
+            Ok(false)
         }
-        self.mending(|| {
-            let committed = self.committed()?;
-            let listing = self.store.list(Place::Files)?;
-            let verified = committed.verified().min(self.now_nanos());
-            let changes = Changes::from_listing(listing, committed.as_ref(), verified);
-            let Some(lock) = self.try_lock_index()? else {
-                return Ok(false);
-            };
-            let is_newest = self.index.snapshot(&Overlay::default())?.state() == committed.state();
-            if is_newest && !changes.is_empty() {
-                let (removed, unread) = changes.into_names();
-                self.index_now(&lock, &removed, unread, &mut |_| {})?;
-            }
-            drop(lock);
-            // The new state is read before anybody waits for it.
-            self.committed()?;
-            self.freshness().look_again();
-            Ok(true)
-        })
+        other => other.map(|()| true),
     }
+}
 
-    /// Proves a part of the index that nobody has proved for long; true once all of it is proved.
-    pub(in crate::engine) fn check_index(&self, budget: Duration) -> Result<bool, EngineError> {
-        self.check_there()?;
-        self.mending(|| Ok(self.index.check_some(budget, self.clock.now())?))
+/// Indexes everything that waits where that is too much for an overlay; searches go on over
+/// the files meanwhile. `Ok(false)` if there was nothing to do, or another process does it.
+pub(in crate::engine) fn catch_up(live: &LiveStore) -> Result<bool, EngineError> {
+    if !live.freshness().is_behind() {
+        return Ok(false);
     }
-
-    /// Removes indexes that other versions or languages left and nobody seems to use.
-    pub(in crate::engine) fn remove_unused_indexes(&self) -> Result<(), EngineError> {
-        if let Some(_lock) = self.try_lock_index()? {
-            let removed = self.index.remove_unused(self.clock.now())?;
-            if removed > 0 {
-                tracing::info!("{removed} unused indexes were removed");
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes the files of these names out of the index, and reads and indexes `unread` ones, which
-    /// are given up as they are done.
-    fn index_now<N: AsRef<str>>(
-        &self,
-        _lock: &WriterLock,
-        removed: &[String],
-        unread: Vec<N>,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<(), EngineError> {
-        // Every file in doubt is read again after this moment, so none is in doubt any more.
-        let verified = self.now_nanos();
-        let mut batch = self.index.batch(removed.len() + unread.len())?;
-        removed.iter().for_each(|name| batch.delete(name));
-        let total = unread.len();
-        let mut done = 0;
-        let mut unread = unread.into_iter();
-        while unread.len() > 0 {
-            let chunk: Vec<N> = unread.by_ref().take(CHUNK).collect();
-            let names: Vec<&str> = chunk.iter().map(AsRef::as_ref).collect();
-            let mut documents = Vec::with_capacity(chunk.len());
-            for read in self.read_all(&names) {
-                match read {
-                    Read::Document { document, .. } => documents.push(*document),
-                    Read::Gone(name) => batch.delete(&name),
-                    Read::Skipped(skipped) => batch.delete(&skipped.name),
-                }
-            }
-            batch.upsert_all(documents)?;
-            done += chunk.len();
-            progress(Progress { done, total });
-        }
-        drop(unread);
-        batch.commit(verified)?;
-        Ok(())
-    }
-
-    /// Makes the index anew from nothing, or only brings it up to date.
-    ///
-    /// # Errors
-    ///
-    /// Fails if another process is indexing, or if directory or index cannot be used.
-    pub fn reindex(
-        &self,
-        full: bool,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Reindexed, EngineError> {
-        let progress = std::cell::RefCell::new(progress);
-        self.mending(|| self.reindex_once(full, *progress.borrow_mut()))
-    }
-
-    fn reindex_once(
-        &self,
-        full: bool,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Reindexed, EngineError> {
-        let mut freshness = self.freshness();
-        let lock = self.lock_index()?;
-        if full {
-            self.index.reset()?;
-        }
-        // Nobody else indexes meanwhile.
-        let (listing, committed) = side_by_side(
-            || self.store.list(Place::Files),
-            || self.index.snapshot(&Overlay::default()),
-        );
-        let (listing, mut committed) = (listing?, committed?);
-        let files = listing.entries.len();
-        let verified = committed.verified().min(self.now_nanos());
+    index_recovery::mending(live, || {
+        let committed = index_recovery::committed(live)?;
+        let listing = live.store.list(Place::Files)?;
+        let verified = committed.verified().min(reading::now_nanos(live));
         let changes = Changes::from_listing(listing, committed.as_ref(), verified);
-        let read = changes.unread().len();
+        let Some(lock) = live.try_lock_index()? else {
+            return Ok(false);
+        };
+        let is_newest = live.index.snapshot(&Overlay::default())?.state() == committed.state();
+        if is_newest && !changes.is_empty() {
+            let (removed, unread) = changes.into_names();
+            index_now(live, &lock, &removed, unread, &mut |_| {})?;
+        }
+        drop(lock);
+        // The new state is read before anybody waits for it.
+        index_recovery::committed(live)?;
+        live.freshness().look_again();
+        Ok(true)
+    })
+}
+
+/// Proves a part of the index that nobody has proved for long; true once all of it is proved.
+pub(in crate::engine) fn check_index(
+    live: &LiveStore,
+    budget: Duration,
+) -> Result<bool, EngineError> {
+    live.check_there()?;
+    index_recovery::mending(live, || {
+        Ok(live.index.check_some(budget, live.clock.now())?)
+    })
+}
+
+/// Removes indexes that other versions or languages left and nobody seems to use.
+pub(in crate::engine) fn remove_unused_indexes(live: &LiveStore) -> Result<(), EngineError> {
+    if let Some(_lock) = live.try_lock_index()? {
+        let removed = live.index.remove_unused(live.clock.now())?;
+        if removed > 0 {
+            tracing::info!("{removed} unused indexes were removed");
+        }
+    }
+    Ok(())
+}
+
+/// Takes the files of these names out of the index, and reads and indexes `unread` ones, which
+/// are given up as they are done.
+fn index_now<N: AsRef<str>>(
+    live: &LiveStore,
+    _lock: &WriterLock,
+    removed: &[String],
+    unread: Vec<N>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), EngineError> {
+    // Every file in doubt is read again after this moment, so none is in doubt any more.
+    let verified = reading::now_nanos(live);
+    let mut batch = live.index.batch(removed.len() + unread.len())?;
+    removed.iter().for_each(|name| batch.delete(name));
+    let total = unread.len();
+    let mut done = 0;
+    let mut unread = unread.into_iter();
+    while unread.len() > 0 {
+        let chunk: Vec<N> = unread.by_ref().take(CHUNK).collect();
+        let names: Vec<&str> = chunk.iter().map(AsRef::as_ref).collect();
+        let mut documents = Vec::with_capacity(chunk.len());
+        for read in reading::read_all(live, &names) {
+            match read {
+                Read::Document { document, .. } => documents.push(*document),
+                Read::Gone(name) => batch.delete(&name),
+                Read::Skipped(skipped) => batch.delete(&skipped.name),
+            }
+        }
+        batch.upsert_all(documents)?;
+        done += chunk.len();
+        progress(Progress { done, total });
+    }
+    drop(unread);
+    batch.commit(verified)?;
+    Ok(())
+}
+
+/// Makes the index anew from nothing, or only brings it up to date.
+///
+/// # Errors
+///
+/// Fails if another process is indexing, or if directory or index cannot be used.
+pub fn reindex(
+    live: &LiveStore,
+    full: bool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Reindexed, EngineError> {
+    let progress = std::cell::RefCell::new(progress);
+    index_recovery::mending(live, || reindex_once(live, full, *progress.borrow_mut()))
+}
+
+fn reindex_once(
+    live: &LiveStore,
+    full: bool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Reindexed, EngineError> {
+    let mut freshness = live.freshness();
+    let lock = live.lock_index()?;
+    if full {
+        live.index.reset()?;
+    }
+    // Nobody else indexes meanwhile.
+    let (listing, committed) = side_by_side(
+        || live.store.list(Place::Files),
+        || live.index.snapshot(&Overlay::default()),
+    );
+    let (listing, mut committed) = (listing?, committed?);
+    let files = listing.entries.len();
+    let verified = committed.verified().min(reading::now_nanos(live));
+    let changes = Changes::from_listing(listing, committed.as_ref(), verified);
+    let read = changes.unread().len();
+    if !changes.is_empty() {
+        let (removed, unread) = changes.into_names();
+        index_now(live, &lock, &removed, unread, progress)?;
+        committed = live.index.snapshot(&Overlay::default())?;
+    }
+    drop(lock);
+    *freshness = Freshness::default();
+    Ok(Reindexed {
+        read,
+        files,
+        indexed: committed.len(),
+    })
+}
+
+/// Takes the words of what is gone out of the files of the index, and not only out of its
+/// answers. Costs as much as writing the parts anew that held them.
+///
+/// # Errors
+///
+/// As for [`reindex`].
+pub fn clear_remains(live: &LiveStore) -> Result<(), EngineError> {
+    index_recovery::mending(live, || {
+        let mut freshness = live.freshness();
+        let lock = live.lock_index()?;
+        let listing = live.store.list(Place::Files)?;
+        let committed = live.index.snapshot(&Overlay::default())?;
+        let verified = committed.verified().min(reading::now_nanos(live));
+        let changes = Changes::from_listing(listing, committed.as_ref(), verified);
         if !changes.is_empty() {
             let (removed, unread) = changes.into_names();
-            self.index_now(&lock, &removed, unread, progress)?;
-            committed = self.index.snapshot(&Overlay::default())?;
+            index_now(live, &lock, &removed, unread, &mut |_| {})?;
         }
+        let verified = live.index.snapshot(&Overlay::default())?.verified();
+        live.index.batch(0)?.commit_without_remains(verified)?;
         drop(lock);
         *freshness = Freshness::default();
-        Ok(Reindexed {
-            read,
-            files,
-            indexed: committed.len(),
-        })
-    }
-
-    /// Takes the words of what is gone out of the files of the index, and not only out of its
-    /// answers. Costs as much as writing the parts anew that held them.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Engine::reindex`].
-    pub fn clear_remains(&self) -> Result<(), EngineError> {
-        self.mending(|| {
-            let mut freshness = self.freshness();
-            let lock = self.lock_index()?;
-            let listing = self.store.list(Place::Files)?;
-            let committed = self.index.snapshot(&Overlay::default())?;
-            let verified = committed.verified().min(self.now_nanos());
-            let changes = Changes::from_listing(listing, committed.as_ref(), verified);
-            if !changes.is_empty() {
-                let (removed, unread) = changes.into_names();
-                self.index_now(&lock, &removed, unread, &mut |_| {})?;
-            }
-            let verified = self.index.snapshot(&Overlay::default())?.verified();
-            self.index.batch(0)?.commit_without_remains(verified)?;
-            drop(lock);
-            *freshness = Freshness::default();
-            Ok(())
-        })
-    }
-
-    /// Indexes what waits in the overlay, if there is enough of it to be worth a commit, or if
-    /// `all`. Silent when another process is indexing: that one does it.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the index cannot be written.
-    pub fn settle(&self, all: bool) -> Result<(), EngineError> {
-        if !all && self.is_led() {
-            return Ok(());
-        }
-        self.mending(|| self.settle_once(all))
-    }
-
-    fn settle_once(&self, all: bool) -> Result<(), EngineError> {
-        let (overlay, base, verified) = {
-            let freshness = self.freshness();
-            let Some(base) = freshness.committed.clone() else {
-                return Ok(());
-            };
-            // Files in doubt cost every later look a reading until their state is written down.
-            let waiting = freshness.overlay.files.len() + freshness.in_doubt;
-            let least = if all || base.is_empty() {
-                1
-            } else {
-                INDEX_AFTERWARDS
-            };
-            if waiting < least {
-                return Ok(());
-            }
-            (freshness.overlay.clone(), base, freshness.verified)
-        };
-        let Some(lock) = self.try_lock_index()? else {
-            return Ok(());
-        };
-        if self.index.snapshot(&Overlay::default())?.state() != base.state() {
-            // Somebody was faster; what still differs is known after the next look.
-            drop(lock);
-            self.freshness().committed = None;
-            return Ok(());
-        }
-        let mut batch = self.index.batch(overlay.files.len())?;
-        for (name, document) in &overlay.files {
-            match document {
-                Some(document) => batch.upsert(Document::clone(document))?,
-                None => batch.delete(name),
-            }
-        }
-        batch.commit(verified)?;
-        let committed = self.index.snapshot(&Overlay::default())?;
-        drop(lock);
-        let mut freshness = self.freshness();
-        let is_same =
-            |known: &std::sync::Arc<dyn crate::index::Snapshot>| known.state() == base.state();
-        if freshness.committed.as_ref().is_some_and(is_same) {
-            freshness.committed_now(committed);
-        }
         Ok(())
+    })
+}
+
+/// Indexes what waits in the overlay, if there is enough of it to be worth a commit, or if
+/// `all`. Silent when another process is indexing: that one does it.
+///
+/// # Errors
+///
+/// Fails if the index cannot be written.
+pub fn settle(live: &LiveStore, all: bool) -> Result<(), EngineError> {
+    if !all && leader::is_led(live) {
+        return Ok(());
     }
+    index_recovery::mending(live, || settle_once(live, all))
+}
+
+fn settle_once(live: &LiveStore, all: bool) -> Result<(), EngineError> {
+    let (overlay, base, verified) = {
+        let freshness = live.freshness();
+        let Some(base) = freshness.committed.clone() else {
+            return Ok(());
+        };
+        // Files in doubt cost every later look a reading until their state is written down.
+        let waiting = freshness.overlay.files.len() + freshness.in_doubt;
+        let least = if all || base.is_empty() {
+            1
+        } else {
+            INDEX_AFTERWARDS
+        };
+        if waiting < least {
+            return Ok(());
+        }
+        (freshness.overlay.clone(), base, freshness.verified)
+    };
+    let Some(lock) = live.try_lock_index()? else {
+        return Ok(());
+    };
+    if live.index.snapshot(&Overlay::default())?.state() != base.state() {
+        // Somebody was faster; what still differs is known after the next look.
+        drop(lock);
+        live.freshness().committed = None;
+        return Ok(());
+    }
+    let mut batch = live.index.batch(overlay.files.len())?;
+    for (name, document) in &overlay.files {
+        match document {
+            Some(document) => batch.upsert(Document::clone(document))?,
+            None => batch.delete(name),
+        }
+    }
+    batch.commit(verified)?;
+    let committed = live.index.snapshot(&Overlay::default())?;
+    drop(lock);
+    let mut freshness = live.freshness();
+    let is_same =
+        |known: &std::sync::Arc<dyn crate::index::Snapshot>| known.state() == base.state();
+    if freshness.committed.as_ref().is_some_and(is_same) {
+        freshness.committed_now(committed);
+    }
+    Ok(())
 }

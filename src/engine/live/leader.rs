@@ -6,24 +6,28 @@
 //! which folder times; or that it is not, as soon as it hears of a change. A heartbeat older than
 //! a second says nothing.
 
+use crate::engine::error::EngineError;
+use crate::engine::live::freshness::Freshness;
+use crate::engine::live::freshness::YOUNG_FOLDER_NANOS;
+use crate::engine::live::index_recovery;
+use crate::engine::live::reading;
+use crate::engine::live::store::LiveStore;
+use crate::files::FilesError;
+use crate::files::Lock;
+use crate::files::Place;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::live::freshness::Freshness;
-use crate::engine::live::freshness::YOUNG_FOLDER_NANOS;
-use crate::files::FilesError;
-use crate::files::Lock;
-use crate::files::Place;
-
 /// How often the leader says that it is there.
 pub(in crate::engine) const BEAT: Duration = Duration::from_millis(400);
+
 /// A heartbeat counts for so long.
 const BEAT_COUNTS: Duration = Duration::from_secs(1);
+
 /// Without a heartbeat for so long, others index although a leader lives: it may be stopped.
 const LEADER_IS_STUCK: Duration = Duration::from_secs(3);
+
 /// A leader of a store with more folders than this is not relied on: each of them would have to
 /// be looked at, and written down twice a second.
 const MAX_FOLDERS: usize = 64;
@@ -61,146 +65,144 @@ struct Complete {
     unreadable: usize,
 }
 
-impl Engine {
-    pub(in crate::engine) fn leader_path(&self) -> PathBuf {
-        self.state().join("leader.lock")
-    }
+pub(in crate::engine) fn leader_path(live: &LiveStore) -> PathBuf {
+    live.state().join("leader.lock")
+}
 
-    fn heartbeat_path(&self) -> PathBuf {
-        self.state().join("heartbeat")
-    }
+fn heartbeat_path(live: &LiveStore) -> PathBuf {
+    live.state().join("heartbeat")
+}
 
-    /// The process that leads, as far as it says so.
-    pub(in crate::engine) fn leader(&self) -> Option<Leader> {
-        let path = self.heartbeat_path();
-        let said = || {
-            let (text, age) = crate::files::said(&path)?;
-            Some((Leader::read(&text)?, age))
+/// The process that leads, as far as it says so.
+pub(in crate::engine) fn leader(live: &LiveStore) -> Option<Leader> {
+    let path = heartbeat_path(live);
+    let said = || {
+        let (text, age) = crate::files::said(&path)?;
+        Some((Leader::read(&text)?, age))
+    };
+    // One that is being written at this moment is whole at the next.
+    let (mut leader, age) = said().or_else(said)?;
+    leader.is_alive = age <= BEAT_COUNTS;
+    // What it said last outlives it.
+    (age <= LEADER_IS_STUCK && crate::files::is_held(&path)).then_some(leader)
+}
+
+/// Whether another process is there to index what waits.
+pub(in crate::engine) fn is_led(live: &LiveStore) -> bool {
+    let own = std::process::id();
+    self::leader(live).is_some_and(|leader| leader.process != own)
+}
+
+/// Takes over from the leader that the index is complete, if it says so and nothing speaks
+/// against it.
+pub(in crate::engine) fn trust(
+    live: &LiveStore,
+    freshness: &mut Freshness,
+) -> Result<bool, EngineError> {
+    let Some(complete) = self::leader(live)
+        .filter(|leader| leader.is_alive)
+        .and_then(|leader| leader.complete)
+    else {
+        return Ok(false);
+    };
+    if let Some(watch) = live.watch() {
+        // Before they are compared: what happens in them later is told.
+        let folders = complete.folders.iter();
+        folders.for_each(|(folder, _)| watch.include(folder));
+    }
+    if live.store.folders_changed(Place::Files, &complete.folders) {
+        return Ok(false);
+    }
+    let committed = index_recovery::committed(live)?;
+    if digest(committed.state()) != complete.state {
+        return Ok(false);
+    }
+    freshness.trust(committed, complete.folders, complete.unreadable);
+    Ok(true)
+}
+
+/// Writes the heartbeat: that the index is complete, if it is.
+pub(in crate::engine) fn beat(live: &LiveStore, may_be_complete: bool) {
+    let complete = may_be_complete.then(|| self::complete(live)).flatten();
+    let leader = Leader {
+        process: std::process::id(),
+        watching: live.watching(),
+        is_alive: true,
+        complete,
+    };
+    // A heartbeat that cannot be written counts as none: the others look themselves.
+    let _ = Lock::say(&heartbeat_path(live), &leader.written());
+}
+
+fn complete(live: &LiveStore) -> Option<Complete> {
+    let watch = live.watch()?;
+    // Whoever holds it is about to change it.
+    let freshness = live.try_freshness()?;
+    if watch.has_changes()
+        || freshness.has_links
+        || !freshness.is_settled()
+        || freshness.folders.len() > MAX_FOLDERS
+    {
+        return None;
+    }
+    let now = reading::now_nanos(live);
+    let is_young = |(_, modified): &(String, i64)| *modified > now - YOUNG_FOLDER_NANOS;
+    if freshness.folders.iter().any(is_young) {
+        return None;
+    }
+    Some(Complete {
+        state: digest(freshness.committed.as_ref()?.state()),
+        folders: freshness.folders.clone(),
+        unreadable: freshness.unreadable(),
+    })
+}
+
+/// Waits, in a thread of its own, until this process may lead, and then calls `lead`.
+pub(in crate::engine) fn wait_to_lead(
+    live: &Arc<LiveStore>,
+    lead: impl FnOnce(Lead) + Send + 'static,
+) -> std::io::Result<()> {
+    let engine = Arc::clone(live);
+    std::thread::Builder::new()
+        .name("lead".to_owned())
+        .stack_size(256 << 10)
+        .spawn(move || lead(take_lead(&engine)))
+        .map(drop)
+}
+
+/// Waits until nobody else leads, and as long as nobody can.
+fn take_lead(live: &LiveStore) -> Lead {
+    let path = leader_path(live);
+    let mut pause = BEAT_COUNTS;
+    loop {
+        let taken = match live.check_there() {
+            Ok(()) => Lock::wait(&path)
+                .and_then(|leading| take_heartbeat(live, leading))
+                .map_err(EngineError::from),
+            Err(error) => Err(error),
         };
-        // One that is being written at this moment is whole at the next.
-        let (mut leader, age) = said().or_else(said)?;
-        leader.is_alive = age <= BEAT_COUNTS;
-        // What it said last outlives it.
-        (age <= LEADER_IS_STUCK && crate::files::is_held(&path)).then_some(leader)
-    }
-
-    /// Whether another process is there to index what waits.
-    pub(in crate::engine) fn is_led(&self) -> bool {
-        let own = std::process::id();
-        self.leader().is_some_and(|leader| leader.process != own)
-    }
-
-    /// Takes over from the leader that the index is complete, if it says so and nothing speaks
-    /// against it.
-    pub(in crate::engine) fn trust(&self, freshness: &mut Freshness) -> Result<bool, EngineError> {
-        let Some(complete) = self
-            .leader()
-            .filter(|leader| leader.is_alive)
-            .and_then(|leader| leader.complete)
-        else {
-            return Ok(false);
-        };
-        if let Some(watch) = self.watch() {
-            // Before they are compared: what happens in them later is told.
-            let folders = complete.folders.iter();
-            folders.for_each(|(folder, _)| watch.include(folder));
+        match taken {
+            Ok(lead) => return lead,
+            // Meanwhile everybody looks themselves.
+            Err(error) => tracing::debug!("no process leads: {error}"),
         }
-        if self.store.folders_changed(Place::Files, &complete.folders) {
-            return Ok(false);
-        }
-        let committed = self.committed()?;
-        if digest(committed.state()) != complete.state {
-            return Ok(false);
-        }
-        freshness.trust(committed, complete.folders, complete.unreadable);
-        Ok(true)
-    }
-
-    /// Writes the heartbeat: that the index is complete, if it is.
-    pub(in crate::engine) fn beat(&self, may_be_complete: bool) {
-        let complete = may_be_complete.then(|| self.complete()).flatten();
-        let leader = Leader {
-            process: std::process::id(),
-            watching: self.watching(),
-            is_alive: true,
-            complete,
-        };
-        // A heartbeat that cannot be written counts as none: the others look themselves.
-        let _ = Lock::say(&self.heartbeat_path(), &leader.written());
-    }
-
-    fn complete(&self) -> Option<Complete> {
-        let watch = self.watch()?;
-        // Whoever holds it is about to change it.
-        let freshness = self.try_freshness()?;
-        if watch.has_changes()
-            || freshness.has_links
-            || !freshness.is_settled()
-            || freshness.folders.len() > MAX_FOLDERS
-        {
-            return None;
-        }
-        let now = self.now_nanos();
-        let is_young = |(_, modified): &(String, i64)| *modified > now - YOUNG_FOLDER_NANOS;
-        if freshness.folders.iter().any(is_young) {
-            return None;
-        }
-        Some(Complete {
-            state: digest(freshness.committed.as_ref()?.state()),
-            folders: freshness.folders.clone(),
-            unreadable: freshness.unreadable(),
-        })
-    }
-
-    /// Waits, in a thread of its own, until this process may lead, and then calls `lead`.
-    pub(in crate::engine) fn wait_to_lead(
-        self: &Arc<Engine>,
-        lead: impl FnOnce(Lead) + Send + 'static,
-    ) -> std::io::Result<()> {
-        let engine = Arc::clone(self);
-        std::thread::Builder::new()
-            .name("lead".to_owned())
-            .stack_size(256 << 10)
-            .spawn(move || lead(engine.take_lead()))
-            .map(drop)
-    }
-
-    /// Waits until nobody else leads, and as long as nobody can.
-    fn take_lead(&self) -> Lead {
-        let path = self.leader_path();
-        let mut pause = BEAT_COUNTS;
-        loop {
-            let taken = match self.check_there() {
-                Ok(()) => Lock::wait(&path)
-                    .and_then(|leading| self.take_heartbeat(leading))
-                    .map_err(EngineError::from),
-                Err(error) => Err(error),
-            };
-            match taken {
-                Ok(lead) => return lead,
-                // Meanwhile everybody looks themselves.
-                Err(error) => tracing::debug!("no process leads: {error}"),
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(LONGEST_PAUSE);
-        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 
-impl Engine {
-    /// What the last leader said must not count as the next one's word: it is cut away before
-    /// the next one holds the file that it stands in.
-    fn take_heartbeat(&self, leading: Lock) -> Result<Lead, FilesError> {
-        let path = self.heartbeat_path();
-        let _ = Lock::say(&path, ""); // There may be none yet.
-        let heartbeat = Lock::take(&path, "the heartbeat")?;
-        Ok(Lead { leading, heartbeat })
-    }
+/// What the last leader said must not count as the next one's word: it is cut away before
+/// the next one holds the file that it stands in.
+fn take_heartbeat(live: &LiveStore, leading: Lock) -> Result<Lead, FilesError> {
+    let path = heartbeat_path(live);
+    let _ = Lock::say(&path, ""); // There may be none yet.
+    let heartbeat = Lock::take(&path, "the heartbeat")?;
+    Ok(Lead { leading, heartbeat })
+}
 
-    /// Whether `lead` still keeps others from leading: not if its files were deleted.
-    pub(in crate::engine) fn leads_with(&self, lead: &Lead) -> bool {
-        lead.leading.is_at(&self.leader_path()) && lead.heartbeat.is_at(&self.heartbeat_path())
-    }
+/// Whether `lead` still keeps others from leading: not if its files were deleted.
+pub(in crate::engine) fn leads_with(live: &LiveStore, lead: &Lead) -> bool {
+    lead.leading.is_at(&leader_path(live)) && lead.heartbeat.is_at(&heartbeat_path(live))
 }
 
 impl Leader {

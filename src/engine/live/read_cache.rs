@@ -9,6 +9,12 @@
 //! that was changed just before, and nothing at all where the times are another machine's. There is a
 //! bound to all of it together. What the index says of a file is left to who asks: the hash tells.
 
+use crate::engine::live::reading::is_racy;
+use crate::files::Entry;
+use crate::files::Reader;
+use crate::model::Memory;
+use crate::model::Stamp;
+use crate::ranking::ShingleSet;
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -18,13 +24,6 @@ use std::sync::OnceLock;
 use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
-
-use crate::engine::live::reading::is_racy;
-use crate::files::Entry;
-use crate::files::Reader;
-use crate::model::Memory;
-use crate::model::Stamp;
-use crate::ranking::ShingleSet;
 
 /// A memory as it was read from its file, shared by all who have it.
 #[derive(Debug, Clone)]
@@ -79,13 +78,17 @@ impl PartialEq for Shared {
 
 /// So much is kept at most: the hits of some hundred searches, as a session asks for them.
 const MOST_BYTES: usize = 8 << 20;
+
 /// Larger files are not kept: one of them would cost many others their place.
 const LARGEST_FILE: u64 = 32 << 10;
+
 /// What a memory takes beside its text: its fields, its outline, its name and its place here.
 const OVERHEAD: usize = 1_792;
+
 /// A frontmatter of usual length is in [`OVERHEAD`]; of a longer one each byte may be a value by
 /// itself.
 const USUAL_FRONTMATTER: usize = 256;
+
 const MOST_FOR_A_BYTE: usize = 32;
 
 /// Memories by the names of their files.

@@ -1,18 +1,14 @@
 //! Reads files into what is indexed.
 
-use std::sync::Arc;
-use std::time::Duration;
-use std::time::SystemTime;
-
-use rayon::prelude::*;
-
-use crate::engine::Engine;
+use crate::engine::error::EngineError;
+use crate::engine::live::store::LiveStore;
 use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::Listing;
 use crate::files::Place;
 use crate::files::Reader;
 use crate::files::Skipped;
+use crate::files::Version;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Document;
 use crate::index::Indexed;
@@ -21,6 +17,10 @@ use crate::index::Snapshot;
 use crate::model::Memory;
 use crate::model::Problem;
 use crate::model::Stem;
+use rayon::prelude::*;
+use std::sync::Arc;
+use std::time::Duration;
+use std::time::SystemTime;
 
 /// What was found under a name.
 pub(in crate::engine) enum Read {
@@ -35,41 +35,40 @@ pub(in crate::engine) enum Read {
 
 /// Files read and parsed together: enough for all cores, few enough to hold in memory.
 pub(in crate::engine) const CHUNK: usize = 1024;
+
 /// A file that changed so shortly before it was read may change again without a trace: file
 /// systems keep times in steps of at most this.
 pub(in crate::engine) const RACY_NANOS: i64 = 2_000_000_000;
 
-impl Engine {
-    /// Reads the files `names`, on all cores where that pays; in the same order.
-    pub(in crate::engine) fn read_all(&self, names: &[&str]) -> Vec<Read> {
-        let reader = self.store.reader(Place::Files);
-        let now = self.now_nanos();
-        if names.len() < 16 {
-            return names.iter().map(|name| read(&reader, name, now)).collect();
-        }
-        names
-            .par_iter()
-            .map(|name| read(&reader, name, now))
-            .collect()
+/// Reads the files `names`, on all cores where that pays; in the same order.
+pub(in crate::engine) fn read_all(live: &LiveStore, names: &[&str]) -> Vec<Read> {
+    let reader = live.store.reader(Place::Files);
+    let now = now_nanos(live);
+    if names.len() < 16 {
+        return names.iter().map(|name| read(&reader, name, now)).collect();
     }
+    names
+        .par_iter()
+        .map(|name| read(&reader, name, now))
+        .collect()
+}
 
-    /// A view of the files themselves, for when the index says too little of them.
-    pub(in crate::engine) fn scan(&self, listing: &Listing) -> Arc<dyn Snapshot> {
-        let entries = listing.entries.iter();
-        let files = entries.map(|entry| (entry.name.clone(), entry.stamp));
-        let reader = self.store.reader(Place::Files);
-        let now = self.now_nanos();
-        let document = move |name: &str| match read(&reader, name, now) {
-            Read::Document { document, .. } => Some(*document),
-            Read::Gone(_) | Read::Skipped(_) => None,
-        };
-        let scan = Scan::new(files.collect(), Box::new(document), &self.languages);
-        Arc::new(scan)
-    }
+/// A view of the files themselves, for when the index says too little of them.
+pub(in crate::engine) fn scan(live: &LiveStore, listing: &Listing) -> Arc<dyn Snapshot> {
+    let entries = listing.entries.iter();
+    let files = entries.map(|entry| (entry.name.clone(), entry.stamp));
+    let reader = live.store.reader(Place::Files);
+    let now = now_nanos(live);
+    let document = move |name: &str| match read(&reader, name, now) {
+        Read::Document { document, .. } => Some(*document),
+        Read::Gone(_) | Read::Skipped(_) => None,
+    };
+    let scan = Scan::new(files.collect(), Box::new(document), &live.languages);
+    Arc::new(scan)
+}
 
-    pub(in crate::engine) fn now_nanos(&self) -> i64 {
-        self.clock.now().timestamp_nanos_opt().unwrap_or(i64::MAX)
-    }
+pub(in crate::engine) fn now_nanos(live: &LiveStore) -> i64 {
+    live.clock.now().timestamp_nanos_opt().unwrap_or(i64::MAX)
 }
 
 /// Reads one file; `now` is a moment before.
@@ -146,4 +145,29 @@ pub(in crate::engine) fn parse(entry: &Entry, bytes: &[u8]) -> Memory {
 pub(in crate::engine) fn stem_of(name: &str) -> Stem {
     let file = name.rsplit('/').next().unwrap_or(name);
     Stem::from_file_name(file.strip_suffix(".md").unwrap_or(file))
+}
+
+/// The bytes of a file of the store; `None` if it is gone.
+pub(in crate::engine) fn bytes_at(
+    live: &LiveStore,
+    path: &str,
+) -> Result<Option<Vec<u8>>, EngineError> {
+    Ok(version_at(live, path)?.map(|version| version.bytes))
+}
+
+/// The file of the store at `path` as it is now; `None` if there is none.
+pub(in crate::engine) fn version_at(
+    live: &LiveStore,
+    path: &str,
+) -> Result<Option<Version>, EngineError> {
+    let read = match (path.strip_prefix("files/"), path.strip_prefix("archive/")) {
+        (Some(name), _) => live.store.reader(Place::Files).read(name, u64::MAX),
+        (_, Some(name)) => live.store.reader(Place::Archive).read(name, u64::MAX),
+        _ => live.store.beside().read(path, u64::MAX),
+    };
+    match read {
+        Ok(version) => Ok(Some(version)),
+        Err(FilesError::Missing { .. } | FilesError::NotRegular { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -1,13 +1,11 @@
 //! Compares the memory directory with what is indexed.
 
-use std::borrow::Cow;
-
+use crate::engine::live::reading::RACY_NANOS;
 use crate::files::Entry;
 use crate::files::Listing;
 use crate::index::Indexed;
 use crate::index::Snapshot;
-
-use crate::engine::live::reading::RACY_NANOS;
+use std::borrow::Cow;
 
 /// The names of the files that two states of the index hold in different versions, or one of them
 /// only.

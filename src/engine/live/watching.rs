@@ -1,16 +1,15 @@
 //! How this process learns of changes: by the system's events where it can.
 
+use crate::engine::live::store::LiveStore;
+use crate::files::Medium;
+use crate::files::Place;
+use crate::format::is_memory_name;
+use crate::watch::Watch;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
-
-use crate::engine::Engine;
-use crate::files::Medium;
-use crate::files::Place;
-use crate::format::is_memory_name;
-use crate::watch::Watch;
 
 /// How changes become known.
 #[derive(Default)]
@@ -29,7 +28,7 @@ pub(in crate::engine) enum Watching {
 /// How long to wait before another try to watch.
 const RETRY: Duration = Duration::from_secs(5);
 
-impl Engine {
+impl LiveStore {
     /// Begins to watch the memory folder, or says why it cannot be.
     pub(in crate::engine) fn start_watching(&self) {
         let started = match crate::files::medium(self.root()) {
@@ -118,19 +117,6 @@ impl Engine {
                 format!("polling ({})", reason.replace('\n', " "))
             }
         }
-    }
-
-    /// As [`Engine::changed_by_us`], and says with what it was done: to whoever commits it, and in
-    /// the journal.
-    pub(in crate::engine) fn changed_with(&self, tool: &str, name: &str) {
-        self.changed_because(tool, name, None);
-    }
-
-    /// As [`Engine::changed_with`], with the reason that somebody gave.
-    pub(in crate::engine) fn changed_because(&self, tool: &str, name: &str, why: Option<&str>) {
-        self.leave_word(tool, name);
-        self.record(tool, name, why);
-        self.changed_by_us(name);
     }
 
     /// Has the next operation look at the file `name`, which this process changed.

@@ -58,7 +58,7 @@ fn main() -> ExitCode {
 fn over_http(store: &str) -> Result<(), String> {
     let engine = Engine::open(Options::new(store), Box::new(SystemClock));
     let engine = engine.map_err(|error| error.to_string())?;
-    let state = engine.state().to_owned();
+    let state = engine.live.state().to_owned();
     let served = Served {
         engine: Arc::new(engine),
         dialect: memdir::dialect::named("core").expect("there is a usual tool set"),

@@ -1,5 +1,6 @@
 //! What the category set makes of entries, on an engine whose clock stands still.
 
+use memdir::engine::ops;
 use std::fs;
 
 use memdir::dialect::Call;
@@ -301,7 +302,7 @@ fn the_archive_holds_an_entry_before_it_is_gone() {
             .all(|text| !String::from_utf8_lossy(text).contains("links"))
     );
     // It comes back as it was.
-    engine.restore(file.trim_end_matches(".md")).unwrap();
+    ops::restore(&engine, file.trim_end_matches(".md")).unwrap();
     assert_eq!(recall(&engine, "project", "atlas")["value"], "A tracker.");
 }
 
@@ -358,9 +359,12 @@ fn a_category_is_asked_for_before_the_results_are_cut() {
         "Lifts things in a large harbour.",
         &[],
     );
-    engine
-        .remember(new_memory("A harbour that another tool set stored."), None)
-        .unwrap();
+    ops::remember(
+        &engine,
+        new_memory("A harbour that another tool set stored."),
+        None,
+    )
+    .unwrap();
     let of = |category: &str| found(&engine, json!({"query": "harbour", "category": category}));
     assert_eq!(of("tools"), ["crane"]);
     assert_eq!(of("learnings").len(), 1);
@@ -380,7 +384,7 @@ fn memories_of_other_tool_sets_are_entries_with_which_every_tool_works() {
         source: Some("a wiki page".to_owned()),
         ..new_memory("With a tag.")
     };
-    let stem = engine.remember(memory, None).unwrap().stem;
+    let stem = ops::remember(&engine, memory, None).unwrap().stem;
     let key = format!("how-we-deploy-atlas-{}", stem.short());
     assert_eq!(found(&engine, json!({"query": "deploy"})), [key.as_str()]);
     let told = recall(&engine, "learnings", &key);
@@ -443,7 +447,10 @@ fn memories_of_other_tool_sets_are_entries_with_which_every_tool_works() {
     assert_eq!(said["links_removed"], json!(["user.job"]));
     assert!(!run(&engine, "recall", arguments)["error"].is_null());
     // What this set stored is whole for others.
-    let job = &engine.recall(&[names(&store.files())[0].trim_end_matches(".md").to_owned()])[0];
+    let job = &ops::recall(
+        &engine,
+        &[names(&store.files())[0].trim_end_matches(".md").to_owned()],
+    )[0];
     let memdir::engine::Recalled::Found { memory, .. } = job else {
         panic!("{job:?}")
     };
@@ -457,7 +464,9 @@ fn memories_of_other_tool_sets_are_entries_with_which_every_tool_works() {
 fn a_memory_without_words_in_its_first_line_is_called_by_its_id() {
     let store = TestStore::new();
     let engine = store.engine();
-    let stem = engine.remember(new_memory("…\n…"), None).unwrap().stem;
+    let stem = ops::remember(&engine, new_memory("…\n…"), None)
+        .unwrap()
+        .stem;
     assert_eq!(recall(&engine, "learnings", stem.short())["value"], "…\n…");
     // A part of an id is none.
     let part = &stem.short()[..6];

@@ -1,5 +1,6 @@
 //! Which entry a key of the category set means, and which it never does.
 
+use memdir::engine::ops;
 use std::fs;
 
 use memdir::engine::Engine;
@@ -88,8 +89,7 @@ fn a_file_that_takes_no_frontmatter_leaves_every_key_usable() {
 fn a_key_made_of_the_text_is_told_anew_when_the_text_is_another() {
     let store = TestStore::new();
     let engine = store.engine();
-    let stem = engine
-        .remember(new_memory("Old words."), None)
+    let stem = ops::remember(&engine, new_memory("Old words."), None)
         .unwrap()
         .stem;
     let key = format!("old-words-{}", stem.short());
@@ -125,7 +125,7 @@ fn what_comes_back_from_the_archive_takes_no_key() {
     run(&past, "forget", key.clone());
     let engine = store.engine_at(noon());
     remember(&engine, "user", "home", "Kiel.", &[]);
-    engine.restore(&old).unwrap();
+    ops::restore(&engine, &old).unwrap();
     assert_eq!(recall(&engine, "user", "home")["value"], "Kiel.");
     let old_key = format!("home-{old}");
     assert_eq!(recall(&engine, "user", &old_key)["value"], "Lübeck.");
@@ -137,7 +137,7 @@ fn what_comes_back_from_the_archive_takes_no_key() {
         earlier.push(kept.trim_start_matches("archive/").to_owned());
     }
     for id in &earlier {
-        engine.restore(id).unwrap();
+        ops::restore(&engine, id).unwrap();
         assert_eq!(recall(&engine, "user", "home")["value"], "Cork.");
         assert!(keys(&engine, "user").contains(&format!("home-{id}")));
     }

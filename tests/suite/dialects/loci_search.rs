@@ -1,5 +1,6 @@
 //! `recall_memory`: what is found, in which order, how much of it.
 
+use memdir::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -528,23 +529,23 @@ mod times {
         );
         // The clock stands at noon on 1 June.
         let engine = store.engine();
-        let time = engine.asked_time("what was signed last month").unwrap();
+        let time = ops::asked_time(&engine, "what was signed last month").unwrap();
         assert_eq!(time.rest.trim(), "what was signed");
         for text in [
             "what was signed in May",
             "signed on 15 May 2026?",
             "since 2026-05-15",
         ] {
-            let time = engine.asked_time(text).unwrap();
-            let stems = engine.of_time(&time, &Filter::default()).unwrap();
+            let time = ops::asked_time(&engine, text).unwrap();
+            let stems = ops::of_time(&engine, &time, &Filter::default()).unwrap();
             let is_found = |id: &str| stems.iter().any(|stem| stem.short() == id);
             assert!(is_found("1f3a9c01") && is_found("1f3a9c04"), "{text}");
             // Since then it was written, whatever day it tells of.
             assert_eq!(is_found("1f3a9c02"), text.starts_with("since"), "{text}");
         }
         for text in ["what was signed recently", "signed this morning"] {
-            let time = engine.asked_time(text).unwrap();
-            let stems = engine.of_time(&time, &Filter::default()).unwrap();
+            let time = ops::asked_time(&engine, text).unwrap();
+            let stems = ops::of_time(&engine, &time, &Filter::default()).unwrap();
             assert!(
                 stems.iter().any(|stem| stem.short() == "1f3a9c03"),
                 "{text}"
@@ -555,7 +556,7 @@ mod times {
             );
         }
         let of = |filter: &Filter| -> Vec<String> {
-            let stems = engine.of_time(&time, filter).unwrap();
+            let stems = ops::of_time(&engine, &time, filter).unwrap();
             stems.iter().map(|stem| stem.short().to_owned()).collect()
         };
         assert_eq!(of(&Filter::default()), ["1f3a9c04", "1f3a9c01"]);

@@ -1,6 +1,7 @@
 //! Many copies of one text: they do not keep everything else out of an answer.
 
 use memdir::engine::Search;
+use memdir::engine::ops;
 
 use crate::support::TestStore;
 use crate::support::memory_text;
@@ -85,8 +86,8 @@ fn a_thousand_copies_take_two_of_ten_places() {
     put_others(&store);
     let engine = store.engine();
     let is_copy = |text: &str| text.contains("evil.example");
-    let searched = engine.search(&ten()).unwrap();
-    let thought = engine.think(&ten()).unwrap();
+    let searched = ops::search(&engine, &ten()).unwrap();
+    let thought = ops::think(&engine, &ten()).unwrap();
     let copies = |hits: &[memdir::engine::Hit]| {
         hits.iter()
             .filter(|hit| is_copy(&hit.memory.content))
@@ -102,7 +103,7 @@ fn a_thousand_copies_take_two_of_ten_places() {
         limit: 3_000,
         ..query(QUESTION)
     };
-    let all = engine.think(&all).unwrap();
+    let all = ops::think(&engine, &all).unwrap();
     assert_eq!(all.hits.len(), thought.total);
     let last = &all.hits[all.hits.len() - 998..];
     assert_eq!(copies(last), 998);
@@ -121,8 +122,8 @@ fn without_a_flood_every_answer_is_the_ranking() {
             ..query(QUESTION)
         };
         assert_eq!(
-            engine.think(&search).unwrap(),
-            engine.search(&search).unwrap(),
+            ops::think(&engine, &search).unwrap(),
+            ops::search(&engine, &search).unwrap(),
             "{limit}"
         );
     }

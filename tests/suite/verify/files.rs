@@ -1,5 +1,6 @@
 //! Damage of memory files.
 
+use memdir::engine::ops;
 use std::fs;
 
 use memdir::engine::Engine;
@@ -40,7 +41,7 @@ fn verdict(seed: impl Fn(&TestStore), expected: &[(&str, &'static str)], is_soun
     let store = sound_store();
     seed(&store);
     let engine = store.engine();
-    let proof = engine.verify().unwrap();
+    let proof = ops::verify(&engine).unwrap();
     let expected: Vec<_> = expected
         .iter()
         .map(|(file, code)| ((*file).to_owned(), *code))
@@ -306,7 +307,7 @@ fn a_text_that_an_interrupted_change_left_is_found() {
     // Where something may be written it has become a conflict copy by then.
     let store = sound_store();
     store.put(SWAPPED, one());
-    let proof = store.engine().verify().unwrap();
+    let proof = ops::verify(&store.engine()).unwrap();
     let [(copy, "conflict-copy")] = &told(&proof)[..] else {
         panic!("{proof:?}")
     };
@@ -322,7 +323,7 @@ fn a_text_that_an_interrupted_change_left_is_found() {
         ..store.options()
     };
     let engine = Engine::open(options, clock(noon())).unwrap();
-    let proof = engine.verify().unwrap();
+    let proof = ops::verify(&engine).unwrap();
     assert_eq!(told(&proof), [(format!("files/{SWAPPED}"), "leftover")]);
     assert!(!proof.is_sound());
     assert!(store.files().join(SWAPPED).exists());

@@ -1,5 +1,7 @@
 //! Damage of the index.
 
+use memdir::engine::live;
+use memdir::engine::ops;
 use std::fs;
 use std::path::Path;
 
@@ -27,14 +29,14 @@ fn check_index(ending: &str, harm: impl Fn(&Path)) {
         .expect("the index has such a file");
     harm(path);
     let engine = store.engine();
-    let proof = engine.verify().unwrap();
+    let proof = ops::verify(&engine).unwrap();
     assert!(!proof.is_sound());
     assert_eq!(told(&proof), []);
     let name = path.file_name().unwrap().to_str().unwrap();
     let is_named = proof.index_faults.iter().any(|fault| fault.contains(name));
     assert!(is_named, "{name}: {:?}", proof.index_faults);
-    engine.reindex(true, &mut |_| {}).unwrap();
-    assert!(store.engine().verify().unwrap().is_sound());
+    live::reindex(&engine.live, true, &mut |_| {}).unwrap();
+    assert!(ops::verify(&store.engine()).unwrap().is_sound());
 }
 
 fn flip(path: &Path, place: impl Fn(usize) -> usize) {
@@ -66,11 +68,11 @@ fn an_index_of_another_text_is_found() {
     touch(&path, at("2026-05-01T00:00:00Z"));
     let engine = store.engine_at(at("2100-01-01T00:00:00Z"));
     assert_eq!(holding(&engine, "heron"), [ONE]);
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     fs::write(&path, one().replace("heron", "eagle")).unwrap();
     touch(&path, at("2026-05-01T00:00:00Z"));
     let later = store.engine_at(at("2100-01-02T00:00:00Z"));
-    let proof = later.verify().unwrap();
+    let proof = ops::verify(&later).unwrap();
     assert_eq!(
         proof.index_faults,
         [format!("{ONE} is indexed with another text")]
@@ -85,13 +87,13 @@ fn an_index_of_another_store_is_no_fault() {
     other.put(NEW, new());
     let engine = other.engine();
     assert_eq!(holding(&engine, "heron"), [NEW]);
-    engine.settle(true).unwrap();
+    live::settle(&engine.live, true).unwrap();
     drop(engine);
     let folder = one_store.index();
     let foreign = other.index();
     fs::remove_dir_all(&folder).unwrap();
     fs::rename(foreign, folder).unwrap();
-    let proof = one_store.engine().verify().unwrap();
+    let proof = ops::verify(&one_store.engine()).unwrap();
     assert_eq!(proof.index_faults, Vec::<String>::new());
     assert!(proof.is_sound());
     assert_eq!(holding(&one_store.engine(), "heron").len(), 2);
@@ -120,9 +122,9 @@ fn what_others_write_while_it_looks_is_no_fault() {
         });
         let engine = store.engine();
         while !done.load(std::sync::atomic::Ordering::Relaxed) {
-            let proof = engine.verify().unwrap();
+            let proof = ops::verify(&engine).unwrap();
             assert_eq!(proof.index_faults, Vec::<String>::new());
         }
     });
-    assert!(store.engine().verify().unwrap().is_sound());
+    assert!(ops::verify(&store.engine()).unwrap().is_sound());
 }

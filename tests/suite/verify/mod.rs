@@ -5,6 +5,8 @@ mod files;
 mod index;
 mod program;
 
+use memdir::engine::live;
+use memdir::engine::ops;
 use std::fs;
 
 use memdir::engine::Proof;
@@ -49,8 +51,8 @@ fn sound_store() -> TestStore {
     archive(&store, ARCHIVED, &archived());
     let engine = store.engine();
     assert_eq!(holding(&engine, "heron").len(), 2);
-    engine.settle(true).unwrap();
-    let proof = store.engine().verify().unwrap();
+    live::settle(&engine.live, true).unwrap();
+    let proof = ops::verify(&store.engine()).unwrap();
     assert_eq!(told(&proof), []);
     assert!(proof.is_sound());
     store

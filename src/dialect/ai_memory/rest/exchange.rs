@@ -1,5 +1,6 @@
 //! `/export` and `/import`: all memories and links at once.
 
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -124,7 +125,7 @@ const LINK: &[Parameter] = &[
 fn export(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
     let engine = call.engine;
     let (mut memories, mut shown) = (Vec::new(), Vec::new());
-    engine.export(&Filter::default(), &mut |memory, _| {
+    ops::export(engine, &Filter::default(), &mut |memory, _| {
         let mut stated = shape::memory(engine, &memory);
         // What uses have added comes with the uses: who takes both in would count them twice.
         let priority = memory.importance.unwrap_or(shape::USUAL_IMPORTANCE);
@@ -136,13 +137,13 @@ fn export(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
             ..memory
         });
     })?;
-    let links = engine.stated_relations(&memories)?;
+    let links = ops::stated_relations(engine, &memories)?;
     let links: Vec<Value> = links.iter().map(|link| shape::link(engine, link)).collect();
     Ok(Answer::json(json!({
         "count": shown.len(),
         "memories": shown,
         "links": links,
-        "exported_at": shape::moment(engine.now()),
+        "exported_at": shape::moment(engine.live.now()),
     })))
 }
 
@@ -177,10 +178,12 @@ fn import(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
     let mut warnings = Vec::new();
     let mut fault = None;
     let items = ai_memory_objects(memories, links, &defaults);
-    let report = engine.import(items, Import::default(), &mut |one| match one {
+    let report = ops::import(engine, items, Import::default(), &mut |one| match one {
         Imported::Added { stem, screened, .. } => {
             imported += 1;
-            let id = stem.map(|stem| engine.shown_id(&stem)).unwrap_or_default();
+            let id = stem
+                .map(|stem| engine.live.shown_id(&stem))
+                .unwrap_or_default();
             let found = screened.warnings().into_iter();
             warnings.extend(found.map(|found| format!("{id}: {found}")));
         }

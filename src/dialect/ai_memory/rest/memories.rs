@@ -1,5 +1,6 @@
 //! `/memories`: to make, list, read, change and remove them.
 
+use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -238,8 +239,8 @@ pub(super) const PROMOTE: Endpoint = Endpoint {
 };
 
 fn create_many(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
-    if call.engine.is_read_only() {
-        return Err(EngineError::ReadOnly(call.engine.root().to_owned()).into());
+    if call.engine.live.is_read_only() {
+        return Err(EngineError::ReadOnly(call.engine.live.root().to_owned()).into());
     }
     let items = arguments.objects("memories")?.unwrap_or_default();
     let (mut places, mut memories) = (Vec::new(), Vec::new());
@@ -262,7 +263,7 @@ fn create_many(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolErr
             Err(error) => outcomes.push(Err(error)),
         }
     }
-    let stored = call.engine.remember_many(memories, &write::policy(call))?;
+    let stored = ops::remember_many(call.engine, memories, &write::policy(call))?;
     for (place, stored) in places.into_iter().zip(stored) {
         outcomes[place] = stored.map_err(ToolError::from);
     }
@@ -270,7 +271,7 @@ fn create_many(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolErr
     let (mut ids, mut errors) = (Vec::new(), Vec::new());
     for (place, outcome) in outcomes.into_iter().enumerate() {
         match outcome {
-            Ok(stem) => ids.push(call.engine.shown_id(&stem)),
+            Ok(stem) => ids.push(call.engine.live.shown_id(&stem)),
             Err(error) => {
                 let refusal = Refusal::of(&error);
                 // Where nothing can be written, no item is to blame.

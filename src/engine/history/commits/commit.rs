@@ -1,0 +1,795 @@
+//! Commits what changed since the newest commit.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::dates;
+use crate::engine::history::commits::message::Attribution;
+use crate::engine::history::commits::message::ChangeKind;
+use crate::engine::history::commits::message::MemoryChange;
+use crate::engine::history::commits::message::Reason;
+use crate::engine::history::commits::message::message;
+use crate::engine::history::commits::quarantine;
+use crate::engine::history::commits::quarantine::name_of;
+use crate::engine::history::commits::replaced;
+use crate::engine::history::commits::replaced::AfterReplaced;
+use crate::engine::history::remote::consent;
+use crate::engine::history::remote::journals;
+use crate::engine::history::remote::journals::are_journals;
+use crate::engine::history::remote::setup;
+use crate::engine::history::remote::unfinished;
+use crate::engine::history::repair;
+use crate::engine::history::tidy;
+use crate::engine::live::leader;
+use crate::engine::live::pending::Pending;
+use crate::engine::live::reading;
+use crate::engine::live::reading::parse;
+use crate::engine::live::usage;
+use crate::engine::ops::past::plan::place_of;
+use crate::engine::options::SETTINGS;
+use crate::engine::write::replace;
+use crate::engine::write::words;
+use crate::engine::write::words::BY_HAND;
+use crate::engine::write::words::FOUND;
+use crate::engine::write::words::Words;
+use crate::files::CrashMarker;
+use crate::files::Entry;
+use crate::files::FilesError;
+use crate::files::JOURNALS;
+use crate::files::Listing;
+use crate::files::Lock;
+use crate::files::Place;
+use crate::files::Version;
+use crate::files::is_journal;
+use crate::files::tombstone_of;
+use crate::format::is_memory_name;
+use crate::git::Id;
+use crate::git::NewText;
+use crate::git::Owner;
+use crate::git::RESUME;
+use crate::git::Repository;
+use crate::git::Staged;
+use crate::git::Stamped;
+use crate::git::Trees;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+/// What became of an attempt to commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Committed {
+    /// Everything was committed before.
+    Nothing,
+    /// A commit was made; its id, and how many files it is about.
+    Done { id: String, files: usize },
+    /// Another process is at it, or the user's own git: to be tried again.
+    Busy,
+    /// This store is not committed.
+    Off,
+    /// The reason why nothing is committed at present.
+    Paused(String),
+}
+
+/// A file that differs from the newest commit.
+pub(in crate::engine) struct Difference {
+    /// Below the store's folder.
+    pub path: String,
+    pub before: Option<Id>,
+    pub after: Option<Id>,
+    /// The file as it was read, where it is another one soon: this is what is committed.
+    pub read: Option<Version>,
+}
+
+/// What was done together.
+struct Done {
+    /// In nanoseconds since 1970.
+    at: i64,
+    /// A program told of it.
+    is_told: bool,
+    /// Something was deleted.
+    is_gone: bool,
+    files: Vec<MemoryChange>,
+}
+
+/// What a commit is made for.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::engine) enum Why<'a> {
+    /// Something changed.
+    Changed,
+    /// Somebody asked for it.
+    Asked,
+    /// More than the files tell.
+    For(&'a Reason),
+}
+
+/// What the branch's log says of a commit that was made on this machine.
+pub(in crate::engine) const COMMITTED: &str = "memdir: commit";
+
+/// More files than this that people changed at once are one deed, such as a folder that was copied.
+const MOST_BY_HAND: usize = 8;
+
+/// In nanoseconds: the program changes a file and ends its work in the folder within this.
+pub(in crate::engine) const OWN_CHANGE: i64 = 100_000_000;
+
+/// A commit of more files names only some of the agents and users.
+const READ_FOR_DOERS: usize = 32;
+
+/// Commits what changed, as far as this process knows; makes the repository for the first
+/// memory. Waits for nobody.
+///
+/// # Errors
+///
+/// Fails if files or repository cannot be read or written. What was to be committed waits for
+/// the next attempt.
+pub fn commit(history: &History) -> Result<Committed, EngineError> {
+    commit_pending(history, Why::Changed)
+}
+
+fn commit_pending(history: &History, why: Why<'_>) -> Result<Committed, EngineError> {
+    let Some(git) = &history.git else {
+        return Ok(Committed::Off);
+    };
+    history.live.check_there()?;
+    let Some(_lock) = Lock::try_take(&history.live.state().join("sync.lock"))? else {
+        return Ok(Committed::Busy);
+    };
+    let pending = std::mem::take(&mut *history.live.pending());
+    let mut done = commit_locked(history, &pending, &git.user, why);
+    if let Err(EngineError::Git(error)) = &done
+        && !error.is_busy
+    {
+        // Where nothing is wrong, somebody's git was packing the same moment.
+        let pending = match repair::repair_repository(history)? {
+            true => &Pending::Everything,
+            false => &pending,
+        };
+        done = commit_locked(history, pending, &git.user, why);
+    }
+    if !matches!(done, Ok(Committed::Nothing | Committed::Done { .. })) {
+        history.live.pending().add_all(pending);
+    }
+    done
+}
+
+/// As [`commit`], for a process that lives for one operation: where a server runs, that
+/// one commits.
+///
+/// # Errors
+///
+/// As for [`commit`].
+pub fn commit_if_alone(history: &History) -> Result<Committed, EngineError> {
+    if leader::is_led(&history.live) {
+        return Ok(Committed::Busy);
+    }
+    let done = commit(history)?;
+    if let Committed::Done { .. } = done {
+        usage::sum_up_journals(&history.live);
+    }
+    if let Committed::Done { .. } = done
+        && let Err(error) = tidy::tidy_if_neglected(history)
+    {
+        tracing::info!("cannot tidy the repository: {error}");
+    }
+    Ok(done)
+}
+
+/// Commits whatever differs from the newest commit, whoever changed it.
+///
+/// # Errors
+///
+/// As for [`commit`].
+pub fn commit_everything(history: &History) -> Result<Committed, EngineError> {
+    history.live.all_is_to_commit();
+    commit_pending(history, Why::Asked)
+}
+
+/// As [`commit_everything`], for a store that was just made: what lies in it was there
+/// before, and no `undo` without a target takes it away.
+///
+/// # Errors
+///
+/// As for [`commit`].
+pub fn commit_what_was_there(history: &History) -> Result<Committed, EngineError> {
+    let has_history = match consent::repository(history)? {
+        Some(repository) => repository.head()?.is_some(),
+        None => false,
+    };
+    if !has_history {
+        words::leave_word(&history.writer, FOUND, SETTINGS);
+        for entry in history.live.store.list(Place::Files)?.entries {
+            words::leave_word(&history.writer, FOUND, &entry.name);
+        }
+    }
+    commit_everything(history)
+}
+
+/// As [`commit`], of `pending`, for a caller who holds the lock.
+pub(in crate::engine) fn commit_locked(
+    history: &History,
+    pending: &Pending,
+    user: &str,
+    why: Why<'_>,
+) -> Result<Committed, EngineError> {
+    let known = *committed_to(history);
+    if *pending == Pending::none() && known.is_none() {
+        return Ok(Committed::Nothing);
+    }
+    let repository = match consent::repository(history)? {
+        Some(repository) if setup::take_over_own(history, &repository)? => {
+            consent::repository(history)?.unwrap_or(repository)
+        }
+        Some(repository) => repository,
+        None if *pending == Pending::none() || is_blank(history)? => {
+            return Ok(Committed::Nothing);
+        }
+        None => {
+            if let Some(forgotten) = consent::forgotten_remote(history) {
+                tracing::warn!("{forgotten}");
+            }
+            Repository::create(history.live.root(), "main")?
+        }
+    };
+    if repository.owner() == Owner::Other {
+        replace::archive_replaced(&history.writer);
+        return Ok(Committed::Off);
+    }
+    let head = repository.head()?;
+    // Who moved it may have left out what was committed here.
+    let is_moved = known.is_some() && known != head;
+    if is_moved && let Err(error) = dates::date_what_git_wrote(history) {
+        tracing::info!("cannot date what git wrote: {error}");
+    }
+    let everything = Pending::Everything;
+    let pending = if is_moved { &everything } else { pending };
+    if *pending == Pending::none() {
+        return Ok(Committed::Nothing);
+    }
+    if let Some(obstacle) = repository.obstacle() {
+        return Ok(Committed::Paused(obstacle.to_string()));
+    }
+    if head.is_none() && repository.get(RESUME).is_some() {
+        return Ok(Committed::Paused(
+            "the history is damaged, and is to be had from the remote first".to_owned(),
+        ));
+    }
+    // Their commit would fail, and they would not know why.
+    if repository.is_git_committing() {
+        return Ok(Committed::Busy);
+    }
+    match begin_git_work(history, &repository)? {
+        Some(_at_work) => {
+            let mut words = words::words(&history.writer);
+            let done = commit_in(history, &repository, pending, user, why, &mut words);
+            if !matches!(done, Ok(Committed::Done { .. })) {
+                words.put_back();
+            }
+            done
+        }
+        None => Ok(Committed::Busy),
+    }
+}
+
+/// The commit that a server made or saw last.
+pub(in crate::engine) fn committed_to(history: &History) -> std::sync::MutexGuard<'_, Option<Id>> {
+    history
+        .committed_to
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Begins to write to the repository, cleared of locks that killed processes left; `None` while
+/// somebody else seems to be at work. The caller holds the store's lock for it.
+pub(in crate::engine) fn begin_git_work(
+    history: &History,
+    repository: &Repository,
+) -> Result<Option<CrashMarker>, EngineError> {
+    let at_work = CrashMarker::begin(&history.live.state().join("git-at-work"))?;
+    repository.end_moving()?;
+    let taken = repository.clear_locks(&repository.branch(), at_work.was_interrupted);
+    for path in &taken.set_aside {
+        tracing::info!("set aside {}, whose maker is gone", path.display());
+    }
+    if taken.in_use.is_empty() {
+        return Ok(Some(at_work));
+    }
+    if at_work.was_interrupted {
+        at_work.leave_unfinished();
+    }
+    Ok(None)
+}
+
+/// Whether there is nothing yet that could be committed.
+fn is_blank(history: &History) -> Result<bool, EngineError> {
+    let has_settings = reading::bytes_at(&history.live, SETTINGS)?.is_some();
+    Ok(!has_settings && history.live.store.list(Place::Files)?.entries.is_empty())
+}
+
+fn commit_in(
+    history: &History,
+    repository: &Repository,
+    pending: &Pending,
+    user: &str,
+    why: Why<'_>,
+    words: &mut Words,
+) -> Result<Committed, EngineError> {
+    let head = repository.head()?;
+    let Some(AfterReplaced {
+        mut head,
+        names: replaced,
+    }) = replaced::commit_replaced(history, repository, head, user, words)?
+    else {
+        return Ok(Committed::Busy);
+    };
+    let with_replaced;
+    let pending = match pending {
+        Pending::Names(names) if !replaced.is_subset(names) => {
+            with_replaced = Pending::Names(names.union(&replaced).cloned().collect());
+            &with_replaced
+        }
+        _ => pending,
+    };
+    let mut trees = repository.trees(head)?;
+    let mut differences = match pending {
+        Pending::Everything => compare_all(history, repository, &mut trees)?,
+        Pending::Names(names) => compare(history, &mut trees, names)?,
+    };
+    let names = match pending {
+        Pending::Everything => None,
+        Pending::Names(names) => Some(names),
+    };
+    compare_settings(history, repository, &mut trees, &mut differences)?;
+    let is_thorough = names.is_none();
+    journals::compare_journals(
+        history,
+        repository,
+        &mut trees,
+        is_thorough,
+        &mut differences,
+    )?;
+    pass_over_left_out(history, repository, &mut differences)?;
+    let unfinished = unfinished::leave_to_merge(history, repository, head, &mut differences)?;
+    if !quarantine::hold_back(history, repository, names, &mut differences)? {
+        return Ok(Committed::Busy); // A file changed meanwhile.
+    }
+    let is_wanted = match why {
+        _ if !are_journals(&differences) => true,
+        Why::Changed => !differences.is_empty() && journals::are_journals_due(history, repository)?,
+        Why::Asked => !differences.is_empty(),
+        Why::For(_) => false,
+    };
+    if !is_wanted {
+        if history.live.has_background() {
+            *committed_to(history) = head;
+        }
+        return Ok(Committed::Nothing);
+    }
+    if unfinished.is_none() && !matches!(why, Why::For(_)) {
+        let before = head;
+        match replaced::commit_before_moves(
+            history,
+            repository,
+            head,
+            user,
+            &mut differences,
+            words,
+        )? {
+            Some(commit) => head = commit,
+            None => return Ok(Committed::Busy),
+        }
+        if head != before {
+            trees = repository.trees(head)?;
+        }
+    }
+    let reason = match why {
+        Why::For(reason) => Some(reason),
+        Why::Changed | Why::Asked => None,
+    };
+    let told = told(&differences);
+    let doers = self::doers(history, &differences, words);
+    let deeds = match reason {
+        Some(_) => vec![told],
+        None => in_deeds(history, told, words),
+    };
+    let message = message(&deeds, &doers, reason);
+    let author = repository.author(user, history.live.clock.now().timestamp());
+    let changes: Vec<(String, Option<Id>)> = differences
+        .iter()
+        .map(|difference| (difference.path.clone(), difference.after))
+        .collect();
+    let read = differences.iter_mut().filter_map(|difference| {
+        let version = difference.read.take()?;
+        Some((difference.path.clone(), version))
+    });
+    let mut read: HashMap<String, Version> = read.collect();
+    let mut failed = None;
+    let mut stamps = HashMap::new();
+    let mut text_of = |path: &str, _: Id| {
+        let version = match read.remove(path) {
+            Some(version) => Some(version),
+            None => reading::version_at(&history.live, path).unwrap_or_else(|error| {
+                failed = Some(error);
+                None
+            }),
+        };
+        Ok(version.map_or(NewText::Gone, |version| {
+            stamps.insert(path.to_owned(), stamped(path, &version.entry));
+            NewText::Bytes(version.bytes)
+        }))
+    };
+    let parents: Vec<Id> = head.into_iter().collect();
+    let commit = repository.commit(
+        &mut trees,
+        &parents,
+        &changes,
+        &mut text_of,
+        &message,
+        &author,
+    )?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let Some(commit) = commit else {
+        return Ok(Committed::Busy); // A file changed meanwhile.
+    };
+    let files = differences.len();
+    let staged = differences
+        .into_iter()
+        .map(|difference| {
+            let staged = Staged {
+                before: difference.before,
+                after: difference.after,
+                stamped: stamps.remove(&difference.path),
+            };
+            (difference.path, staged)
+        })
+        .collect();
+    if !repository.move_branch(head, commit, COMMITTED, &staged)? {
+        return Ok(Committed::Busy);
+    }
+    if let Some(unfinished) = unfinished {
+        unfinished::merge_goes_on(history, &unfinished, commit);
+    }
+    if history.live.has_background() {
+        *committed_to(history) = Some(commit);
+    }
+    Ok(Committed::Done {
+        id: commit.short(),
+        files,
+    })
+}
+
+/// Compares single files.
+fn compare(
+    history: &History,
+    trees: &mut Trees<'_>,
+    names: &BTreeSet<String>,
+) -> Result<Vec<Difference>, EngineError> {
+    let mut differences = Vec::new();
+    for name in names {
+        for place in [Place::Files, Place::Archive] {
+            let path = place.path_of(name);
+            let before = trees.file(&path)?;
+            let after = match history.live.store.look_at(place, name) {
+                None => None,
+                Some(Err(_)) => continue, // No file of ours; what was committed stays.
+                Some(Ok(_)) => match history.live.store.reader(place).read(name, u64::MAX) {
+                    Ok(version) => Some(Id::of_text(&version.bytes)),
+                    Err(FilesError::Missing { .. }) => None,
+                    Err(error) => return Err(error.into()),
+                },
+            };
+            if before != after {
+                differences.push(Difference {
+                    path,
+                    before,
+                    after,
+                    read: None,
+                });
+            }
+        }
+    }
+    Ok(differences)
+}
+
+/// Compares every file, reading those only that git's index does not know.
+pub(in crate::engine) fn compare_all(
+    history: &History,
+    repository: &Repository,
+    trees: &mut Trees<'_>,
+) -> Result<Vec<Difference>, EngineError> {
+    let known = repository.known_files();
+    let mut differences = Vec::new();
+    for (place, folder) in [(Place::Files, "files"), (Place::Archive, "archive")] {
+        let mut committed: HashMap<String, Id> = trees.files_below(folder)?.into_iter().collect();
+        let mut listing = history.live.store.list(place)?;
+        // One that was killed may have left the only file that holds a text.
+        if !history
+            .live
+            .store
+            .remove_leftovers(place, &listing.temps)
+            .is_empty()
+        {
+            listing = history.live.store.list(place)?;
+        }
+        let reader = history.live.store.reader(place);
+        let ids: Vec<Option<Id>> = listing
+            .entries
+            .par_iter()
+            .map(|entry| {
+                let path = place.path_of(&entry.name);
+                known.id_of(&stamped(&path, entry)).or_else(|| {
+                    let version = reader.read(&entry.name, u64::MAX).ok()?;
+                    Some(Id::of_text(&version.bytes))
+                })
+            })
+            .collect();
+        for (entry, after) in listing.entries.iter().zip(ids) {
+            let path = place.path_of(&entry.name);
+            let before = committed.remove(&path);
+            // One that cannot be read now is looked at another time.
+            if let Some(after) = after.filter(|after| before != Some(*after)) {
+                differences.push(Difference {
+                    path,
+                    before,
+                    after: Some(after),
+                    read: None,
+                });
+            }
+        }
+        let skipped: BTreeSet<String> = listing
+            .skipped
+            .iter()
+            .map(|skipped| place.path_of(&skipped.name))
+            .collect();
+        let mut gone: Vec<(String, Id)> = committed
+            .into_iter()
+            .filter(|(path, _)| is_ours(path) && !skipped.contains(path))
+            .collect();
+        gone.sort_unstable();
+        differences.extend(gone.into_iter().map(|(path, before)| Difference {
+            path,
+            before: Some(before),
+            after: None,
+            read: None,
+        }));
+    }
+    Ok(differences)
+}
+
+/// Takes out of `differences` what is only missing because this machine has no such file: it is
+/// not deleted, and other machines have it.
+pub(in crate::engine) fn pass_over_left_out(
+    history: &History,
+    repository: &Repository,
+    differences: &mut Vec<Difference>,
+) -> Result<(), EngineError> {
+    let mut failed = None;
+    differences.retain(|difference| match (difference.before, difference.after) {
+        (Some(before), None) => match repository.left_out(&difference.path, before) {
+            Ok(why) => why.is_none() && !is_case_twin(history, &difference.path),
+            Err(error) => {
+                failed = Some(error);
+                true
+            }
+        },
+        _ => true,
+    });
+    failed.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Whether the system finds a file of another spelling at `path`, one that no listing has.
+pub(in crate::engine) fn is_case_twin(history: &History, path: &str) -> bool {
+    place_of(path).is_some_and(|(place, name)| {
+        let is_found = matches!(history.live.store.look_at(place, &name), Some(Ok(_)));
+        let is_listed = |listing: Listing| listing.entries.iter().any(|one| one.name == name);
+        is_found
+            && history
+                .live
+                .store
+                .list(place)
+                .is_ok_and(|listing| !is_listed(listing))
+    })
+}
+
+/// Compares what lies beside the memories.
+pub(in crate::engine) fn compare_settings(
+    history: &History,
+    repository: &Repository,
+    trees: &mut Trees<'_>,
+    differences: &mut Vec<Difference>,
+) -> Result<(), EngineError> {
+    let purged = history.live.store.purged()?;
+    // A name that was held back came to no other machine.
+    let tombstones = purged
+        .iter()
+        .map(|stem| tombstone_of(stem))
+        .filter(|path| repository.untaken(path, 0).is_none());
+    for path in std::iter::once(SETTINGS.to_owned()).chain(tombstones) {
+        let before = trees.file(&path)?;
+        let after = reading::bytes_at(&history.live, &path)?.map(|bytes| Id::of_text(&bytes));
+        if before != after && after.is_some() {
+            differences.push(Difference {
+                path,
+                before,
+                after,
+                read: None,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Who wrote what differs, and with what, as far as it can be known.
+fn doers(history: &History, differences: &[Difference], words: &mut Words) -> Attribution {
+    let mut doers = Attribution::default();
+    if are_journals(differences) {
+        return doers; // What is noted of others' doings waits for their commit.
+    }
+    for difference in differences.iter().take(READ_FOR_DOERS) {
+        let name = difference.path.rsplit('/').next().unwrap_or_default();
+        if !is_memory_name(name) {
+            continue;
+        }
+        let Ok(Some(version)) = reading::version_at(&history.live, &difference.path) else {
+            continue;
+        };
+        let memory = parse(&version.entry, &version.bytes);
+        doers.add(memory.agent, memory.user);
+    }
+    for difference in differences {
+        let path = &difference.path;
+        if is_journal(path) {
+            continue;
+        }
+        let tool = words.last(name_of(path)).map(|word| word.tool.clone());
+        doers
+            .tools
+            .insert(tool.unwrap_or_else(|| BY_HAND.to_owned()));
+    }
+    doers
+}
+
+/// Puts together what was done together; what was done last comes last. What people changed is
+/// a deed for each file, unless it is so many that it was one, such as a folder copied in.
+fn in_deeds(
+    history: &History,
+    told: Vec<MemoryChange>,
+    words: &mut Words,
+) -> Vec<Vec<MemoryChange>> {
+    let count = told.len();
+    let is_by_hand = |one: &MemoryChange, words: &mut Words| {
+        !one.deed.is_other() && words.last(name_of(&one.path)).is_none()
+    };
+    let by_hand = told.iter().filter(|one| is_by_hand(one, words)).count();
+    if count < 2 {
+        return vec![told];
+    }
+    let mut deeds: BTreeMap<String, Done> = BTreeMap::new();
+    let mut others = Vec::new();
+    for one in told {
+        if one.deed.is_other() {
+            others.push(one);
+            continue;
+        }
+        let word = words.last(name_of(&one.path));
+        let deed = match word {
+            Some(word) => word.deed.clone().unwrap_or_default(),
+            None if by_hand > MOST_BY_HAND => BY_HAND.to_owned(),
+            None => format!("{BY_HAND} {}", one.path),
+        };
+        let done = deeds.entry(deed).or_insert_with(|| Done {
+            at: i64::MIN,
+            is_told: word.is_some(),
+            is_gone: false,
+            files: Vec::new(),
+        });
+        done.at = done.at.max(done_at(history, &one.path));
+        done.is_gone |= one.deed == ChangeKind::Delete;
+        done.files.push(one);
+    }
+    let mut deeds: Vec<Done> = deeds.into_values().collect();
+    let told_at = deeds.iter().filter(|done| done.is_told);
+    let told_at: Vec<i64> = told_at.map(|done| done.at).collect();
+    for done in deeds
+        .iter_mut()
+        .filter(|done| done.is_gone && !done.is_told)
+    {
+        // The mark on the folder may be the program's, a little after it has changed a file.
+        let before = done.at.saturating_sub(OWN_CHANGE);
+        if told_at.iter().any(|at| (before..=done.at).contains(at)) {
+            done.at = before;
+        }
+    }
+    deeds.sort_by_key(|done| (done.at, done.is_gone));
+    let mut deeds: Vec<Vec<MemoryChange>> = deeds.into_iter().map(|done| done.files).collect();
+    match deeds.last_mut() {
+        Some(last) => last.extend(others),
+        None => deeds.push(others),
+    }
+    deeds
+}
+
+/// When something was done to the file at `path`, as far as the system says, in nanoseconds since
+/// 1970.
+pub(in crate::engine) fn done_at(history: &History, path: &str) -> i64 {
+    let Some((place, name)) = place_of(path) else {
+        return i64::MIN;
+    };
+    if let Some(Ok(entry)) = history.live.store.look_at(place, &name) {
+        return entry.changed;
+    }
+    // What is gone left its mark on the folder.
+    let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folders = [(folder.to_owned(), 0)];
+    let times = history.live.store.folder_times(place, &folders);
+    let time = times.and_then(|times| times.first().map(|(_, time)| *time));
+    time.unwrap_or(i64::MIN)
+}
+
+/// Whether the program commits a file of this path.
+pub(in crate::engine) fn is_ours(path: &str) -> bool {
+    let mut parts = path.split('/').rev();
+    parts.next().is_some_and(is_memory_name) && parts.all(|folder| !folder.starts_with('.'))
+}
+
+pub(in crate::engine) fn stamped(path: &str, entry: &Entry) -> Stamped {
+    Stamped {
+        path: path.to_owned(),
+        size: entry.stamp.size,
+        modified: entry.stamp.modified,
+        inode: entry.stamp.inode,
+        changed: entry.changed,
+    }
+}
+
+/// What happened, by the files that differ: one that is gone from a place and new in another was
+/// moved.
+fn told(differences: &[Difference]) -> Vec<MemoryChange> {
+    let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_archived = |path: &str| path.starts_with("archive/");
+    let is_other = |path: &str| place_of(path).is_none();
+    if are_journals(differences) {
+        let (deed, path) = (ChangeKind::Use, JOURNALS.to_owned());
+        return vec![MemoryChange { deed, path }];
+    }
+    let mut gone: HashMap<String, &Difference> = differences
+        .iter()
+        .filter(|difference| difference.after.is_none() && !is_journal(&difference.path))
+        .map(|difference| (file_of(&difference.path), difference))
+        .collect();
+    let mut told = Vec::new();
+    for difference in differences {
+        let path = &difference.path;
+        let deed = match (difference.before, difference.after) {
+            _ if is_journal(path) => continue,
+            (None, Some(_)) if is_other(path) => ChangeKind::AddOther,
+            _ if is_other(path) => ChangeKind::ChangeOther,
+            (_, None) => continue,
+            (Some(_), Some(_)) => ChangeKind::Change,
+            (None, Some(_)) => match gone.remove(&file_of(path)) {
+                None => ChangeKind::Add,
+                Some(from) => match (is_archived(&from.path), is_archived(path)) {
+                    (false, true) => ChangeKind::Forget,
+                    (true, false) => ChangeKind::Restore,
+                    _ => ChangeKind::Move,
+                },
+            },
+        };
+        told.push(MemoryChange {
+            deed,
+            path: path.clone(),
+        });
+    }
+    let deleted = differences
+        .iter()
+        .filter(|difference| gone.contains_key(&file_of(&difference.path)));
+    told.extend(
+        deleted
+            .filter(|difference| difference.after.is_none())
+            .map(|difference| MemoryChange {
+                deed: ChangeKind::Delete,
+                path: difference.path.clone(),
+            }),
+    );
+    told
+}

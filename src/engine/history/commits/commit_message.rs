@@ -1,0 +1,165 @@
+//! Reads what a commit says of itself: the other direction of `message`.
+//!
+//! Commits of other programs and of people are read the same way; what they do not say is absent.
+
+use crate::git::Id;
+
+/// What a commit says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::engine) struct CommitMessage {
+    /// Its first line.
+    pub subject: String,
+    pub agents: Vec<String>,
+    pub users: Vec<String>,
+    /// With what it was made; none says that memdir did not make it.
+    pub tools: Vec<String>,
+    pub undoes: Vec<Undoes>,
+    /// What the memories are called that it is about, in its order; what was done to each is in front.
+    pub memories: Vec<(String, String)>,
+    /// Where it tells of several deeds: of each its lines, oldest first.
+    pub deeds: Vec<Vec<String>>,
+}
+
+impl CommitMessage {
+    /// The file, without folders, that a line of a deed is about.
+    pub fn file_in(line: &str) -> &str {
+        let Some((_, name)) = line.split_once(" memory ") else {
+            return line.split_once(' ').map_or(line, |(_, file)| file);
+        };
+        // `NAME (NAME.md)`, or `ID (NAME.md)`; a name may hold what looks like the middle of it.
+        let name = name.strip_suffix(')').unwrap_or(name);
+        let twice = name
+            .len()
+            .checked_sub(" (.md".len())
+            .map(|length| length / 2);
+        match twice.and_then(|at| Some((name.get(..at)?, name.get(at..)?))) {
+            Some((one, other)) if other.strip_prefix(" (") == Some(&format!("{one}.md")) => {
+                &other[2..]
+            }
+            _ => name.split_once(" (").map_or(name, |(_, file)| file),
+        }
+    }
+}
+
+/// What a commit undoes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine) struct Undoes {
+    pub commit: Id,
+    /// The file name, without folders, of the one memory whose change is undone; `None`: all.
+    pub file: Option<String>,
+}
+
+/// What is done to a memory, as messages call it.
+const DEEDS: [&str; 6] = ["Add", "Change", "Move", "Forget", "Restore", "Delete"];
+
+/// The key of the trailer that says what a commit undoes.
+pub(in crate::engine) const UNDOES: &str = "Undoes";
+
+impl Undoes {
+    /// As it stands in the trailer.
+    pub fn written(&self) -> String {
+        match &self.file {
+            None => self.commit.to_string(),
+            Some(file) => format!("{} {file}", self.commit),
+        }
+    }
+
+    fn read(text: &str) -> Option<Undoes> {
+        let (commit, file) = match text.split_once(' ') {
+            Some((commit, file)) => (commit, Some(file.to_owned())),
+            None => (text, None),
+        };
+        Some(Undoes {
+            commit: Id::parse(commit)?,
+            file,
+        })
+    }
+}
+
+/// Reads a commit's message.
+pub(in crate::engine) fn read(message: &str) -> CommitMessage {
+    let message = message.trim();
+    let mut said = CommitMessage {
+        subject: message.lines().next().unwrap_or_default().to_owned(),
+        ..CommitMessage::default()
+    };
+    // As `message` writes them: `Add memory 1f3a9c02 (20260114_091500_1f3a9c02.md)`.
+    said.memories = message
+        .lines()
+        .filter_map(|line| {
+            let (deed, rest) = line.split_once(" memory ")?;
+            let (name, file) = rest.split_once(" (")?;
+            let is_ours = DEEDS.contains(&deed) && file.ends_with(".md)");
+            is_ours.then(|| (deed.to_owned(), name.to_owned()))
+        })
+        .collect();
+    // Trailers are the last paragraph, and never the first.
+    let Some((body, last)) = message.rsplit_once("\n\n") else {
+        return said;
+    };
+    let deeds = body.split("\n\n").skip(1);
+    said.deeds = deeds
+        .map(|deed| deed.lines().map(str::to_owned).collect())
+        .collect();
+    if said.deeds.len() < 2 {
+        said.deeds.clear();
+    }
+    for line in last.lines() {
+        let Some((key, value)) = line.split_once(": ") else {
+            continue;
+        };
+        let value = value.trim().to_owned();
+        match key {
+            "Agent" => said.agents.push(value),
+            "User" => said.users.push(value),
+            "Tool" => said.tools.push(value),
+            UNDOES => said.undoes.extend(Undoes::read(&value)),
+            _ => {}
+        }
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMMIT: &str = "0123456789012345678901234567890123456789";
+
+    #[test]
+    fn memories_are_read_from_subject_and_body() {
+        let one = read("Add memory 1f3a9c02 (20260114_091500_1f3a9c02.md)\n\nAgent: a\n");
+        assert_eq!(one.memories, [("Add".into(), "1f3a9c02".into())]);
+        let two =
+            read("Add 1 memory, forget 1\n\nAdd memory a (a.md)\nForget memory b c (b c.md)\n");
+        let forgotten = ("Forget".to_owned(), "b c".to_owned());
+        assert_eq!(two.memories, [("Add".into(), "a".into()), forgotten]);
+        assert!(read("Fix memory leaks (again)").memories.is_empty());
+    }
+
+    #[test]
+    fn trailers_are_read_where_git_would_read_them() {
+        let said = read(&format!(
+            "Undo Add memory a: b\n\nTool: no trailer\n\nAgent: a\nAgent: b: c\nTool: undo\nUndoes: {COMMIT}\nUndoes: {COMMIT} x y.md\nUndoes: z\n"
+        ));
+        assert_eq!(said.subject, "Undo Add memory a: b");
+        assert_eq!(said.agents, ["a", "b: c"]);
+        assert_eq!(said.tools, ["undo"]);
+        let written: Vec<String> = said.undoes.iter().map(Undoes::written).collect();
+        assert_eq!(written, [COMMIT.to_owned(), format!("{COMMIT} x y.md")]);
+        assert_eq!(said.deeds, [[""; 0]; 0]);
+        let said = read(
+            "Add 2 memories\n\nAdd memory a (1) (a (1).md)\nAdd x.toml\n\nAdd memory b (b.md)\n\nTool: t\n",
+        );
+        let files = |deed: &Vec<String>| -> Vec<String> {
+            let files = deed
+                .iter()
+                .map(|line| CommitMessage::file_in(line).to_owned());
+            files.collect()
+        };
+        let files: Vec<Vec<String>> = said.deeds.iter().map(files).collect();
+        assert_eq!(files, [vec!["a (1).md", "x.toml"], vec!["b.md"]]);
+        assert_eq!(read("Tool: mend").tools, [""; 0]);
+        assert_eq!(read(""), CommitMessage::default());
+    }
+}

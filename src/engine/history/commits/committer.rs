@@ -1,0 +1,235 @@
+//! The thread that commits, beside the background loop: what it does may take long.
+
+use crate::engine::history::History;
+use crate::engine::history::commits::commit;
+use crate::engine::history::commits::commit::Committed;
+use crate::engine::history::remote::exchanger::Exchanger;
+use crate::engine::history::remote::journals;
+use crate::engine::history::remote::journals::ALONE_AFTER;
+use crate::engine::history::tidy;
+use crate::engine::live::usage;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use std::time::Instant;
+
+/// Everything that can wake it.
+#[derive(Debug)]
+enum Event {
+    /// Files changed.
+    Changed,
+    /// This process leads, or does no more.
+    Lead(bool),
+    Stop,
+}
+
+/// Changes are collected for so long before they are committed together.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// They are committed after so long although more come.
+const MOST_WAITING: Duration = Duration::from_secs(5);
+
+/// After so long without a commit there is time for tidying.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// Where there is none it is tidied after so long all the same: each commit of many memories adds a
+/// list of them, a third of a megabyte for ten thousand, until they are packed.
+const MOST_UNTIDY: Duration = Duration::from_secs(5 * 60);
+
+/// What cannot be committed is tried again after pauses that grow to this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The thread, running until it is dropped.
+pub(in crate::engine) struct Committer {
+    events: mpsc::Sender<Event>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Committer {
+    /// Starts the thread; it commits nothing before it is told that this process leads.
+    pub fn start(history: &Arc<History>) -> std::io::Result<Committer> {
+        let (events, inbox) = mpsc::channel();
+        let work = Work::new(Arc::clone(history), Exchanger::start(history)?);
+        let thread = std::thread::Builder::new()
+            .name("git".to_owned())
+            .spawn(move || work.run(&inbox))?;
+        Ok(Committer {
+            events,
+            thread: Some(thread),
+        })
+    }
+
+    /// Says that files changed.
+    pub fn changed(&self) {
+        let _ = self.events.send(Event::Changed); // Nobody listens at the end.
+    }
+
+    /// Says whether this process leads.
+    pub fn lead(&self, leads: bool) {
+        let _ = self.events.send(Event::Lead(leads));
+    }
+}
+
+impl Drop for Committer {
+    fn drop(&mut self) {
+        let _ = self.events.send(Event::Stop);
+        // What waits is committed by the next process; nobody waits for it here.
+        drop(self.thread.take());
+    }
+}
+
+/// Says the same thing once.
+#[derive(Default)]
+pub(in crate::engine) struct WarnOnce {
+    said: Option<String>,
+}
+
+impl WarnOnce {
+    /// Says it, unless it was what was said last.
+    pub fn say(&mut self, what: String) {
+        if self.said.as_ref() != Some(&what) {
+            tracing::warn!("{what}");
+            self.said = Some(what);
+        }
+    }
+
+    /// All is well again: whatever comes is new.
+    pub fn forget(&mut self) {
+        self.said = None;
+    }
+}
+
+struct Work {
+    history: Arc<History>,
+    exchanger: Exchanger,
+    leads: bool,
+    /// When the first and the last change came that were not committed yet.
+    changed: Option<(Instant, Instant)>,
+    /// When the first and the last commit were made since it was tidied.
+    committed: Option<(Instant, Instant)>,
+    /// When the journals are looked at, if nothing else is committed.
+    journals_at: Instant,
+    /// How often in a row nothing could be committed.
+    failures: u32,
+    /// Of what stands in the way.
+    sayer: WarnOnce,
+}
+
+impl Work {
+    fn new(history: Arc<History>, exchanger: Exchanger) -> Work {
+        Work {
+            history,
+            exchanger,
+            leads: false,
+            changed: None,
+            committed: None,
+            journals_at: Instant::now() + ALONE_AFTER,
+            failures: 0,
+            sayer: WarnOnce::default(),
+        }
+    }
+
+    fn run(mut self, inbox: &mpsc::Receiver<Event>) {
+        loop {
+            let event = match self.next_wake() {
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(at) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())),
+            };
+            let now = Instant::now();
+            match event {
+                Ok(Event::Changed) => self.note_change(now),
+                Ok(Event::Lead(leads)) => {
+                    self.leads = leads;
+                    if leads {
+                        // What the last leader left undone is this one's.
+                        self.history.live.all_is_to_commit();
+                        self.note_change(now);
+                    }
+                    self.exchanger.lead(leads);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if !self.leads {
+                self.changed = None;
+                continue;
+            }
+            let now = Instant::now();
+            if self.journals_at <= now {
+                journals::journals_are_to_commit(&self.history);
+                self.note_change(now);
+                self.journals_at = now + ALONE_AFTER;
+            }
+            if self.commit_at().is_some_and(|at| at <= now) {
+                self.commit();
+            } else if self.tidy_at().is_some_and(|at| at <= now) {
+                self.committed = None;
+                usage::sum_up_journals(&self.history.live);
+                if let Err(error) = tidy::tidy_repository(&self.history) {
+                    tracing::info!("cannot tidy the repository: {error}");
+                }
+            }
+        }
+    }
+
+    fn note_change(&mut self, now: Instant) {
+        let first = self.changed.map_or(now, |(first, _)| first);
+        self.changed = Some((first, now));
+    }
+
+    fn commit_at(&self) -> Option<Instant> {
+        let (first, last) = self.changed?;
+        if self.failures > 0 {
+            let pause = QUIET * 2_u32.saturating_pow(self.failures.min(16));
+            return Some(first + pause.min(LONGEST_PAUSE));
+        }
+        Some((last + QUIET).min(first + MOST_WAITING))
+    }
+
+    fn tidy_at(&self) -> Option<Instant> {
+        let (first, last) = self.committed?;
+        Some((last + IDLE).min(first + MOST_UNTIDY))
+    }
+
+    fn next_wake(&self) -> Option<Instant> {
+        if !self.leads {
+            return None;
+        }
+        let at = [self.commit_at(), self.tidy_at(), Some(self.journals_at)];
+        at.into_iter().flatten().min()
+    }
+
+    fn commit(&mut self) {
+        self.changed = None;
+        match commit::commit(&self.history) {
+            Ok(Committed::Nothing | Committed::Off) => self.failures = 0,
+            Ok(Committed::Done { id, files }) => {
+                tracing::debug!("committed {files} files as {id}");
+                self.failures = 0;
+                self.sayer.forget();
+                let now = Instant::now();
+                let first = self.committed.map_or(now, |(first, _)| first);
+                self.committed = Some((first, now));
+                self.exchanger.committed();
+            }
+            Ok(Committed::Busy) => self.try_again(),
+            Ok(Committed::Paused(reason)) => {
+                let what = format!("nothing is committed at present: {reason}");
+                self.sayer.say(what);
+                self.try_again();
+            }
+            Err(error) => {
+                self.sayer.say(format!("cannot commit: {error}"));
+                self.try_again();
+            }
+        }
+    }
+
+    fn try_again(&mut self) {
+        self.failures = self.failures.saturating_add(1);
+        let now = Instant::now();
+        self.changed = Some((now, now));
+    }
+}

@@ -1,0 +1,185 @@
+//! Gives notes that state no time the time of the commit that changed them last.
+//!
+//! A checkout gives every file the time at which it was written here. For a memory that does not
+//! matter, as its name and its frontmatter say when it was made; for a note without either, the time
+//! of the file is all there is. So that a clone does not make such notes new, memdir gives a file
+//! that it took from a commit, brought back, or found as git wrote it, the time of the commit that
+//! its text is from. The text stays as it is.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::commit_message;
+use crate::engine::history::past_commits;
+use crate::engine::history::past_commits::PastCommits;
+use crate::engine::history::remote::apply::File;
+use crate::engine::history::remote::consent;
+use crate::engine::history::remote::three_way_merge::Step;
+use crate::engine::live::reading::stem_of;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Version;
+use crate::files::read_derived;
+use crate::files::write_derived;
+use crate::git::Id;
+use crate::git::LastChanges;
+use crate::git::Repository;
+use crate::journal::RESTORE;
+use chrono::DateTime;
+use std::collections::BTreeSet;
+
+/// Dates the notes that git wrote since this was done last: a clone, a checkout or a pull that
+/// somebody made. Costs a look at the newest commit's id where there was none.
+pub(in crate::engine) fn date_what_git_wrote(history: &History) -> Result<(), EngineError> {
+    if history.git.is_none() || history.live.indexes_alone() {
+        return Ok(());
+    }
+    let Some(repository) = consent::repository(history)? else {
+        return Ok(());
+    };
+    let Some(head) = repository.head()? else {
+        return Ok(());
+    };
+    let note = history.live.state().join(DATED);
+    let dated = read_derived(&note).ok();
+    if dated.as_deref() == Some(head.to_string().as_bytes()) {
+        return Ok(());
+    }
+    let dated = dated.and_then(|text| Id::parse(str::from_utf8(&text).ok()?));
+    // A commit may be gone by now, such as one that was made anew.
+    match dated.map(|dated| repository.changes(Some(dated), head)) {
+        Some(Ok(changes)) => {
+            let names = changes.into_iter().filter_map(|change| {
+                let name = change.path.strip_prefix("files/")?;
+                Some((name.to_owned(), change.after?))
+            });
+            date(history, &repository, names.collect(), head)?;
+        }
+        Some(Err(_)) | None => date_found(history, &repository, head)?,
+    }
+    let written = write_derived(&note, head.to_string().as_bytes());
+    written.map_err(|source| {
+        EngineError::from(FilesError::Io {
+            action: "write",
+            path: note,
+            source,
+        })
+    })
+}
+
+/// Dates those of the files `names` that are committed as they are.
+pub(in crate::engine) fn date_brought_back(
+    history: &History,
+    names: &BTreeSet<String>,
+) -> Result<(), EngineError> {
+    let PastCommits { repository, head } = past_commits::history(history)?;
+    let mut trees = repository.trees(Some(head))?;
+    let mut committed = Vec::new();
+    for name in names {
+        if let Some(id) = trees.file(&Place::Files.path_of(name))? {
+            committed.push((name.clone(), id));
+        }
+    }
+    date(history, &repository, committed, head)
+}
+
+/// Dates the notes that `steps` brought from `commit`.
+pub(in crate::engine) fn date_brought(
+    history: &History,
+    repository: &Repository,
+    steps: &[Step],
+    commit: Id,
+) -> Result<(), EngineError> {
+    let taken = steps.iter().filter(|step| step.text.is_none());
+    let taken = taken.filter_map(|step| match (File::at(&step.path), step.after) {
+        (File::Memory(Place::Files, name), Some(id)) => Some((name.to_owned(), id)),
+        _ => None,
+    });
+    date(history, repository, taken.collect(), commit)
+}
+
+/// Dates the notes that stand in the files as in `commit`.
+pub(in crate::engine) fn date_found(
+    history: &History,
+    repository: &Repository,
+    commit: Id,
+) -> Result<(), EngineError> {
+    let committed = repository.trees(Some(commit))?.files_below("files")?;
+    let names = committed.into_iter().filter_map(|(path, id)| {
+        let name = path.strip_prefix("files/")?;
+        Some((name.to_owned(), id))
+    });
+    date(history, repository, names.collect(), commit)
+}
+
+/// Dates those of `names` that still are as in the commit `to`.
+fn date(
+    history: &History,
+    repository: &Repository,
+    names: Vec<(String, Id)>,
+    to: Id,
+) -> Result<(), EngineError> {
+    let mut last_changes: Option<LastChanges<'_>> = None;
+    for (name, id) in names {
+        date_file(history, &name, id, || {
+            let changes = match &mut last_changes {
+                Some(changes) => changes,
+                empty => empty.insert(repository.last_changes(to, None, |path| path)?),
+            };
+            Ok(changes.of_text(&Place::Files.path_of(&name), brings_back)?)
+        })?;
+    }
+    Ok(())
+}
+
+/// Gives a note with the text `id` that states no time the time `at`, in seconds since 1970, if
+/// its file has a later one.
+pub(in crate::engine) fn date_file(
+    history: &History,
+    name: &str,
+    id: Id,
+    at: impl FnOnce() -> Result<i64, EngineError>,
+) -> Result<(), EngineError> {
+    if stem_of(name).time().is_some() {
+        return Ok(());
+    }
+    let version = match history.live.store.reader(Place::Files).read(name, u64::MAX) {
+        Err(FilesError::Missing { .. } | FilesError::NotRegular { .. }) => return Ok(()),
+        other => other?,
+    };
+    if Id::of_text(&version.bytes) != id || states_its_time(&version) {
+        return Ok(());
+    }
+    let at = at()?.saturating_mul(1_000_000_000);
+    if at.saturating_add(STEP) <= version.entry.stamp.modified {
+        history
+            .live
+            .store
+            .set_modified(Place::Files, &version, at)?;
+        history.live.changed_by_us(name);
+    }
+    Ok(())
+}
+
+/// The file of derived things that names the commit up to which notes were dated.
+const DATED: &str = "dated";
+
+/// Commits tell seconds: a file within that, in nanoseconds, is as old as its commit.
+const STEP: i64 = 1_000_000_000;
+
+/// Whether a commit with this message gives memories texts that they had before.
+fn brings_back(message: &str) -> bool {
+    let tools = commit_message::read(message).tools;
+    // As `restore (claude-code)`, with the client.
+    let mut tools = tools.iter().filter_map(|tool| tool.split(' ').next());
+    tools.any(|tool| tool == "undo" || tool == RESTORE)
+}
+
+/// Whether a file needs no time of its own: its name or its frontmatter states one.
+fn states_its_time(version: &Version) -> bool {
+    let nothing = DateTime::UNIX_EPOCH;
+    let stem = stem_of(&version.entry.name);
+    crate::format::parse(&stem, &version.bytes, nothing)
+        .timestamp
+        .utc()
+        != nothing
+}

@@ -1,0 +1,359 @@
+//! Notices that memories go in mass, before they are gone here, and before others are told.
+//!
+//! What counts is which memories are there, live or forgotten, wherever their files lie: moving and
+//! forgetting take nothing away. A memory whose text lost nine tenths of it or more is gone, too, as
+//! is one that lies where no memory is looked for. They are counted from a *yardstick*, the last state that somebody
+//! accepted or that was in step a day ago, so that many small losses count as the large one that
+//! they are.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::commit::is_ours;
+use crate::engine::history::remote::three_way_merge::Plan;
+use crate::engine::history::remote::three_way_merge::Step;
+use crate::format::content_start;
+use crate::git::Id;
+use crate::git::PathChange;
+use crate::git::Repository;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// So many go when somebody tidies up by hand; what takes more is worth a word.
+const FEW: usize = 5;
+
+/// Losing all of so few is an accident as well: nobody who means it deletes instead of forgetting.
+const SMALLEST: usize = 3;
+
+/// After so many seconds a state that nobody objected to is the yardstick.
+const DAY: i64 = 24 * 60 * 60;
+
+/// Where the yardstick's age is noted.
+const SINCE: &str = "yardstick-at";
+
+/// Where the commit is noted that the store was reset on, until others were told or all is back.
+pub(in crate::engine) const RESET: &str = "reset-on";
+
+/// Why `plan`, carried out on `head`, takes too many memories away; a purge on another machine
+/// is a deletion like any other, as nobody here has said it.
+pub(in crate::engine) fn deleted_there(
+    _history: &History,
+    repository: &Repository,
+    head: Option<Id>,
+    plan: &Plan,
+) -> Result<Option<String>, EngineError> {
+    let is_loss = |step: &&Step| step.before.is_some() && is_memory(&step.path);
+    let Some(head) = head.filter(|_| plan.steps.iter().any(|step| is_loss(&step))) else {
+        return Ok(None);
+    };
+    let mut files = memories(repository, head)?;
+    let before = by_stem(&files);
+    let mut new = BTreeMap::new();
+    for step in &plan.steps {
+        match step.after {
+            Some(after) if is_memory(&step.path) => {
+                files.insert(step.path.clone(), after);
+                new.extend(step.text.as_deref().map(|text| (after, text)));
+            }
+            _ => drop(files.remove(&step.path)),
+        }
+    }
+    let all = measured(repository, before)?;
+    let text = |id: Id| match new.get(&id) {
+        Some(text) => Ok(Some(text.to_vec())),
+        None => Ok(Some(repository.text(id)?)),
+    };
+    let lost = lost(&all, &by_stem(&files), &text)?;
+    Ok(reason(all.len(), &lost))
+}
+
+/// Why the commits from `tip` to `head` are about too many deletions. What was purged is meant.
+pub(in crate::engine) fn deleted_here(
+    _history: &History,
+    repository: &Repository,
+    tip: Id,
+    head: Id,
+) -> Result<Option<String>, EngineError> {
+    let changes = repository.changes(Some(tip), head)?;
+    let is_loss = |change: &PathChange| change.before.is_some() && is_memory(&change.path);
+    if !changes.iter().any(is_loss) {
+        return Ok(None);
+    }
+    let all = measured(repository, by_stem(&memories(repository, tip)?))?;
+    let after = by_stem(&memories(repository, head)?);
+    let tombstones = repository.trees(Some(head))?.files_below("tombstones")?;
+    let purged: BTreeSet<String> = tombstones.iter().map(|(path, _)| stem(path)).collect();
+    let mut lost = lost(&all, &after, &|id| Ok(Some(repository.text(id)?)))?;
+    lost.deleted.retain(|stem| !purged.contains(stem));
+    let gone = lost.deleted.len();
+    // Also of a few: whoever resets a store here has not said that others are to lose theirs.
+    if gone > 0 && repository.get(RESET).is_some() {
+        return Ok(Some(format!(
+            "the store was reset: {gone} memories went; if other machines are to lose them, too, `memdir sync --accept-deletions`; if not, `memdir reset --from BACKUP` brings them back"
+        )));
+    }
+    Ok(reason(all.len(), &lost))
+}
+
+/// Makes `head` the yardstick if somebody `accepts` it, or if the present one is a day old.
+pub(in crate::engine) fn measure_from(
+    history: &History,
+    repository: &Repository,
+    head: Id,
+    accepts: bool,
+) -> Result<(), EngineError> {
+    // In step with the state before it, or on the way to it: nothing of a reset was sent yet.
+    if repository
+        .get(RESET)
+        .is_some_and(|on| on != head.to_string())
+    {
+        repository.unset(RESET)?;
+    }
+    let name = deletion_baseline(repository);
+    let now = history.live.clock.now().timestamp();
+    let since: Option<i64> = repository.get(SINCE).and_then(|at| at.parse().ok());
+    let is_old = since.is_none_or(|at| now - at >= DAY || at > now);
+    if accepts || is_old || repository.reference(&name)?.is_none() {
+        repository.set_reference(&name, head)?;
+        repository.set(SINCE, &now.to_string())?;
+    }
+    Ok(())
+}
+
+fn deletion_baseline(repository: &Repository) -> String {
+    format!("refs/memdir/yardstick/{}", repository.branch())
+}
+
+/// Memories by their stems, with the texts that they have, or had.
+pub(in crate::engine) type Memories = BTreeMap<String, BTreeSet<Id>>;
+
+/// The memories that the baseline has, and `others`.
+fn measured(repository: &Repository, others: Memories) -> Result<Memories, EngineError> {
+    let mut all = others;
+    if let Some(commit) = repository.reference(&deletion_baseline(repository))? {
+        for (stem, texts) in by_stem(&memories(repository, commit)?) {
+            all.entry(stem).or_default().extend(texts);
+        }
+    }
+    Ok(all)
+}
+
+/// What memories lost.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Lost {
+    /// Stems of those that are gone.
+    pub deleted: BTreeSet<String>,
+    /// How many more have next to nothing of their text left.
+    pub emptied: usize,
+}
+
+impl Lost {
+    pub fn count(&self) -> usize {
+        self.deleted.len() + self.emptied
+    }
+}
+
+/// What the memories `before` lost where they are as in `after`. `text_of` is asked only where it may
+/// matter: reading each text that changed costs more than the rest of a merge.
+pub(in crate::engine) fn lost(
+    before: &Memories,
+    after: &Memories,
+    text_of: &dyn Fn(Id) -> Result<Option<Vec<u8>>, EngineError>,
+) -> Result<Lost, EngineError> {
+    let mut lost = Lost::default();
+    let mut changed = Vec::new();
+    for (stem, texts) in before {
+        match after.get(stem) {
+            None => drop(lost.deleted.insert(stem.clone())),
+            Some(now) if now.is_superset(texts) => {}
+            Some(now) => changed.push((texts, now)),
+        }
+    }
+    if !are_too_many(before.len(), lost.deleted.len() + changed.len()) {
+        return Ok(lost);
+    }
+    for (texts, now) in changed {
+        let substance = |texts: &BTreeSet<Id>| -> Result<Substance, EngineError> {
+            let mut most = Substance::default();
+            for id in texts {
+                let text = text_of(*id)?.unwrap_or_default();
+                most = most.max(Substance::of(&text));
+            }
+            Ok(most)
+        };
+        if substance(now)?.is_rest_of(substance(texts)?) {
+            lost.emptied += 1;
+        }
+    }
+    Ok(lost)
+}
+
+/// How many bytes of a file say something: blanks and characters that nobody sees do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Substance {
+    whole: usize,
+    /// Below the frontmatter.
+    content: usize,
+}
+
+impl Substance {
+    fn of(text: &[u8]) -> Substance {
+        let count = |bytes: &[u8]| -> usize {
+            let text = String::from_utf8_lossy(bytes);
+            let seen = text.chars().filter(|c| !is_unseen(*c));
+            seen.map(char::len_utf8).sum()
+        };
+        let start = content_start(text);
+        let content = count(&text[start..]);
+        Substance {
+            whole: count(&text[..start]) + content,
+            content,
+        }
+    }
+
+    fn max(self, other: Substance) -> Substance {
+        Substance {
+            whole: self.whole.max(other.whole),
+            content: self.content.max(other.content),
+        }
+    }
+
+    /// Whether this is a tenth of `before` at most.
+    fn is_rest_of(self, before: Substance) -> bool {
+        let is_rest = |now: usize, before: usize| before > 0 && now * 10 <= before;
+        is_rest(self.whole, before.whole) || is_rest(self.content, before.content)
+    }
+}
+
+/// Blanks, control characters and what is drawn as nothing.
+fn is_unseen(c: char) -> bool {
+    c.is_whitespace()
+        || c.is_control()
+        || matches!(
+            c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+                | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+                | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+/// Whether `deleted` of `all` memories are too many to go without a word.
+pub(in crate::engine) fn are_too_many(all: usize, deleted: usize) -> bool {
+    let is_fifth = deleted > FEW && deleted * 5 > all;
+    let is_everything = deleted == all && all >= SMALLEST;
+    is_fifth || is_everything
+}
+
+/// Says that what was `lost` of `all` memories is too much, if it is.
+fn reason(all: usize, lost: &Lost) -> Option<String> {
+    let deed = match lost.emptied {
+        0 => "deleted".to_owned(),
+        emptied => {
+            format!("deleted or emptied ({emptied} have a tenth of their text or less)")
+        }
+    };
+    let gone = lost.count();
+    are_too_many(all, gone).then(|| {
+        format!(
+            "{gone} of {all} memories were {deed}; if that is meant, `memdir sync --accept-deletions`"
+        )
+    })
+}
+
+/// All memories of a commit, live and forgotten, by their paths.
+fn memories(repository: &Repository, commit: Id) -> Result<BTreeMap<String, Id>, EngineError> {
+    let mut trees = repository.trees(Some(commit))?;
+    let mut files = trees.files_below("files")?;
+    files.extend(trees.files_below("archive")?);
+    Ok(files
+        .into_iter()
+        .filter(|(path, _)| is_memory(path))
+        .collect())
+}
+
+/// Whether a memory, live or forgotten, lies at `path`.
+pub(in crate::engine) fn is_memory(path: &str) -> bool {
+    let is_there = path.starts_with("files/") || path.starts_with("archive/");
+    is_there && is_ours(path)
+}
+
+/// The memories among `files`.
+fn by_stem(files: &BTreeMap<String, Id>) -> Memories {
+    let mut memories = Memories::new();
+    for (path, id) in files {
+        memories.entry(stem(path)).or_default().insert(*id);
+    }
+    memories
+}
+
+/// The file's name without its folders and its ending.
+fn stem(path: &str) -> String {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    file.strip_suffix(".md").unwrap_or(file).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_are_a_few_and_all_are_too_many() {
+        for (all, deleted) in [(30, 6), (30, 5), (10, 5), (2, 2), (3, 2), (5, 4), (0, 0)] {
+            assert!(!are_too_many(all, deleted), "{deleted} of {all}");
+        }
+        for (all, deleted) in [(30, 7), (29, 6), (10, 6), (10, 10), (3, 3), (5, 5)] {
+            assert!(are_too_many(all, deleted), "{deleted} of {all}");
+        }
+    }
+
+    #[test]
+    fn a_text_of_which_a_tenth_is_left_is_gone() {
+        let front = "---\nid: aaaaaaaa\ntopics: [birds]\n---\n\n";
+        let text = "The heron stands in the reeds and waits.";
+        let check = |after: &str, expected: bool| {
+            let before = Substance::of(format!("{front}{text}").as_bytes());
+            assert_eq!(
+                Substance::of(after.as_bytes()).is_rest_of(before),
+                expected,
+                "{after}"
+            );
+        };
+        check("", true);
+        check(front, true);
+        check(&format!("{front}{}", " \n\t".repeat(100)), true);
+        check(&format!("{front}{}", "\u{200b}\u{feff}".repeat(100)), true);
+        check(&format!("{front}..."), true);
+        check(&format!("{front}The heron."), false);
+        check(&format!("{front}{}", "x".repeat(text.len())), false);
+        check(&format!("{front}{text} It waits still."), false);
+        // What has no content has its title to lose.
+        let title = Substance::of(b"---\ntitle: The heron stands\n---\n");
+        assert!(Substance::of(b"").is_rest_of(title));
+        assert!(!Substance::of(b"---\ntitle: The heron\n---\n").is_rest_of(title));
+        assert!(!Substance::of(b"").is_rest_of(Substance::of(b"")));
+    }
+
+    #[test]
+    fn texts_are_read_only_where_they_could_be_too_many() {
+        let id = |number: u32| Id::of_text(&number.to_le_bytes());
+        let memories = |from: u32| -> Memories {
+            let texts = (0..20).map(|at| (format!("{at}"), BTreeSet::from([id(from + at)])));
+            texts.collect()
+        };
+        let mut few = memories(0);
+        few.insert("0".to_owned(), BTreeSet::from([id(99)]));
+        let unread = |_: Id| -> Result<Option<Vec<u8>>, EngineError> { panic!("it was read") };
+        assert_eq!(lost(&memories(0), &few, &unread).unwrap().count(), 0);
+        let text = |text: Id| {
+            Ok(Some(if text == id(100) {
+                vec![]
+            } else {
+                b"text".to_vec()
+            }))
+        };
+        let mut all = memories(0);
+        all.values_mut()
+            .for_each(|texts| *texts = BTreeSet::from([id(100)]));
+        assert_eq!(lost(&memories(0), &all, &text).unwrap().count(), 20);
+    }
+}

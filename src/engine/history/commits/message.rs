@@ -1,0 +1,279 @@
+//! What a commit says of itself.
+
+use crate::engine::live::reading::stem_of;
+use crate::files::Place;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// What happened to one memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::engine) enum ChangeKind {
+    Add,
+    Change,
+    Move,
+    Forget,
+    Restore,
+    Delete,
+    /// Something of the store that is no memory, such as its settings, is new or another.
+    AddOther,
+    ChangeOther,
+    /// Memories were used, and nothing else is to be told.
+    Use,
+}
+
+impl ChangeKind {
+    pub fn is_other(self) -> bool {
+        matches!(
+            self,
+            ChangeKind::AddOther | ChangeKind::ChangeOther | ChangeKind::Use
+        )
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            ChangeKind::Add => "Add",
+            ChangeKind::Change => "Change",
+            ChangeKind::Move => "Move",
+            ChangeKind::Forget => "Forget",
+            ChangeKind::Restore => "Restore",
+            ChangeKind::Delete => "Delete",
+            ChangeKind::AddOther | ChangeKind::Use => "Add",
+            ChangeKind::ChangeOther => "Change",
+        }
+    }
+}
+
+/// One memory of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine) struct MemoryChange {
+    pub deed: ChangeKind,
+    /// Its path below the store's folder.
+    pub path: String,
+}
+
+/// Who did it, and with what; each may be several.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::engine) struct Attribution {
+    pub agents: BTreeSet<String>,
+    pub users: BTreeSet<String>,
+    pub tools: BTreeSet<String>,
+}
+
+impl Attribution {
+    /// Adds whom a memory names.
+    pub fn add(&mut self, agent: String, user: String) {
+        self.agents
+            .extend(Some(agent).filter(|agent| !agent.is_empty()));
+        self.users
+            .extend(Some(user).filter(|user| !user.is_empty()));
+    }
+}
+
+/// What a commit is made for, where that says more than its files do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine) struct Reason {
+    pub subject: String,
+    /// More trailers, each with its key.
+    pub trailers: Vec<(&'static str, String)>,
+}
+
+/// A body with more lines helps nobody.
+const MOST_LINES: usize = 1000;
+
+/// As many names as a trailer is good for.
+const MOST_DOERS: usize = 8;
+
+/// The message of a commit of `told`, which is not empty: what was done together, by what was done,
+/// oldest first. Each has a paragraph, which is how `commit_message` tells them apart.
+pub(in crate::engine) fn message(
+    told: &[Vec<MemoryChange>],
+    doers: &Attribution,
+    reason: Option<&Reason>,
+) -> String {
+    let all: Vec<&MemoryChange> = told.iter().flatten().collect();
+    let memories: Vec<&MemoryChange> = all
+        .iter()
+        .copied()
+        .filter(|one| !one.deed.is_other())
+        .collect();
+    let given = reason.map(|reason| one_line(&reason.subject));
+    let is_apart = given.is_none() && all.len() <= MOST_LINES;
+    let mut text = match (all.as_slice(), memories.as_slice()) {
+        ([one], _) => given.unwrap_or_else(|| subject(one)),
+        (several, memories) => {
+            let mut text = match (given, memories) {
+                (Some(given), _) => given,
+                (None, []) => subject(several[0]),
+                (None, [one]) => subject(one),
+                (None, _) => counts(memories),
+            };
+            text.push_str("\n\n");
+            for (at, together) in told.iter().enumerate() {
+                if at > 0 && is_apart {
+                    text.push('\n');
+                }
+                let before: usize = told[..at].iter().map(Vec::len).sum();
+                for one in together.iter().take(MOST_LINES.saturating_sub(before)) {
+                    let _ = writeln!(text, "{}", subject(one));
+                }
+            }
+            if several.len() > MOST_LINES {
+                let _ = writeln!(text, "and {} more", several.len() - MOST_LINES);
+            }
+            text.truncate(text.trim_end().len());
+            text
+        }
+    };
+    text.push_str("\n\n");
+    for (key, values) in [
+        ("Agent", &doers.agents),
+        ("User", &doers.users),
+        ("Tool", &doers.tools),
+    ] {
+        for value in values.iter().take(MOST_DOERS) {
+            let _ = writeln!(text, "{key}: {}", one_line(value));
+        }
+    }
+    for (key, value) in reason.iter().flat_map(|reason| &reason.trailers) {
+        let _ = writeln!(text, "{key}: {}", one_line(value));
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+fn subject(told: &MemoryChange) -> String {
+    let path = one_line(&told.path);
+    if told.deed == ChangeKind::Use {
+        return format!("{} uses of memories", told.deed.word());
+    }
+    if told.deed.is_other() {
+        return format!("{} {path}", told.deed.word());
+    }
+    let name = below(&told.path);
+    let stem = stem_of(name);
+    let file = one_line(name.rsplit('/').next().unwrap_or(name));
+    let word = told.deed.word();
+    format!("{word} memory {} ({file})", one_line(stem.short()))
+}
+
+/// Such as `Add 3 memories, change 1`.
+fn counts(told: &[&MemoryChange]) -> String {
+    let mut counts: HashMap<ChangeKind, usize> = HashMap::new();
+    told.iter()
+        .for_each(|one| *counts.entry(one.deed).or_default() += 1);
+    let mut counts: Vec<(ChangeKind, usize)> = counts.into_iter().collect();
+    counts.sort_unstable();
+    let mut text = String::new();
+    for (at, (deed, count)) in counts.into_iter().enumerate() {
+        let noun = if count == 1 { " memory" } else { " memories" };
+        let word = deed.word();
+        let _ = match at {
+            0 => write!(text, "{word} {count}{noun}"),
+            _ => write!(text, ", {} {count}", word.to_lowercase()),
+        };
+    }
+    text
+}
+
+/// The path below `files/` or `archive/`.
+fn below(path: &str) -> &str {
+    [Place::Files, Place::Archive]
+        .iter()
+        .find_map(|place| path.strip_prefix(&place.path_of("")))
+        .unwrap_or(path)
+}
+
+/// Names are anybody's; a message is read by programs, too.
+fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(deed: ChangeKind, path: &str) -> MemoryChange {
+        MemoryChange {
+            deed,
+            path: path.to_owned(),
+        }
+    }
+
+    #[test]
+    fn one_memory_is_named_in_the_subject() {
+        let add = told(ChangeKind::Add, "files/20260101_000000_aaaaaaaa.md");
+        let doers = Attribution {
+            agents: ["claude".to_owned()].into(),
+            users: ["mira".to_owned()].into(),
+            tools: ["remember (claude-code)".to_owned()].into(),
+        };
+        assert_eq!(
+            message(&[vec![add]], &doers, None),
+            "Add memory aaaaaaaa (20260101_000000_aaaaaaaa.md)\n\n\
+             Agent: claude\nUser: mira\nTool: remember (claude-code)\n"
+        );
+    }
+
+    #[test]
+    fn several_are_counted_and_listed() {
+        let all = vec![
+            told(ChangeKind::Add, "files/2026-01/20260101_000000_aaaaaaaa.md"),
+            told(ChangeKind::Add, "files/a\nb.md"),
+            told(ChangeKind::Forget, "archive/20260101_000000_bbbbbbbb.md"),
+            told(ChangeKind::ChangeOther, "memdir.toml"),
+        ];
+        assert_eq!(
+            message(&[all], &Attribution::default(), None),
+            "Add 2 memories, forget 1\n\n\
+             Add memory aaaaaaaa (20260101_000000_aaaaaaaa.md)\n\
+             Add memory a b (a b.md)\n\
+             Forget memory bbbbbbbb (20260101_000000_bbbbbbbb.md)\n\
+             Change memdir.toml\n"
+        );
+    }
+
+    #[test]
+    fn each_deed_has_a_paragraph() {
+        let add = told(ChangeKind::Add, "files/tulips.md");
+        let forget = told(ChangeKind::Forget, "archive/20260101_000000_bbbbbbbb.md");
+        let doers = Attribution {
+            tools: ["by hand".to_owned()].into(),
+            ..Attribution::default()
+        };
+        assert_eq!(
+            message(&[vec![add], vec![forget]], &doers, None),
+            "Add 1 memory, forget 1\n\n\
+             Add memory tulips (tulips.md)\n\n\
+             Forget memory bbbbbbbb (20260101_000000_bbbbbbbb.md)\n\n\
+             Tool: by hand\n"
+        );
+    }
+
+    #[test]
+    fn uses_have_no_names() {
+        let uses = vec![told(ChangeKind::Use, "journal")];
+        let said = message(&[uses], &Attribution::default(), None);
+        assert_eq!(said, "Add uses of memories\n");
+    }
+
+    #[test]
+    fn a_reason_takes_the_place_of_what_the_files_say() {
+        let forget = told(ChangeKind::Forget, "archive/20260101_000000_aaaaaaaa.md");
+        let doers = Attribution {
+            tools: ["undo".to_owned()].into(),
+            ..Attribution::default()
+        };
+        let reason = Reason {
+            subject: "Undo Add\nmemory".to_owned(),
+            trailers: vec![("Undoes", "0123".to_owned())],
+        };
+        assert_eq!(
+            message(&[vec![forget]], &doers, Some(&reason)),
+            "Undo Add memory\n\nTool: undo\nUndoes: 0123\n"
+        );
+    }
+}

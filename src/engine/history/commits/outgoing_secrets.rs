@@ -1,0 +1,139 @@
+//! Looks for credentials in commits that are about to leave the machine: what was committed before
+//! there was a remote, and what somebody committed with git.
+//!
+//! Promises: what was sent cannot be called back, so nothing is sent that is not known to be sound;
+//! what a memory's file allows today is allowed in its earlier texts.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::commit::COMMITTED;
+use crate::engine::history::commits::commit::is_ours;
+use crate::engine::history::commits::quarantine::Quarantined;
+use crate::engine::history::commits::quarantine::name_of;
+use crate::engine::history::remote::journals::credentials_since;
+use crate::engine::live::reading;
+use crate::engine::write::screen::not_allowed;
+use crate::engine::write::screen::not_allowed_by;
+use crate::files::Place;
+use crate::files::is_journal;
+use crate::format;
+use crate::git::CommitInfo;
+use crate::git::Id;
+use crate::git::Repository;
+use crate::secrets::Policy;
+use std::collections::HashSet;
+use std::fmt;
+
+/// A credential in a commit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Leak {
+    pub held: Quarantined,
+    /// The beginning of the commit's id.
+    pub commit: String,
+}
+
+impl fmt::Display for Leak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of commit {}", self.held, self.commit)
+    }
+}
+
+/// The credentials in everything that was ever committed.
+pub(in crate::engine) fn leaks_in_history(
+    history: &History,
+    repository: &Repository,
+) -> Result<Vec<Leak>, EngineError> {
+    let (Some(head), true) = (repository.head()?, history.writer.secrets != Policy::Off) else {
+        return Ok(Vec::new());
+    };
+    // Each text is looked at once; hardly any store has to be walked through for one.
+    let mut suspects = HashSet::new();
+    repository.each_text(|id, bytes| {
+        if !not_allowed(bytes).is_empty() {
+            suspects.insert(id);
+        }
+    })?;
+    let mut leaks = Vec::new();
+    if !suspects.is_empty() {
+        for moment in repository.moments(head, None)? {
+            add_leaks(
+                history,
+                repository,
+                &moment?,
+                &|id| suspects.contains(&id),
+                &mut leaks,
+            )?;
+        }
+    }
+    leaks.sort_unstable();
+    leaks.dedup_by(|one, other| one.held == other.held);
+    Ok(leaks)
+}
+
+/// The first credential in commits that the remote does not have and that somebody else than
+/// this program made.
+pub(in crate::engine) fn leak_to_send(
+    history: &History,
+    repository: &Repository,
+    tip: Option<Id>,
+    head: Id,
+) -> Result<Option<Leak>, EngineError> {
+    if history.writer.secrets == Policy::Off {
+        return Ok(None);
+    }
+    let screened = repository.made_here(COMMITTED)?.unwrap_or_default();
+    let mut leaks = Vec::new();
+    for moment in repository.moments(head, tip)? {
+        let moment = moment?;
+        // What a merge brings is looked at where it was made.
+        if moment.parents.len() < 2 && !screened.contains(&moment.id) {
+            add_leaks(history, repository, &moment, &|_| true, &mut leaks)?;
+        }
+    }
+    Ok(leaks.into_iter().min())
+}
+
+fn add_leaks(
+    history: &History,
+    repository: &Repository,
+    moment: &CommitInfo,
+    is_suspect: &dyn Fn(Id) -> bool,
+    leaks: &mut Vec<Leak>,
+) -> Result<(), EngineError> {
+    let before = moment.parents.first().copied();
+    for change in repository.changes(before, moment.id)? {
+        let Some(id) = change.after.filter(|id| is_suspect(*id)) else {
+            continue;
+        };
+        let text = match is_ours(&change.path) || is_journal(&change.path) {
+            true => repository.text(id)?,
+            false => continue,
+        };
+        let found = match (is_journal(&change.path), change.before) {
+            // Its earlier lines were looked at with the commit that brought them.
+            (true, Some(before)) => credentials_since(&repository.text(before)?, &text),
+            (true, None) => credentials_since(b"", &text),
+            _ => not_allowed_by(&text, &allowed_today(history, &change.path)?),
+        };
+        leaks.extend(found.into_iter().map(|one| Leak {
+            held: Quarantined {
+                file: change.path.clone(),
+                line: one.line,
+                kind: one.kind,
+            },
+            commit: moment.id.short(),
+        }));
+    }
+    Ok(())
+}
+
+/// What the memory that lay at `path` may hold, as its file says now.
+fn allowed_today(history: &History, path: &str) -> Result<Vec<String>, EngineError> {
+    let mut allowed = Vec::new();
+    for place in [Place::Files, Place::Archive] {
+        if let Some(bytes) = reading::bytes_at(&history.live, &place.path_of(name_of(path)))? {
+            allowed.extend(format::allowed_secrets(&bytes));
+        }
+    }
+    Ok(allowed)
+}

@@ -1,0 +1,424 @@
+//! Holds back what must not be committed: a text in which git left its conflict markers, until
+//! somebody has resolved it; and where a store has a remote, a memory that holds a credential,
+//! until somebody has allowed it or taken it out, and a journal with new lines that hold one.
+//!
+//! Promises: the text that was looked at is the text that is committed; what was committed of such
+//! a memory before stays as it is. It is told by file, kind and line.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::commit;
+use crate::engine::history::commits::commit::Difference;
+use crate::engine::history::commits::commit::is_ours;
+use crate::engine::history::remote::consent;
+use crate::engine::history::remote::journals;
+use crate::engine::history::remote::journals::credentials_since;
+use crate::engine::history::remote::three_way_merge::Step;
+use crate::engine::live::reading;
+use crate::engine::live::reading::stem_of;
+use crate::engine::options::SETTINGS;
+use crate::engine::write::put;
+use crate::engine::write::screen::not_allowed;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::files::is_journal;
+use crate::format;
+use crate::format::Merged;
+use crate::format::Side;
+use crate::format::are_settings;
+use crate::format::merge;
+use crate::git::Id;
+use crate::git::Owner;
+use crate::git::PathRejection;
+use crate::git::Repository;
+use crate::model::Stem;
+use crate::secrets::Policy;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Why a memory is not committed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Quarantined {
+    /// The memory's path below the store's folder.
+    pub file: String,
+    /// The line of the file on which it begins, from 1; 0 if it is the file as a whole.
+    pub line: usize,
+    /// Such as `a GitHub token`.
+    pub kind: &'static str,
+}
+
+/// The kinds that are no credentials.
+const MARKERS: &str = "git's conflict markers";
+
+const NAMED: &str = "has a name that holds a credential";
+
+const NAME: &str = "has a name that git acts on, so that no other machine takes it";
+
+const NO_NOTE: &str = "is no note";
+
+const DEPTH: &str = "lies in more folders than another machine takes";
+
+const SYSTEM: &str = "has a name or path that not every system holds";
+
+const FOLDER: &str = "lies in a folder that is called as a memory is";
+
+const BROKEN: &str = "cannot be read, so that none of its settings counts";
+
+const SIZE: &str = "has more bytes than another machine takes (10 MiB)";
+
+impl Quarantined {
+    /// Whether it is because of git's conflict markers, and not of a credential.
+    pub fn is_unmerged(&self) -> bool {
+        self.kind == MARKERS
+    }
+
+    /// Whether it is because of the file as a whole: its name or size, or settings that cannot be
+    /// read.
+    pub fn is_untaken(&self) -> bool {
+        self.line == 0
+    }
+
+    /// Whether it is in something that is no memory: the settings, or a journal.
+    pub fn is_beside(&self) -> bool {
+        self.file == SETTINGS || is_journal(&self.file)
+    }
+
+    /// What to do about it, as commands or words.
+    pub fn remedy(&self) -> String {
+        let id = stem_of(&self.file);
+        let id = id.short();
+        match self.kind {
+            _ if self.is_beside() && self.line > 0 => "take it out of the file".to_owned(),
+            MARKERS => format!("`memdir resolve {id}`"),
+            NAME | NAMED | SYSTEM => "rename the file".to_owned(),
+            FOLDER => "rename the folder".to_owned(),
+            BROKEN => "correct it; `memdir git diff` shows what was changed".to_owned(),
+            DEPTH => "move the file up".to_owned(),
+            SIZE if is_journal(&self.file) => "shorten it".to_owned(),
+            SIZE => "shorten it, or make several memories of it".to_owned(),
+            _ => format!("`memdir redact {id}` or `memdir allow {id}`"),
+        }
+    }
+}
+
+impl fmt::Display for Quarantined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Quarantined { file, line, kind } = self;
+        if self.is_untaken() {
+            return write!(f, "{file} {kind}: {}", self.remedy());
+        }
+        write!(f, "{file} holds {kind} on line {line}")
+    }
+}
+
+/// The name below `files/` or `archive/`.
+pub(in crate::engine) fn name_of(path: &str) -> &str {
+    path.split_once('/').map_or(path, |(_, name)| name)
+}
+
+/// By what the memory at `path` is told from others: the file's name where it is an id, which is one
+/// memory wherever it lies; else the name below `files/` or `archive/`, as many folders may have an
+/// `index.md`.
+fn memory_of(path: &str) -> &str {
+    if is_journal(path) {
+        return path;
+    }
+    match stem_of(path).is_canonical() {
+        true => path.rsplit('/').next().unwrap_or_default(),
+        false => name_of(path),
+    }
+}
+
+/// The memories that are not committed because of what they hold, looked at now.
+///
+/// # Errors
+///
+/// Fails if files or repository cannot be read.
+pub fn held_back(history: &History) -> Result<Vec<Quarantined>, EngineError> {
+    if history.git.is_none() {
+        return Ok(Vec::new());
+    }
+    let Some(repository) = consent::repository(history)? else {
+        return Ok(Vec::new());
+    };
+    if repository.owner() == Owner::Other {
+        return Ok(Vec::new());
+    }
+    let secrets = holds_secrets_back(history, &repository);
+    let mut trees = repository.trees(repository.head()?)?;
+    let mut differences = commit::compare_all(history, &repository, &mut trees)?;
+    commit::compare_settings(history, &repository, &mut trees, &mut differences)?;
+    journals::compare_journals(history, &repository, &mut trees, true, &mut differences)?;
+    commit::pass_over_left_out(history, &repository, &mut differences)?;
+    let mut held = Vec::new();
+    for difference in &differences {
+        let found = held_in(history, &repository, difference, secrets)?;
+        held.extend(found.unwrap_or_default());
+    }
+    held.sort_unstable();
+    Ok(held)
+}
+
+/// Those that the last commit of this process held back.
+pub fn last_held_back(history: &History) -> Vec<Quarantined> {
+    held(history).iter().cloned().collect()
+}
+
+/// Why the newest text of the memory `stem` is not committed, as far as this process knows.
+pub(in crate::engine) fn held_of(history: &History, stem: &Stem) -> Option<Quarantined> {
+    let held = self::held(history);
+    held.iter().find(|one| stem_of(&one.file) == *stem).cloned()
+}
+
+fn held(history: &History) -> std::sync::MutexGuard<'_, BTreeSet<Quarantined>> {
+    history
+        .held
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Whether nothing in `bytes`, which the file at `path` held, holds a commit back.
+pub(in crate::engine) fn may_be_committed(
+    history: &History,
+    repository: &Repository,
+    path: &str,
+    bytes: &[u8],
+) -> bool {
+    let is_sound =
+        unmerged(path, bytes).is_none() && untaken(repository, path, bytes.len()).is_none();
+    let holds_none = || named(path).is_none() && credentials(path, bytes).is_empty();
+    is_sound && (!holds_secrets_back(history, repository) || holds_none())
+}
+
+fn holds_secrets_back(history: &History, repository: &Repository) -> bool {
+    history.writer.secrets != Policy::Off && repository.get("remote").is_some()
+}
+
+/// What the file that differs holds and must not; `None` if it is another one by now.
+fn held_in(
+    history: &History,
+    repository: &Repository,
+    difference: &Difference,
+    secrets: bool,
+) -> Result<Option<Vec<Quarantined>>, EngineError> {
+    if difference.path == SETTINGS {
+        let mut held = broken(history, repository, difference)?;
+        if let (true, Some(bytes)) = (secrets, reading::bytes_at(&history.live, SETTINGS)?) {
+            held.extend(credentials(SETTINGS, &bytes));
+        }
+        return Ok(Some(held));
+    }
+    if let Some(read) = &difference.read {
+        let before = difference.before.map(|before| repository.text(before));
+        let before = before.transpose()?.unwrap_or_default();
+        let texts = (before.as_slice(), read.bytes.as_slice());
+        return Ok(Some(in_journal(
+            repository,
+            &difference.path,
+            texts,
+            secrets,
+        )));
+    }
+    let Some(after) = difference.after.filter(|_| is_ours(&difference.path)) else {
+        return Ok(Some(Vec::new()));
+    };
+    match reading::bytes_at(&history.live, &difference.path)? {
+        Some(bytes) if Id::of_text(&bytes) == after => {
+            let found = unmerged(&difference.path, &bytes);
+            let mut held: Vec<Quarantined> = found.into_iter().collect();
+            held.extend(untaken(repository, &difference.path, bytes.len()));
+            if secrets {
+                held.extend(named(&difference.path));
+                held.extend(credentials(&difference.path, &bytes));
+            }
+            Ok(Some(held))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Says so of settings that cannot be read any more, and could be before.
+fn broken(
+    history: &History,
+    repository: &Repository,
+    difference: &Difference,
+) -> Result<Vec<Quarantined>, EngineError> {
+    let before = difference.before.map(|before| repository.text(before));
+    let was_good = before.transpose()?.is_some_and(|text| are_settings(&text));
+    let bytes = reading::bytes_at(&history.live, SETTINGS)?.unwrap_or_default();
+    if !was_good || are_settings(&bytes) {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Quarantined {
+        file: SETTINGS.to_owned(),
+        line: 0,
+        kind: BROKEN,
+    }])
+}
+
+/// Takes out of `differences` what is not to be committed; they are all there are, or all of
+/// `names`. `Ok(false)` if a file changed meanwhile, so that nothing is known of it.
+pub(in crate::engine) fn hold_back(
+    history: &History,
+    repository: &Repository,
+    names: Option<&BTreeSet<String>>,
+    differences: &mut Vec<Difference>,
+) -> Result<bool, EngineError> {
+    let mut now = BTreeSet::new();
+    let secrets = holds_secrets_back(history, repository);
+    for difference in differences.iter() {
+        let Some(held) = held_in(history, repository, difference, secrets)? else {
+            return Ok(false);
+        };
+        now.extend(held);
+    }
+    let memories: BTreeSet<&str> = now.iter().map(|one| memory_of(&one.file)).collect();
+    // Where one was moved, its old place stays committed, too.
+    differences.retain(|difference| !memories.contains(memory_of(&difference.path)));
+    let mut known = self::held(history);
+    let told: BTreeSet<String> = known.iter().map(|one| one.file.clone()).collect();
+    known.retain(|one| {
+        !one.is_beside() && names.is_some_and(|names| !names.contains(name_of(&one.file)))
+    });
+    known.extend(now.iter().cloned());
+    drop(known);
+    let mut last = "";
+    for one in &now {
+        history.live.is_to_commit(name_of(&one.file));
+        if history.live.has_background() && one.file != last && !told.contains(&one.file) {
+            match one.is_untaken() {
+                true => tracing::warn!("not committed: {one}"),
+                false => tracing::warn!("not committed: {one}; {}", one.remedy()),
+            }
+        }
+        last = &one.file;
+    }
+    Ok(true)
+}
+
+/// Whether the memory at `path` is held back, as far as this process knows.
+pub(in crate::engine) fn is_held(history: &History, path: &str) -> bool {
+    held(history)
+        .iter()
+        .any(|one| memory_of(&one.file) == memory_of(path))
+}
+
+/// Does a step on a memory that is held back: the commit has what the other side says, the file
+/// gets it beside its own text, which still waits. `Ok(false)` if the file changed meanwhile.
+pub(in crate::engine) fn apply_to_held(
+    history: &History,
+    repository: &Repository,
+    step: &Step,
+    theirs: Option<&[u8]>,
+) -> Result<bool, EngineError> {
+    let name = name_of(&step.path);
+    let place = match step.path.starts_with("archive/") {
+        true => Place::Archive,
+        false => Place::Files,
+    };
+    // What moved or is gone there stays as it is here: a change wins.
+    let Some(theirs) = theirs else {
+        return Ok(true);
+    };
+    let seen = match history.live.store.reader(place).read(name, u64::MAX) {
+        Err(FilesError::Missing { .. }) => return Ok(true),
+        other => other?,
+    };
+    let base = step.before.map(|before| repository.text(before));
+    let base = base.transpose()?;
+    let ours = Side {
+        bytes: &seen.bytes,
+        at: 0,
+    };
+    // Where they contradict, theirs is what is committed under this name.
+    let later = Side {
+        bytes: theirs,
+        at: 1,
+    };
+    let merged = match merge(&stem_of(name), base.as_deref(), ours, later) {
+        Merged::One(text) => text,
+        Merged::Two {
+            kept,
+            aside,
+            aside_stem,
+        } => {
+            put::put_aside(&history.writer, place, &aside_stem, &aside)?;
+            kept
+        }
+    };
+    if merged == seen.bytes {
+        return Ok(true);
+    }
+    let replaced = history.live.store.replace(place, name, &seen, &merged)?;
+    history.live.changed_by_us(name);
+    Ok(replaced != Replaced::Stale)
+}
+
+/// What other machines would refuse stops them all, so it stays here.
+fn untaken(repository: &Repository, path: &str, bytes: usize) -> Option<Quarantined> {
+    let kind = match repository.untaken(path, bytes as u64)? {
+        PathRejection::Name => NAME,
+        PathRejection::System => SYSTEM,
+        PathRejection::Folder => FOLDER,
+        PathRejection::Depth => DEPTH,
+        // Listings of notes hold none.
+        PathRejection::NoNote => NO_NOTE,
+        PathRejection::Size => SIZE,
+    };
+    Some(Quarantined {
+        file: path.to_owned(),
+        line: 0,
+        kind,
+    })
+}
+
+/// A name is in every commit that its file is in, and in messages.
+fn named(path: &str) -> Option<Quarantined> {
+    let found = not_allowed(path.as_bytes()).into_iter().next();
+    found.map(|_| Quarantined {
+        file: path.to_owned(),
+        line: 0,
+        kind: NAMED,
+    })
+}
+
+/// What a journal brings that no other machine takes, or that must not leave this one.
+fn in_journal(
+    repository: &Repository,
+    path: &str,
+    (before, now): (&[u8], &[u8]),
+    secrets: bool,
+) -> Vec<Quarantined> {
+    let mut held: Vec<Quarantined> = untaken(repository, path, now.len()).into_iter().collect();
+    if secrets {
+        held.extend(named(path));
+        let found = credentials_since(before, now).into_iter();
+        held.extend(found.map(|one| Quarantined {
+            file: path.to_owned(),
+            line: one.line,
+            kind: one.kind,
+        }));
+    }
+    held
+}
+
+fn unmerged(path: &str, bytes: &[u8]) -> Option<Quarantined> {
+    let line = format::first_conflict_marker(bytes)?;
+    Some(Quarantined {
+        file: path.to_owned(),
+        line,
+        kind: MARKERS,
+    })
+}
+
+fn credentials(path: &str, bytes: &[u8]) -> Vec<Quarantined> {
+    let found = not_allowed(bytes).into_iter();
+    found
+        .map(|one| Quarantined {
+            file: path.to_owned(),
+            line: one.line,
+            kind: one.kind,
+        })
+        .collect()
+}

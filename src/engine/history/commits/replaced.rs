@@ -1,0 +1,316 @@
+//! Has the history hold texts that were replaced before a commit held them, such as what somebody
+//! wrote by hand just before a program changed the same memory.
+//!
+//! Promises: a text that is kept aside goes when a commit holds it, or where there is no history, when
+//! the archive does; one of a purged memory just goes. What must not be committed, such as a text with
+//! a credential, stays aside on this machine.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::commit;
+use crate::engine::history::commits::commit::COMMITTED;
+use crate::engine::history::commits::commit::Difference;
+use crate::engine::history::commits::message::Attribution;
+use crate::engine::history::commits::message::ChangeKind;
+use crate::engine::history::commits::message::MemoryChange;
+use crate::engine::history::commits::message::message;
+use crate::engine::history::commits::quarantine;
+use crate::engine::history::commits::quarantine::name_of;
+use crate::engine::history::past_commits::PastCommits;
+use crate::engine::history::remote::consent;
+use crate::engine::history::remote::unfinished;
+use crate::engine::live::reading;
+use crate::engine::live::reading::stem_of;
+use crate::engine::ops::past::plan::place_of;
+use crate::engine::write::put;
+use crate::engine::write::tombstones;
+use crate::engine::write::words::BY_HAND;
+use crate::engine::write::words::Words;
+use crate::files::Place;
+use crate::files::ReplacedText;
+use crate::git::Id;
+use crate::git::NewText;
+use crate::git::Repository;
+use crate::git::Staged;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// A text that some commit is to hold before the files are committed as they are now.
+struct Former {
+    path: String,
+    before: Option<Id>,
+    id: Id,
+    bytes: Vec<u8>,
+    tool: String,
+}
+
+/// The branch once the texts that were kept aside are committed.
+pub(in crate::engine) struct AfterReplaced {
+    pub head: Option<Id>,
+    /// The names of the memories that these texts are of.
+    pub names: BTreeSet<String>,
+}
+
+impl AfterReplaced {
+    fn none(head: Option<Id>) -> AfterReplaced {
+        AfterReplaced {
+            head,
+            names: BTreeSet::new(),
+        }
+    }
+}
+
+/// Where a memory was changed and moved at once, so many get a commit of the change by itself.
+const MOST_MOVED: usize = 64;
+
+/// Forgets the texts of the memory `stem` that are kept aside.
+pub(in crate::engine) fn forget_replaced(history: &History, is_meant: impl Fn(&str) -> bool) {
+    let texts = history
+        .live
+        .store
+        .replaced()
+        .unwrap_or_default()
+        .into_iter();
+    for text in texts.filter(|text| is_meant(&text.name)) {
+        history.live.store.release_replaced(&text);
+    }
+}
+
+/// Commits what is kept aside and in no commit yet: each text in the place of the one that it
+/// followed. Returns the newest commit, and the names of all memories that this was about;
+/// `None` if somebody else moved the branch.
+pub(in crate::engine) fn commit_replaced(
+    history: &History,
+    repository: &Repository,
+    head: Option<Id>,
+    user: &str,
+    words: &mut Words,
+) -> Result<Option<AfterReplaced>, EngineError> {
+    let texts = history.live.store.replaced()?;
+    if texts.is_empty() {
+        return Ok(Some(AfterReplaced::none(head)));
+    }
+    if let Some(head) = head
+        && unfinished::unfinished_merge(history, repository, head)?.is_some()
+    {
+        return Ok(Some(AfterReplaced::none(Some(head)))); // They wait for the merge.
+    }
+    let names = texts.iter().map(|text| text.name.clone()).collect();
+    let mut by_memory: BTreeMap<String, Vec<ReplacedText>> = BTreeMap::new();
+    for text in texts {
+        let path = text.place.path_of(&text.name);
+        by_memory.entry(path).or_default().push(text);
+    }
+    let mut trees = repository.trees(head)?;
+    let mut rounds: Vec<Vec<Former>> = Vec::new();
+    let mut settled = Vec::new();
+    for (path, texts) in by_memory {
+        let mut before = trees.file(&path)?;
+        let mut round = 0;
+        let count = texts.len();
+        let mut earlier: Option<&ReplacedText> = None;
+        for (at, text) in texts.iter().enumerate() {
+            let is_made = earlier.is_none_or(|earlier| text.followed(earlier));
+            earlier = Some(text);
+            let Some(bytes) = history.live.store.replaced_bytes(text)? else {
+                continue;
+            };
+            let id = Id::of_text(&bytes);
+            if before == Some(id)
+                || tombstones::is_purged(&history.writer, &stem_of(&text.name), &bytes)?
+                || is_in_history(history, repository, head, &path, id)?
+            {
+                settled.push(text.clone());
+                continue;
+            }
+            if !quarantine::may_be_committed(history, repository, &path, &bytes) {
+                continue;
+            }
+            let tool = match is_made {
+                true => words.tool_before(&text.name, count - at),
+                false => None,
+            };
+            let former = Former {
+                path: path.clone(),
+                before,
+                id,
+                bytes,
+                tool: tool.unwrap_or_else(|| BY_HAND.to_owned()),
+            };
+            if rounds.len() <= round {
+                rounds.push(Vec::new());
+            }
+            rounds[round].push(former);
+            round += 1;
+            before = Some(id);
+            settled.push(text.clone());
+        }
+    }
+    let mut head = head;
+    for formers in rounds {
+        match commit_formers(history, repository, head, user, formers)? {
+            Some(commit) => head = Some(commit),
+            None => return Ok(None),
+        }
+    }
+    for text in settled {
+        history.live.store.release_replaced(&text);
+    }
+    Ok(Some(AfterReplaced { head, names }))
+}
+
+/// Of memories that were changed and then moved or forgotten, before a commit held the change:
+/// commits the change in the old place, so that the move is one by itself. Returns the newest
+/// commit; `None` if a file or the branch changed meanwhile.
+pub(in crate::engine) fn commit_before_moves(
+    history: &History,
+    repository: &Repository,
+    head: Option<Id>,
+    user: &str,
+    differences: &mut Vec<Difference>,
+    words: &mut Words,
+) -> Result<Option<Option<Id>>, EngineError> {
+    let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let gone: BTreeMap<String, usize> = differences
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| one.after.is_none() && place_of(&one.path).is_some())
+        .map(|(at, one)| (file_of(&one.path), at))
+        .collect();
+    let new = differences.iter().filter_map(|one| {
+        let (place, name) = place_of(&one.path)?;
+        let after = one.after.filter(|_| one.before.is_none())?;
+        match gone.get(&file_of(&one.path)) {
+            Some(at) if differences[*at].before == Some(after) => None,
+            Some(at) => Some((one.path.clone(), after, Some(*at))),
+            // Made and forgotten since the last commit.
+            None if place == Place::Archive && words.was_moved(&name) => {
+                Some((one.path.clone(), after, None))
+            }
+            None => None,
+        }
+    });
+    let new: Vec<(String, Id, Option<usize>)> = new.collect();
+    if new.is_empty() || new.len() > MOST_MOVED {
+        return Ok(Some(head));
+    }
+    let mut formers = Vec::new();
+    for (path, id, from) in new {
+        let Some(bytes) =
+            reading::bytes_at(&history.live, &path)?.filter(|now| Id::of_text(now) == id)
+        else {
+            return Ok(None);
+        };
+        let (old, before) = match from {
+            Some(at) => (differences[at].path.clone(), differences[at].before),
+            None => (Place::Files.path_of(name_of(&path)), None),
+        };
+        let tool = words.tool_of_change(name_of(&path));
+        formers.push(Former {
+            path: old.clone(),
+            before,
+            id,
+            bytes,
+            tool: tool.unwrap_or_else(|| BY_HAND.to_owned()),
+        });
+        match from {
+            Some(at) => differences[at].before = Some(id),
+            None => differences.push(Difference {
+                path: old,
+                before: Some(id),
+                after: None,
+                read: None,
+            }),
+        }
+    }
+    Ok(commit_formers(history, repository, head, user, formers)?.map(Some))
+}
+
+/// One commit of texts that files had; `None` if somebody else moved the branch.
+fn commit_formers(
+    history: &History,
+    repository: &Repository,
+    head: Option<Id>,
+    user: &str,
+    formers: Vec<Former>,
+) -> Result<Option<Id>, EngineError> {
+    let mut doers = Attribution::default();
+    let mut told = Vec::new();
+    for former in &formers {
+        let deed = match former.before {
+            None => ChangeKind::Add,
+            Some(_) => ChangeKind::Change,
+        };
+        told.push(MemoryChange {
+            deed,
+            path: former.path.clone(),
+        });
+        let memory = put::preview(&history.writer, name_of(&former.path), &former.bytes);
+        doers.tools.insert(former.tool.clone());
+        doers.add(memory.agent, memory.user);
+    }
+    let told: Vec<Vec<MemoryChange>> = told.into_iter().map(|one| vec![one]).collect();
+    let message = message(&told, &doers, None);
+    let author = repository.author(user, history.live.clock.now().timestamp());
+    let changes: Vec<(String, Option<Id>)> = formers
+        .iter()
+        .map(|former| (former.path.clone(), Some(former.id)))
+        .collect();
+    let staged = formers.iter().map(|former| {
+        let staged = Staged {
+            before: former.before,
+            after: Some(former.id),
+            stamped: None,
+        };
+        (former.path.clone(), staged)
+    });
+    let staged = staged.collect();
+    let mut texts: BTreeMap<String, Vec<u8>> = formers
+        .into_iter()
+        .map(|former| (former.path, former.bytes))
+        .collect();
+    let mut text_of =
+        |path: &str, _: Id| Ok(texts.remove(path).map_or(NewText::Gone, NewText::Bytes));
+    let mut trees = repository.trees(head)?;
+    let parents: Vec<Id> = head.into_iter().collect();
+    let commit = repository.commit(
+        &mut trees,
+        &parents,
+        &changes,
+        &mut text_of,
+        &message,
+        &author,
+    )?;
+    let Some(commit) = commit else {
+        return Ok(None);
+    };
+    let is_moved = repository.move_branch(head, commit, COMMITTED, &staged)?;
+    if is_moved && history.live.has_background() {
+        *commit::committed_to(history) = Some(commit);
+    }
+    Ok(is_moved.then_some(commit))
+}
+
+/// Whether some commit holds the text `id` of the memory at `path`.
+pub(in crate::engine) fn is_in_history(
+    history: &History,
+    repository: &Repository,
+    head: Option<Id>,
+    path: &str,
+    id: Id,
+) -> Result<bool, EngineError> {
+    // Hardly ever: a text that was in no commit is no object.
+    let (Some(head), Ok(_)) = (head, repository.size_of(id)) else {
+        return Ok(false);
+    };
+    let Some(repository) = consent::repository(history)? else {
+        return Ok(false);
+    };
+    let past = PastCommits { repository, head };
+    let mut found = false;
+    past.each_of(&stem_of(path), |_, places| {
+        found = places.values().any(|text| *text == id);
+        Ok(!found)
+    })?;
+    Ok(found)
+}

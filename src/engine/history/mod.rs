@@ -1,0 +1,65 @@
+//! Git: every change of a memory becomes a commit, and goes to the other machines.
+//!
+//! Promises: writing a memory waits for none of it; only paths of the store are committed;
+//! nothing is forced, and what somebody else has staged, begun or not pushed stays as it is. A
+//! merge writes files as any edit does, so that the index sees it as such.
+
+pub(in crate::engine) mod commits;
+pub(in crate::engine) mod past_commits;
+pub(in crate::engine) mod remote;
+pub(in crate::engine) mod repair;
+pub(in crate::engine) mod tidy;
+pub(in crate::engine) mod turn;
+pub(in crate::engine) mod with;
+
+pub use commits::commit::commit_everything;
+pub use commits::commit::commit_if_alone;
+pub use commits::commit::commit_what_was_there;
+pub use commits::quarantine::held_back;
+pub use commits::quarantine::last_held_back;
+pub use remote::consent::forgotten_remote;
+pub use remote::consent::repository;
+pub use remote::consent::unfollowed_settings;
+pub use remote::setup::come_into_step;
+pub use remote::setup::remote_address;
+pub use remote::setup::set_up_remote;
+pub use remote::state::git_status;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::Mutex;
+pub use tidy::tidy_repository;
+pub use with::two_stores::sync_with;
+
+use crate::engine::history::commits::quarantine::Quarantined;
+use crate::engine::live::store::LiveStore;
+use crate::engine::options::GitOptions;
+use crate::engine::write::writer::Writer;
+use crate::git::Id;
+use crate::trust::Consent;
+
+/// The repository of one store, if it has one, and its remote.
+pub struct History {
+    pub(in crate::engine) live: Arc<LiveStore>,
+    pub(in crate::engine) writer: Arc<Writer>,
+    /// How changes are committed; `None`: not at all.
+    pub(in crate::engine) git: Option<GitOptions>,
+    pub(in crate::engine::history) consent: Consent,
+    /// The commit that a server made or saw last.
+    pub(in crate::engine::history) committed_to: Mutex<Option<Id>>,
+    /// Memories that are not committed because of what they hold, as the last commit found them.
+    pub(in crate::engine::history) held: Mutex<BTreeSet<Quarantined>>,
+}
+
+impl History {
+    /// Opens no repository yet.
+    pub fn new(writer: Arc<Writer>, git: Option<GitOptions>, consent: Consent) -> History {
+        History {
+            live: Arc::clone(&writer.live),
+            writer,
+            git,
+            consent,
+            committed_to: Mutex::default(),
+            held: Mutex::default(),
+        }
+    }
+}

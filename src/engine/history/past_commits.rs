@@ -1,0 +1,233 @@
+//! The commits of a store, read for those who look back.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::remote::consent;
+use crate::engine::ops::past::log::FOLDERS;
+use crate::engine::ops::past::log::PastError;
+use crate::engine::ops::past::log::PastText;
+use crate::engine::ops::past::log::Revision;
+use crate::engine::ops::past::log::time_of;
+use crate::files::JOURNALS;
+use crate::git::CommitInfo;
+use crate::git::Id;
+use crate::git::Named;
+use crate::git::Owner;
+use crate::git::Places;
+use crate::git::Repository;
+use crate::git::STORE_PARTS;
+use crate::model::Stem;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// The commits of a store that has some.
+pub(in crate::engine) struct PastCommits {
+    pub repository: Repository,
+    /// The newest.
+    pub head: Id,
+}
+
+/// The store's history.
+pub(in crate::engine) fn history(history: &History) -> Result<PastCommits, EngineError> {
+    let none = |why: &str, hint| {
+        let why = why.to_owned();
+        Err(PastError::NoHistory { why, hint }.into())
+    };
+    let is_off = history.git.is_none() && !history.live.is_read_only();
+    let Some(repository) = consent::repository(history)? else {
+        if is_off {
+            return none(
+                "its setting `git` is off",
+                "Set `git = true` in its memdir.toml, then run `memdir sync`; the history begins there.",
+            );
+        }
+        return none(
+            "nothing was committed yet",
+            "`memdir sync` commits what is there.",
+        );
+    };
+    if repository.owner() == Owner::Other {
+        let folder = repository.work_folder();
+        return none(
+            &format!(
+                "it lies in a repository of somebody else, {}, and memdir commits nothing there",
+                folder.display()
+            ),
+            "What people committed there is shown by `git log` in that folder.",
+        );
+    }
+    let Some(head) = repository.head()? else {
+        return none(
+            "nothing was committed yet",
+            "`memdir sync` commits what is there.",
+        );
+    };
+    Ok(PastCommits { repository, head })
+}
+
+impl PastCommits {
+    /// Hands the commits that touched the store to `take`, newest first, until it says no.
+    pub fn each(
+        &self,
+        mut take: impl FnMut(CommitInfo) -> Result<bool, EngineError>,
+    ) -> Result<(), EngineError> {
+        // Uses of memories change none.
+        let parts = STORE_PARTS.into_iter().filter(|part| *part != JOURNALS);
+        let parts: Vec<&str> = parts.collect();
+        for id in self.repository.newest_first(self.head)? {
+            let id = id?;
+            let parents = self.repository.parents(id)?;
+            let here = self.repository.entries_at(id, &parts)?;
+            let mut is_touched = parents.is_empty() && here.iter().any(Option::is_some);
+            if !parents.is_empty() {
+                is_touched = true;
+                for parent in parents {
+                    // What a merge took over as it was, happened elsewhere.
+                    is_touched &= self.repository.entries_at(parent, &parts)? != here;
+                }
+            }
+            if is_touched && !take(self.repository.moment(id)?)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`PastCommits::each`], of the commits that touched the memory `stem`; each with where its
+    /// file lay after it, and what it held.
+    pub fn each_of(
+        &self,
+        stem: &Stem,
+        mut take: impl FnMut(CommitInfo, BTreeMap<String, Id>) -> Result<bool, EngineError>,
+    ) -> Result<(), EngineError> {
+        let mut places = self.places_of(stem)?;
+        for id in self.repository.newest_first(self.head)? {
+            let id = id?;
+            let parents = self.repository.parents(id)?;
+            let here = places.at(id)?;
+            let mut is_touched = !parents.is_empty() || !here.is_empty();
+            for parent in parents {
+                is_touched &= places.at(parent)? != here;
+            }
+            if is_touched && !take(self.repository.moment(id)?, here)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn places_of(&self, stem: &Stem) -> Result<Places<'_>, EngineError> {
+        let name = format!("{stem}.md").into_bytes();
+        let is_it = move |other: &[u8]| other == name;
+        Ok(self.repository.places(&FOLDERS, is_it)?)
+    }
+
+    /// The file names, without folders, that ever were there and that `id` could mean.
+    pub(in crate::engine) fn names_like(&self, id: &str) -> Result<BTreeSet<String>, EngineError> {
+        let id = id.rsplit('/').next().unwrap_or(id).as_bytes();
+        let begins = |text: &[u8]| {
+            let begin = text.get(..id.len());
+            !id.is_empty() && begin.is_some_and(|begin| begin.eq_ignore_ascii_case(id))
+        };
+        let is_like = |name: &[u8]| {
+            let is_canonical = name.len() == 27 && name.ends_with(b".md");
+            begins(name) || (is_canonical && begins(&name[16..]))
+        };
+        let mut places = self.repository.places(&FOLDERS, is_like)?;
+        let mut names = BTreeSet::new();
+        for commit in self.repository.newest_first(self.head)? {
+            for path in places.at(commit?)?.into_keys() {
+                let name = path.rsplit('/').next().unwrap_or_default();
+                names.insert(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    /// The commit that `revision` means.
+    pub fn find(&self, revision: &Revision) -> Result<Id, EngineError> {
+        let text = &revision.text;
+        match self.repository.named(text, self.head)? {
+            Named::One(id) => return Ok(id),
+            Named::Several if revision.at.is_none() => {
+                return Err(PastError::AmbiguousRevision(text.clone()).into());
+            }
+            Named::Several | Named::Nothing => {}
+        }
+        let Some(at) = revision.at else {
+            return Err(PastError::UnknownRevision(text.clone()).into());
+        };
+        let mut begin = at;
+        for id in self.repository.newest_first(self.head)? {
+            let moment = self.repository.moment(id?)?;
+            begin = time_of(&moment);
+            if begin <= at {
+                return Ok(moment.id);
+            }
+        }
+        let asked = text.clone();
+        Err(PastError::BeforeTheBeginning { asked, begin }.into())
+    }
+
+    /// What the memory `stem` said at `commit`; of two files of that name, the one at `path`.
+    pub fn text_at(
+        &self,
+        stem: &Stem,
+        commit: Id,
+        path: Option<&str>,
+    ) -> Result<PastText, EngineError> {
+        let places = self.places_of(stem)?.at(commit)?;
+        match self.text_in(&places, path, commit)? {
+            Some(text) => Ok(text),
+            None => Err(PastError::NotThere {
+                id: stem.short().to_owned(),
+                revision: commit.short(),
+            }
+            .into()),
+        }
+    }
+
+    /// The newest text of the memory `stem` that is not what it says `now`.
+    pub(in crate::engine) fn last_other(
+        &self,
+        stem: &Stem,
+        now: &PastText,
+    ) -> Result<Option<PastText>, EngineError> {
+        let now_id = now.file.as_ref().map(|_| Id::of_text(&now.bytes));
+        let mut found = None;
+        self.each_of(stem, |moment, places| {
+            let text = self.text_in(&places, now.file.as_deref(), moment.id)?;
+            found = text.filter(|text| Some(Id::of_text(&text.bytes)) != now_id);
+            Ok(found.is_none())
+        })?;
+        Ok(found)
+    }
+
+    fn text_in(
+        &self,
+        places: &BTreeMap<String, Id>,
+        path: Option<&str>,
+        commit: Id,
+    ) -> Result<Option<PastText>, EngineError> {
+        // A live file rather than a forgotten one.
+        let same = path.and_then(|path| places.get_key_value(path));
+        let Some((file, text)) = same.or_else(|| places.last_key_value()) else {
+            return Ok(None);
+        };
+        Ok(Some(PastText {
+            file: Some(file.clone()),
+            bytes: self.repository.text(*text)?,
+            commit: Some(commit.to_string()),
+        }))
+    }
+}
+
+pub(in crate::engine) fn own_repository(
+    history: &History,
+) -> Result<Option<Repository>, EngineError> {
+    if history.git.is_none() {
+        return Ok(None);
+    }
+    let repository = consent::repository(history)?;
+    Ok(repository.filter(|repository| repository.owner() != Owner::Other))
+}

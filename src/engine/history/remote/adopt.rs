@@ -1,0 +1,53 @@
+//! Follows a remote whose history was rewritten: nothing of the old commits stays in the branch.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::remote::three_way_merge::Plan;
+use crate::git::Id;
+use crate::git::Repository;
+use std::collections::BTreeMap;
+
+/// A commit that rests on `tip` alone and holds the files of `head` after `plan`; `tip` itself
+/// if that is all the same.
+pub(in crate::engine) fn adopting_commit(
+    history: &History,
+    repository: &Repository,
+    head: Id,
+    tip: Id,
+    plan: &Plan,
+) -> Result<Option<Id>, EngineError> {
+    let Some(git) = &history.git else {
+        return Ok(None);
+    };
+    let mut here = repository.changes(Some(tip), head)?;
+    // What no machine takes is no file here, and was not deleted.
+    let mut kept = Vec::new();
+    for change in &here {
+        kept.push(match (change.before, change.after) {
+            (Some(before), None) => repository.left_out(&change.path, before)?.is_none(),
+            _ => true,
+        });
+    }
+    let mut kept = kept.into_iter();
+    here.retain(|_| kept.next().unwrap_or(true));
+    let mut wanted: BTreeMap<String, Option<Id>> = here
+        .into_iter()
+        .map(|change| (change.path, change.after))
+        .collect();
+    let steps = plan.steps.iter();
+    wanted.extend(steps.map(|step| (step.path.clone(), step.after)));
+    let mut trees = repository.trees(Some(tip))?;
+    let mut changes = Vec::new();
+    for (path, after) in wanted {
+        if trees.file(&path)? != after {
+            changes.push((path, after));
+        }
+    }
+    if changes.is_empty() {
+        return Ok(Some(tip));
+    }
+    let mut text_of = plan.text_of();
+    let message = "Go on from the remote's history\n\nTool: sync\n";
+    let author = repository.author(&git.user, history.live.clock.now().timestamp());
+    Ok(repository.commit(&mut trees, &[tip], &changes, &mut text_of, message, &author)?)
+}

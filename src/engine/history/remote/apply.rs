@@ -1,0 +1,149 @@
+//! Brings files into the state that a plan wants, as careful as any edit: a file that is another
+//! one than the plan was made for is left alone, and the plan is made anew.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::commit;
+use crate::engine::history::commits::quarantine;
+use crate::engine::history::remote::journals;
+use crate::engine::history::remote::three_way_merge::Step;
+use crate::engine::history::remote::unfinished;
+use crate::engine::history::remote::unfinished::Unfinished;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::files::is_below_journals;
+use crate::git::Id;
+use crate::git::Repository;
+
+/// Does the steps. The path of a file that is another one than was planned for, if there is
+/// one: the steps of other files are done all the same.
+///
+/// New files come first, so that a memory that moves is there at every moment. What the merge
+/// that is being carried out has written already stays as it became since.
+pub(in crate::engine) fn apply(
+    history: &History,
+    repository: &Repository,
+    steps: &[Step],
+    unfinished: Option<&Unfinished>,
+) -> Result<Option<String>, EngineError> {
+    let mut blocked: Option<&Step> = None;
+    // What lies beside the memories first: where that is in the way, nothing is begun.
+    let is_beside = |step: &&Step| {
+        matches!(File::at(&step.path), File::Other(_)) && !is_below_journals(&step.path)
+    };
+    let (beside, memories): (Vec<&Step>, Vec<&Step>) = steps.iter().partition(is_beside);
+    let (added, others): (Vec<&Step>, Vec<&Step>) = memories
+        .into_iter()
+        .partition(|step| step.before.is_none() && step.after.is_some());
+    for step in beside.into_iter().chain(added).chain(others) {
+        let file = File::at(&step.path);
+        let text = match (&step.text, step.after) {
+            (Some(text), _) => Some(text.clone()),
+            (None, Some(id)) => Some(repository.text(id)?),
+            (None, None) => None,
+        };
+        let is_done = match file {
+            File::Memory(..) if quarantine::is_held(history, &step.path) => {
+                quarantine::apply_to_held(history, repository, step, text.as_deref())?
+            }
+            File::Other(path) if is_below_journals(path) => {
+                journals::apply_to_journal(history, repository, step, text.as_deref())?
+            }
+            _ => {
+                let mut is_done = apply_to(history, &file, step.before, text.as_deref())?;
+                let former = unfinished.and_then(|merge| merge.former(&step.path));
+                if !is_done && former.is_some() {
+                    is_done = apply_to(history, &file, former, text.as_deref())?;
+                }
+                is_done
+            }
+        };
+        if !is_done && step.before.is_none() && commit::is_case_twin(history, &step.path) {
+            // Another memory has its name here; the history has both.
+            tracing::warn!(
+                "{} is left out: its name differs from another one's only in its case, which this file system does not tell apart",
+                step.path
+            );
+            continue;
+        }
+        let was_done = || unfinished.is_some_and(|merge| merge.has_written(&step.path));
+        if !is_done && !was_done() {
+            // A memory that moves must not be gone from where it was, either.
+            if step.before.is_none() || is_beside(&step) {
+                return Ok(Some(step.path.clone()));
+            }
+            blocked = blocked.or(Some(step));
+            continue;
+        }
+        if unfinished.is_some() && !was_done() {
+            unfinished::note_written(history, &step.path);
+        }
+        if let File::Memory(_, name) = file {
+            history.live.changed_by_us(name);
+        }
+    }
+    Ok(blocked.map(|step| step.path.clone()))
+}
+
+pub(in crate::engine) fn apply_to(
+    history: &History,
+    file: &File<'_>,
+    before: Option<Id>,
+    text: Option<&[u8]>,
+) -> Result<bool, EngineError> {
+    let (place, name) = match *file {
+        File::Memory(place, name) => (Some(place), name),
+        File::Other(path) => (None, path),
+    };
+    let reader = place.map_or_else(
+        || history.live.store.beside(),
+        |place| history.live.store.reader(place),
+    );
+    let seen = match reader.read(name, u64::MAX) {
+        Ok(version) => Some(version),
+        Err(FilesError::Missing { .. }) => None,
+        Err(FilesError::NotRegular { .. }) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    let found = seen.as_ref().map(|version| Id::of_text(&version.bytes));
+    if found == text.map(Id::of_text) {
+        return Ok(true); // Done before, by a run that was killed.
+    }
+    if found != before {
+        return Ok(false);
+    }
+    let replaced = match (place, seen, text) {
+        (Some(place), None, Some(text)) => match history.live.store.add(place, name, text) {
+            Err(FilesError::Taken { .. }) => Replaced::Stale,
+            other => other.map(|()| Replaced::Done)?,
+        },
+        (Some(place), Some(seen), Some(text)) => {
+            history.live.store.replace(place, name, &seen, text)?
+        }
+        (Some(place), Some(seen), None) => history.live.store.remove(place, name, &seen)?,
+        (Some(_), None, None) => Replaced::Done,
+        (None, seen, text) => history.live.store.put_beside(name, seen.as_ref(), text)?,
+    };
+    // A text that somebody wrote in the same moment lies beside it now, as after any edit.
+    Ok(replaced != Replaced::Stale)
+}
+
+/// What a path of the store is to the program.
+pub(in crate::engine) enum File<'a> {
+    Memory(Place, &'a str),
+    /// Something beside the memories, such as the settings.
+    Other(&'a str),
+}
+
+impl File<'_> {
+    pub fn at(path: &str) -> File<'_> {
+        if let Some(name) = path.strip_prefix("files/") {
+            return File::Memory(Place::Files, name);
+        }
+        match path.strip_prefix("archive/") {
+            Some(name) => File::Memory(Place::Archive, name),
+            None => File::Other(path),
+        }
+    }
+}

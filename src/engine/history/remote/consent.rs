@@ -1,0 +1,147 @@
+//! Asks the user's consent for this store's repository: for its remote, and for its settings.
+//!
+//! The store's folder and its repository may have been written by anybody. The only ways from here
+//! to a repository and to the network lead through this file.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::remote::exchange::Remote;
+use crate::engine::history::remote::setup;
+use crate::git::Address;
+use crate::git::GitError;
+use crate::git::GitSetting;
+use crate::git::Honoured;
+use crate::git::Network;
+use crate::git::NetworkSettings;
+use crate::git::Owner;
+use crate::git::Repository;
+use crate::git::foreign_settings;
+use crate::git::without_credentials;
+use crate::trust::Record;
+use crate::trust::RemoteConsent;
+
+/// The repository that this store belongs to; `None` if it lies in none.
+///
+/// # Errors
+///
+/// As for [`Repository::find`].
+pub fn repository(history: &History) -> Result<Option<Repository>, GitError> {
+    if history.git.is_some() && history.consent.may_take_over() {
+        record_setup_of_0_1(history)?;
+    }
+    Repository::find(history.live.root(), &history.consent.honoured())
+}
+
+/// Records what version 0.1 kept in the repository of a store that the user's settings name:
+/// its remote, and its settings for reaching it.
+fn record_setup_of_0_1(history: &History) -> Result<(), GitError> {
+    let settings = foreign_settings(history.live.root())?;
+    let honoured = Honoured(settings.clone());
+    let Some(repository) = Repository::find(history.live.root(), &honoured)? else {
+        return Ok(());
+    };
+    if repository.owner() == Owner::Other {
+        return Ok(());
+    }
+    let remote = Remote::of(&repository).ok().flatten();
+    let recorded = history.consent.change(|record: &mut Record| {
+        record.remote = remote.map(|remote| remote.consent(remote.is_noted_as_local));
+        record.honour(&settings);
+    });
+    if let Err(error) = recorded {
+        tracing::info!("{error}");
+    }
+    Ok(())
+}
+
+/// Returns the network for `remote`, or why the user's consent is missing.
+pub(in crate::engine) fn network_for(
+    history: &History,
+    remote: &Remote,
+) -> Result<Network, String> {
+    let Some(allow_local) = agreed_to(history, remote) else {
+        let address = without_credentials(remote.address.for_git());
+        return Err(format!(
+            "the repository names the remote {address}, which is not in your own record of this store; `memdir sync --setup` agrees to it"
+        ));
+    };
+    Ok(network(history, allow_local))
+}
+
+/// Returns the network for a remote that the user named in this call.
+pub(in crate::engine) fn network(history: &History, allow_local: bool) -> Network {
+    Network::new(NetworkSettings {
+        honoured: history.consent.honoured(),
+        ..NetworkSettings::from_process(allow_local)
+    })
+}
+
+/// Whether the user agreed to `remote`, by the record or the environment; if so, whether it may
+/// be on this machine.
+fn agreed_to(history: &History, remote: &Remote) -> Option<bool> {
+    if let Some(agreed) = history.consent.remote()
+        && agreed == remote.consent(agreed.allow_local)
+    {
+        return Some(agreed.allow_local);
+    }
+    let named = history.git.as_ref().and_then(|git| git.remote.as_deref());
+    let is_named = remote.push_address.is_none()
+        && match named {
+            None => false,
+            // The variable that only switches it on means the store that was named.
+            Some("") => history.consent.is_named(),
+            Some(named) => setup::is_same_remote(history, named, remote.address.for_git()),
+        };
+    if is_named {
+        return Some(false);
+    }
+    // Where no record can be written, the store's own word has to do as it did before.
+    (history.consent.may_take_over()).then_some(remote.is_noted_as_local)
+}
+
+/// Notes that the user gave the store the remote at `address`.
+///
+/// # Errors
+///
+/// Fails if that cannot be noted.
+pub(in crate::engine) fn agree_to(
+    history: &History,
+    address: &Address,
+    push_address: Option<String>,
+    allow_local: bool,
+) -> Result<(), EngineError> {
+    let agreed = history.consent.set_remote(RemoteConsent {
+        address: address.for_git().to_owned(),
+        push_address,
+        allow_local,
+    });
+    agreed.map_err(|error| EngineError::Invalid(error.to_string()))
+}
+
+/// Returns the settings of the repository that could have git start programs, ask other hosts
+/// or read files elsewhere, and that the user did not agree to.
+///
+/// # Errors
+///
+/// Fails if the configuration cannot be read.
+pub fn unfollowed_settings(history: &History) -> Result<Vec<GitSetting>, GitError> {
+    let honoured = history.consent.honoured();
+    let mut settings = foreign_settings(history.live.root())?;
+    settings.retain(|setting| !honoured.contains(setting));
+    Ok(settings)
+}
+
+/// The remote that the user agreed to where the repository names none: somebody removed it, or
+/// the repository itself.
+pub fn forgotten_remote(history: &History) -> Option<String> {
+    let agreed = history.consent.remote()?;
+    let address = without_credentials(&agreed.address);
+    let local = if agreed.allow_local {
+        " --allow-local"
+    } else {
+        ""
+    };
+    Some(format!(
+        "its repository does not name the remote {address} any more, to which you agreed; `memdir sync --setup {address}{local}` sets it up again"
+    ))
+}

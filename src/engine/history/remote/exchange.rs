@@ -1,0 +1,705 @@
+//! Brings this repository and its remote into step: gets, merges, sends.
+//!
+//! Whatever happens in between, the next attempt goes on from there: what files are to become is
+//! written down before the first one is changed (`unfinished`), and the branch is moved last.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::commit;
+use crate::engine::history::commits::commit::Committed;
+use crate::engine::history::commits::commit::stamped;
+use crate::engine::history::commits::dates;
+use crate::engine::history::commits::deletions;
+use crate::engine::history::commits::outgoing_secrets;
+use crate::engine::history::remote::adopt;
+use crate::engine::history::remote::apply;
+use crate::engine::history::remote::consent;
+use crate::engine::history::remote::foreign_files;
+use crate::engine::history::remote::sources::Commits;
+use crate::engine::history::remote::state;
+use crate::engine::history::remote::three_way_merge;
+use crate::engine::history::remote::three_way_merge::Plan;
+use crate::engine::history::remote::unfinished;
+use crate::engine::history::remote::unfinished::Unfinished;
+use crate::engine::history::repair;
+use crate::engine::history::tidy;
+use crate::engine::live::reading;
+use crate::engine::live::reading::stem_of;
+use crate::files::CrashMarker;
+use crate::files::Lock;
+use crate::files::is_journal;
+use crate::git::Address;
+use crate::git::Id;
+use crate::git::LeftOut;
+use crate::git::Network;
+use crate::git::NewText;
+use crate::git::Owner;
+use crate::git::Pushed;
+use crate::git::Repository;
+use crate::git::Staged;
+use crate::git::Trees;
+use crate::trust::RemoteConsent;
+use std::collections::BTreeMap;
+
+/// How an attempt to come into step ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Exchanged {
+    /// Both hold the same.
+    InStep(Moved),
+    /// There is nothing to come into step with.
+    NoRemote,
+    /// Another process is at it.
+    Busy,
+    /// This store is not committed.
+    Off,
+    /// Why nothing is exchanged before somebody has looked at it.
+    Paused(String),
+}
+
+/// What went from one side to the other.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Moved {
+    /// Files that changed here.
+    pub pulled: usize,
+    /// Commits that were sent.
+    pub pushed: usize,
+    /// Memories that both sides changed in ways that exclude each other: each is two now.
+    pub conflicts: Vec<String>,
+    /// Other files of the repository that both sides changed: they stay as they were here.
+    pub kept: Vec<String>,
+    /// What came and is no file here, as this machine cannot or must not have it.
+    pub left_out: Vec<LeftOut>,
+    /// How much more of that there is.
+    pub unnamed: usize,
+}
+
+/// What somebody has looked at and wants all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Accept {
+    /// That more than a fifth of the memories was deleted, or all of them.
+    pub deletions: bool,
+    /// That the remote's history is another one than before, or has nothing in common with ours.
+    pub other_history: bool,
+    /// That a history which was rewritten counts, and what was taken out of it is not sent again.
+    pub rewritten: bool,
+}
+
+/// How often the remote may be faster before it is left alone for a while.
+const ROUNDS: usize = 5;
+
+/// States of the branch before a merge that are kept.
+const BACKUPS: usize = 50;
+
+/// What came of looking at what the remote has.
+enum Pulled {
+    Done,
+    /// Something changed meanwhile.
+    Again,
+    /// The file at this path did, or is none that was ever committed.
+    Blocked(String),
+    Paused(String),
+}
+
+/// Commits what waits, takes in what the remote has, and sends what it has not. Takes as long
+/// as the network does; `stop` ends it within a second.
+///
+/// # Errors
+///
+/// [`EngineError::Network`] if the remote cannot be reached; nothing is lost then.
+pub fn exchange(
+    history: &History,
+    accept: Accept,
+    stop: &dyn Fn() -> bool,
+) -> Result<Exchanged, EngineError> {
+    if history.git.is_none() {
+        return Ok(Exchanged::Off);
+    }
+    history.live.check_there()?;
+    let Some(_lock) = Lock::try_take(&history.live.state().join("exchange.lock"))? else {
+        return Ok(Exchanged::Busy);
+    };
+    let at_work = CrashMarker::begin(&history.live.state().join("exchange-at-work"))?;
+    if at_work.was_interrupted && !clear_left_locks(history)? {
+        at_work.leave_unfinished();
+        return Ok(Exchanged::Busy);
+    }
+    let exchanged = exchange_locked(history, accept, stop);
+    drop(at_work);
+    state::note_sync(history, &exchanged);
+    if !history.live.has_background() && exchanged.is_ok() {
+        tidy::tidy_repository(history)?;
+    }
+    exchanged
+}
+
+/// Clears what an exchange left that was killed; false while somebody is still at it.
+fn clear_left_locks(history: &History) -> Result<bool, EngineError> {
+    let Some(_lock) = Lock::try_take(&history.live.state().join("sync.lock"))? else {
+        return Ok(false);
+    };
+    let Some(repository) = consent::repository(history)? else {
+        return Ok(true);
+    };
+    repository.end_moving()?;
+    let taken = repository.clear_locks(&repository.branch(), true);
+    Ok(taken.in_use.is_empty())
+}
+
+fn exchange_locked(
+    history: &History,
+    accept: Accept,
+    stop: &dyn Fn() -> bool,
+) -> Result<Exchanged, EngineError> {
+    let mut moved = Moved::default();
+    let mut blocked = None;
+    // Somebody who asks for it may do so because something is wrong.
+    if !history.live.has_background() {
+        repair::repair_now(history)?;
+    }
+    repair::resume(history, stop)?;
+    for _ in 0..ROUNDS {
+        // A process that follows the changes knows what to commit.
+        let committed = match history.live.has_background() {
+            true => commit::commit(history)?,
+            false => commit::commit_everything(history)?,
+        };
+        match committed {
+            Committed::Off => return Ok(Exchanged::Off),
+            Committed::Busy => return Ok(Exchanged::Busy),
+            Committed::Paused(reason) => return Ok(Exchanged::Paused(reason)),
+            Committed::Nothing | Committed::Done { .. } => {}
+        }
+        let Some(repository) = consent::repository(history)? else {
+            return Ok(Exchanged::Off);
+        };
+        match finish_merge(history, &repository, &mut moved)? {
+            Pulled::Done => {}
+            Pulled::Again => continue,
+            Pulled::Blocked(path) => {
+                blocked = Some(path);
+                continue;
+            }
+            Pulled::Paused(reason) => return Ok(Exchanged::Paused(reason)),
+        }
+        let Some(remote) = Remote::of(&repository)? else {
+            return Ok(Exchanged::NoRemote);
+        };
+        let network = match consent::network_for(history, &remote) {
+            Ok(network) => network,
+            Err(reason) => return Ok(Exchanged::Paused(reason)),
+        };
+        let tip = remote.fetch(&network, &repository, stop)?;
+        match pull(history, &repository, &remote, tip, accept, &mut moved)? {
+            Pulled::Done => {}
+            Pulled::Again => {
+                blocked = None;
+                continue;
+            }
+            Pulled::Blocked(path) => {
+                blocked = Some(path);
+                continue;
+            }
+            Pulled::Paused(reason) => return Ok(Exchanged::Paused(reason)),
+        }
+        let Some(head) = repository.head()? else {
+            return Ok(Exchanged::InStep(moved)); // Nothing here and nothing there.
+        };
+        if tip == Some(head) {
+            repository.set_reference(&remote.seen_ref(), head)?;
+            repository.forget_made(head)?;
+            deletions::measure_from(history, &repository, head, accept.deletions)?;
+            return Ok(Exchanged::InStep(moved));
+        }
+        if let Some(reason) = not_to_send(history, &repository, tip, head, accept)? {
+            return Ok(Exchanged::Paused(reason));
+        }
+        let sent = network.push(
+            repository.path(),
+            remote.push_address.as_ref().unwrap_or(&remote.address),
+            &head.to_string(),
+            &remote.branch,
+            stop,
+        )?;
+        if sent == Pushed::Done {
+            moved.pushed = repository.moments(head, tip)?.count();
+            // Where commits go elsewhere, it is another one's matter when they come back.
+            let known = match remote.push_address {
+                None => Some(head),
+                Some(_) => tip,
+            };
+            if let Some(known) = known {
+                repository.set_reference(&remote.tip_ref(), known)?;
+                repository.set_reference(&remote.seen_ref(), known)?;
+                repository.forget_made(known)?;
+            }
+            deletions::measure_from(history, &repository, head, accept.deletions)?;
+            return Ok(Exchanged::InStep(moved));
+        }
+    }
+    Ok(match blocked {
+        Some(path) => Exchanged::Paused(format!(
+            "`{path}` stands in the way of what the remote has: it is not as it was committed, or changes all the time; commit it, put it back, or move it away"
+        )),
+        None => Exchanged::Busy,
+    })
+}
+
+/// Takes in the remote's commit `tip`.
+fn pull(
+    history: &History,
+    repository: &Repository,
+    remote: &Remote,
+    tip: Option<Id>,
+    accept: Accept,
+    moved: &mut Moved,
+) -> Result<Pulled, EngineError> {
+    let paused = |reason: &str| Ok(Pulled::Paused(reason.to_owned()));
+    let seen = repository.reference(&remote.seen_ref())?;
+    let Some(tip) = tip else {
+        if seen.is_some() && !accept.other_history {
+            return paused(
+                "the remote has lost its branch; `memdir sync --accept-history` sends everything again",
+            );
+        }
+        return Ok(Pulled::Done);
+    };
+    let _turn = match begin_pull(history, repository)? {
+        Ok(turn) => turn,
+        Err(pulled) => return Ok(pulled),
+    };
+    let head = repository.head()?;
+    let rewritten = match seen {
+        Some(seen) if !repository.rests_on(tip, seen)? => Some(seen),
+        _ => None,
+    };
+    if rewritten.is_some() && !accept.other_history && !accept.rewritten {
+        return paused(
+            "the remote's history was rewritten since it was seen last; look at it. `memdir sync --adopt-remote` follows it, and what was taken out of it stays out; `memdir sync --accept-history` puts both together, which sends it again",
+        );
+    }
+    let adopted = rewritten.filter(|_| accept.rewritten);
+    if adopted.is_some() && repository.owner() == Owner::Asked {
+        return paused(
+            "only the repository's owner lets its branch follow a rewritten one: do it with git",
+        );
+    }
+    let is_taken = head.is_some_and(|head| repository.rests_on(head, tip).unwrap_or(false));
+    if is_taken && adopted.is_none() {
+        return Ok(Pulled::Done);
+    }
+    let known = seen.filter(|seen| repository.rests_on(tip, *seen).unwrap_or(false));
+    let inspected = repository.inspect(tip, known)?;
+    if let Some(reason) = inspected.refused {
+        return Ok(Pulled::Paused(format!(
+            "what the remote sends is not taken: {reason}"
+        )));
+    }
+    let base = match (head, adopted) {
+        (None, _) => None,
+        (_, Some(seen)) => Some(seen),
+        (Some(head), None) => repository.common(head, tip)?,
+    };
+    // Who named the remote wanted both together, also where it was empty then.
+    if head.is_some() && base.is_none() && seen.is_some() && !accept.other_history {
+        return paused(
+            "the remote has another history than this store; `memdir sync --accept-history` puts both together",
+        );
+    }
+    let done = merge_in(
+        history,
+        repository,
+        [base, head],
+        tip,
+        (adopted, accept),
+        None,
+        moved,
+    )?;
+    if let Pulled::Done = done {
+        if history.live.has_background() {
+            for LeftOut { path, reason } in &inspected.left_out {
+                tracing::warn!("{path} of the remote is left out: {reason}");
+            }
+        }
+        moved.left_out.extend(inspected.left_out);
+        moved.unnamed += inspected.unnamed;
+    }
+    Ok(done)
+}
+
+/// The right to move the branch, or why it is not to be had.
+fn begin_pull(
+    history: &History,
+    repository: &Repository,
+) -> Result<Result<(Lock, CrashMarker), Pulled>, EngineError> {
+    let Some(lock) = Lock::try_take(&history.live.state().join("sync.lock"))? else {
+        return Ok(Err(Pulled::Again));
+    };
+    if let Some(obstacle) = repository.obstacle() {
+        return Ok(Err(Pulled::Paused(obstacle.to_string())));
+    }
+    if repository.is_git_committing() {
+        return Ok(Err(Pulled::Again));
+    }
+    let at_work = commit::begin_git_work(history, repository)?;
+    Ok(at_work.map_or(Err(Pulled::Again), |at_work| Ok((lock, at_work))))
+}
+
+/// Ends a merge that was decided, and whose process was killed or found a file in its way.
+fn finish_merge(
+    history: &History,
+    repository: &Repository,
+    moved: &mut Moved,
+) -> Result<Pulled, EngineError> {
+    if !is_merge_unfinished(history, repository)? {
+        return Ok(Pulled::Done);
+    }
+    match begin_pull(history, repository)? {
+        Ok(_turn) => finish_merge_locked(history, repository, moved),
+        Err(pulled) => Ok(pulled),
+    }
+}
+
+/// As [`finish_merge`], for a caller who may move the branch.
+fn finish_merge_locked(
+    history: &History,
+    repository: &Repository,
+    moved: &mut Moved,
+) -> Result<Pulled, EngineError> {
+    let Some(head) = repository.head()? else {
+        return Ok(Pulled::Done);
+    };
+    let Some(unfinished) = unfinished::unfinished_merge(history, repository, head)? else {
+        return Ok(Pulled::Done);
+    };
+    // What was to be looked at by somebody was, when it was decided.
+    let accept = Accept {
+        deletions: true,
+        ..Accept::default()
+    };
+    merge_in(
+        history,
+        repository,
+        [Some(unfinished.base), Some(head)],
+        unfinished.commit,
+        (None, accept),
+        Some(unfinished),
+        moved,
+    )
+}
+
+fn is_merge_unfinished(history: &History, repository: &Repository) -> Result<bool, EngineError> {
+    Ok(match repository.head()? {
+        Some(head) => unfinished::unfinished_merge(history, repository, head)?.is_some(),
+        None => false,
+    })
+}
+
+/// Ends a merge that was not ended, for a caller who holds the lock and has committed all else;
+/// whether there was one, so that there may be more to commit.
+pub(in crate::engine) fn finish_merge_first(history: &History) -> Result<bool, EngineError> {
+    let Some(repository) = consent::repository(history)? else {
+        return Ok(false);
+    };
+    if !is_merge_unfinished(history, &repository)? {
+        return Ok(false);
+    }
+    if let Some(_at_work) = commit::begin_git_work(history, &repository)? {
+        finish_merge_locked(history, &repository, &mut Moved::default())?;
+    }
+    Ok(true)
+}
+
+/// Puts what `tip` changed since `base` together with what `head` did, and carries it out. Where
+/// the remote's history was rewritten and is to be followed, its former end is `adopted`; where a
+/// merge is gone on with, that is `unfinished`.
+fn merge_in(
+    history: &History,
+    repository: &Repository,
+    [base, head]: [Option<Id>; 2],
+    tip: Id,
+    (adopted, accept): (Option<Id>, Accept),
+    unfinished: Option<Unfinished>,
+    moved: &mut Moved,
+) -> Result<Pulled, EngineError> {
+    let paused = |reason: &str| Ok(Pulled::Paused(reason.to_owned()));
+    let theirs = repository.followed(repository.changes(base, tip)?)?;
+    let ours = match head {
+        None => Vec::new(),
+        Some(head) => repository.changes(base, head)?,
+    };
+    if repository.owner() == Owner::Asked && repository.differs_elsewhere(base, tip)? {
+        return paused(
+            "the remote has commits about other files of this repository; pull them with git, then memories are exchanged again",
+        );
+    }
+    let sources = Commits::new(repository, [base, head], tip)?;
+    let plan = three_way_merge::plan(&ours, &theirs, &sources)?;
+    if !accept.deletions
+        && let Some(reason) = deletions::deleted_there(history, repository, head, &plan)?
+    {
+        return Ok(Pulled::Paused(format!("on the remote {reason}")));
+    }
+    let mut kept = Vec::new();
+    let commit = match (head, adopted) {
+        (Some(head), Some(_)) => adopt::adopting_commit(history, repository, head, tip, &plan)?,
+        // Nothing happened here since: what the remote has is what will be here.
+        (None, _) => without_buried(history, repository, tip, &plan)?,
+        (Some(head), None) if base == Some(head) => {
+            without_buried(history, repository, tip, &plan)?
+        }
+        (Some(head), None) => {
+            let (trees, both) = repository.trees_with_others(base, head, tip)?;
+            kept = both;
+            merge_commit(history, repository, trees, [head, tip], &plan)?
+        }
+    };
+    let Some(commit) = commit else {
+        return Ok(Pulled::Again);
+    };
+    carry_out(history, &sources, plan, commit, (kept, unfinished), moved)
+}
+
+/// Changes the files as planned, and then has the branch stand for `commit`.
+fn carry_out(
+    history: &History,
+    &Commits {
+        repository,
+        head,
+        tip,
+        ..
+    }: &Commits<'_>,
+    plan: Plan,
+    commit: Id,
+    (kept, unfinished): (Vec<String>, Option<Unfinished>),
+    moved: &mut Moved,
+) -> Result<Pulled, EngineError> {
+    if let Some(head) = head
+        && !repository.is_kept("refs/memdir/backup/", head)?
+    {
+        let at = history.live.clock.now().format("%Y%m%dT%H%M%S%3f");
+        repository.set_reference(&format!("refs/memdir/backup/{at}"), head)?;
+        repository.keep_newest("refs/memdir/backup/", BACKUPS)?;
+    }
+    let unfinished = match head {
+        Some(head) if repository.rests_on(commit, head)? => Some(unfinished::begin_merge(
+            history, repository, head, commit, unfinished,
+        )?),
+        _ => None,
+    };
+    if let Some(path) = apply::apply(history, repository, &plan.steps, unfinished.as_ref())? {
+        return Ok(Pulled::Blocked(path));
+    }
+    if let Err(error) = dates::date_brought(history, repository, &plan.steps, tip) {
+        tracing::info!("cannot date what came: {error}");
+    }
+    foreign_files::take_over_others(history, repository, head, commit)?;
+    let mut staged = match repository.owner() {
+        Owner::Store => repository.staged_elsewhere(head, commit)?,
+        _ => BTreeMap::new(),
+    };
+    for change in repository.changes(head, commit)? {
+        let version = match change.after {
+            Some(after) if repository.left_out(&change.path, after)?.is_none() => {
+                reading::version_at(&history.live, &change.path)?
+            }
+            _ => None,
+        };
+        // Only of a file that holds just this the index may say that it needs no look.
+        let version = version.filter(|version| Some(Id::of_text(&version.bytes)) == change.after);
+        let one = Staged {
+            before: change.before,
+            after: change.after,
+            stamped: version.map(|version| stamped(&change.path, &version.entry)),
+        };
+        staged.insert(change.path, one);
+    }
+    if !repository.move_branch(head, commit, "memdir: sync", &staged)? {
+        return Ok(Pulled::Again);
+    }
+    if unfinished.is_some() {
+        unfinished::end_merge(history, repository)?;
+    }
+    if history.live.has_background() {
+        *commit::committed_to(history) = Some(commit);
+    }
+    moved.pulled += plan.steps.len();
+    moved.conflicts.extend(plan.conflicts);
+    if history.live.has_background() {
+        for path in &kept {
+            tracing::warn!(
+                "{path} is no memory and was changed on two sides: it stays as it is here, and the other text in commit {}",
+                tip.short()
+            );
+        }
+    }
+    moved.kept.extend(kept);
+    Ok(Pulled::Done)
+}
+
+/// The remote's commit, or one after it that holds no file of a purged memory.
+fn without_buried(
+    history: &History,
+    repository: &Repository,
+    tip: Id,
+    plan: &Plan,
+) -> Result<Option<Id>, EngineError> {
+    let (Some(git), false) = (&history.git, plan.buried.is_empty()) else {
+        return Ok(Some(tip));
+    };
+    let changes: Vec<(String, Option<Id>)> = plan
+        .buried
+        .iter()
+        .map(|path| (path.clone(), None))
+        .collect();
+    let message = "Take away memories that were purged\n\nTool: sync\n";
+    let author = repository.author(&git.user, history.live.clock.now().timestamp());
+    Ok(repository.commit(
+        &mut repository.trees(Some(tip))?,
+        &[tip],
+        &changes,
+        &mut |_, _| Ok(NewText::Gone),
+        message,
+        &author,
+    )?)
+}
+
+fn merge_commit(
+    history: &History,
+    repository: &Repository,
+    mut trees: Trees<'_>,
+    parents: [Id; 2],
+    plan: &Plan,
+) -> Result<Option<Id>, EngineError> {
+    let Some(git) = &history.git else {
+        return Ok(None);
+    };
+    let changes: Vec<(String, Option<Id>)> = plan
+        .steps
+        .iter()
+        .map(|step| (step.path.clone(), step.after))
+        .collect();
+    let mut text_of = plan.text_of();
+    let conflicts = match plan.conflicts.len() {
+        0 => String::new(),
+        1 => "; one is two now".to_owned(),
+        count => format!("; {count} are two now"),
+    };
+    let message = format!(
+        "Merge memories of other machines\n\n{} files{conflicts}\n\nTool: sync\n",
+        plan.steps.len()
+    );
+    let author = repository.author(&git.user, history.live.clock.now().timestamp());
+    Ok(repository.commit(
+        &mut trees,
+        &parents,
+        &changes,
+        &mut text_of,
+        &message,
+        &author,
+    )?)
+}
+
+/// Why the commits between `tip` and `head` are not to be sent, if there is a reason.
+fn not_to_send(
+    history: &History,
+    repository: &Repository,
+    tip: Option<Id>,
+    head: Id,
+    accept: Accept,
+) -> Result<Option<String>, EngineError> {
+    if let (Some(tip), false) = (tip, accept.deletions)
+        && let Some(reason) = deletions::deleted_here(history, repository, tip, head)?
+    {
+        return Ok(Some(format!("here {reason}")));
+    }
+    if let Some(leak) = outgoing_secrets::leak_to_send(history, repository, tip, head)? {
+        let allowing = match is_journal(&leak.held.file) {
+            true => String::new(),
+            false => format!(", or `memdir allow {}`", stem_of(&leak.held.file).short()),
+        };
+        return Ok(Some(format!(
+            "{leak}, which somebody made with git, and is not sent: take it out of the history with git{allowing}"
+        )));
+    }
+    if repository.owner() == Owner::Asked {
+        for moment in repository.moments(head, tip)? {
+            let moment = moment?;
+            if !repository.is_made_here(moment.id) {
+                let subject = moment.message.lines().next().unwrap_or_default();
+                return Ok(Some(format!(
+                    "the branch holds a commit that somebody made or changed and that is not pushed yet ({} {subject}); push the branch with git, then memories are exchanged again",
+                    moment.id.short()
+                )));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The remote of a store, as it was written down.
+pub(in crate::engine) struct Remote {
+    pub address: Address,
+    /// Where commits go, if that is elsewhere.
+    pub push_address: Option<Address>,
+    /// Whether the repository says that it may be on this machine. No consent: version 0.1 noted it
+    /// there.
+    pub is_noted_as_local: bool,
+    branch: String,
+}
+
+impl Remote {
+    pub fn of(repository: &Repository) -> Result<Option<Remote>, EngineError> {
+        let Some(name) = repository.get("remote") else {
+            return Ok(None);
+        };
+        let Some(address) = repository.remote(&name) else {
+            return Ok(None);
+        };
+        let parsed = |what: &str, address: &str| {
+            // Whether it may be on this machine is a matter of consent, not of form.
+            Address::parse_in(&repository.work_folder(), address, true)
+                .map_err(|error| EngineError::Invalid(format!("{what}: {error}")))
+        };
+        let push_address = repository.push_address(&name);
+        let push_address = push_address
+            .map(|address| parsed("the remote's address to push to (pushurl)", &address));
+        Ok(Some(Remote {
+            address: parsed("the remote's address", &address)?,
+            push_address: push_address.transpose()?,
+            is_noted_as_local: repository.get("local").as_deref() == Some("allowed"),
+            branch: repository.branch(),
+        }))
+    }
+
+    /// What the user agrees to who agrees to this remote.
+    pub fn consent(&self, allow_local: bool) -> RemoteConsent {
+        let push_address = self.push_address.as_ref();
+        RemoteConsent {
+            address: self.address.for_git().to_owned(),
+            push_address: push_address.map(|address| address.for_git().to_owned()),
+            allow_local,
+        }
+    }
+
+    /// Gets the remote's branch; its newest commit, `None` if there is no such branch.
+    pub fn fetch(
+        &self,
+        network: &Network,
+        repository: &Repository,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Id>, EngineError> {
+        let to = self.tip_ref();
+        let tip = network.fetch(repository.path(), &self.address, &self.branch, &to, stop)?;
+        Ok(tip.as_deref().and_then(Id::parse))
+    }
+
+    /// What stands for the remote's branch.
+    fn tip_ref(&self) -> String {
+        format!("refs/memdir/remote/{}", self.branch)
+    }
+
+    /// What stands for the last of its commits that is part of the history here.
+    pub fn seen_ref(&self) -> String {
+        format!("refs/memdir/seen/{}", self.branch)
+    }
+}

@@ -1,0 +1,161 @@
+//! The thread that comes into step with the remote, beside the one that commits: a remote may keep
+//! silent for minutes, and what is written meanwhile is committed all the same.
+
+use crate::engine::history::History;
+use crate::engine::history::commits::committer::WarnOnce;
+use crate::engine::history::remote::consent;
+use crate::engine::history::remote::exchange::Accept;
+use crate::engine::history::remote::exchange::Exchanged;
+use crate::engine::history::remote::setup;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+use std::time::Instant;
+
+/// Everything that can wake it.
+#[derive(Debug)]
+enum Event {
+    /// This process leads, or does no more.
+    Lead(bool),
+    /// There is something to send.
+    Committed,
+    Stop,
+}
+
+/// After a commit there may be another one soon.
+const SEND_AFTER: Duration = Duration::from_secs(2);
+
+/// A remote that cannot be reached, or come into step with, is tried again after pauses that grow
+/// to this.
+const LONGEST_SILENCE: Duration = Duration::from_secs(15 * 60);
+
+const FIRST_SILENCE: Duration = Duration::from_secs(5);
+
+/// The thread, running until it is dropped.
+pub(in crate::engine) struct Exchanger {
+    events: mpsc::Sender<Event>,
+    is_ended: Arc<AtomicBool>,
+}
+
+impl Exchanger {
+    /// Starts the thread; it asks nobody before it is told that this process leads.
+    pub fn start(history: &Arc<History>) -> std::io::Result<Exchanger> {
+        let (events, inbox) = mpsc::channel();
+        let is_ended = Arc::new(AtomicBool::new(false));
+        let work = Work {
+            history: Arc::clone(history),
+            leads: false,
+            sync_at: None,
+            silences: 0,
+            is_ended: Arc::clone(&is_ended),
+            sayer: WarnOnce::default(),
+        };
+        std::thread::Builder::new()
+            .name("sync".to_owned())
+            .spawn(move || work.run(&inbox))?;
+        Ok(Exchanger { events, is_ended })
+    }
+
+    /// Says that there is something to send.
+    pub fn committed(&self) {
+        let _ = self.events.send(Event::Committed); // Nobody listens at the end.
+    }
+
+    /// Says whether this process leads.
+    pub fn lead(&self, leads: bool) {
+        let _ = self.events.send(Event::Lead(leads));
+    }
+}
+
+impl Drop for Exchanger {
+    fn drop(&mut self) {
+        self.is_ended.store(true, Ordering::Relaxed);
+        let _ = self.events.send(Event::Stop);
+    }
+}
+
+struct Work {
+    history: Arc<History>,
+    leads: bool,
+    /// When the remote is to be looked at, if there is one.
+    sync_at: Option<Instant>,
+    /// How often in a row nothing came of that.
+    silences: u32,
+    is_ended: Arc<AtomicBool>,
+    sayer: WarnOnce,
+}
+
+impl Work {
+    fn run(mut self, inbox: &mpsc::Receiver<Event>) {
+        loop {
+            let event = match self.sync_at.filter(|_| self.leads) {
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(at) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())),
+            };
+            let soon = Instant::now() + SEND_AFTER;
+            match event {
+                Ok(Event::Lead(leads)) => {
+                    self.leads = leads;
+                    self.sync_at = leads.then_some(soon);
+                }
+                // One that does not answer is not asked more often because something happens here.
+                Ok(Event::Committed) if self.silences == 0 => {
+                    self.sync_at = Some(self.sync_at.map_or(soon, |at| at.min(soon)));
+                }
+                Ok(Event::Committed) => {}
+                Err(RecvTimeoutError::Timeout) => self.sync(),
+                Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn sync(&mut self) {
+        let ended = Arc::clone(&self.is_ended);
+        let stop = move || ended.load(Ordering::Relaxed);
+        let exchanged = setup::come_into_step(&self.history, Accept::default(), &stop);
+        let now = Instant::now();
+        match exchanged {
+            Ok(Exchanged::InStep(moved)) => {
+                self.silences = 0;
+                self.sayer.forget();
+                let interval = self.history.git.as_ref().map(|git| git.interval);
+                self.sync_at = Some(now + interval.unwrap_or(LONGEST_SILENCE));
+                if moved.pulled > 0 {
+                    tracing::info!("{} files came from the remote", moved.pulled);
+                }
+                for stem in moved.conflicts {
+                    self.sayer.say(format!(
+                        "{stem} was changed on two machines, and is two memories now"
+                    ));
+                }
+            }
+            // The next commit asks again.
+            Ok(Exchanged::NoRemote | Exchanged::Off) => {
+                self.sync_at = None;
+                if let Some(forgotten) = consent::forgotten_remote(&self.history) {
+                    self.sayer.say(forgotten);
+                }
+            }
+            Ok(Exchanged::Busy) => self.sync_later(now, SEND_AFTER),
+            Ok(Exchanged::Paused(reason)) => {
+                let what = format!("nothing is exchanged at present: {reason}");
+                self.sayer.say(what);
+                self.sync_later(now, FIRST_SILENCE);
+            }
+            Err(error) => {
+                self.sayer.say(error.to_string());
+                self.sync_later(now, FIRST_SILENCE);
+            }
+        }
+    }
+
+    /// Looks at the remote again after a pause, which grows from `first` while nothing comes of it.
+    fn sync_later(&mut self, now: Instant, first: Duration) {
+        let pause = first * 2_u32.saturating_pow(self.silences.min(16));
+        self.silences = self.silences.saturating_add(1);
+        self.sync_at = Some(now + pause.min(LONGEST_SILENCE));
+    }
+}

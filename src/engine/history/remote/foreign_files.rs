@@ -1,0 +1,92 @@
+//! Files of the repository that are no part of the store, such as a README: what the remote did to
+//! them is taken over, as long as nobody has touched the file here.
+//!
+//! Promises: none of them stands in the way of the memories; no text that is in no commit is
+//! overwritten.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::files::FilesError;
+use crate::files::Version;
+use crate::git::Id;
+use crate::git::OtherChange;
+use crate::git::Owner;
+use crate::git::Repository;
+use std::path::Path;
+
+/// A larger file is left to git.
+const LARGEST: u64 = 10 << 20;
+
+/// Brings the other files from the commit `before` to `after`; those that are not as they were
+/// committed stay, and `git status` shows them.
+///
+/// # Errors
+///
+/// Fails if the repository cannot be read, or a file not be written.
+pub(in crate::engine) fn take_over_others(
+    history: &History,
+    repository: &Repository,
+    before: Option<Id>,
+    after: Id,
+) -> Result<(), EngineError> {
+    if repository.owner() != Owner::Store {
+        return Ok(()); // There they came with git.
+    }
+    for change in repository.changes_elsewhere(before, after)? {
+        take_over(history, repository, &change)?;
+    }
+    Ok(())
+}
+
+fn take_over(
+    history: &History,
+    repository: &Repository,
+    change: &OtherChange,
+) -> Result<(), EngineError> {
+    let path = change.path.as_str();
+    let is_new = change.before.is_none();
+    // Nothing that can be run comes into the folder by itself.
+    let is_wanted = repository.may_lie_beside(path) && !(is_new && change.is_executable);
+    if !is_wanted || lies_behind_link(history.live.root(), path) {
+        return Ok(());
+    }
+    let seen = match history.live.store.beside().read(path, LARGEST) {
+        Ok(version) => Some(version),
+        Err(FilesError::Missing { .. }) => None,
+        Err(_) => return Ok(()), // Something that is no file.
+    };
+    let is_whole = |version: &Version| version.entry.stamp.size <= LARGEST;
+    if !seen.as_ref().is_none_or(is_whole) {
+        return Ok(());
+    }
+    let found = seen.as_ref().map(|version| Id::of_text(&version.bytes));
+    if found != change.before || found == change.after {
+        return Ok(());
+    }
+    let text = match change.after {
+        Some(id) if repository.size_of(id)? > LARGEST => return Ok(()),
+        Some(id) => Some(repository.text(id)?),
+        None => None,
+    };
+    // One that changed in this moment is left as it is; and no such file is worth stopping for.
+    let put = history
+        .live
+        .store
+        .put_beside(path, seen.as_ref(), text.as_deref());
+    if let Err(error) = put {
+        tracing::warn!("{path} is no memory and stays as it is here: {error}");
+    }
+    Ok(())
+}
+
+/// As [`Engine::lies_behind_link`], of the store at `root`.
+pub(in crate::engine) fn lies_behind_link(root: &Path, path: &str) -> bool {
+    let folders = Path::new(path).ancestors().skip(1);
+    let is_other = |folder: &Path| {
+        let data = std::fs::symlink_metadata(root.join(folder));
+        data.is_ok_and(|data| !data.is_dir())
+    };
+    folders
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .any(is_other)
+}

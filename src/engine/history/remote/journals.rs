@@ -1,0 +1,403 @@
+//! What git does with the journals, where each machine notes its uses of memories.
+//!
+//! Promises: noting a use makes no commit of its own; two machines that wrote into one journal lose
+//! no line, and never contradict each other. They are no memories: deletions, purging, undoing and
+//! the log pass over them. What their lines mean is the business of others.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::commit::COMMITTED;
+use crate::engine::history::commits::commit::Difference;
+use crate::engine::history::remote::foreign_files::lies_behind_link;
+use crate::engine::history::remote::three_way_merge::Plan;
+use crate::engine::history::remote::three_way_merge::Sources;
+use crate::engine::history::remote::three_way_merge::Step;
+use crate::engine::live::reading;
+use crate::engine::write::screen::FoundSecret;
+use crate::engine::write::screen::found_in;
+use crate::files::FilesError;
+use crate::files::JOURNALS;
+use crate::files::Replaced;
+use crate::files::Version;
+use crate::files::is_below_journals;
+use crate::files::is_journal;
+use crate::files::journal_lock;
+use crate::format::unite_journals;
+use crate::git::Id;
+use crate::git::PathChange;
+use crate::git::Repository;
+use crate::git::Trees;
+use chrono::DateTime;
+use chrono::Utc;
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+use std::time::Duration;
+
+/// Journals alone are committed so long after the last commit that was made here: else each use
+/// would be one.
+pub(in crate::engine) const ALONE_AFTER: Duration = Duration::from_secs(60 * 60);
+
+/// What was added to a journal is committed with something else once it is such a share of the whole,
+/// of which each commit holds a copy. So all copies of a journal are together a few times as large as
+/// its lines, and compressed smaller than they are.
+const COMMITTED_SHARE: u64 = 8;
+
+/// In bytes; compressed it is as small as the other objects of a commit. A smaller journal is
+/// committed with whatever is.
+const SMALL: u64 = 16 << 10;
+
+/// How often a journal is united anew because lines are appended to it all the time.
+const MAX_TRIES: usize = 16;
+
+/// Has the next commit look at the journals, whose changes nobody tells.
+pub(in crate::engine) fn journals_are_to_commit(history: &History) {
+    history.live.is_to_commit(JOURNALS);
+}
+
+/// Compares the journals with what was committed. Unless it `is_thorough`, one of as many bytes
+/// is taken for the same, as they grow, and one to which little was added since less than an hour
+/// waits.
+pub(in crate::engine) fn compare_journals(
+    history: &History,
+    repository: &Repository,
+    trees: &mut Trees<'_>,
+    is_thorough: bool,
+    differences: &mut Vec<Difference>,
+) -> Result<(), EngineError> {
+    // What is summed up is written to two files, and goes into one commit. Where the lock is not to
+    // be had, they come together in the next one.
+    let _lock = journal_lock(history.live.state()).ok();
+    let Some(journals) = history.live.store.journals()? else {
+        return Ok(()); // No folder of ours; what was committed stays.
+    };
+    let committed = trees.files_below(JOURNALS)?.into_iter();
+    let mut committed: BTreeMap<String, Id> =
+        committed.filter(|(path, _)| is_journal(path)).collect();
+    for (path, size) in journals.sizes {
+        let before = committed.remove(&path);
+        if let (Some(before), false) = (before, is_thorough)
+            && repository.size_of(before)? == size
+        {
+            continue;
+        }
+        let Some(read) = reading::version_at(&history.live, &path)? else {
+            continue; // Looked at another time.
+        };
+        if let (Some(before), false) = (before, is_thorough)
+            && may_wait(history, &read.bytes, before, repository.size_of(before)?)
+        {
+            continue;
+        }
+        let after = Some(Id::of_text(&read.bytes));
+        if before != after {
+            differences.push(Difference {
+                path,
+                before,
+                after,
+                read: Some(read),
+            });
+        }
+    }
+    committed.retain(|path, _| !journals.others.contains(path));
+    differences.extend(committed.into_iter().map(|(path, before)| Difference {
+        path,
+        before: Some(before),
+        after: None,
+        read: None,
+    }));
+    Ok(())
+}
+
+/// Whether a later commit is soon enough for a journal of which `size` bytes were committed as
+/// `before`.
+fn may_wait(history: &History, bytes: &[u8], before: Id, size: u64) -> bool {
+    let all = bytes.len() as u64;
+    let added = all.saturating_sub(size);
+    let is_little = all > SMALL && added > 0 && added * COMMITTED_SHARE < all;
+    // Another text at the same place is no addition.
+    is_little
+        && Id::of_text(&bytes[..size as usize]) == before
+        && moment_of(&bytes[size as usize..]).is_some_and(|since| {
+            let now = history.live.clock.now();
+            since <= now && (now - since).num_seconds() < ALONE_AFTER.as_secs() as i64
+        })
+}
+
+/// Whether journals that nothing else is to be committed with are.
+pub(in crate::engine) fn are_journals_due(
+    history: &History,
+    repository: &Repository,
+) -> Result<bool, EngineError> {
+    let last = repository.last_made(COMMITTED)?;
+    Ok(is_due(last, history.live.clock.now().timestamp()))
+}
+
+/// Does a step on a journal, whatever was appended to it since: that waits for the next commit.
+/// `Ok(false)` if it is no file, or never at rest.
+pub(in crate::engine) fn apply_to_journal(
+    history: &History,
+    repository: &Repository,
+    step: &Step,
+    text: Option<&[u8]>,
+) -> Result<bool, EngineError> {
+    if lies_behind_link(history.live.root(), &step.path) {
+        return Ok(false);
+    }
+    let base = step.before.map(|before| repository.text(before));
+    let base = base.transpose()?.unwrap_or_default();
+    for _ in 0..MAX_TRIES {
+        let seen = match history.live.store.beside().read(&step.path, u64::MAX) {
+            Ok(version) => Some(version),
+            Err(FilesError::Missing { .. }) => None,
+            Err(FilesError::NotRegular { .. }) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        };
+        let bytes = |version: &Version| version.bytes.clone();
+        let now = seen.as_ref().map(bytes);
+        let wanted = united(&base, now.as_deref(), text);
+        if wanted == now {
+            return Ok(true);
+        }
+        let put = history
+            .live
+            .store
+            .put_growing(&step.path, seen.as_ref(), wanted.as_deref())?;
+        if put != Replaced::Stale {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The first moment that one of these lines of a journal names.
+fn moment_of(lines: &[u8]) -> Option<DateTime<Utc>> {
+    lines.split(|byte| *byte == b'\n').find_map(|line| {
+        let line: serde_json::Value = serde_json::from_slice(line).ok()?;
+        line["t"].as_str()?.parse().ok()
+    })
+}
+
+/// Whether journals alone are committed `now`, where this machine made its `last` commit at another
+/// moment; both in seconds since 1970. One later than now says nothing.
+fn is_due(last: Option<i64>, now: i64) -> bool {
+    let is_old = |at: i64| now - at >= ALONE_AFTER.as_secs() as i64;
+    last.is_none_or(|at| is_old(at) || at > now)
+}
+
+/// Whether nothing but journals differs.
+pub(in crate::engine) fn are_journals(differences: &[Difference]) -> bool {
+    differences
+        .iter()
+        .all(|difference| is_journal(&difference.path))
+}
+
+/// The credentials in the lines that a journal has and `before`, an earlier text of it, has not.
+pub(in crate::engine) fn credentials_since(before: &[u8], bytes: &[u8]) -> Vec<FoundSecret> {
+    let pairs = before.iter().zip(bytes);
+    let same = pairs.take_while(|(one, other)| one == other).count();
+    // From the beginning of the first line that is another one.
+    let start = memchr::memrchr(b'\n', &bytes[..same]).map_or(0, |at| at + 1);
+    let passed = memchr::memchr_iter(b'\n', &bytes[..start]).count();
+    let new: Vec<&[u8]> = bytes[start..].split(|byte| *byte == b'\n').collect();
+    let known: HashSet<&[u8]> = before.split(|byte| *byte == b'\n').collect();
+    let mut found = found_in(&bytes[start..]);
+    found.retain(|one| {
+        let line = new.get(one.line.saturating_sub(1));
+        line.is_none_or(|line| !known.contains(line))
+    });
+    found.iter_mut().for_each(|one| one.line += passed);
+    found
+}
+
+/// Plans how the journals of the local side take in what the other one changed.
+pub(in crate::engine) fn unite(
+    local: &[PathChange],
+    remote: &[PathChange],
+    sources: &dyn Sources,
+    plan: &mut Plan,
+) -> Result<(), EngineError> {
+    let is_one = |change: &&PathChange| is_below_journals(&change.path);
+    let ours: BTreeMap<&str, &PathChange> = local
+        .iter()
+        .filter(is_one)
+        .map(|change| (change.path.as_str(), change))
+        .collect();
+    for theirs in remote.iter().filter(is_one) {
+        let mut step = Step {
+            path: theirs.path.clone(),
+            before: theirs.before,
+            after: theirs.after,
+            text: None,
+        };
+        if let Some(ours) = ours.get(theirs.path.as_str()) {
+            let text = |id: Option<Id>| id.map(|id| sources.text(id)).transpose();
+            let base = text(theirs.before)?.unwrap_or_default();
+            let (here, there) = (text(ours.after)?, text(theirs.after)?);
+            step.text = united(&base, here.as_deref(), there.as_deref());
+            step.before = ours.after;
+            step.after = step.text.as_deref().map(Id::of_text);
+        }
+        if step.before != step.after {
+            plan.steps.push(step);
+        }
+    }
+    Ok(())
+}
+
+/// What two sides have of a journal together; `None`: no such file.
+fn united(base: &[u8], one: Option<&[u8]>, other: Option<&[u8]>) -> Option<Vec<u8>> {
+    let text = unite_journals(base, one.unwrap_or_default(), other.unwrap_or_default());
+    let is_there = one.is_some() && other.is_some() || !text.is_empty();
+    is_there.then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::Engine;
+    use std::path::Path;
+
+    use chrono::TimeDelta;
+
+    use super::*;
+    use crate::clock::FixedClock;
+    use crate::engine::history::commits::commit;
+    use crate::engine::history::commits::commit::Committed;
+    use crate::engine::options::GitOptions;
+    use crate::engine::options::Options;
+
+    /// An engine on the store at `root` as a process opens it so many minutes after the first one.
+    fn engine(root: &Path, minutes: i64) -> Engine {
+        let options = Options {
+            git: Some(GitOptions {
+                user: "mira".to_owned(),
+                interval: Duration::from_secs(60),
+                remote: None,
+            }),
+            ..Options::new(root)
+        };
+        let now = DateTime::from_timestamp(1_800_000_000 + minutes * 60, 0).unwrap();
+        Engine::open(options, Box::new(FixedClock(now))).unwrap()
+    }
+
+    #[test]
+    fn a_use_is_committed_with_something_else_or_after_an_hour_or_where_somebody_asks() {
+        let root = tempfile::tempdir().unwrap();
+        let memory = |name: &str| {
+            let path = root.path().join("files").join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, name).unwrap();
+        };
+        let mut text = String::new();
+        let mut note = || {
+            let path = root.path().join(JOURNALS).join("0123456789abcdef.jsonl");
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            text.push_str("{}\n");
+            std::fs::write(path, &text).unwrap();
+        };
+        let looked = |minutes: i64| {
+            let engine = engine(root.path(), minutes);
+            journals_are_to_commit(&engine.history);
+            match commit::commit(&engine.history).unwrap() {
+                Committed::Nothing => 0,
+                Committed::Done { files, .. } => files,
+                other => panic!("{other:?}"),
+            }
+        };
+        note();
+        assert_eq!(looked(0), 0, "there is no memory yet");
+        memory("a.md");
+        let done = commit::commit_everything(&engine(root.path(), 0).history).unwrap();
+        assert!(matches!(done, Committed::Done { files: 2, .. }), "{done:?}");
+        note();
+        assert_eq!([0, 1, 59].map(looked), [0, 0, 0]);
+        assert_eq!([60, 61, 200].map(looked), [1, 0, 0]);
+        note();
+        assert_eq!(looked(119), 0);
+        memory("b.md");
+        let with_others = engine(root.path(), 119);
+        with_others.live.is_to_commit("b.md");
+        let done = commit::commit(&with_others.history).unwrap();
+        assert!(matches!(done, Committed::Done { files: 2, .. }), "{done:?}");
+        note();
+        assert_eq!(looked(130), 0);
+        let done = commit::commit_everything(&engine(root.path(), 130).history).unwrap();
+        assert!(matches!(done, Committed::Done { files: 1, .. }), "{done:?}");
+    }
+
+    #[test]
+    fn a_long_journal_waits_for_a_share_of_it_or_for_an_hour() {
+        let root = tempfile::tempdir().unwrap();
+        let engine = engine(root.path(), 0);
+        let now = engine.live.now();
+        let line = |minutes: i64| {
+            let at = now - TimeDelta::minutes(minutes);
+            format!("{{\"t\":\"{}\",\"used\":[\"a\"]}}\n", at.to_rfc3339())
+        };
+        let waits = |before: &str, added: &str| {
+            let all = format!("{before}{added}");
+            let id = Id::of_text(before.as_bytes());
+            may_wait(&engine.history, all.as_bytes(), id, before.len() as u64)
+        };
+        let (short, long) = (line(90), line(90).repeat(1000));
+        assert!(!waits(&short, &line(1)));
+        assert!(waits(&long, &line(59)));
+        assert!(waits(&long, &line(59).repeat(140)));
+        assert!(!waits(&long, &line(59).repeat(150)), "it is an eighth");
+        assert!(!waits(&long, &line(60)), "it waited for an hour");
+        assert!(!waits(&long, &line(-1)), "the clock was set back");
+        assert!(!waits(&long, "no moment\n"));
+        // What was summed up is no longer what was committed, with something added.
+        let all = format!("{}{}", line(80), &long);
+        let id = Id::of_text(long.as_bytes());
+        assert!(!may_wait(
+            &engine.history,
+            all.as_bytes(),
+            id,
+            long.len() as u64
+        ));
+        assert!(!waits(&long, ""), "nothing was added");
+    }
+
+    #[test]
+    fn journals_alone_are_committed_an_hour_after_the_last_commit() {
+        let (now, hour) = (1_800_000_000, 60 * 60);
+        for (last, expected) in [
+            (None, true),
+            (Some(now), false),
+            (Some(now - hour + 1), false),
+            (Some(now - hour), true),
+            // By a clock that was set back since.
+            (Some(now + 1), true),
+        ] {
+            assert_eq!(is_due(last, now), expected, "{last:?}");
+        }
+    }
+
+    #[test]
+    fn only_new_lines_are_screened_and_told_by_their_place() {
+        let token = format!("{}{}", "gh", "p_R7mQ2vX9kLw4TzB8nYc1JfHd6sPa3GuE5oKi");
+        let line = format!("{{\"reason\":\"{token}\"}}\n");
+        let found = |before: &str, after: &str| {
+            let found = credentials_since(before.as_bytes(), after.as_bytes());
+            found.iter().map(|one| one.line).collect::<Vec<_>>()
+        };
+        assert_eq!(found("", &line), [1]);
+        assert_eq!(found("{}\n{}\n", &format!("{{}}\n{{}}\n{{}}\n{line}")), [4]);
+        let none: [usize; 0] = [];
+        assert_eq!(found(&line, &format!("{line}{{}}\n")), none);
+        // Other lines were taken out before it.
+        assert_eq!(
+            found(&format!("{{}}\n{line}"), &format!("{line}{{}}\n")),
+            none
+        );
+        assert_eq!(found("{}", &format!("{{}}{line}")), [1]);
+    }
+
+    #[test]
+    fn a_journal_is_gone_where_nothing_was_added_to_it() {
+        assert_eq!(united(b"a\n", None, Some(b"a\n")), None);
+        assert_eq!(united(b"a\n", None, Some(b"a\nb\n")).unwrap(), b"b\n");
+        assert_eq!(united(b"a\n", Some(b""), Some(b"a\n")).unwrap(), b"");
+        assert_eq!(united(b"", None, None), None);
+    }
+}

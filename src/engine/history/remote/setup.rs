@@ -1,0 +1,360 @@
+//! Gives a store its remote: on request, or because the environment names one.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::dates;
+use crate::engine::history::commits::deletions::is_memory;
+use crate::engine::history::commits::outgoing_secrets;
+use crate::engine::history::remote::consent;
+use crate::engine::history::remote::exchange;
+use crate::engine::history::remote::exchange::Accept;
+use crate::engine::history::remote::exchange::Exchanged;
+use crate::engine::history::remote::state;
+use crate::git::Address;
+use crate::git::Id;
+use crate::git::Network;
+use crate::git::Owner;
+use crate::git::RemoteBranches;
+use crate::git::Repository;
+use crate::git::without_credentials;
+use std::path::Path;
+
+/// What somebody who names a remote says.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup<'a> {
+    /// May be left away where the repository has a remote called `origin`.
+    pub address: Option<&'a str>,
+    /// From where a path is meant.
+    pub folder: &'a Path,
+    /// Whether a folder of this machine may be the remote.
+    pub allow_local: bool,
+    /// Whether the remote may hold other things than memories.
+    pub accept_history: bool,
+}
+
+/// A remote with more branches is a project, and no other machine's memories are on its last ones.
+const MOST_LOOKED_AT: usize = 8;
+
+/// As [`exchange`]; where a store has a repository of its own, or none yet, and names no
+/// remote, the one that the options name is written down first. In somebody's repository they
+/// count for nothing: its owner says where it goes.
+///
+/// # Errors
+///
+/// As for [`exchange`] and [`set_up_remote`].
+pub fn come_into_step(
+    history: &History,
+    accept: Accept,
+    stop: &dyn Fn() -> bool,
+) -> Result<Exchanged, EngineError> {
+    let exchanged = exchange::exchange(history, accept, stop)?;
+    let named = history.git.as_ref().and_then(|git| git.remote.as_deref());
+    let (Exchanged::NoRemote | Exchanged::Off, Some(named)) = (&exchanged, named) else {
+        return Ok(exchanged);
+    };
+    let origin = match consent::repository(history)? {
+        None => None,
+        Some(repository) if repository.owner() == Owner::Store => repository.remote("origin"),
+        Some(_) => return Ok(exchanged),
+    };
+    let address = match origin {
+        None if named.is_empty() => return Ok(exchanged),
+        None => Some(named),
+        Some(origin) if named.is_empty() || is_same_remote(history, named, &origin) => None,
+        Some(_) => return Ok(exchanged), // `status` says that they differ.
+    };
+    let setup = Setup {
+        address,
+        folder: history.live.root(),
+        allow_local: false,
+        accept_history: false,
+    };
+    let set_up = set_up_remote(history, &setup, stop);
+    if set_up.is_err() {
+        state::note_sync(history, &set_up);
+    }
+    set_up
+}
+
+/// What is to be said of the remote that the options name, where `repository` does not follow
+/// them.
+pub(in crate::engine) fn unfollowed_remote(
+    history: &History,
+    repository: &Repository,
+) -> Option<String> {
+    let named = history.git.as_ref()?.remote.as_deref()?;
+    match repository.owner() {
+        Owner::Other => Some("the setting `remote` is not followed there".to_owned()),
+        _ if named.is_empty() => None,
+        Owner::Store | Owner::Asked => {
+            let origin = repository.remote("origin")?;
+            (!is_same_remote(history, named, &origin)).then(|| {
+                let named = without_credentials(named);
+                format!("the store's own counts; the setting `remote` names another: {named}")
+            })
+        }
+    }
+}
+
+/// The remote's address as it was written down; `None` if the store has none.
+pub fn remote_address(history: &History) -> Option<String> {
+    let repository = consent::repository(history).ok()??;
+    repository.remote(&repository.get("remote")?)
+}
+
+pub(in crate::engine) fn is_same_remote(history: &History, one: &str, other: &str) -> bool {
+    let parsed = |text: &str| Address::parse_in(history.live.root(), text, true).ok();
+    match (parsed(one), parsed(other)) {
+        (Some(one), Some(other)) => one.for_git() == other.for_git(),
+        _ => one == other,
+    }
+}
+
+/// Writes down the remote of this store and comes into step with it. Until then, nothing is
+/// written down: what fails leaves the configuration as it was.
+///
+/// # Errors
+///
+/// [`EngineError::Invalid`] if the address cannot be used, or if the remote is no place for
+/// memories; as for [`exchange`].
+pub fn set_up_remote(
+    history: &History,
+    setup: &Setup<'_>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Exchanged, EngineError> {
+    history.writer.check_writable()?;
+    if history.git.is_none() {
+        return Ok(Exchanged::Off);
+    }
+    let found = consent::repository(history)?;
+    let known = found
+        .as_ref()
+        .and_then(|repository| repository.remote("origin"));
+    if let (None, None, Some(theirs)) = (setup.address, &known, &found)
+        && theirs.owner() != Owner::Store
+    {
+        // Without a remote, this is about commits alone.
+        choose_branch(theirs, &checked_out(theirs, true)?, true)?;
+        return exchange::exchange(history, Accept::default(), stop);
+    }
+    let address = address(setup, known.as_deref())?;
+    let before = known.filter(|known| *known != address.for_git());
+    let is_theirs = found
+        .as_ref()
+        .is_some_and(|repository| repository.owner() != Owner::Store);
+    if is_theirs && before.is_some() {
+        return Err(EngineError::Invalid(
+            "the repository has a remote called `origin` already: leave the address away to use it"
+                .to_owned(),
+        ));
+    }
+    let network = consent::network(history, setup.allow_local);
+    let branches = network.look(&address, None, stop)?;
+    let repository = match found {
+        Some(repository) => repository,
+        None => Repository::create(history.live.root(), "main")?,
+    };
+    let is_new = before.is_some() || repository.get("remote").is_none();
+    let branch = match is_new && !is_theirs {
+        true => branch_for(&repository, &branches),
+        false => checked_out(&repository, is_theirs)?,
+    };
+    // Once it is sent, it cannot be called back.
+    if is_new {
+        let found = outgoing_secrets::leaks_in_history(history, &repository)?;
+        if !found.is_empty() {
+            return Err(EngineError::SecretsInHistory(found));
+        }
+    }
+    if is_new && !is_theirs {
+        let look = |branch: &str| look_into(&repository, &network, &address, branch, stop);
+        check_branches(&branches, &branch, setup.accept_history, &look)?;
+    }
+    choose_branch(&repository, &branch, is_theirs)?;
+    if let Some(before) = before {
+        // What was seen there says nothing of the new one.
+        repository.keep_newest("refs/memdir/seen/", 0)?;
+        repository.keep_newest("refs/memdir/remote/", 0)?;
+        tracing::warn!("the remote was {}", without_credentials(&before));
+    }
+    let push_address = match repository.push_address("origin") {
+        None => None,
+        Some(text) => {
+            let parsed = Address::parse_in(setup.folder, &text, setup.allow_local)
+                .map_err(|error| EngineError::Invalid(format!("pushurl: {error}")))?;
+            tracing::warn!("commits go to {}", without_credentials(&text));
+            Some(parsed.for_git().to_owned())
+        }
+    };
+    consent::agree_to(history, &address, push_address, setup.allow_local)?;
+    repository.set_remote("origin", address.for_git())?;
+    repository.set("remote", "origin")?;
+    let local = if setup.allow_local {
+        "allowed"
+    } else {
+        "refused"
+    };
+    repository.set("local", local)?;
+    // Who names a remote wants what is there and what is here together.
+    let accept = Accept {
+        other_history: true,
+        ..Accept::default()
+    };
+    exchange::exchange(history, accept, stop)
+}
+
+/// Makes a repository that somebody made by hand, or another program did, the store's own, if it is
+/// nothing else: the user named the store, the repository is of the same folder, and it
+/// holds memories and nothing that has no business beside them. Its network waits for consent.
+pub(in crate::engine) fn take_over_own(
+    history: &History,
+    repository: &Repository,
+) -> Result<bool, EngineError> {
+    let is_of_store = repository.owner() == Owner::Other
+        && history.consent.is_named()
+        && !history.live.is_read_only()
+        && repository.obstacle().is_none()
+        && repository.work_folder().canonicalize().ok() == history.live.root().canonicalize().ok();
+    let Some(branch) = repository.checked_out().filter(|_| is_of_store) else {
+        return Ok(false);
+    };
+    if let Some(head) = repository.head()? {
+        let others = repository.changes_elsewhere(None, head)?;
+        if !others.iter().all(|change| is_usual(&change.path)) {
+            return Ok(false);
+        }
+    }
+    repository.take_over(&branch)?;
+    if let Some(head) = repository.head()?
+        && let Err(error) = dates::date_found(history, repository, head)
+    {
+        tracing::info!("cannot date the notes of the repository: {error}");
+    }
+    tracing::info!(
+        "the repository of {} is the store's own from now on",
+        history.live.root().display()
+    );
+    Ok(true)
+}
+
+fn address(setup: &Setup<'_>, known: Option<&str>) -> Result<Address, EngineError> {
+    let Some(address) = setup.address.or(known) else {
+        return Err(EngineError::Invalid(
+            "there is no remote yet: name its address".to_owned(),
+        ));
+    };
+    Address::parse_in(setup.folder, address, setup.allow_local)
+        .map_err(|error| EngineError::Invalid(format!("{error}. {}", error.hint())))
+}
+
+/// The branch on which all machines meet: ours if the remote has it, else the one that it offers
+/// first, and ours where it has none.
+fn branch_for(repository: &Repository, branches: &RemoteBranches) -> String {
+    let ours = repository
+        .checked_out()
+        .unwrap_or_else(|| repository.branch());
+    match &branches.head {
+        Some(head) if !has(branches, &ours) && has(branches, head) => head.clone(),
+        _ => ours,
+    }
+}
+
+fn has(branches: &RemoteBranches, branch: &str) -> bool {
+    branches.branches.iter().any(|(name, _)| name == branch)
+}
+
+fn checked_out(repository: &Repository, is_theirs: bool) -> Result<String, EngineError> {
+    match repository.checked_out() {
+        Some(branch) => Ok(branch),
+        None if is_theirs => Err(EngineError::Invalid("no branch is checked out".to_owned())),
+        None => Ok(repository.branch()),
+    }
+}
+
+/// Has the store's commits go to `branch`.
+fn choose_branch(
+    repository: &Repository,
+    branch: &str,
+    is_theirs: bool,
+) -> Result<(), EngineError> {
+    let before = repository.get("branch");
+    if !is_theirs && repository.checked_out().is_some_and(|out| out != branch) {
+        repository.rename_branch(branch)?;
+    }
+    repository.set("branch", branch)?;
+    if is_theirs {
+        repository.set("owner", "asked")?;
+    }
+    let has_gone_there = repository.head()?.is_some();
+    if let Some(before) = before.filter(|before| has_gone_there && before != branch) {
+        tracing::warn!("memories go to the branch `{branch}` now, and went to `{before}`");
+    }
+    Ok(())
+}
+
+/// What a branch of a remote holds.
+#[derive(Default)]
+struct Content {
+    has_memories: bool,
+    /// A file that has no business beside memories.
+    other: Option<String>,
+}
+
+/// Looks at what the remote's `branch` holds, and keeps nothing of it.
+fn look_into(
+    repository: &Repository,
+    network: &Network,
+    address: &Address,
+    branch: &str,
+    stop: &dyn Fn() -> bool,
+) -> Result<Content, EngineError> {
+    let to = "refs/memdir/looked-at";
+    let tip = network.fetch(repository.path(), address, branch, to, stop)?;
+    repository.keep_newest(to, 0)?;
+    let Some(tip) = tip.as_deref().and_then(Id::parse) else {
+        return Ok(Content::default());
+    };
+    let mut content = Content::default();
+    let ours = repository.changes(None, tip)?;
+    content.has_memories = ours.iter().any(|change| is_memory(&change.path));
+    let others = repository.changes_elsewhere(None, tip)?;
+    let mut others = others.into_iter().map(|change| change.path);
+    content.other = others.find(|path| !is_usual(path));
+    Ok(content)
+}
+
+/// Whether a file may lie in a repository of memories before the first of them.
+fn is_usual(path: &str) -> bool {
+    let starts = ["README", "LICENSE"];
+    starts.iter().any(|start| path.starts_with(start))
+        || [".gitignore", ".gitattributes"].contains(&path)
+}
+
+/// Refuses a remote that is somebody's project, and says where else memories are.
+fn check_branches(
+    branches: &RemoteBranches,
+    branch: &str,
+    accepts: bool,
+    look: &dyn Fn(&str) -> Result<Content, EngineError>,
+) -> Result<(), EngineError> {
+    if has(branches, branch) {
+        let content = look(branch)?;
+        if content.has_memories {
+            return Ok(());
+        }
+        if let (Some(other), false) = (content.other, accepts) {
+            return Err(EngineError::Invalid(format!(
+                "the branch `{branch}` of the remote holds no memories, but other files, such as `{other}`; if it is the right one, `--accept-history` puts the memories beside them"
+            )));
+        }
+    }
+    let others = branches.branches.iter().map(|(name, _)| name.as_str());
+    for other in others.filter(|other| *other != branch).take(MOST_LOOKED_AT) {
+        if look(other)?.has_memories {
+            tracing::warn!(
+                "the branch `{other}` of the remote holds memories, too; here they go to `{branch}`"
+            );
+        }
+    }
+    Ok(())
+}

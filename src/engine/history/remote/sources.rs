@@ -1,0 +1,159 @@
+//! What a merge is planned with, out of two histories.
+//!
+//! Promises: what costs a walk through commits is walked through once for all memories, and only
+//! when a memory needs it.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::commits::quarantine::name_of;
+use crate::engine::history::remote::three_way_merge::Lying;
+use crate::engine::history::remote::three_way_merge::Sources;
+use crate::engine::history::remote::three_way_merge::stem_of_path;
+use crate::engine::write::tombstones::all_texts_since_added;
+use crate::files::tombstone_of;
+use crate::format::Tombstone;
+use crate::git::Id;
+use crate::git::LastChanges;
+use crate::git::Repository;
+use std::cell::OnceCell;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+/// A merge's texts and times.
+pub(in crate::engine) struct Commits<'a> {
+    pub repository: &'a Repository,
+    pub base: Option<Id>,
+    pub head: Option<Id>,
+    pub tip: Id,
+    /// The words of both sides that memories were purged, by path.
+    purged: BTreeMap<String, BTreeSet<Id>>,
+    local: Walks<'a>,
+    remote: Walks<'a>,
+}
+
+/// What was found in the commits of one side, so far as it was asked for.
+#[derive(Default)]
+struct Walks<'a> {
+    last_changes: RefCell<Option<LastChanges<'a>>>,
+    /// Of files that share their name with one that was purged, by their names.
+    texts: OnceCell<HashMap<String, BTreeSet<Id>>>,
+    /// Where the newest commit holds each stem, live or forgotten, and what.
+    memories: OnceCell<HashMap<String, Lying>>,
+}
+
+impl<'a> Commits<'a> {
+    /// Of the histories that end at `head` and `tip`, and part at `base`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the repository is damaged.
+    pub fn new(
+        repository: &'a Repository,
+        [base, head]: [Option<Id>; 2],
+        tip: Id,
+    ) -> Result<Commits<'a>, EngineError> {
+        let mut purged: BTreeMap<String, BTreeSet<Id>> = BTreeMap::new();
+        for side in [head, Some(tip)] {
+            for (path, id) in repository.trees(side)?.files_below("tombstones")? {
+                purged.entry(path).or_default().insert(id);
+            }
+        }
+        Ok(Commits {
+            repository,
+            base,
+            head,
+            tip,
+            purged,
+            local: Walks::default(),
+            remote: Walks::default(),
+        })
+    }
+
+    /// The newest commit of a side, and what was found in its commits.
+    fn side(&self, is_local: bool) -> (Id, &Walks<'a>) {
+        match self.head.filter(|_| is_local) {
+            Some(head) => (head, &self.local),
+            None => (self.tip, &self.remote),
+        }
+    }
+
+    fn memories(&self, is_local: bool) -> Result<&HashMap<String, Lying>, EngineError> {
+        let walks = match is_local {
+            true => &self.local,
+            false => &self.remote,
+        };
+        if let Some(memories) = walks.memories.get() {
+            return Ok(memories);
+        }
+        let side = if is_local { self.head } else { Some(self.tip) };
+        let mut trees = self.repository.trees(side)?;
+        let mut memories = HashMap::new();
+        // Of two that are called so, the live one counts.
+        for folder in ["archive", "files"] {
+            let all = trees.files_below(folder)?.into_iter();
+            let all = all.filter(|(path, _)| path.ends_with(".md"));
+            memories.extend(all.map(|(path, id)| (stem_of_path(&path).to_owned(), (path, id))));
+        }
+        Ok(walks.memories.get_or_init(|| memories))
+    }
+}
+
+impl Sources for Commits<'_> {
+    fn text(&self, id: Id) -> Result<Vec<u8>, EngineError> {
+        Ok(self.repository.text(id)?)
+    }
+
+    fn tombstone(&self, stem: &str) -> Result<Option<Tombstone>, EngineError> {
+        let mut all: Option<Tombstone> = None;
+        for id in self.purged.get(&tombstone_of(stem)).into_iter().flatten() {
+            let one = Tombstone::read(&self.text(*id)?);
+            all = Some(match all {
+                Some(other) => other.and(one),
+                None => one,
+            });
+        }
+        Ok(all)
+    }
+
+    fn texts(&self, path: &str, is_local: bool) -> Result<BTreeSet<Id>, EngineError> {
+        let (newest, walks) = self.side(is_local);
+        if walks.texts.get().is_none() {
+            let stems = self.purged.keys().map(|path| stem_of_path(path).as_bytes());
+            let stems: HashSet<&[u8]> = stems.collect();
+            let is_wanted = |file: &[u8]| stems.contains(file.strip_suffix(b".md").unwrap_or(file));
+            let texts = all_texts_since_added(self.repository, newest, is_wanted)?;
+            walks.texts.get_or_init(|| texts);
+        }
+        let texts = walks.texts.get().and_then(|texts| texts.get(name_of(path)));
+        Ok(texts.cloned().unwrap_or_default())
+    }
+
+    fn is_here(&self, stem: &str) -> Result<bool, EngineError> {
+        Ok(self.memories(true)?.contains_key(stem))
+    }
+
+    fn memory(&self, stem: &str) -> Result<Option<Lying>, EngineError> {
+        let found = match self.memories(true)?.get(stem) {
+            Some(found) => Some(found),
+            None => self.memories(false)?.get(stem),
+        };
+        Ok(found
+            .filter(|(path, _)| path.starts_with("files/"))
+            .cloned())
+    }
+
+    fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError> {
+        let (newest, walks) = self.side(is_local);
+        let mut last_changes = walks.last_changes.borrow_mut();
+        if last_changes.is_none() {
+            let changes = self
+                .repository
+                .last_changes(newest, self.base, stem_of_path)?;
+            *last_changes = Some(changes);
+        }
+        let last_changes = last_changes.as_mut().expect("it was made above");
+        Ok(last_changes.of(stem)?)
+    }
+}

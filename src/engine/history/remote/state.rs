@@ -1,0 +1,224 @@
+//! How the store and its remote stand to each other, as the last attempt found it: written down
+//! for whoever asks, by whichever process it was.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::quarantine;
+use crate::engine::history::commits::quarantine::Quarantined;
+use crate::engine::history::remote::consent;
+use crate::engine::history::remote::exchange::Exchanged;
+use crate::engine::history::remote::exchange::Remote;
+use crate::engine::history::remote::setup;
+use crate::git::Id;
+use crate::git::Means;
+use crate::git::Network;
+use crate::git::Owner;
+use crate::git::Repository;
+use std::fmt::Write;
+
+/// How the last attempt to come into step ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SyncState {
+    /// When, in seconds since 1970.
+    pub at: i64,
+    /// `in-step`, `paused`, `busy`, `failed`.
+    pub state: String,
+    /// Why it is not in step.
+    pub reason: Option<String>,
+    /// When both were in step last.
+    pub in_step_at: Option<i64>,
+}
+
+/// How a store is committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GitStatus {
+    /// Not at all: the reason.
+    Off(String),
+    On {
+        branch: String,
+        /// The newest commit and its time in seconds since 1970; `None` before the first.
+        newest: Option<(String, i64)>,
+        /// What stands in the way of the next one.
+        obstacle: Option<String>,
+        remote: Option<Box<RemoteStatus>>,
+        /// Why the remote that the settings name is not the store's.
+        note: Option<String>,
+        /// What is not committed because of the credentials it holds.
+        held_back: Vec<Quarantined>,
+    },
+}
+
+/// How a store and its remote stand to each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteStatus {
+    /// Without anything secret.
+    pub address: String,
+    /// By what it is reached, such as `git 2.47.3`.
+    pub means: String,
+    /// How many commits it does not have, as far as is known here.
+    pub unsent: usize,
+    /// How the last attempt to come into step ended.
+    pub last: Option<SyncState>,
+}
+
+const TITLE: &str = "memdir sync 1";
+
+/// How this store is committed, and stands to its remote. Nothing is asked of the remote.
+///
+/// # Errors
+///
+/// Fails if there is a repository that cannot be read.
+pub fn git_status(history: &History) -> Result<GitStatus, EngineError> {
+    let off = |why: &str| Ok(GitStatus::Off(why.to_owned()));
+    if history.git.is_none() {
+        return match history.live.is_read_only() {
+            true => off("nothing is written here"),
+            false => off("the setting `git` is off"),
+        };
+    }
+    let Some(repository) = consent::repository(history)? else {
+        let why = failure_to_set_up(history).or_else(|| consent::forgotten_remote(history));
+        return Ok(GitStatus::Off(match why {
+            Some(why) => format!("begins with the first memory; {why}"),
+            None => "begins with the first memory".to_owned(),
+        }));
+    };
+    if repository.owner() == Owner::Other {
+        let mut why =
+            "the store lies in somebody's repository; `memdir sync --setup` consents".to_owned();
+        if let Some(unfollowed) = setup::unfollowed_remote(history, &repository) {
+            let _ = write!(why, "; {unfollowed}");
+        }
+        return off(&why);
+    }
+    let head = repository.head()?;
+    let newest = match head {
+        Some(head) => Some((head.short(), repository.moment(head)?.at)),
+        None => None,
+    };
+    let mut note = setup::unfollowed_remote(history, &repository);
+    let remote = match Remote::of(&repository)? {
+        None => {
+            let why = || failure_to_set_up(history).or_else(|| consent::forgotten_remote(history));
+            note = note.or_else(why);
+            None
+        }
+        Some(remote) => match consent::network_for(history, &remote) {
+            Ok(network) => Some(Box::new(remote_status(
+                history,
+                &repository,
+                &remote,
+                &network,
+                head,
+            )?)),
+            Err(reason) => {
+                note = note.or(Some(reason));
+                None
+            }
+        },
+    };
+    Ok(GitStatus::On {
+        branch: repository.branch(),
+        newest,
+        obstacle: repository.obstacle().map(|obstacle| obstacle.to_string()),
+        remote,
+        note,
+        held_back: quarantine::held_back(history)?,
+    })
+}
+
+/// What kept the remote that the settings name from being set up.
+fn failure_to_set_up(history: &History) -> Option<String> {
+    history.git.as_ref()?.remote.as_ref()?;
+    let reason = sync_state(history)?.reason?;
+    Some(format!(
+        "the remote that the setting `remote` names is not set up: {reason}"
+    ))
+}
+
+fn remote_status(
+    history: &History,
+    repository: &Repository,
+    remote: &Remote,
+    network: &Network,
+    head: Option<Id>,
+) -> Result<RemoteStatus, EngineError> {
+    let seen = repository.reference(&remote.seen_ref())?;
+    let unsent = match head {
+        None => 0,
+        Some(head) => repository.moments(head, seen)?.count(),
+    };
+    Ok(RemoteStatus {
+        address: remote.address.to_string(),
+        means: match network.means() {
+            Means::Program(version) => version,
+            Means::Library => "libgit2, as there is no git program".to_owned(),
+        },
+        unsent,
+        last: sync_state(history),
+    })
+}
+
+/// How the last attempt to come into step ended; `None` if there was none.
+pub fn sync_state(history: &History) -> Option<SyncState> {
+    let (text, _) = crate::files::said(&history.live.state().join("sync-state"))?;
+    SyncState::read(&text)
+}
+
+pub(in crate::engine) fn note_sync(history: &History, exchanged: &Result<Exchanged, EngineError>) {
+    let before = sync_state(history).unwrap_or_default();
+    let (state, reason) = match exchanged {
+        Ok(Exchanged::InStep(_)) => ("in-step", None),
+        Ok(Exchanged::Paused(reason)) => ("paused", Some(reason.clone())),
+        Ok(Exchanged::Busy) => (
+            "busy",
+            Some("something changed all the time, or git is at work here".to_owned()),
+        ),
+        Ok(Exchanged::NoRemote | Exchanged::Off) => return,
+        Err(error) => ("failed", Some(error.to_string())),
+    };
+    let at = history.live.clock.now().timestamp();
+    let in_step_at = match state {
+        "in-step" => Some(at),
+        _ => before.in_step_at,
+    };
+    let now = SyncState {
+        at,
+        state: state.to_owned(),
+        reason,
+        in_step_at,
+    };
+    let path = history.live.state().join("sync-state");
+    // It is for people who ask; the next attempt tells them.
+    let _ = crate::files::write_derived(&path, now.written().as_bytes());
+}
+
+impl SyncState {
+    fn written(&self) -> String {
+        let mut text = format!("{TITLE}\nat {}\nstate {}\n", self.at, self.state);
+        if let Some(at) = self.in_step_at {
+            let _ = writeln!(text, "in-step-at {at}");
+        }
+        if let Some(reason) = &self.reason {
+            let _ = writeln!(text, "reason {}", reason.replace('\n', " "));
+        }
+        text
+    }
+
+    fn read(text: &str) -> Option<SyncState> {
+        let mut lines = text.lines();
+        (lines.next()? == TITLE).then_some(())?;
+        let mut state = SyncState::default();
+        for line in lines {
+            let (key, value) = line.split_once(' ')?;
+            match key {
+                "at" => state.at = value.parse().ok()?,
+                "state" => value.clone_into(&mut state.state),
+                "in-step-at" => state.in_step_at = Some(value.parse().ok()?),
+                "reason" => state.reason = Some(value.to_owned()),
+                _ => {}
+            }
+        }
+        Some(state)
+    }
+}

@@ -1,0 +1,785 @@
+//! What two histories become together: a plan, made from commits and texts alone.
+//!
+//! A memory is its stem, wherever it lies: moved here and edited there, it is moved and edited.
+//! What only one side changed is taken; what both changed is merged by meaning. A change wins over
+//! a deletion and over forgetting; nothing that only one side says is dropped.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::remote::journals;
+use crate::engine::ops::relations::conflicts::is_conflict;
+use crate::engine::options::SETTINGS;
+use crate::files::is_below_journals;
+use crate::format::Merged;
+use crate::format::Side;
+use crate::format::Tombstone;
+use crate::format::are_settings;
+use crate::format::aside_as;
+use crate::format::is_aside_of;
+use crate::format::merge;
+use crate::format::merge_settings;
+use crate::format::parse;
+use crate::git::GitError;
+use crate::git::Id;
+use crate::git::NewText;
+use crate::git::PathChange;
+use crate::model::Stem;
+use chrono::DateTime;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+/// What is to be done to the local side, so that it holds what both say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::engine) struct Plan {
+    /// In the order of their paths.
+    pub steps: Vec<Step>,
+    /// Stems of memories that both sides changed in ways that exclude each other.
+    pub conflicts: Vec<String>,
+    /// Files of purged memories that the other side holds: they are to be in no commit of both.
+    pub buried: Vec<String>,
+    /// Files that go because their memory was purged.
+    pub purged: BTreeSet<String>,
+    /// Later versions of memories that were put aside: instead of what else is planned for them.
+    moved_on: Vec<Step>,
+}
+
+impl Plan {
+    /// The texts to commit for the steps: all but those of this plan stand in some commit.
+    pub fn text_of(&self) -> impl FnMut(&str, Id) -> Result<NewText, GitError> + '_ {
+        let steps = self.steps.iter();
+        let texts = steps.filter_map(|step| Some((step.path.as_str(), step.text.as_ref()?)));
+        let texts: HashMap<&str, &Vec<u8>> = texts.collect();
+        move |path, _| {
+            let text = texts.get(path);
+            Ok(text.map_or(NewText::Known, |text| NewText::Bytes((*text).clone())))
+        }
+    }
+}
+
+/// One file of the local side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine) struct Step {
+    /// Below the store's folder.
+    pub path: String,
+    /// What the local side holds there.
+    pub before: Option<Id>,
+    /// What it shall hold.
+    pub after: Option<Id>,
+    /// The text of `after`, where no commit holds it yet.
+    pub text: Option<Vec<u8>>,
+}
+
+/// What a plan is made with.
+pub(in crate::engine) trait Sources {
+    /// The text of a file.
+    fn text(&self, id: Id) -> Result<Vec<u8>, EngineError>;
+    /// The text of a file that both sides come from; `None` where nobody has it any more.
+    fn base_text(&self, id: Id) -> Result<Option<Vec<u8>>, EngineError> {
+        self.text(id).map(Some)
+    }
+    /// Whether the local side holds a memory `stem`, live or forgotten.
+    fn is_here(&self, stem: &str) -> Result<bool, EngineError>;
+    /// Where the live memory `stem` lies on the local side, and what it holds; on the other one where
+    /// the local one has none.
+    fn memory(&self, stem: &str) -> Result<Option<Lying>, EngineError>;
+    /// When the local side, or the other one, last changed a file of the memory `stem`; in seconds
+    /// since 1970.
+    fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError>;
+    /// The word of either side that the memory `stem` was purged.
+    fn tombstone(&self, stem: &str) -> Result<Option<Tombstone>, EngineError>;
+    /// Every text that the file at `path` of the local side, or of the other one, has had since it
+    /// was added.
+    fn texts(&self, path: &str, is_local: bool) -> Result<BTreeSet<Id>, EngineError>;
+}
+
+/// Where a file lies, and what it holds.
+pub(in crate::engine) type Lying = (String, Id);
+
+/// Plans how the local side takes in what the other one changed. Both lists of changes begin at
+/// what they come from together.
+pub(in crate::engine) fn plan(
+    local: &[PathChange],
+    remote: &[PathChange],
+    sources: &dyn Sources,
+) -> Result<Plan, EngineError> {
+    let mut plan = Plan::default();
+    journals::unite(local, remote, sources, &mut plan)?;
+    let local = by_stem(local);
+    for (stem, theirs) in by_stem(remote) {
+        let ours = local.get(stem).map_or(&[][..], Vec::as_slice);
+        let (ours, theirs) = without_purged(stem, ours, theirs, sources, &mut plan)?;
+        if theirs.is_empty() || ours == theirs {
+            continue;
+        }
+        if ours.is_empty() {
+            let steps = theirs.iter().map(|change| Step {
+                path: change.path.clone(),
+                before: change.before,
+                after: change.after,
+                text: None,
+            });
+            plan.steps.extend(steps);
+            continue;
+        }
+        match Memory::of(stem, &ours, &theirs) {
+            Some(memory) => memory.unite(stem, sources, &mut plan)?,
+            // Several files are called so: each is looked at for itself.
+            None => by_path(stem, &ours, &theirs, sources, &mut plan)?,
+        }
+    }
+    for step in std::mem::take(&mut plan.moved_on) {
+        plan.steps.retain(|other| other.path != step.path);
+        plan.steps.push(step);
+    }
+    keep_settings(sources, &mut plan)?;
+    plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
+    plan.conflicts.sort_unstable();
+    plan.conflicts.dedup();
+    Ok(plan)
+}
+
+/// Settings that can be read stay where the other side has broken them: the next commit mends them.
+fn keep_settings(sources: &dyn Sources, plan: &mut Plan) -> Result<(), EngineError> {
+    let step = plan.steps.iter().position(|step| step.path == SETTINGS);
+    let Some(at) = step else { return Ok(()) };
+    let Step { before, after, .. } = &plan.steps[at];
+    if let (Some(before), Some(after), None) = (before, after, &plan.steps[at].text)
+        && are_settings(&sources.text(*before)?)
+        && !are_settings(&sources.text(*after)?)
+    {
+        plan.steps.remove(at);
+    }
+    Ok(())
+}
+
+/// Whether it is a word that a memory was purged: then nothing brings that back.
+fn is_tombstone(change: &PathChange) -> bool {
+    change.path.starts_with("tombstones/") && change.after.is_some()
+}
+
+/// Changes of the files of one name.
+type Changes<'a> = Vec<&'a PathChange>;
+
+/// Plans what becomes of purged files, and gives back the changes of all others: ours and theirs.
+fn without_purged<'a>(
+    stem: &str,
+    ours: &[&'a PathChange],
+    theirs: Changes<'a>,
+    sources: &dyn Sources,
+    plan: &mut Plan,
+) -> Result<(Changes<'a>, Changes<'a>), EngineError> {
+    let Some(stone) = sources.tombstone(stem)? else {
+        return Ok((ours.to_vec(), theirs));
+    };
+    let is_new = ours
+        .iter()
+        .chain(&theirs)
+        .any(|change| is_tombstone(change));
+    let mut is_purged: BTreeMap<&str, bool> = BTreeMap::new();
+    for (changes, is_local) in [(ours, true), (theirs.as_slice(), false)] {
+        for change in changes {
+            let is_about = is_tombstone(change)
+                || is_new && Stem::parse(stem).is_some()
+                || change.after.is_some()
+                    && is_about(stem, &stone, change, is_local, is_new, sources)?;
+            *is_purged.entry(&change.path).or_default() |= is_about;
+        }
+    }
+    let split = |changes: Changes<'a>| -> (Changes<'a>, Changes<'a>) {
+        let purged = |change: &&PathChange| is_purged[change.path.as_str()];
+        changes.into_iter().partition(purged)
+    };
+    let ((our_purged, ours), (their_purged, theirs)) = (split(ours.to_vec()), split(theirs));
+    bury(&our_purged, &their_purged, plan);
+    unite_words(&our_purged, &their_purged, &stone, plan);
+    Ok((ours, theirs))
+}
+
+/// Whether the tombstone of `stem` is about the file that a side changed.
+fn is_about(
+    stem: &str,
+    stone: &Tombstone,
+    change: &PathChange,
+    is_local: bool,
+    is_new: bool,
+    sources: &dyn Sources,
+) -> Result<bool, EngineError> {
+    if Stem::parse(stem).is_some() {
+        return Ok(true);
+    }
+    if !stone.names_texts() {
+        // One of an older program is about what was there before.
+        return Ok(is_new && change.before.is_some());
+    }
+    let texts = sources.texts(&change.path, is_local)?;
+    Ok(texts.iter().any(|text| stone.names(&text.to_string())))
+}
+
+/// Where both sides left word, both words stay.
+fn unite_words(ours: &[&PathChange], theirs: &[&PathChange], stone: &Tombstone, plan: &mut Plan) {
+    let word = |changes: &[&PathChange]| {
+        let mut words = changes.iter().filter(|change| is_tombstone(change));
+        words
+            .next()
+            .map(|change| (change.path.clone(), change.after))
+    };
+    let (Some((path, before)), Some((_, other))) = (word(ours), word(theirs)) else {
+        return;
+    };
+    if before != other && stone.names_texts() {
+        let text = stone.written().into_bytes();
+        let after = Some(Id::of_text(&text));
+        if before != after {
+            plan.steps.push(Step {
+                path,
+                before,
+                after,
+                text: Some(text),
+            });
+        }
+    }
+}
+
+/// Takes every file of a purged memory away, and the word of it over.
+fn bury(ours: &[&PathChange], theirs: &[&PathChange], plan: &mut Plan) {
+    let ours_at = |path: &str| ours.iter().find(|change| change.path == path);
+    for change in ours {
+        if !is_tombstone(change) && change.after.is_some() {
+            plan.purged.insert(change.path.clone());
+            plan.steps.push(Step {
+                path: change.path.clone(),
+                before: change.after,
+                after: None,
+                text: None,
+            });
+        }
+    }
+    for change in theirs
+        .iter()
+        .filter(|change| ours_at(&change.path).is_none())
+    {
+        let after = change.after.filter(|_| is_tombstone(change));
+        if change.after != after {
+            plan.buried.push(change.path.clone());
+        }
+        if change.before != after {
+            if after.is_none() {
+                plan.purged.insert(change.path.clone());
+            }
+            plan.steps.push(Step {
+                path: change.path.clone(),
+                before: change.before,
+                after,
+                text: None,
+            });
+        }
+    }
+}
+
+/// The changes by the file's name without its folders and its ending; journals have none.
+fn by_stem(changes: &[PathChange]) -> BTreeMap<&str, Vec<&PathChange>> {
+    let mut stems: BTreeMap<&str, Vec<&PathChange>> = BTreeMap::new();
+    let is_other = |change: &&PathChange| !is_below_journals(&change.path);
+    for change in changes.iter().filter(is_other) {
+        let stem = stem_of_path(&change.path);
+        stems.entry(stem).or_default().push(change);
+    }
+    stems
+}
+
+/// The file's name without its folders and its ending.
+pub(in crate::engine) fn stem_of_path(path: &str) -> &str {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    file.strip_suffix(".md").unwrap_or(file)
+}
+
+fn by_path(
+    stem: &str,
+    ours: &[&PathChange],
+    theirs: &[&PathChange],
+    sources: &dyn Sources,
+    plan: &mut Plan,
+) -> Result<(), EngineError> {
+    for change in theirs {
+        let known = ours.iter().find(|known| known.path == change.path);
+        match known {
+            None => plan.steps.push(Step {
+                path: change.path.clone(),
+                before: change.before,
+                after: change.after,
+                text: None,
+            }),
+            Some(known) if known.after == change.after => {}
+            Some(known) => {
+                let lying = |id: Option<Id>| id.map(|id| (change.path.clone(), id));
+                let memory = Memory {
+                    base: lying(change.before),
+                    local: lying(known.after),
+                    remote: lying(change.after),
+                };
+                memory.unite(stem, sources, plan)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A memory in three states; `None` where it is not there.
+struct Memory {
+    base: Option<Lying>,
+    local: Option<Lying>,
+    remote: Option<Lying>,
+}
+
+impl Memory {
+    /// The states that the changes of both sides speak of; `None` if one of them has several files
+    /// of this name, or if each added one elsewhere, under a name that anybody may give.
+    fn of(stem: &str, ours: &[&PathChange], theirs: &[&PathChange]) -> Option<Memory> {
+        let mut base: Vec<Lying> = ours
+            .iter()
+            .chain(theirs)
+            .filter_map(|change| Some((change.path.clone(), change.before?)))
+            .collect();
+        base.sort_unstable();
+        base.dedup();
+        let after = |changes: &[&PathChange]| {
+            let is_told = |path: &str| changes.iter().any(|change| change.path == path);
+            let mut files: Vec<Lying> = changes
+                .iter()
+                .filter_map(|change| Some((change.path.clone(), change.after?)))
+                .collect();
+            // What a side does not speak of is there as it was: a file that came beside it is no
+            // later state of it.
+            files.extend(base.iter().filter(|(path, _)| !is_told(path)).cloned());
+            (files.len() < 2).then(|| files.pop())
+        };
+        let memory = Memory {
+            local: after(ours)?,
+            remote: after(theirs)?,
+            base: match base.len() {
+                0 => None,
+                1 => base.pop(),
+                _ => return None,
+            },
+        };
+        let path = |lying: &Option<Lying>| lying.as_ref().map(|(path, _)| path.clone());
+        let is_one = memory.base.is_some()
+            || Stem::parse(stem).is_some()
+            || path(&memory.local) == path(&memory.remote);
+        is_one.then_some(memory)
+    }
+
+    fn unite(self, stem: &str, sources: &dyn Sources, plan: &mut Plan) -> Result<(), EngineError> {
+        let (local, remote) = match (&self.local, &self.remote) {
+            // Gone on the other side: a deletion never wins over anything else.
+            (_, None) => return Ok(()),
+            (None, Some((path, id))) => {
+                plan.steps.push(Step {
+                    path: path.clone(),
+                    before: None,
+                    after: Some(*id),
+                    text: None,
+                });
+                return Ok(());
+            }
+            (Some(local), Some(remote)) => (local, remote),
+        };
+        let base = self.base.as_ref().map(|(_, id)| *id);
+        let path = self.place(local, remote).to_owned();
+        let (mut after, mut text) = (local.1, None);
+        if let Some(contended) = self.contended(stem, &path, sources)? {
+            after = contended;
+        } else if remote.1 != local.1 && Some(remote.1) != base {
+            if Some(local.1) == base {
+                after = remote.1;
+            } else {
+                let mut aside = None;
+                let both = (local.1, remote.1);
+                match self.merged(stem, base, both, sources, plan)? {
+                    Merged::One(bytes) => text = Some(bytes),
+                    Merged::Two {
+                        kept,
+                        aside: other,
+                        aside_stem,
+                    } => {
+                        text = Some(kept);
+                        aside = Some((aside_stem, other));
+                    }
+                }
+                if let Some(bytes) = &text {
+                    after = Id::of_text(bytes);
+                }
+                if let Some((aside, bytes)) = aside {
+                    // What was begun and not ended before may have put it there; what became of it
+                    // since counts.
+                    if !sources.is_here(aside.as_str())? {
+                        let folder = path.rsplit_once('/').map_or("files", |(folder, _)| folder);
+                        plan.steps.push(Step {
+                            path: format!("{folder}/{aside}.md"),
+                            before: None,
+                            after: Some(Id::of_text(&bytes)),
+                            text: Some(bytes),
+                        });
+                    }
+                    plan.conflicts.push(stem.to_owned());
+                }
+            }
+        }
+        if path != local.0 {
+            plan.steps.push(Step {
+                path: local.0.clone(),
+                before: Some(local.1),
+                after: None,
+                text: None,
+            });
+        }
+        let before = (path == local.0).then_some(local.1);
+        if before != Some(after) {
+            plan.steps.push(Step {
+                path,
+                before,
+                after: Some(after),
+                text,
+            });
+        }
+        Ok(())
+    }
+
+    /// The text of a memory of a pair that contradict each other, where one side decided for it and
+    /// the other one for the other memory: both stay, and contradict each other as before.
+    fn contended(
+        &self,
+        stem: &str,
+        path: &str,
+        sources: &dyn Sources,
+    ) -> Result<Option<Id>, EngineError> {
+        let (Some(base), Some(local), Some(remote)) = (&self.base, &self.local, &self.remote)
+        else {
+            return Ok(None);
+        };
+        let (live, other) = if path == local.0 {
+            (local, remote)
+        } else {
+            (remote, local)
+        };
+        let is_archived = |lying: &Lying| lying.0.starts_with("archive/");
+        if !is_archived(other) || is_archived(live) || is_archived(base) || other.1 != base.1 {
+            return Ok(None);
+        }
+        let Some(stem) = Stem::parse(stem) else {
+            return Ok(None);
+        };
+        let Some(before) = sources.base_text(base.1)? else {
+            return Ok(None);
+        };
+        let decided = is_decided(&stem, &before, &sources.text(live.1)?);
+        Ok(decided.then_some(base.1))
+    }
+
+    /// Where the memory lies when both sides are taken together.
+    fn place<'a>(&'a self, local: &'a Lying, remote: &'a Lying) -> &'a str {
+        let is_archived = |lying: &Lying| lying.0.starts_with("archive/");
+        let Some(base) = &self.base else {
+            return live_first(&local.0, &remote.0);
+        };
+        let is_changed = |lying: &Lying| lying.1 != base.1;
+        // Forgotten here and changed there: who changed it did not mean it to be forgotten.
+        if is_archived(local) != is_archived(remote) {
+            let (archived, live) = match is_archived(local) {
+                true => (local, remote),
+                false => (remote, local),
+            };
+            if is_changed(live) || archived.0 == base.0 {
+                return &live.0;
+            }
+            return &archived.0;
+        }
+        match (local.0 == base.0, remote.0 == base.0) {
+            (true, _) => &remote.0,
+            (_, true) => &local.0,
+            _ => live_first(&local.0, &remote.0),
+        }
+    }
+
+    fn merged(
+        &self,
+        stem: &str,
+        base: Option<Id>,
+        (local, remote): (Id, Id),
+        sources: &dyn Sources,
+        plan: &mut Plan,
+    ) -> Result<Merged, EngineError> {
+        let base = match base {
+            Some(id) => sources.base_text(id)?,
+            None => None,
+        };
+        let (ours, theirs) = (sources.text(local)?, sources.text(remote)?);
+        let ours = Side {
+            bytes: &ours,
+            at: sources.changed_at(stem, true)?,
+        };
+        let theirs = Side {
+            bytes: &theirs,
+            at: sources.changed_at(stem, false)?,
+        };
+        if self
+            .local
+            .as_ref()
+            .is_some_and(|(path, _)| path == SETTINGS)
+        {
+            let merged = merge_settings(base.as_deref(), ours, theirs);
+            return Ok(Merged::One(merged));
+        }
+        let stem = Stem::from_file_name(stem);
+        let merged = merge(&stem, base.as_deref(), ours, theirs);
+        if let Merged::One(_) = merged {
+            return Ok(merged);
+        }
+        let is_ours_later = (ours.at, ours.bytes) > (theirs.at, theirs.bytes);
+        let [later, earlier] = match is_ours_later {
+            true => [ours.bytes, theirs.bytes],
+            false => [theirs.bytes, ours.bytes],
+        };
+        for (one, other) in [(later, earlier), (earlier, later)] {
+            if known_conflict(&stem, one, other, base.as_deref(), sources, plan)? {
+                return Ok(Merged::One(one.to_vec()));
+            }
+        }
+        Ok(merged)
+    }
+}
+
+/// Whether `one`, a text of the memory `stem`, names a memory that an earlier merge put aside, and
+/// that holds what `other` says: then the two are a pair already.
+///
+/// If that memory holds what both come from, `other` is a later version of it: it came to be where
+/// nobody knew yet that the text had been put aside. Then `plan` takes it there.
+fn known_conflict(
+    stem: &Stem,
+    one: &[u8],
+    other: &[u8],
+    base: Option<&[u8]>,
+    sources: &dyn Sources,
+    plan: &mut Plan,
+) -> Result<bool, EngineError> {
+    let links = parse(stem, one, DateTime::UNIX_EPOCH).links;
+    for link in links.iter().filter(|link| is_conflict(link)) {
+        let Some(aside) = Stem::parse(&link.to).filter(|aside| aside != stem) else {
+            continue;
+        };
+        let Some((path, before)) = sources.memory(aside.as_str())? else {
+            continue;
+        };
+        let known = sources.text(before)?;
+        if is_aside_of(&known, other) {
+            return Ok(true);
+        }
+        let later = match base.filter(|base| is_aside_of(&known, base)) {
+            Some(_) => aside_as(stem, other, &aside),
+            None => None,
+        };
+        if let Some(text) = later {
+            let is_here = sources.is_here(aside.as_str())?;
+            plan.moved_on.push(Step {
+                path,
+                before: is_here.then_some(before),
+                after: Some(Id::of_text(&text)),
+                text: Some(text),
+            });
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What is live is never hidden by what is forgotten; else any order will do that all machines
+/// share.
+fn live_first<'a>(one: &'a str, other: &'a str) -> &'a str {
+    let order = |path: &str| path.starts_with("archive/");
+    if (order(one), one) <= (order(other), other) {
+        one
+    } else {
+        other
+    }
+}
+
+/// Whether `after` differs from `before` only in that it contradicts other memories no more.
+fn is_decided(stem: &Stem, before: &[u8], after: &[u8]) -> bool {
+    let read = |bytes: &[u8]| parse(stem, bytes, DateTime::UNIX_EPOCH);
+    let (mut before, after) = (read(before), read(after));
+    let count = before.links.len();
+    before.links.retain(|link| !is_conflict(link));
+    before.links.len() < count && before == after
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts by their ids, and what the local side holds besides.
+    #[derive(Default)]
+    struct Texts {
+        all: HashMap<Id, Vec<u8>>,
+        here: Option<String>,
+        memories: HashMap<String, Id>,
+    }
+
+    impl Texts {
+        fn add(&mut self, body: &str) -> Id {
+            let text = format!(
+                "---\nid: aaaaaaaa\ntimestamp: 2026-01-01T00:00:00Z\nagent: a\nuser: u\ntopics: []\n---\n\n{body}\n"
+            );
+            let id = Id::of_text(text.as_bytes());
+            self.all.insert(id, text.into_bytes());
+            id
+        }
+    }
+
+    impl Sources for Texts {
+        fn text(&self, id: Id) -> Result<Vec<u8>, EngineError> {
+            Ok(self.all[&id].clone())
+        }
+
+        fn is_here(&self, stem: &str) -> Result<bool, EngineError> {
+            Ok(self.here.as_deref() == Some(stem))
+        }
+
+        fn memory(&self, stem: &str) -> Result<Option<Lying>, EngineError> {
+            let id = self.memories.get(stem);
+            Ok(id.map(|id| (format!("files/{stem}.md"), *id)))
+        }
+
+        fn changed_at(&self, _: &str, _: bool) -> Result<i64, EngineError> {
+            Ok(0)
+        }
+
+        fn tombstone(&self, _: &str) -> Result<Option<Tombstone>, EngineError> {
+            Ok(None)
+        }
+
+        fn texts(&self, _: &str, _: bool) -> Result<BTreeSet<Id>, EngineError> {
+            Ok(BTreeSet::new())
+        }
+    }
+
+    #[test]
+    fn what_an_ended_attempt_put_aside_stays_as_it_became() {
+        let mut texts = Texts::default();
+        let added = |after: Id| PathChange {
+            path: "files/20260101_000000_aaaaaaaa.md".to_owned(),
+            before: None,
+            after: Some(after),
+        };
+        let ours = added(texts.add("On Monday."));
+        let theirs = added(texts.add("On Friday."));
+        let first = plan(
+            std::slice::from_ref(&ours),
+            std::slice::from_ref(&theirs),
+            &texts,
+        )
+        .unwrap();
+        let aside = first.steps.iter().find(|step| step.path != ours.path);
+        let aside = aside.expect("both texts stay").path.clone();
+        let stem = aside
+            .strip_prefix("files/")
+            .and_then(|name| name.strip_suffix(".md"));
+        texts.here = stem.map(str::to_owned);
+        let second = plan(&[ours], &[theirs], &texts).unwrap();
+        assert!(second.steps.iter().all(|step| step.path != aside));
+        assert_eq!(second.conflicts, first.conflicts);
+    }
+
+    const PATH: &str = "files/20260101_000000_aaaaaaaa.md";
+
+    fn change(path: &str, before: Option<Id>, after: Id) -> PathChange {
+        PathChange {
+            path: path.to_owned(),
+            before,
+            after: Some(after),
+        }
+    }
+
+    /// Two texts of one memory that contradict, as a merge leaves them: what stays under the name,
+    /// and what is put aside, with its path.
+    fn pair(texts: &mut Texts, base: Id, ours: Id, theirs: Id) -> (Id, String, Id) {
+        let one = plan(
+            &[change(PATH, Some(base), ours)],
+            &[change(PATH, Some(base), theirs)],
+            texts,
+        )
+        .unwrap();
+        for step in &one.steps {
+            let text = step.text.clone().unwrap();
+            texts.all.insert(step.after.unwrap(), text);
+        }
+        let at = |is_aside: bool| {
+            let step = one
+                .steps
+                .iter()
+                .find(|step| (step.path != PATH) == is_aside);
+            step.expect("both texts stay")
+        };
+        let aside = at(true);
+        let stem = stem_of_path(&aside.path).to_owned();
+        texts.memories.insert(stem, aside.after.unwrap());
+        (
+            at(false).after.unwrap(),
+            aside.path.clone(),
+            aside.after.unwrap(),
+        )
+    }
+
+    #[test]
+    fn a_conflict_that_was_half_merged_is_no_second_one() {
+        let mut texts = Texts::default();
+        let [base, monday, friday] =
+            ["No day.", "On Monday.", "On Friday."].map(|body| texts.add(body));
+        let (kept, aside, aside_text) = pair(&mut texts, base, monday, friday);
+        texts.here = Some(stem_of_path(&aside).to_owned());
+        // Somebody committed what the merge had written before it was killed.
+        for theirs in [monday, friday] {
+            let again = plan(
+                &[
+                    change(PATH, Some(base), kept),
+                    change(&aside, None, aside_text),
+                ],
+                &[change(PATH, Some(base), theirs)],
+                &texts,
+            )
+            .unwrap();
+            assert_eq!(
+                (again.steps.len(), again.conflicts.len()),
+                (0, 0),
+                "{again:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_edit_of_what_was_put_aside_elsewhere_goes_there() {
+        let mut texts = Texts::default();
+        let [base, monday, friday] =
+            ["No day.", "On Monday.", "On Friday."].map(|body| texts.add(body));
+        let (kept, aside, aside_text) = pair(&mut texts, base, monday, friday);
+        let kept_text = String::from_utf8(texts.all[&kept].clone()).unwrap();
+        let (put_aside, now) = match kept_text.contains("Monday") {
+            true => (friday, texts.add("On Friday, at noon.")),
+            false => (monday, texts.add("On Monday, at noon.")),
+        };
+        let merged = vec![
+            change(PATH, Some(put_aside), kept),
+            change(&aside, None, aside_text),
+        ];
+        let edited = vec![change(PATH, Some(put_aside), now)];
+        let check = |plan: Plan, before: Option<Id>| {
+            assert!(plan.conflicts.is_empty(), "{plan:?}");
+            let step = plan.steps.iter().find(|step| step.path == aside).unwrap();
+            assert_eq!(step.before, before);
+            let text = String::from_utf8(step.text.clone().unwrap()).unwrap();
+            assert!(text.contains("at noon") && text.contains("conflicts-with"));
+        };
+        check(plan(&edited, &merged, &texts).unwrap(), None);
+        texts.here = Some(stem_of_path(&aside).to_owned());
+        check(plan(&merged, &edited, &texts).unwrap(), Some(aside_text));
+    }
+}

@@ -1,0 +1,228 @@
+//! A merge that was decided and is being carried out.
+//!
+//! Promises: the commit that a merge ends with is written, and held by a reference, before the first
+//! file is changed. So whoever is killed in between has decided for the next one, who plans nothing
+//! anew and does nothing twice. What the merge wrote into files is nobody's edit: no commit takes it
+//! for one before the branch has moved, so that no `undo` takes it back, and no later merge finds
+//! two changes where there was one.
+//!
+//! Which files were written is noted below `.memdir/`; that note may be lost. Then an edit of such a
+//! file, made before the merge was ended, may be taken for one of the version before it.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::commit::Difference;
+use crate::files::begin_lines;
+use crate::files::is_below_journals;
+use crate::files::leave_line;
+use crate::files::lines_at;
+use crate::files::remove_lines;
+use crate::git::Id;
+use crate::git::Repository;
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+/// References of such commits; their names end with the branch.
+const REFERENCES: &str = "refs/memdir/merging/";
+
+/// A merge that has not moved the branch yet.
+#[derive(Debug)]
+pub(in crate::engine) struct Unfinished {
+    /// The merge commit that the branch is to stand for.
+    pub commit: Id,
+    /// The common base of that commit and the branch.
+    pub base: Id,
+    /// Its changes, by path.
+    wanted: HashMap<String, Option<Id>>,
+    /// The paths of the files that have what they are to have, or had it until somebody edited them.
+    written: HashSet<String>,
+    /// Texts that an earlier, interrupted attempt may have written.
+    former: HashMap<String, Option<Id>>,
+}
+
+impl Unfinished {
+    /// Whether the merge wrote the file at `path`.
+    pub fn has_written(&self, path: &str) -> bool {
+        self.written.contains(path)
+    }
+
+    /// What the file at `path` may hold besides what the branch has there: both are in some commit.
+    pub fn former(&self, path: &str) -> Option<Id> {
+        self.former.get(path).copied().flatten()
+    }
+
+    /// Whether a difference from the newest commit is the merge's doing, or was made after it.
+    fn accounts_for(&self, difference: &Difference) -> bool {
+        !is_below_journals(&difference.path)
+            && (self.has_written(&difference.path)
+                || self.wanted.get(&difference.path) == Some(&difference.after))
+    }
+}
+
+/// The merge that was decided and is not ended, if there is one that still is to be ended: not
+/// if the branch, which stands for `head`, holds all that it put together.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub(in crate::engine) fn unfinished_merge(
+    history: &History,
+    repository: &Repository,
+    head: Id,
+) -> Result<Option<Unfinished>, EngineError> {
+    let Some(commit) = repository.reference(&reference(repository))? else {
+        return Ok(None);
+    };
+    let mut is_held = repository.rests_on(head, commit)?;
+    let parents = repository.parents(commit)?;
+    if !is_held && parents.len() > 1 {
+        // Somebody put the same together with git.
+        is_held = true;
+        for parent in parents {
+            is_held &= repository.rests_on(head, parent)?;
+        }
+    }
+    let base = match is_held {
+        true => None,
+        false => repository.common(head, commit)?,
+    };
+    let Some(base) = base else {
+        end_merge(history, repository)?;
+        return Ok(None);
+    };
+    let wanted = repository.changes(Some(base), commit)?.into_iter();
+    let mut lines = lines_at(&merge_note(history)).into_iter();
+    // Where somebody else moved the branch, nobody knows what became of the files.
+    let is_valid = lines.next() == Some(first_line(commit, head));
+    Ok(Some(Unfinished {
+        commit,
+        base,
+        wanted: wanted.map(|change| (change.path, change.after)).collect(),
+        written: lines.filter(|_| is_valid).collect(),
+        former: HashMap::new(),
+    }))
+}
+
+/// Notes that the branch, which stands for `head`, is to stand for `commit` once the files are
+/// as that has them. An `earlier` merge that was not ended is part of it.
+///
+/// # Errors
+///
+/// Fails if it cannot be written.
+pub(in crate::engine) fn begin_merge(
+    history: &History,
+    repository: &Repository,
+    head: Id,
+    commit: Id,
+    earlier: Option<Unfinished>,
+) -> Result<Unfinished, EngineError> {
+    if let Some(earlier) = earlier {
+        if earlier.commit == commit {
+            if earlier.written.is_empty() {
+                note_merge(history, commit, head, &earlier.written);
+            }
+            return Ok(earlier);
+        }
+        let mut merge = started_merge(history, repository, head, commit)?;
+        let is_same = |path: &String| earlier.wanted.get(path) == merge.wanted.get(path);
+        merge.written = earlier.written.into_iter().filter(is_same).collect();
+        merge.former = earlier.wanted;
+        note_merge(history, commit, head, &merge.written);
+        return Ok(merge);
+    }
+    let merge = started_merge(history, repository, head, commit)?;
+    note_merge(history, commit, head, &merge.written);
+    Ok(merge)
+}
+
+fn started_merge(
+    _history: &History,
+    repository: &Repository,
+    head: Id,
+    commit: Id,
+) -> Result<Unfinished, EngineError> {
+    repository.set_reference(&reference(repository), commit)?;
+    let wanted = repository.changes(Some(head), commit)?.into_iter();
+    Ok(Unfinished {
+        commit,
+        base: head,
+        wanted: wanted.map(|change| (change.path, change.after)).collect(),
+        written: HashSet::new(),
+        former: HashMap::new(),
+    })
+}
+
+/// Notes that the file at `path` has what the merge wants it to have.
+pub(in crate::engine) fn note_written(history: &History, path: &str) {
+    if !path.contains('\n') && !is_below_journals(path) {
+        // Without the note a later edit is merged, too, only with less knowledge.
+        let _ = leave_line(&merge_note(history), path);
+    }
+}
+
+/// Takes the differences that a merge made which is not ended out of those to commit.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub(in crate::engine) fn leave_to_merge(
+    history: &History,
+    repository: &Repository,
+    head: Option<Id>,
+    differences: &mut Vec<Difference>,
+) -> Result<Option<Unfinished>, EngineError> {
+    let Some(head) = head else { return Ok(None) };
+    let unfinished = unfinished_merge(history, repository, head)?;
+    if let Some(unfinished) = &unfinished {
+        differences.retain(|difference| !unfinished.accounts_for(difference));
+    }
+    Ok(unfinished)
+}
+
+/// Has what was noted of the merge hold on, where this program moved the branch to `head`.
+pub(in crate::engine) fn merge_goes_on(history: &History, unfinished: &Unfinished, head: Id) {
+    if !unfinished.written.is_empty() {
+        note_merge(history, unfinished.commit, head, &unfinished.written);
+    }
+}
+
+/// Forgets the merge: the branch holds it.
+///
+/// # Errors
+///
+/// Fails if the reference cannot be removed.
+pub(in crate::engine) fn end_merge(
+    history: &History,
+    repository: &Repository,
+) -> Result<(), EngineError> {
+    repository.keep_newest(&reference(repository), 0)?;
+    let _ = remove_lines(&merge_note(history)); // Without its reference it says nothing.
+    Ok(())
+}
+
+fn note_merge(history: &History, commit: Id, head: Id, written: &HashSet<String>) {
+    let mut lines = first_line(commit, head);
+    for path in written {
+        lines.push('\n');
+        lines.push_str(path);
+    }
+    let _ = begin_lines(&merge_note(history), &lines);
+}
+
+fn merge_note(history: &History) -> PathBuf {
+    history.live.state().join("merging")
+}
+
+fn first_line(commit: Id, head: Id) -> String {
+    format!("memdir merging 1 {commit} {head}")
+}
+
+/// Stores of one repository have one each.
+fn reference(repository: &Repository) -> String {
+    let store = match repository.prefix() {
+        "" => String::new(),
+        prefix => format!("{}-", Id::of_text(prefix.as_bytes()).short()),
+    };
+    format!("{REFERENCES}{store}{}", repository.branch())
+}

@@ -1,0 +1,109 @@
+//! What becomes of a damaged repository: it is repaired, or set aside and begun anew. The files
+//! are the memories; none of them is touched.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::commit;
+use crate::engine::history::remote::consent;
+use crate::engine::history::remote::exchange::Remote;
+use crate::files::Lock;
+use crate::git::Id;
+use crate::git::Owner;
+use crate::git::RESUME;
+use crate::git::Repaired;
+
+/// Repairs the repository if it is damaged and the store's own; whether anything was done. The
+/// caller holds the store's lock for it.
+pub(in crate::engine) fn repair_repository(history: &History) -> Result<bool, EngineError> {
+    let Some(repository) = consent::repository(history)? else {
+        return Ok(false);
+    };
+    if repository.owner() != Owner::Store {
+        return Ok(false);
+    }
+    let Some(_at_work) = commit::begin_git_work(history, &repository)? else {
+        return Ok(false);
+    };
+    match repository.repair()? {
+        Repaired::NothingWrong => Ok(false),
+        Repaired::GoesOnFrom(id) => {
+            tracing::warn!(
+                "the store's repository was damaged, and goes on from {}; what cannot be read lies in {}",
+                id.short(),
+                repository.path().join("memdir-stale").display()
+            );
+            Ok(true)
+        }
+        Repaired::Lost => {
+            let at = history.live.clock.now().format("%Y%m%dT%H%M%S%3f");
+            let to = history.live.state().join(format!("broken-git/{at}"));
+            repository.begin_anew(history.live.root(), &to)?;
+            tracing::warn!(
+                "the store's repository was damaged beyond repair, and is begun anew; the old one lies in {}",
+                to.display()
+            );
+            Ok(true)
+        }
+    }
+}
+
+/// As [`repair_repository`], if nobody else is at it.
+pub(in crate::engine) fn repair_now(history: &History) -> Result<(), EngineError> {
+    if let Some(_lock) = Lock::try_take(&history.live.state().join("sync.lock"))? {
+        repair_repository(history)?;
+    }
+    Ok(())
+}
+
+/// What of the store's own repository cannot be read, a sentence each.
+pub(in crate::engine) fn git_faults(history: &History) -> Result<Vec<String>, EngineError> {
+    match consent::repository(history) {
+        Ok(Some(repository)) if repository.owner() == Owner::Store => Ok(repository.faults()?),
+        Ok(Some(repository)) if repository.is_forgotten() => Ok(vec![format!(
+            "{} was cut: it no longer says that memdir commits here, which `memdir sync --setup` says again",
+            repository.path().join("config").display()
+        )]),
+        Ok(None) if history.git.is_some() && history.live.root().join(".git").is_dir() => {
+            Ok(vec![".git is no repository any more".to_owned()])
+        }
+        Ok(_) => Ok(Vec::new()),
+        Err(error) => Ok(vec![error.to_string()]),
+    }
+}
+
+/// Goes on from the remote's history where the repository was begun anew, so that what was
+/// forgotten here since then stays forgotten.
+pub(in crate::engine) fn resume(
+    history: &History,
+    stop: &dyn Fn() -> bool,
+) -> Result<(), EngineError> {
+    let Some(repository) = consent::repository(history)? else {
+        return Ok(());
+    };
+    let Some(noted) = repository.get(RESUME) else {
+        return Ok(());
+    };
+    let Some(remote) = Remote::of(&repository)? else {
+        return Ok(repository.unset(RESUME)?);
+    };
+    let Ok(network) = consent::network_for(history, &remote) else {
+        return Ok(()); // The exchange says so.
+    };
+    let tip = remote.fetch(&network, &repository, stop)?;
+    let Some(_lock) = Lock::try_take(&history.live.state().join("sync.lock"))? else {
+        return Ok(());
+    };
+    let known = Id::parse(&noted).zip(tip).filter(|(known, tip)| {
+        // Where the remote's history is another one by now, both are put together.
+        repository.rests_on(*tip, *known).unwrap_or(false)
+    });
+    if let Some((known, _)) = known
+        && repository.head()?.is_none()
+    {
+        let branch = format!("refs/heads/{}", repository.branch());
+        repository.advance(&branch, None, known, "memdir: resume")?;
+        repository.set_reference(&remote.seen_ref(), known)?;
+    }
+    history.live.all_is_to_commit();
+    Ok(repository.unset(RESUME)?)
+}

@@ -1,0 +1,62 @@
+//! A turn at the repository: others wait while one operation commits what it found and what it did.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::commit;
+use crate::engine::history::commits::commit::Committed;
+use crate::engine::history::commits::commit::Why;
+use crate::engine::history::commits::message::Reason;
+use crate::engine::history::remote::exchange;
+use crate::engine::live::pending::Pending;
+use crate::engine::ops::past::log::PastError;
+use crate::files::Lock;
+use std::collections::BTreeSet;
+
+/// How often it is begun anew because somebody else was faster.
+pub(in crate::engine) const MAX_TRIES: usize = 8;
+
+/// The right to commit, with everything committed that waits, so that what follows is a commit
+/// of its own; and who commits.
+pub(in crate::engine) fn take_turn(history: &History) -> Result<(Lock, &str), EngineError> {
+    let Some(git) = &history.git else {
+        return Err(PastError::NoHistory {
+            why: "its setting `git` is off, so nothing new can be noted in it".to_owned(),
+            hint: "Set `git = true` in its memdir.toml.",
+        }
+        .into());
+    };
+    let lock = Lock::take(&history.live.state().join("sync.lock"), "the repository")?;
+    for _ in 0..MAX_TRIES {
+        match commit::commit_locked(history, &Pending::Everything, &git.user, Why::Asked)? {
+            Committed::Nothing | Committed::Done { .. } | Committed::Off => {
+                if !exchange::finish_merge_first(history)? {
+                    return Ok((lock, &git.user));
+                }
+            }
+            Committed::Paused(reason) => return Err(PastError::Paused(reason).into()),
+            Committed::Busy => {}
+        }
+    }
+    Err(PastError::Paused("git is at work in the repository".to_owned()).into())
+}
+
+/// Commits the files `names`; `None` if git was at work, and they wait for the next commit.
+pub(in crate::engine) fn commit_as(
+    history: &History,
+    names: BTreeSet<String>,
+    user: &str,
+    reason: &Reason,
+) -> Result<Option<String>, EngineError> {
+    let pending = Pending::Names(names);
+    for _ in 0..MAX_TRIES {
+        match commit::commit_locked(history, &pending, user, Why::For(reason))? {
+            Committed::Done { id, .. } => return Ok(Some(id)),
+            Committed::Busy => {}
+            // As it was committed before; what is held back is told by others.
+            Committed::Nothing => return Ok(None),
+            Committed::Off | Committed::Paused(_) => break,
+        }
+    }
+    tracing::warn!("it is done, but not committed yet; the next command commits it");
+    Ok(None)
+}

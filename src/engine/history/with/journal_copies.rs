@@ -1,0 +1,105 @@
+//! Journals of two stores: united line by line.
+//!
+//! Only one copy of a store writes a journal, and takes the uses out of it that it summed up. So what its owner has is
+//! the whole of it: lines that the owner took out must not come back from others, or uses would count
+//! twice.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::remote::foreign_files::lies_behind_link;
+use crate::engine::history::with::record::Base;
+use crate::engine::history::with::side::Side;
+use crate::engine::history::with::sources::Texts;
+use crate::engine::live::reading;
+use crate::files::Replaced;
+use crate::format::unite_journals;
+use crate::git::Id;
+
+/// A journal that is to say more.
+pub(in crate::engine) struct Unite {
+    pub path: String,
+    /// What both come from; empty where that is not known.
+    base: Vec<u8>,
+    /// What the other store has.
+    theirs: Vec<u8>,
+    /// Whether only the other store writes it.
+    is_theirs: bool,
+}
+
+/// How often it is begun anew because lines are appended all the time.
+const MAX_TRIES: usize = 16;
+
+/// The journals of which `source` has more than `target`.
+pub(in crate::engine) fn plan(
+    target: &Side,
+    source: &Side,
+    base: &Base,
+    texts: &Texts<'_>,
+) -> Result<Vec<Unite>, EngineError> {
+    let mut all = Vec::new();
+    for (path, id) in &source.journals {
+        let ours = target.journals.get(path);
+        let known = base.get(path);
+        let is_own = target.own_journals.contains(path);
+        if is_own || ours == Some(id) || known == Some(id) && ours.is_some() {
+            continue;
+        }
+        let Some(theirs) = source.text(path)? else {
+            continue; // Gone meanwhile.
+        };
+        let before = known.and_then(|id| texts.committed(*id));
+        let unite = Unite {
+            path: path.clone(),
+            base: before.unwrap_or_default(),
+            theirs,
+            is_theirs: source.own_journals.contains(path) || ours.is_some() && ours == known,
+        };
+        let now = match ours {
+            Some(_) => target.text(path)?,
+            None => None,
+        };
+        if now.as_deref() != Some(&unite.with(now.as_deref())) {
+            all.push(unite);
+        }
+    }
+    Ok(all)
+}
+
+impl Unite {
+    /// What the journal says afterwards, if it says `now`.
+    fn with(&self, now: Option<&[u8]>) -> Vec<u8> {
+        match now {
+            None => self.theirs.clone(),
+            Some(_) if self.is_theirs => self.theirs.clone(),
+            Some(now) if now.starts_with(&self.theirs) => now.to_vec(),
+            Some(now) if self.theirs.starts_with(now) => self.theirs.clone(),
+            Some(now) => unite_journals(&self.base, now, &self.theirs),
+        }
+    }
+}
+
+/// Has a journal say what both stores say; `Ok(false)` if it is no file, or never at rest.
+pub(in crate::engine) fn unite_journal(
+    history: &History,
+    unite: &Unite,
+) -> Result<bool, EngineError> {
+    if lies_behind_link(history.live.root(), &unite.path) {
+        return Ok(false);
+    }
+    for _ in 0..MAX_TRIES {
+        let seen = reading::version_at(&history.live, &unite.path)?;
+        let now = seen.as_ref().map(|version| version.bytes.as_slice());
+        let wanted = unite.with(now);
+        if now.is_some_and(|now| Id::of_text(now) == Id::of_text(&wanted)) {
+            return Ok(true);
+        }
+        let put = history
+            .live
+            .store
+            .put_growing(&unite.path, seen.as_ref(), Some(&wanted))?;
+        if put != Replaced::Stale {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,101 @@
+//! What one store holds no more, and nobody purged: the other one forgets it.
+//!
+//! Promises: a file that is gone without a word may be lost as well as deleted. So its text goes to
+//! the archive, or stays where it is; only a tombstone takes a text away.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::commits::deletions::is_memory;
+use crate::engine::history::remote::three_way_merge::Plan;
+use crate::engine::history::remote::three_way_merge::Sources;
+use crate::engine::history::remote::three_way_merge::Step;
+use crate::engine::history::with::side::Files;
+use crate::engine::history::with::side::stem_of_path;
+use crate::engine::history::with::two_stores::carried_out;
+use crate::git::Id;
+use crate::model::Stem;
+use std::collections::BTreeSet;
+use std::collections::HashSet;
+
+/// What the journal says of such a memory.
+pub(in crate::engine) const WHY: &str = "sync --with: its file was gone from the other store";
+
+/// The files, with their texts, that `plan` would take from `local` for good though nobody purged
+/// them.
+pub(in crate::engine) fn lost(
+    plan: &Plan,
+    local: &Files,
+    sources: &dyn Sources,
+) -> Result<Vec<(String, Id)>, EngineError> {
+    let after = carried_out(local, plan);
+    let memories = after.iter().filter(|(path, _)| is_memory(path));
+    let stays: HashSet<(&str, Id)> = memories
+        .map(|(path, found)| (stem_of_path(path), found.id))
+        .collect();
+    let added = plan.steps.iter().filter(|step| step.before.is_none());
+    let moved: HashSet<&str> = added
+        .filter(|step| step.after.is_some() && is_memory(&step.path))
+        .map(|step| stem_of_path(&step.path))
+        .filter(|stem| Stem::parse(stem).is_some())
+        .collect();
+    let mut lost = Vec::new();
+    for step in plan.steps.iter().filter(|step| is_memory(&step.path)) {
+        let (Some(id), None) = (step.before, step.after) else {
+            continue;
+        };
+        let stem = stem_of_path(&step.path);
+        let is_kept = stays.contains(&(stem, id)) || moved.contains(stem);
+        if !is_kept && !plan.purged.contains(&step.path) && !is_purged(stem, id, sources)? {
+            lost.push((step.path.clone(), id));
+        }
+    }
+    Ok(lost)
+}
+
+/// Has `plan` move what it would take away to the archive; where the archive has another one of
+/// that name, it stays. The stems of what is deleted so.
+pub(in crate::engine) fn keep(
+    plan: &mut Plan,
+    local: &Files,
+    sources: &dyn Sources,
+) -> Result<BTreeSet<String>, EngineError> {
+    let (mut deleted, mut staying) = (BTreeSet::new(), BTreeSet::new());
+    for (path, id) in lost(plan, local, sources)? {
+        match archived(&path).filter(|archived| !local.contains_key(archived)) {
+            Some(archived) => {
+                deleted.insert(stem_of_path(&path).to_owned());
+                archive(plan, archived, id);
+            }
+            None => drop(staying.insert(path)),
+        }
+    }
+    plan.steps.retain(|step| !staying.contains(&step.path));
+    plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(deleted)
+}
+
+/// Has `plan` put a text into the archive.
+pub(in crate::engine) fn archive(plan: &mut Plan, path: String, id: Id) {
+    if plan.steps.iter().any(|step| step.path == path) {
+        return;
+    }
+    plan.steps.push(Step {
+        path,
+        before: None,
+        after: Some(id),
+        text: None,
+    });
+}
+
+/// Where a live memory lies once it is forgotten.
+pub(in crate::engine) fn archived(path: &str) -> Option<String> {
+    let name = path.strip_prefix("files/")?;
+    Some(format!("archive/{name}"))
+}
+
+/// Whether either side says that this text was purged.
+fn is_purged(stem: &str, text: Id, sources: &dyn Sources) -> Result<bool, EngineError> {
+    let is_about = |stone: crate::format::Tombstone| {
+        Stem::parse(stem).is_some() || !stone.names_texts() || stone.names(&text.to_string())
+    };
+    Ok(sources.tombstone(stem)?.is_some_and(is_about))
+}

@@ -1,0 +1,293 @@
+//! What two stores had in common last, noted in both: so that a later run knows who changed what.
+//!
+//! Promises: a note counts only where it is certain that it is about these two stores. A deletion is
+//! taken over on its word, so a copy of a store, or another stick in the same place, must not pass for
+//! the one that was seen. Without a note nothing is taken for deleted. Losing one costs no memory.
+//!
+//! A note that both stores have carries a token, drawn anew each time. One whose token the other
+//! store has, or had just before, was in common. A store that was only read from cannot carry one:
+//! then it must be the same folder, by path, number and birth.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::with::side::Side;
+use crate::engine::history::with::side::WITH;
+use crate::files::FilesError;
+use crate::files::STATE_FOLDER;
+use crate::files::Store;
+use crate::git::Id;
+use serde::Deserialize;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// Files that were in common, by their paths below the store's folder.
+pub(in crate::engine) type Base = BTreeMap<String, Id>;
+
+/// A note, as it is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::engine) struct Note {
+    version: u32,
+    token: String,
+    /// The token of the note before this one.
+    before: String,
+    base: BTreeMap<String, String>,
+    /// Texts that a run put together, which may have been killed after it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pending: Vec<Pending>,
+}
+
+/// A text that is made of both sides: where it lies, the other side is in it already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::engine) struct Pending {
+    /// Whether it is put into the other store.
+    pub there: bool,
+    pub path: String,
+    pub id: String,
+    /// What the side it was taken from holds of this memory.
+    pub of: BTreeMap<String, String>,
+}
+
+/// The notes of two stores about each other.
+pub(in crate::engine) struct Notes<'a> {
+    here: &'a Path,
+    there: &'a Path,
+    /// What each is called in the other's notes; `None` where nothing was noted yet.
+    ids: [Option<String>; 2],
+    /// Such a one is kept here alone.
+    one_way: PathBuf,
+    one_way_note: Option<Note>,
+    ours: Option<Note>,
+    theirs: Option<Note>,
+}
+
+const VERSION: u32 = 1;
+
+/// A note of a million memories is not as long.
+const LONGEST: u64 = 256 << 20;
+
+impl<'a> Notes<'a> {
+    pub fn read(here: &'a Path, there: &'a Path) -> Result<Notes<'a>, EngineError> {
+        let ids = [own_id(here)?, own_id(there)?];
+        let note = |root: &Path, id: &Option<String>| match id {
+            Some(id) => note_at(root, &format!("{WITH}/{id}.json")),
+            None => Ok(None),
+        };
+        let one_way = PathBuf::from(format!("{WITH}/from-{:032x}.json", identity(there)));
+        Ok(Notes {
+            ours: note(here, &ids[1])?,
+            theirs: note(there, &ids[0])?,
+            one_way_note: note_at(here, &one_way.to_string_lossy())?,
+            one_way,
+            here,
+            there,
+            ids,
+        })
+    }
+
+    /// The token of the other store's note about this one.
+    fn their_token(&self) -> String {
+        let token = self.theirs.as_ref().map(|note| note.token.clone());
+        token.unwrap_or_default()
+    }
+
+    /// The note that counts, if one does.
+    fn counting(&self) -> Option<&Note> {
+        if let Some(note) = &self.one_way_note
+            && note.token == self.their_token()
+        {
+            return Some(note);
+        }
+        let (ours, theirs) = (self.ours.as_ref()?, self.theirs.as_ref()?);
+        if ours.token == theirs.token || theirs.before == ours.token {
+            return Some(ours);
+        }
+        (ours.before == theirs.token).then_some(theirs)
+    }
+
+    /// What was in common, as far as one of the two still has a file of that name: what is said of
+    /// others by a note that came with a store is of no use.
+    pub fn base(&self, here: &Side, there: &Side) -> Base {
+        let Some(note) = self.counting() else {
+            return Base::new();
+        };
+        let mut base = parsed(&note.base);
+        for pending in &note.pending {
+            let target = match pending.there {
+                true => there,
+                false => here,
+            };
+            let is_done = target
+                .files
+                .get(&pending.path)
+                .is_some_and(|found| found.id.to_string() == pending.id);
+            if is_done {
+                let stem = crate::engine::history::with::side::stem_of_path(&pending.path);
+                base.retain(|path, _| {
+                    crate::engine::history::with::side::stem_of_path(path) != stem
+                });
+                base.extend(parsed(&pending.of));
+            }
+        }
+        base.retain(|path, _| here.holds(path) || there.holds(path));
+        base
+    }
+
+    /// Notes `pending` texts before they are put in place, or `base` afterwards, where nothing is
+    /// written into the other store, or not yet.
+    pub fn write_here(&mut self, base: &Base, pending: Vec<Pending>) -> Result<(), EngineError> {
+        let note = Note {
+            version: VERSION,
+            token: self.their_token(),
+            before: String::new(),
+            base: written(base),
+            pending,
+        };
+        if self.one_way_note.as_ref() != Some(&note) {
+            write(self.here, &self.one_way, &note)?;
+            self.one_way_note = Some(note);
+        }
+        Ok(())
+    }
+
+    /// Notes in both what they have in common.
+    pub fn write_both(&mut self, base: &Base) -> Result<(), EngineError> {
+        let is_noted = self.ours.is_some()
+            && self.ours == self.theirs
+            && self.one_way_note.is_none()
+            && self
+                .ours
+                .as_ref()
+                .is_some_and(|note| note.base == written(base));
+        if is_noted {
+            return Ok(());
+        }
+        let ids = [
+            make_id(self.here, &self.ids[0])?,
+            make_id(self.there, &self.ids[1])?,
+        ];
+        let note = Note {
+            version: VERSION,
+            token: uuid::Uuid::new_v4().simple().to_string(),
+            before: self.counting_token(),
+            base: written(base),
+            pending: Vec::new(),
+        };
+        let path = |id: &str| PathBuf::from(format!("{WITH}/{id}.json"));
+        // Theirs first: a run that is killed in between leaves ours as the one before it.
+        write(self.there, &path(&ids[0]), &note)?;
+        write(self.here, &path(&ids[1]), &note)?;
+        remove(self.here, &self.one_way)?;
+        Ok(())
+    }
+
+    /// The token that both have, for whoever is killed before both have the next one.
+    fn counting_token(&self) -> String {
+        match (&self.ours, &self.theirs) {
+            (Some(ours), Some(theirs)) if ours.token == theirs.token => ours.token.clone(),
+            (Some(ours), Some(theirs)) if theirs.before == ours.token => ours.token.clone(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// What a store is called in the notes of others.
+fn own_id(root: &Path) -> Result<Option<String>, EngineError> {
+    let Some(bytes) = bytes_at(root, &format!("{WITH}/id"))? else {
+        return Ok(None);
+    };
+    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+    let is_id = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    Ok(is_id.then_some(text))
+}
+
+fn make_id(root: &Path, known: &Option<String>) -> Result<String, EngineError> {
+    if let Some(id) = known {
+        return Ok(id.clone());
+    }
+    let id = uuid::Uuid::new_v4().simple().to_string();
+    write_bytes(root, Path::new(&format!("{WITH}/id")), id.as_bytes())?;
+    Ok(id)
+}
+
+/// Tells the folder of a store from every other one, as far as the system can.
+fn identity(root: &Path) -> u128 {
+    let path = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let files = crate::files::notes_around(root).map_or_else(|| root.join("files"), Path::to_owned);
+    let files = fs::metadata(files);
+    let birth = files.as_ref().ok().and_then(|data| data.created().ok());
+    let born = birth.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    let number = files.as_ref().map_or(0, inode);
+    let text = format!("{number} {:?} {}", born, path.display());
+    crate::files::digest(text.as_bytes())
+}
+
+#[cfg(unix)]
+fn inode(data: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(data)
+}
+
+#[cfg(not(unix))]
+fn inode(_: &fs::Metadata) -> u64 {
+    0
+}
+
+fn note_at(root: &Path, path: &str) -> Result<Option<Note>, EngineError> {
+    let Some(bytes) = bytes_at(root, path)? else {
+        return Ok(None);
+    };
+    // One that is torn, or of a later version, says nothing.
+    let note: Option<Note> = serde_json::from_slice(&bytes).ok();
+    Ok(note.filter(|note| note.version == VERSION))
+}
+
+fn bytes_at(root: &Path, path: &str) -> Result<Option<Vec<u8>>, EngineError> {
+    let store = Store::new(root, &root.join(STATE_FOLDER));
+    match store.beside().read(path, LONGEST) {
+        Ok(version) => Ok(Some(version.bytes)),
+        Err(FilesError::Missing { .. } | FilesError::NotRegular { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn write(root: &Path, path: &Path, note: &Note) -> Result<(), EngineError> {
+    let text = serde_json::to_vec(note).expect("texts and numbers are JSON");
+    write_bytes(root, path, &text)
+}
+
+fn write_bytes(root: &Path, path: &Path, bytes: &[u8]) -> Result<(), EngineError> {
+    let path = root.join(path);
+    let failed = |source| FilesError::Io {
+        action: "write",
+        path: path.clone(),
+        source,
+    };
+    let folder = root.join(WITH);
+    crate::files::create_private_folder(&folder).map_err(failed)?;
+    let gitignore = root.join(STATE_FOLDER).join(".gitignore");
+    if !gitignore.exists() {
+        crate::files::write_synced(&gitignore, b"*\n").map_err(failed)?;
+    }
+    crate::files::write_synced(&path, bytes).map_err(failed)?;
+    Ok(())
+}
+
+fn remove(root: &Path, path: &Path) -> Result<(), EngineError> {
+    let store = Store::new(root, &root.join(STATE_FOLDER));
+    let path = path.to_string_lossy();
+    if let Ok(seen) = store.beside().read(&path, LONGEST) {
+        store.put_beside(&path, Some(&seen), None)?;
+    }
+    Ok(())
+}
+
+fn parsed(base: &BTreeMap<String, String>) -> Base {
+    let one = |(path, id): (&String, &String)| Some((path.clone(), Id::parse(id)?));
+    base.iter().filter_map(one).collect()
+}
+
+pub(in crate::engine) fn written(base: &Base) -> BTreeMap<String, String> {
+    let one = |(path, id): (&String, &Id)| (path.clone(), id.to_string());
+    base.iter().map(one).collect()
+}

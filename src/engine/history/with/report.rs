@@ -1,0 +1,130 @@
+//! What is asked of a sync between two stores, and what it tells.
+
+use crate::engine::history::commits::deletions::is_memory;
+use crate::engine::history::remote::three_way_merge::Plan;
+use crate::engine::history::remote::three_way_merge::Step;
+use crate::engine::history::with::side::Files;
+use crate::engine::history::with::side::stem_of_path;
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+use std::path::Path;
+
+/// Which of two stores takes in what the other one has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// This one.
+    Pull,
+    /// The other one.
+    Push,
+    /// Both.
+    Merge,
+}
+
+/// How two stores are brought into step.
+#[derive(Debug, Clone, Copy)]
+pub struct With<'a> {
+    /// The other store.
+    pub folder: &'a Path,
+    pub direction: Direction,
+    /// Only say what would be done.
+    pub dry_run: bool,
+    /// That more than a fifth of the memories, or all, go from a store.
+    pub accept_deletions: bool,
+}
+
+/// What was done to two stores.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WithReport {
+    pub dry_run: bool,
+    /// What this store took in.
+    pub here: Taken,
+    /// What the other one took in.
+    pub there: Taken,
+    /// What neither takes from the other.
+    pub skipped: Vec<Skipped>,
+}
+
+/// What one store took in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Taken {
+    /// Paths of memories that came, or came back, or are now as the other store has them.
+    pub came: Vec<String>,
+    /// Stems of memories that both changed, and that hold the changes of both.
+    pub united: Vec<String>,
+    /// Stems of memories that were forgotten, or whose files were gone.
+    pub forgotten: Vec<String>,
+    /// Stems of memories that were purged.
+    pub removed: Vec<String>,
+    /// Stems of memories that both changed in ways that exclude each other: each is two now.
+    pub conflicts: Vec<String>,
+    /// How many journals are longer now.
+    pub journals: usize,
+}
+
+/// A file that no other store takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    pub is_here: bool,
+    pub path: String,
+    pub reason: String,
+}
+
+impl WithReport {
+    /// As the other store tells it.
+    pub(in crate::engine) fn turned(mut self) -> WithReport {
+        std::mem::swap(&mut self.here, &mut self.there);
+        for skipped in &mut self.skipped {
+            skipped.is_here = !skipped.is_here;
+        }
+        self
+    }
+
+    /// Whether there was nothing to do.
+    pub fn is_in_step(&self) -> bool {
+        self.here == Taken::default() && self.there == Taken::default()
+    }
+}
+
+impl Taken {
+    /// What `plan` does to `files`.
+    pub(in crate::engine) fn of(plan: &Plan, files: &Files, journals: usize) -> Taken {
+        let mut taken = Taken {
+            conflicts: plan.conflicts.clone(),
+            journals,
+            ..Taken::default()
+        };
+        let mut by_stem: BTreeMap<&str, Vec<&Step>> = BTreeMap::new();
+        for step in plan.steps.iter().filter(|step| is_memory(&step.path)) {
+            by_stem
+                .entry(stem_of_path(&step.path))
+                .or_default()
+                .push(step);
+        }
+        let is_archived = |path: &str| path.starts_with("archive/");
+        let paths = files.keys();
+        let known: HashSet<&str> = paths.clone().map(|path| stem_of_path(path)).collect();
+        let live = paths.filter(|path| !is_archived(path));
+        let live: HashSet<&str> = live.map(|path| stem_of_path(path)).collect();
+        let conflicts: HashSet<&str> = plan.conflicts.iter().map(String::as_str).collect();
+        for (stem, steps) in by_stem {
+            let was_live = live.contains(stem);
+            let after = steps.iter().find(|step| step.after.is_some());
+            let path = after.map(|step| step.path.clone());
+            match path {
+                _ if conflicts.contains(stem) => {}
+                None => taken.removed.push(stem.to_owned()),
+                Some(path) if is_archived(&path) && was_live => {
+                    taken.forgotten.push(stem.to_owned());
+                }
+                // One that is put aside is told with the memory that it contradicts.
+                Some(_) if after.is_some_and(|step| step.text.is_some()) => {
+                    taken
+                        .united
+                        .extend(known.contains(stem).then(|| stem.to_owned()));
+                }
+                Some(path) => taken.came.push(path),
+            }
+        }
+        taken
+    }
+}

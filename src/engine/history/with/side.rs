@@ -1,0 +1,225 @@
+//! What a store holds at one moment, as far as another store takes it.
+//!
+//! Promises: no link is followed, and what git would not carry to another machine (names, depth,
+//! size, conflict markers) is left out and told. Nothing is written.
+
+use crate::engine::error::EngineError;
+use crate::files::Entry;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::STATE_FOLDER;
+use crate::files::Store;
+use crate::files::tombstone_of;
+use crate::format::first_conflict_marker;
+use crate::format::is_memory_name;
+use crate::git::Id;
+use crate::git::untaken;
+use crate::journal::Journal;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// A file, as it was when it was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine) struct Found {
+    pub id: Id,
+    /// When it was changed, in seconds since 1970.
+    pub at: i64,
+}
+
+/// Files by their paths below the store's folder.
+pub(in crate::engine) type Files = BTreeMap<String, Found>;
+
+/// One store.
+pub(in crate::engine) struct Side {
+    pub store: Store,
+    /// Memories, live and forgotten, and the words of those that were purged.
+    pub files: Files,
+    /// Where each text lay when it was looked at.
+    paths: HashMap<Id, Vec<String>>,
+    pub journals: BTreeMap<String, Id>,
+    /// The paths of the journals that only this store writes.
+    pub own_journals: Vec<String>,
+    /// What no other store takes, with the reason.
+    pub skipped: Vec<(String, String)>,
+}
+
+/// What a store has in place of folders; a link would lead elsewhere.
+const FOLDERS: [&str; 6] = [
+    "files",
+    "archive",
+    "tombstones",
+    "journal",
+    STATE_FOLDER,
+    WITH,
+];
+
+/// Where it is noted what stores had in common.
+pub(in crate::engine) const WITH: &str = ".memdir/with";
+
+/// Fails unless the folder is a store whose parts are folders of its own.
+pub(in crate::engine) fn check_store(root: &Path) -> Result<(), EngineError> {
+    for folder in FOLDERS {
+        let path = root.join(folder);
+        if std::fs::symlink_metadata(&path).is_ok_and(|data| !data.is_dir()) {
+            return Err(EngineError::Invalid(format!(
+                "{} is a link, or no folder: such a store is not touched",
+                path.display()
+            )));
+        }
+    }
+    let files = crate::files::notes_around(root).map_or_else(|| root.join("files"), Path::to_owned);
+    match files.is_dir() && root.is_dir() {
+        true => Ok(()),
+        false => Err(EngineError::NoStore(root.to_owned())),
+    }
+}
+
+impl Side {
+    /// Looks at the store at `root`, which keeps its derived things in `state`.
+    pub fn look(root: &Path, state: &Path) -> Result<Side, EngineError> {
+        let mut side = Side {
+            store: Store::new(root, state),
+            files: Files::new(),
+            paths: HashMap::new(),
+            journals: BTreeMap::new(),
+            own_journals: Side::own_journals(root, state),
+            skipped: Vec::new(),
+        };
+        for place in [Place::Files, Place::Archive] {
+            side.look_at(place)?;
+        }
+        for stem in side.store.purged()? {
+            let is_name = is_memory_name(&format!("{stem}.md"));
+            if is_name && let Some(found) = side.look_beside(&tombstone_of(&stem))? {
+                side.files
+                    .insert(tombstone_of(&stem), Found { id: found, at: 0 });
+            }
+        }
+        for (path, found) in &side.files {
+            let paths = side.paths.entry(found.id).or_default();
+            paths.push(path.clone());
+        }
+        side.look_at_journals()?;
+        side.skipped.sort_unstable();
+        Ok(side)
+    }
+
+    /// The paths of the journals that only the store at `root` writes.
+    pub fn own_journals(root: &Path, state: &Path) -> Vec<String> {
+        let names = Journal::new(root, state).own_names().into_iter();
+        names
+            .map(|name| format!("{}/{name}", crate::files::JOURNALS))
+            .collect()
+    }
+
+    /// Where a text lay when it was looked at.
+    pub fn paths_of(&self, text: Id) -> &[String] {
+        self.paths.get(&text).map_or(&[], Vec::as_slice)
+    }
+
+    /// Looks at the journals, which grow.
+    pub fn look_at_journals(&mut self) -> Result<(), EngineError> {
+        self.journals.clear();
+        let journals = self.store.journals()?.unwrap_or_default();
+        for path in journals.sizes.into_keys() {
+            if let Some(id) = self.look_beside(&path)? {
+                self.journals.insert(path, id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it holds anything at `path`.
+    pub fn holds(&self, path: &str) -> bool {
+        self.files.contains_key(path) || self.journals.contains_key(path)
+    }
+
+    fn look_at(&mut self, place: Place) -> Result<(), EngineError> {
+        let listing = self.store.list(place)?;
+        let skipped = listing.skipped.into_iter();
+        self.skipped
+            .extend(skipped.map(|one| (place.path_of(&one.name), one.reason)));
+        let reader = self.store.reader(place);
+        let look = |entry: &Entry| {
+            let path = place.path_of(&entry.name);
+            if let Some(reason) = refusal(&path, entry.stamp.size) {
+                return Ok(Err(reason));
+            }
+            let version = match reader.read(&entry.name, u64::MAX) {
+                Err(FilesError::Missing { .. }) => return Ok(Err(String::new())),
+                Err(FilesError::NotRegular { .. }) => {
+                    return Ok(Err("it is no regular file".to_owned()));
+                }
+                other => other?,
+            };
+            if let Some(line) = first_conflict_marker(&version.bytes) {
+                return Ok(Err(format!(
+                    "git's conflict markers stand in it, line {line}"
+                )));
+            }
+            Ok(Ok(Found {
+                id: Id::of_text(&version.bytes),
+                at: version.entry.stamp.modified.div_euclid(1_000_000_000),
+            }))
+        };
+        let found: Vec<Result<Result<Found, String>, EngineError>> =
+            listing.entries.par_iter().map(look).collect();
+        for (entry, found) in listing.entries.iter().zip(found) {
+            let path = place.path_of(&entry.name);
+            match found? {
+                Ok(found) => drop(self.files.insert(path, found)),
+                Err(gone) if gone.is_empty() => {}
+                Err(reason) => self.skipped.push((path, reason)),
+            }
+        }
+        Ok(())
+    }
+
+    /// A file beside the memories; `None` if it is not taken.
+    fn look_beside(&mut self, path: &str) -> Result<Option<Id>, EngineError> {
+        let version = match self.store.beside().read(path, u64::MAX) {
+            Err(FilesError::Missing { .. } | FilesError::NotRegular { .. }) => return Ok(None),
+            other => other?,
+        };
+        if let Some(reason) = refusal(path, version.entry.stamp.size) {
+            self.skipped.push((path.to_owned(), reason));
+            return Ok(None);
+        }
+        Ok(Some(Id::of_text(&version.bytes)))
+    }
+
+    /// The text of the file at `path`; `None` if it is gone.
+    pub fn text(&self, path: &str) -> Result<Option<Vec<u8>>, EngineError> {
+        let read = match (path.strip_prefix("files/"), path.strip_prefix("archive/")) {
+            (Some(name), _) => self.store.reader(Place::Files).read(name, u64::MAX),
+            (_, Some(name)) => self.store.reader(Place::Archive).read(name, u64::MAX),
+            _ => self.store.beside().read(path, u64::MAX),
+        };
+        match read {
+            Ok(version) => Ok(Some(version.bytes)),
+            Err(FilesError::Missing { .. } | FilesError::NotRegular { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The stems of what is not taken: nothing is said of them.
+    pub fn skipped_stems(&self) -> BTreeSet<String> {
+        let stems = self.skipped.iter();
+        stems
+            .map(|(path, _)| stem_of_path(path).to_owned())
+            .collect()
+    }
+}
+
+fn refusal(path: &str, bytes: u64) -> Option<String> {
+    Some(untaken(path, bytes)?.reason().to_owned())
+}
+
+/// The file's name without its folders and its ending.
+pub(in crate::engine) fn stem_of_path(path: &str) -> &str {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    file.strip_suffix(".md").unwrap_or(file)
+}

@@ -1,0 +1,175 @@
+//! Where texts, and what is said of stems, are found in two folders.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::commits::deletions::is_memory;
+use crate::engine::history::remote::three_way_merge;
+use crate::engine::history::remote::three_way_merge::Lying;
+use crate::engine::history::remote::three_way_merge::Plan;
+use crate::engine::history::remote::three_way_merge::Sources;
+use crate::engine::history::with::record::Base;
+use crate::engine::history::with::side::Files;
+use crate::engine::history::with::side::Side;
+use crate::engine::history::with::side::stem_of_path;
+use crate::engine::history::with::two_stores::changes;
+use crate::engine::write::tombstones::texts_since_added;
+use crate::files::tombstone_of;
+use crate::format::Tombstone;
+use crate::git::Honoured;
+use crate::git::Id;
+use crate::git::Repository;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Where texts are found.
+pub(in crate::engine) struct Texts<'a> {
+    pub here: &'a Side,
+    pub there: &'a Side,
+    /// Those that are still to be written.
+    pub new: HashMap<Id, Vec<u8>>,
+    /// Histories that may hold earlier ones.
+    pub repositories: &'a [Repository],
+}
+
+impl Texts<'_> {
+    /// A text that some commit holds.
+    pub fn committed(&self, id: Id) -> Option<Vec<u8>> {
+        self.repositories
+            .iter()
+            .find_map(|repository| repository.text(id).ok())
+    }
+}
+
+/// The repositories of stores that memdir made already: looking at one writes nothing.
+pub(in crate::engine) fn repositories(roots: [&Path; 2]) -> Vec<Repository> {
+    roots
+        .into_iter()
+        .filter(|root| root.join(".git/memdir.config").is_file())
+        .filter_map(|root| Repository::find(root, &Honoured::default()).ok().flatten())
+        .collect()
+}
+
+/// A text by what git calls it, if a file still holds it.
+pub(in crate::engine) fn find_text(
+    id: Id,
+    sides: [&Side; 2],
+    new: &HashMap<Id, Vec<u8>>,
+) -> Result<Option<Vec<u8>>, EngineError> {
+    if let Some(text) = new.get(&id) {
+        return Ok(Some(text.clone()));
+    }
+    for side in sides {
+        for path in side.paths_of(id) {
+            if let Some(text) = side.text(path)?
+                && Id::of_text(&text) == id
+            {
+                return Ok(Some(text));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// What a plan is made with, out of two folders.
+pub(in crate::engine) struct Both<'a> {
+    local: &'a Files,
+    remote: &'a Files,
+    /// What each of them says of the stems, in the same order.
+    stems: [HashMap<&'a str, Stemmed>; 2],
+    texts: &'a Texts<'a>,
+}
+
+/// What the files of one stem come to.
+#[derive(Default)]
+struct Stemmed {
+    is_memory: bool,
+    /// When one of them was last changed, in seconds since 1970.
+    at: i64,
+}
+
+impl<'a> Both<'a> {
+    pub fn new([local, remote]: [&'a Files; 2], texts: &'a Texts<'a>) -> Both<'a> {
+        let stems = [local, remote].map(|files| {
+            let mut stems: HashMap<&str, Stemmed> = HashMap::new();
+            for (path, found) in files {
+                let one = stems.entry(stem_of_path(path)).or_default();
+                one.is_memory |= is_memory(path);
+                one.at = one.at.max(found.at);
+            }
+            stems
+        });
+        Both {
+            local,
+            remote,
+            stems,
+            texts,
+        }
+    }
+
+    /// Plans how the first take in what the others hold, as a sync by git does.
+    pub fn plan(&self, base: &Base, skipped: &BTreeSet<String>) -> Result<Plan, EngineError> {
+        let changes = |files: &Files| changes(base, files, skipped);
+        three_way_merge::plan(&changes(self.local), &changes(self.remote), self)
+    }
+}
+
+impl Sources for Both<'_> {
+    fn text(&self, id: Id) -> Result<Vec<u8>, EngineError> {
+        let texts = self.texts;
+        let found = find_text(id, [texts.here, texts.there], &texts.new)?;
+        found.or_else(|| texts.committed(id)).ok_or_else(|| {
+            EngineError::Invalid("a memory changed while it was read; try again".to_owned())
+        })
+    }
+
+    fn base_text(&self, id: Id) -> Result<Option<Vec<u8>>, EngineError> {
+        let texts = self.texts;
+        let found = find_text(id, [texts.here, texts.there], &texts.new)?;
+        Ok(found.or_else(|| texts.committed(id)))
+    }
+
+    fn is_here(&self, stem: &str) -> Result<bool, EngineError> {
+        Ok(self.stems[0].get(stem).is_some_and(|one| one.is_memory))
+    }
+
+    fn memory(&self, stem: &str) -> Result<Option<Lying>, EngineError> {
+        let path = format!("files/{stem}.md");
+        let sides = [self.local, self.remote].into_iter();
+        let found = sides.filter_map(|files| files.get(&path)).next();
+        Ok(found.map(|found| (path, found.id)))
+    }
+
+    fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError> {
+        let stems = &self.stems[usize::from(!is_local)];
+        Ok(stems.get(stem).map_or(0, |one| one.at.max(0)))
+    }
+
+    fn tombstone(&self, stem: &str) -> Result<Option<Tombstone>, EngineError> {
+        let mut all: Option<Tombstone> = None;
+        for files in [self.local, self.remote] {
+            if let Some(found) = files.get(&tombstone_of(stem)) {
+                let one = Tombstone::read(&self.text(found.id)?);
+                all = Some(match all {
+                    Some(other) => other.and(one),
+                    None => one,
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    fn texts(&self, path: &str, is_local: bool) -> Result<BTreeSet<Id>, EngineError> {
+        let files = match is_local {
+            true => self.local,
+            false => self.remote,
+        };
+        let mut texts: BTreeSet<Id> = files.get(path).map(|found| found.id).into_iter().collect();
+        // An earlier text may be the one that was purged.
+        for repository in self.texts.repositories {
+            if let Ok(Some(head)) = repository.head() {
+                texts.extend(texts_since_added(repository, head, path)?);
+            }
+        }
+        Ok(texts)
+    }
+}

@@ -1,0 +1,631 @@
+//! Brings this store and another one on this machine, or on a stick, into step, without git.
+//!
+//! Promises: the rules are those of a sync by git (`three_way_merge`): a memory that only one side changed is
+//! taken, what both changed is merged by meaning, what excludes each other becomes two memories, a
+//! purged one is not brought back. What was in common is noted (`record`); without that note nothing is
+//! taken for deleted, and what is deleted goes to the archive (`keep`). Files are written as any edit writes them; a run that was killed is ended by the
+//! next one. Settings are each store's own. The other store is somebody else's: no link in it is
+//! followed, and what git would not carry is passed over (`side`).
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::commit;
+use crate::engine::history::commits::dates;
+use crate::engine::history::commits::deletions::Memories;
+use crate::engine::history::commits::deletions::are_too_many;
+use crate::engine::history::commits::deletions::is_memory;
+use crate::engine::history::commits::deletions::lost;
+use crate::engine::history::remote::apply;
+use crate::engine::history::remote::apply::File;
+use crate::engine::history::remote::foreign_files::lies_behind_link;
+use crate::engine::history::remote::journals;
+use crate::engine::history::remote::three_way_merge::Plan;
+use crate::engine::history::remote::three_way_merge::Step;
+use crate::engine::history::with::journal_copies;
+use crate::engine::history::with::keep;
+use crate::engine::history::with::record;
+use crate::engine::history::with::record::Base;
+use crate::engine::history::with::record::Notes;
+use crate::engine::history::with::record::Pending;
+use crate::engine::history::with::report;
+pub use crate::engine::history::with::report::Direction;
+pub use crate::engine::history::with::report::Taken;
+pub use crate::engine::history::with::report::With;
+pub use crate::engine::history::with::report::WithReport;
+use crate::engine::history::with::side::Files;
+use crate::engine::history::with::side::Found;
+use crate::engine::history::with::side::Side;
+use crate::engine::history::with::side::check_store;
+use crate::engine::history::with::side::stem_of_path;
+use crate::engine::history::with::sources::Both;
+use crate::engine::history::with::sources::Texts;
+use crate::engine::history::with::sources::find_text;
+use crate::engine::history::with::sources::repositories;
+use crate::engine::live::leader;
+use crate::engine::write::words;
+use crate::files::Lock;
+use crate::files::Place;
+use crate::files::STATE_FOLDER;
+use crate::files::tombstone_of;
+use crate::git::Id;
+use crate::git::PathChange;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// How often it begins anew because files change meanwhile.
+const ROUNDS: usize = 5;
+
+/// What is to be done to one of the two stores.
+struct Task {
+    plan: Plan,
+    journals: Vec<journal_copies::Unite>,
+    /// Stems of memories that are forgotten because the other side holds them no more.
+    deleted: BTreeSet<String>,
+}
+
+/// Brings this store and the one at `with.folder` into step. `other` is that store opened, and
+/// needed where it is written.
+///
+/// # Errors
+///
+/// Fails if the folder is no store or this one, if a side that is to be written can only be read,
+/// if memories would go in mass unasked, or if something changes all the time.
+pub fn sync_with(
+    history: &History,
+    with: &With<'_>,
+    other: Option<&History>,
+) -> Result<WithReport, EngineError> {
+    history.live.check_there()?;
+    let there = with.folder;
+    check_store(there)?;
+    let real = |root: &Path| root.canonicalize().ok();
+    if real(there) == real(history.live.root()) {
+        return Err(EngineError::Invalid(format!(
+            "{} is this store itself",
+            there.display()
+        )));
+    }
+    if with.dry_run {
+        return Ok(look_with(history, with)?.report(with));
+    }
+    // One that can only be read notes nothing: the other one does, as whoever takes in.
+    if let (true, Direction::Push, Some(other)) =
+        (history.live.is_read_only(), with.direction, other)
+    {
+        let turned = With {
+            folder: history.live.root(),
+            direction: Direction::Pull,
+            ..*with
+        };
+        return Ok(sync_with(other, &turned, None)?.turned());
+    }
+    history.writer.check_writable()?;
+    let other = match (with.direction, other) {
+        (Direction::Pull, _) => None,
+        (_, Some(other)) => {
+            other.writer.check_writable()?;
+            Some(other)
+        }
+        (_, None) => return Err(EngineError::ReadOnly(there.to_owned())),
+    };
+    let _alone = lock_with(history, other)?;
+    // What waits belongs to other commits, and is what a later merge begins at.
+    for store in [Some(history), other].into_iter().flatten() {
+        if !leader::is_led(&store.live) {
+            commit::commit_everything(store)?;
+        }
+    }
+    let mut blocked = String::new();
+    for _ in 0..ROUNDS {
+        let mut look = look_with(history, with)?;
+        let report = look.report(with);
+        if let Some(path) = carry_out_with(history, with, other, &mut look)? {
+            blocked = path;
+            continue;
+        }
+        for store in [Some(history), other].into_iter().flatten() {
+            commit_brought(store, &report);
+        }
+        return Ok(report);
+    }
+    Err(EngineError::Invalid(format!(
+        "`{blocked}` changes all the time, or something else stands there; what was done is done, and a run again goes on"
+    )))
+}
+
+/// Commits what came; what cannot be now waits for the next commit.
+fn commit_brought(history: &History, report: &WithReport) {
+    if report.is_in_step() || leader::is_led(&history.live) {
+        return;
+    }
+    if let Err(error) = commit::commit_everything(history) {
+        let root = history.live.root().display();
+        tracing::warn!("nothing was committed in {root}: {error}");
+    }
+}
+
+/// Lets nobody else bring one of the stores into step with another meanwhile. Both orders of
+/// calling take the locks in one order.
+fn lock_with(history: &History, other: Option<&History>) -> Result<Vec<Lock>, EngineError> {
+    let mut folders: Vec<_> = [Some(history), other]
+        .into_iter()
+        .flatten()
+        .map(|engine| engine.live.root().canonicalize())
+        .collect::<Result<_, _>>()
+        .map_err(|error| EngineError::Invalid(error.to_string()))?;
+    folders.sort();
+    let lock = |folder: &std::path::PathBuf| {
+        let path = folder.join(STATE_FOLDER).join("with.lock");
+        Ok(Lock::take(&path, "another sync with a store")?)
+    };
+    folders.iter().map(lock).collect()
+}
+
+/// Looks at both stores and plans what is to be done.
+fn look_with<'a>(history: &'a History, with: &With<'a>) -> Result<Look<'a>, EngineError> {
+    let state = with.folder.join(STATE_FOLDER);
+    let mut here = Side::look(history.live.root(), history.live.state())?;
+    let mut there = Side::look(with.folder, &state)?;
+    let notes = Notes::read(history.live.root(), with.folder)?;
+    let mut skipped = here.skipped_stems();
+    skipped.extend(there.skipped_stems());
+    let base = notes.base(&here, &there);
+    let repositories = repositories([history.live.root(), with.folder]);
+    loop {
+        let texts = Texts {
+            here: &here,
+            there: &there,
+            new: HashMap::new(),
+            repositories: &repositories,
+        };
+        let found = plans(with, &base, &skipped, texts)?;
+        let blocked = found.behind_links([history.live.root(), with.folder]);
+        if blocked.is_empty() {
+            let Plans {
+                after,
+                for_here,
+                for_there,
+            } = found;
+            check_deletions(with, [&here, &there], [&for_here, &for_there])?;
+            return Ok(Look {
+                here,
+                there,
+                notes,
+                base,
+                skipped,
+                after,
+                for_here,
+                for_there,
+            });
+        }
+        for (path, is_here) in blocked {
+            skipped.insert(stem_of_path(&path).to_owned());
+            let side = match is_here {
+                true => &mut here,
+                false => &mut there,
+            };
+            side.skipped
+                .push((path, "a link lies on the way to it".to_owned()));
+        }
+    }
+}
+
+/// Does what was planned; the path that stands in the way, if there is one.
+fn carry_out_with(
+    history: &History,
+    with: &With<'_>,
+    other: Option<&History>,
+    look: &mut Look<'_>,
+) -> Result<Option<String>, EngineError> {
+    let mut new = HashMap::new();
+    record_deleted(history, look)?;
+    if let Some(task) = &look.for_here {
+        new = new_texts(&task.plan);
+        let pending = pending(&task.plan, &look.there.files, false);
+        if !pending.is_empty() {
+            look.notes.write_here(&look.base, pending)?;
+        }
+        if let Some(path) = apply_with(history, task, [&look.here, &look.there], &new)? {
+            return Ok(Some(path));
+        }
+        let common = in_common(&look.there, &look.skipped, &look.base);
+        if with.direction == Direction::Pull || !task.plan.steps.is_empty() {
+            look.notes.write_here(&common, Vec::new())?;
+        }
+        look.base = common;
+    }
+    if let (Some(task), Some(other)) = (&look.for_there, other) {
+        new.extend(new_texts(&task.plan));
+        let pending = pending(&task.plan, &look.after, true);
+        if !pending.is_empty() {
+            look.notes.write_here(&look.base, pending)?;
+        }
+        if let Some(path) = apply_with(other, task, [&look.there, &look.here], &new)? {
+            return Ok(Some(path));
+        }
+        look.here.look_at_journals()?;
+        look.here.files.clone_from(&look.after);
+        let common = in_common(&look.here, &look.skipped, &look.base);
+        look.notes.write_both(&common)?;
+    }
+    Ok(None)
+}
+
+/// Notes why memories are to be forgotten, in the journal that this store writes; the other one
+/// takes that along.
+fn record_deleted(history: &History, look: &mut Look<'_>) -> Result<(), EngineError> {
+    let tasks = [&look.for_here, &look.for_there];
+    let stems = tasks.into_iter().flatten().flat_map(|task| &task.deleted);
+    let stems: BTreeSet<&String> = stems.collect();
+    if stems.is_empty() {
+        return Ok(());
+    }
+    let together = history.writer.collect_records();
+    for stem in stems {
+        history
+            .writer
+            .record("forget", &format!("{stem}.md"), Some(keep::WHY));
+    }
+    drop(together);
+    journals::journals_are_to_commit(history);
+    look.here.own_journals = Side::own_journals(history.live.root(), history.live.state());
+    look.here.look_at_journals()?;
+    if let Some(task) = &mut look.for_there {
+        let texts = Texts {
+            here: &look.here,
+            there: &look.there,
+            new: HashMap::new(),
+            repositories: &repositories([history.live.root(), look.there.store.root()]),
+        };
+        task.journals = journal_copies::plan(&look.there, &look.here, &look.base, &texts)?;
+    }
+    Ok(())
+}
+
+/// Does a task on this store, whose texts come from it, the other one and `new`; the path that
+/// stands in the way, if there is one.
+fn apply_with(
+    history: &History,
+    task: &Task,
+    sides: [&Side; 2],
+    new: &HashMap<Id, Vec<u8>>,
+) -> Result<Option<String>, EngineError> {
+    let (added, others): (Vec<&Step>, Vec<&Step>) = task
+        .plan
+        .steps
+        .iter()
+        .partition(|step| step.before.is_none() && step.after.is_some());
+    // New files come first, so that a memory that moves is there at every moment.
+    for step in added.into_iter().chain(others) {
+        if lies_behind_link(history.live.root(), &step.path) {
+            return Ok(Some(step.path.clone()));
+        }
+        let text = match (&step.text, step.after) {
+            (Some(text), _) => Some(text.clone()),
+            (None, None) => None,
+            (None, Some(id)) => match find_text(id, sides, new)? {
+                Some(text) => Some(text),
+                None => return Ok(Some(step.path.clone())),
+            },
+        };
+        let file = File::at(&step.path);
+        if !apply::apply_to(history, &file, step.before, text.as_deref())? {
+            return Ok(Some(step.path.clone()));
+        }
+        let name = step.path.split_once('/').map_or("", |(_, name)| name);
+        words::leave_word(&history.writer, "sync --with", name);
+        if let (File::Memory(Place::Files, name), None, Some(id)) = (&file, &step.text, step.after)
+        {
+            let found = sides.iter().filter_map(|side| side.files.get(&step.path));
+            let times = found.filter(|found| found.id == id).map(|found| found.at);
+            if let Some(at) = times.min() {
+                dates::date_file(history, name, id, || Ok(at))?;
+            }
+        }
+        if let File::Memory(_, name) = file {
+            history.live.changed_by_us(name);
+        }
+    }
+    for unite in &task.journals {
+        if !journal_copies::unite_journal(history, unite)? {
+            return Ok(Some(unite.path.clone()));
+        }
+        journals::journals_are_to_commit(history);
+    }
+    Ok(None)
+}
+
+/// Both stores at one moment, and what is to be done.
+struct Look<'a> {
+    here: Side,
+    there: Side,
+    notes: Notes<'a>,
+    base: Base,
+    /// Stems of which nothing is said.
+    skipped: BTreeSet<String>,
+    /// What this store holds when it has taken in what the other one has.
+    after: Files,
+    for_here: Option<Task>,
+    for_there: Option<Task>,
+}
+
+impl Look<'_> {
+    fn report(&self, with: &With<'_>) -> WithReport {
+        let taken = |task: &Option<Task>, side: &Side| match task {
+            Some(task) => Taken::of(&task.plan, &side.files, task.journals.len()),
+            None => Taken::default(),
+        };
+        let shown = |side: &Side, is_here: bool| {
+            let skipped = side.skipped.iter().cloned();
+            skipped
+                .map(|(path, reason)| report::Skipped {
+                    is_here,
+                    path,
+                    reason,
+                })
+                .collect::<Vec<_>>()
+        };
+        WithReport {
+            dry_run: with.dry_run,
+            here: taken(&self.for_here, &self.here),
+            there: taken(&self.for_there, &self.there),
+            skipped: [shown(&self.here, true), shown(&self.there, false)].concat(),
+        }
+    }
+}
+
+/// What is to be done to both, and what this store holds afterwards.
+struct Plans {
+    after: Files,
+    for_here: Option<Task>,
+    for_there: Option<Task>,
+}
+
+impl Plans {
+    /// What would be written through a link, and in which store.
+    fn behind_links(&self, [here, there]: [&Path; 2]) -> Vec<(String, bool)> {
+        let mut found = Vec::new();
+        for (task, root, is_here) in [
+            (&self.for_here, here, true),
+            (&self.for_there, there, false),
+        ] {
+            let steps = task.iter().flat_map(|task| &task.plan.steps);
+            let paths = steps.map(|step| &step.path);
+            let behind = paths.filter(|path| lies_behind_link(root, path));
+            found.extend(behind.map(|path| (path.clone(), is_here)));
+        }
+        found
+    }
+}
+
+fn plans(
+    with: &With<'_>,
+    base: &Base,
+    skipped: &BTreeSet<String>,
+    mut texts: Texts<'_>,
+) -> Result<Plans, EngineError> {
+    let (here, there) = (texts.here, texts.there);
+    let mut plans = Plans {
+        after: here.files.clone(),
+        for_here: None,
+        for_there: None,
+    };
+    let mut common = base.clone();
+    // Stems of memories that were deleted here, and are forgotten there.
+    let mut sent_away = BTreeSet::new();
+    if with.direction != Direction::Push {
+        let files = [&here.files, &there.files];
+        let (mut plan, deleted) = planned(files, base, skipped, &texts)?;
+        common = in_common(there, skipped, base);
+        if with.direction == Direction::Merge {
+            // What was deleted here is forgotten in both, and so comes here from there.
+            let after = carried_out(&here.files, &plan);
+            let both = Both::new([&there.files, &after], &texts);
+            let sent = both.plan(&common, skipped)?;
+            for (path, id) in keep::lost(&sent, &there.files, &both)? {
+                let is_free = |path: &String| {
+                    !after.contains_key(path) && [here, there].iter().all(|side| !side.holds(path))
+                };
+                match keep::archived(&path).filter(is_free) {
+                    Some(archived) => {
+                        sent_away.insert(stem_of_path(&path).to_owned());
+                        keep::archive(&mut plan, archived, id);
+                    }
+                    // It stays there, and so it comes back.
+                    None if !after.contains_key(&path) => keep::archive(&mut plan, path, id),
+                    None => {}
+                }
+            }
+            plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+        plans.after = carried_out(&here.files, &plan);
+        texts.new = new_texts(&plan);
+        let journals = journal_copies::plan(here, there, base, &texts)?;
+        plans.for_here = Some(Task {
+            plan,
+            journals,
+            deleted,
+        });
+    }
+    if with.direction != Direction::Pull {
+        // After a pull the other side has nothing that is not here.
+        let files = [&there.files, &plans.after];
+        let (plan, mut deleted) = planned(files, &common, skipped, &texts)?;
+        deleted.append(&mut sent_away);
+        let journals = journal_copies::plan(there, here, base, &texts)?;
+        plans.for_there = Some(Task {
+            plan,
+            journals,
+            deleted,
+        });
+    }
+    Ok(plans)
+}
+
+/// Plans how the first files take in what the others hold, where `base` was in common; with the
+/// stems of memories that are forgotten because the others hold them no more.
+fn planned(
+    files: [&Files; 2],
+    base: &Base,
+    skipped: &BTreeSet<String>,
+    texts: &Texts<'_>,
+) -> Result<(Plan, BTreeSet<String>), EngineError> {
+    let both = Both::new(files, texts);
+    let mut plan = both.plan(base, skipped)?;
+    let deleted = keep::keep(&mut plan, files[0], &both)?;
+    Ok((plan, deleted))
+}
+
+/// How `files` differ from what was in common.
+pub(in crate::engine) fn changes(
+    base: &Base,
+    files: &Files,
+    skipped: &BTreeSet<String>,
+) -> Vec<PathChange> {
+    let paths: BTreeSet<&String> = base.keys().chain(files.keys()).collect();
+    let change = |path: &String| {
+        let before = base.get(path).copied();
+        let after = files.get(path).map(|found| found.id);
+        // Nobody takes the word back that a memory was purged.
+        let is_unsaid = after.is_none() && !is_memory(path);
+        (before != after && !is_unsaid && !is_skipped(path, skipped)).then(|| PathChange {
+            path: path.clone(),
+            before,
+            after,
+        })
+    };
+    paths.into_iter().filter_map(change).collect()
+}
+
+fn is_skipped(path: &str, skipped: &BTreeSet<String>) -> bool {
+    skipped.contains(stem_of_path(path))
+}
+
+/// What `base` says of memories that this run says nothing of.
+fn kept(base: &Base, skipped: &BTreeSet<String>) -> Base {
+    let mut kept = base.clone();
+    kept.retain(|path, _| is_skipped(path, skipped));
+    kept
+}
+
+/// What is in common with `side` once all it holds was taken in.
+fn in_common(side: &Side, skipped: &BTreeSet<String>, base: &Base) -> Base {
+    let mut common = kept(base, skipped);
+    let files = side.files.iter();
+    let files = files.filter(|(path, _)| !is_skipped(path, skipped));
+    common.extend(files.map(|(path, found)| (path.clone(), found.id)));
+    common.extend(side.journals.iter().map(|(path, id)| (path.clone(), *id)));
+    common
+}
+
+/// What `files` become by `plan`.
+pub(in crate::engine) fn carried_out(files: &Files, plan: &Plan) -> Files {
+    let mut after = files.clone();
+    for step in &plan.steps {
+        match step.after {
+            Some(id) => {
+                let at = files.get(&step.path).map_or(0, |found| found.at);
+                after.insert(step.path.clone(), Found { id, at });
+            }
+            None => drop(after.remove(&step.path)),
+        }
+    }
+    after
+}
+
+fn new_texts(plan: &Plan) -> HashMap<Id, Vec<u8>> {
+    let steps = plan.steps.iter();
+    steps
+        .filter_map(|step| Some((step.after?, step.text.clone()?)))
+        .collect()
+}
+
+/// The texts of `plan` that are made of both sides: where they lie, `source` was taken in.
+fn pending(plan: &Plan, source: &Files, there: bool) -> Vec<Pending> {
+    let made = plan.steps.iter().filter(|step| step.text.is_some());
+    let made: Vec<&Step> = made.collect();
+    let stems: BTreeSet<&str> = made.iter().map(|step| stem_of_path(&step.path)).collect();
+    let mut files: HashMap<&str, Base> = HashMap::new();
+    for (path, found) in source {
+        let stem = stem_of_path(path);
+        if stems.contains(stem) {
+            let of = files.entry(stem).or_default();
+            of.insert(path.clone(), found.id);
+        }
+    }
+    let made = made.into_iter();
+    made.filter_map(|step| {
+        let of = files.get(stem_of_path(&step.path));
+        let of = of.cloned().unwrap_or_default();
+        // One that is put aside has a name of its own, and says nothing of the other side's.
+        (!of.is_empty()).then(|| Pending {
+            there,
+            path: step.path.clone(),
+            id: step.after.map(|id| id.to_string()).unwrap_or_default(),
+            of: record::written(&of),
+        })
+    })
+    .collect()
+}
+
+/// Fails if too many memories go from one of the stores. What was purged here is meant.
+fn check_deletions(
+    with: &With<'_>,
+    sides: [&Side; 2],
+    [for_here, for_there]: [&Option<Task>; 2],
+) -> Result<(), EngineError> {
+    if with.accept_deletions {
+        return Ok(());
+    }
+    let [here, there] = sides;
+    if let Some(task) = for_here {
+        check_deletions_from("this store", &here.files, task, None, sides)?;
+    }
+    if let Some(task) = for_there {
+        let place = with.folder.display().to_string();
+        check_deletions_from(&place, &there.files, task, Some(&here.files), sides)?;
+    }
+    Ok(())
+}
+
+/// Fails if `task` takes too much from the store with these `files`. What `ours` says was purged is
+/// meant.
+fn check_deletions_from(
+    place: &str,
+    files: &Files,
+    task: &Task,
+    ours: Option<&Files>,
+    sides: [&Side; 2],
+) -> Result<(), EngineError> {
+    let memories = |files: &Files| {
+        let mut memories = Memories::new();
+        for (path, found) in files.iter().filter(|(path, _)| is_memory(path)) {
+            let stem = stem_of_path(path).to_owned();
+            memories.entry(stem).or_default().insert(found.id);
+        }
+        memories
+    };
+    let before = memories(files);
+    let mut after = memories(&carried_out(files, &task.plan));
+    after.retain(|stem, _| !task.deleted.contains(stem));
+    let new = new_texts(&task.plan);
+    let mut lost = lost(&before, &after, &|id| find_text(id, sides, &new))?;
+    let is_meant = |stem: &String| ours.is_some_and(|ours| ours.contains_key(&tombstone_of(stem)));
+    lost.deleted.retain(|stem| !is_meant(stem));
+    if !are_too_many(before.len(), lost.count()) {
+        return Ok(());
+    }
+    let what = match lost.emptied {
+        0 => "would go from",
+        _ => "would go from, or be emptied in,",
+    };
+    Err(EngineError::Invalid(format!(
+        "nothing was done: {} of {} memories {what} {place}; if that is meant, say --accept-deletions",
+        lost.count(),
+        before.len()
+    )))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,485 @@
+//! From what a memory is called to its file: ids, handles, beginnings, paths, and the ids of a source.
+//!
+//! What came in by an import keeps the id that it had there as `source_id` in its metadata, a fact of
+//! the index: whoever knows the old id finds the memory by it. A name of its own goes first.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::freshness::HALF_WRITTEN_PATIENCE;
+use crate::engine::live::index_recovery;
+use crate::engine::live::reading::age;
+use crate::engine::live::reading::is_half_written;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::live::rows;
+use crate::engine::live::store::LiveStore;
+use crate::engine::ops::duplicates::EARLIER_OF;
+use crate::engine::ops::import_export::SOURCE_ID;
+use crate::files::Entry;
+use crate::files::FilesError;
+use crate::files::Listing;
+use crate::files::Place;
+use crate::files::Version;
+use crate::format::MAX_INDEXED_BYTES;
+use crate::index::Snapshot;
+use crate::model::ALIASES;
+use crate::model::Filter;
+use crate::model::Memory;
+use crate::model::Stem;
+use crate::model::Visibility;
+use crate::model::plain_id;
+use crate::model::stripped_id;
+use crate::model::unwrapped_id;
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::time::Duration;
+use std::time::Instant;
+
+/// Whether `id`, as a link has it, names the memory `stem`.
+pub(in crate::engine) fn is_called(stem: &Stem, id: &str) -> bool {
+    let id = plain_id(id);
+    let id = id.rsplit('/').next().unwrap_or(&id);
+    id == plain_id(stem.as_str()) || id == stem.short()
+}
+
+/// What a memory was called where it comes from; `None` of an earlier text, whose id another has.
+pub(in crate::engine) fn former_id(memory: &Memory) -> Option<&str> {
+    let is_earlier = memory.metadata_text(EARLIER_OF).is_some();
+    memory.metadata_text(SOURCE_ID).filter(|_| !is_earlier)
+}
+
+/// Whether `id`, as a text has it, is the `former` one.
+pub(in crate::engine) fn is_former(former: &str, id: &str) -> bool {
+    spellings(id).any(|id| id.eq_ignore_ascii_case(former))
+}
+
+/// What a source may have called what is written as `id`: that, what is inside a link, and the file
+/// of a note.
+pub(in crate::engine) fn spellings(id: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let (trimmed, stripped) = (id.trim(), stripped_id(id));
+    let file = format!("{stripped}.md");
+    [trimmed.into(), stripped.into(), file.into()].into_iter()
+}
+
+/// The files of a view by what links call them.
+pub(in crate::engine) struct Names<'a> {
+    live: &'a LiveStore,
+    snapshot: &'a dyn Snapshot,
+    /// More than one where several are called so.
+    by_id: HashMap<String, Vec<&'a str>>,
+    /// The files by the aliases that they state, in small letters.
+    by_alias: OnceCell<HashMap<String, Vec<String>>>,
+}
+
+impl<'a> Names<'a> {
+    pub fn of(live: &'a LiveStore, snapshot: &'a dyn Snapshot) -> Names<'a> {
+        let mut by_id: HashMap<String, Vec<&str>> = HashMap::new();
+        for (name, _) in snapshot.files() {
+            let stem = stem_of(name);
+            let mut ids = vec![plain_id(stem.as_str()), stem.short().to_owned()];
+            ids.dedup();
+            for id in ids {
+                by_id.entry(id).or_default().push(name);
+            }
+        }
+        Names {
+            live,
+            snapshot,
+            by_id,
+            by_alias: OnceCell::new(),
+        }
+    }
+
+    /// The file that `[[id]]` in the file `from` means, as [`Names::called`]; of several of one name the
+    /// nearest, and what an alias of a note says where no name does.
+    pub fn mentioned(&self, id: &str, from: &str) -> Option<Cow<'a, str>> {
+        let plain = plain_id(id);
+        let last = plain.rsplit('/').next().unwrap_or(&plain);
+        if let Some(known) = self.by_id.get(last)
+            && known.len() > 1
+        {
+            return nearest(known, id, from).map(Cow::Borrowed);
+        }
+        let by_alias = || {
+            let aliases = self.by_alias.get_or_init(|| self.aliases());
+            let known = aliases.get(&id.trim().to_lowercase())?;
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let found = known.iter().min_by_key(|name| distance(name, from))?;
+            Some(Cow::Owned((*found).to_owned()))
+        };
+        self.called(id).or_else(by_alias)
+    }
+
+    fn aliases(&self) -> HashMap<String, Vec<String>> {
+        let mut names = BTreeSet::new();
+        for key in ALIASES {
+            let holders = self.snapshot.holders(key).unwrap_or_default();
+            names.extend(holders.into_iter().map(|(_, name)| name));
+        }
+        let mut by_alias: HashMap<String, Vec<String>> = HashMap::new();
+        for name in names {
+            let memory = rows::read_memory(self.live, &name);
+            for alias in memory.iter().flat_map(Memory::aliases) {
+                by_alias
+                    .entry(alias.to_lowercase())
+                    .or_default()
+                    .push(name.clone());
+            }
+        }
+        by_alias
+    }
+
+    /// The one file that is called so, or was where it comes from; `None` if there is none, or if
+    /// there are several and `id` is the whole name of none.
+    pub fn called(&self, id: &str) -> Option<Cow<'a, str>> {
+        let plain = plain_id(id);
+        let last = plain.rsplit('/').next().unwrap_or(&plain);
+        if let Some(known) = self.by_id.get(last) {
+            let [only] = known.as_slice() else {
+                return whole_name(known, id).map(Cow::Borrowed);
+            };
+            return Some(Cow::Borrowed(only));
+        }
+        let mut former = formerly_called(self.live, self.snapshot, id).ok()?;
+        let only = former.pop().filter(|_| former.is_empty());
+        only.map(Cow::Owned)
+    }
+}
+
+/// Which of several files of one name `[[link]]` in the file `from` means, as Obsidian has it: the one
+/// whose path it gives, else of those whose path ends so the one in the same folder, else the one in
+/// the fewest folders, else the first by name.
+pub(in crate::engine) fn nearest<'a>(
+    namesakes: &[&'a str],
+    link: &str,
+    from: &str,
+) -> Option<&'a str> {
+    let path = stripped_id(link).trim_start_matches('/').to_lowercase();
+    let end = format!("/{path}");
+    let is_meant = |name: &&&str| format!("/{}", stripped_id(name).to_lowercase()).ends_with(&end);
+    let meant = namesakes.iter().filter(is_meant);
+    let by_path = whole_name(namesakes, link).filter(|_| path.contains('/'));
+    by_path.or_else(|| meant.min_by_key(|name| distance(name, from)).copied())
+}
+
+/// What orders files of one name, seen from the file `from`.
+fn distance<'a>(name: &'a str, from: &str) -> (bool, usize, &'a str) {
+    let folder = |name: &str| {
+        name.rsplit_once('/')
+            .map_or(String::new(), |(folder, _)| folder.to_owned())
+    };
+    (
+        folder(name) != folder(from),
+        name.matches('/').count(),
+        name,
+    )
+}
+
+/// The one of several files of one stem that `id` names with its folders; or by `files/` before,
+/// as a path below the store.
+fn whole_name<'a>(namesakes: &[&'a str], id: &str) -> Option<&'a str> {
+    let id = unwrapped_id(id);
+    let of = |id: &str| {
+        let mut all = namesakes.iter().copied();
+        all.find(|name| is_whole_name(name, id))
+    };
+    of(id).or_else(|| of(id.strip_prefix("files/")?))
+}
+
+/// What a link to the live file `name` says: its stem, or where others have that, its whole name.
+pub(in crate::engine) fn link_text(live: &LiveStore, name: &str) -> String {
+    let stem = stem_of(name);
+    match resolve(live, stem.as_str()) {
+        Err(EngineError::Ambiguous { .. }) => name.to_owned(),
+        _ => stem.as_str().to_owned(),
+    }
+}
+
+/// What the memory in the live file `name` is shown as: as [`LiveStore::shown_id`], and where notes of
+/// several folders have one name, with the folder.
+pub fn shown_name(live: &LiveStore, stem: &Stem, name: &str) -> String {
+    match stem.is_canonical() {
+        true => live.shown_id(stem),
+        false => link_text(live, name),
+    }
+}
+
+/// The live files of the memories that were called `id` where they come from.
+pub(in crate::engine) fn formerly_called(
+    live: &LiveStore,
+    snapshot: &dyn Snapshot,
+    id: &str,
+) -> Result<Vec<String>, EngineError> {
+    let mut names = BTreeSet::new();
+    for id in spellings(id) {
+        names.extend(holding(
+            live,
+            snapshot,
+            &format!("metadata.{SOURCE_ID}"),
+            &[&id],
+        )?);
+    }
+    // The index folds case and cuts long values; what is written decides.
+    let mut found: Vec<(bool, String)> = Vec::new();
+    for name in names {
+        if let Some(memory) = rows::read_memory(live, &name)
+            && let Some(former) = former_id(&memory).filter(|former| is_former(former, id))
+        {
+            found.push((spellings(id).any(|id| id == former), name));
+        }
+    }
+    let is_exact = found.iter().any(|(is_exact, _)| *is_exact);
+    found.retain(|(exact, _)| *exact == is_exact);
+    Ok(found.into_iter().map(|(_, name)| name).collect())
+}
+
+/// As [`formerly_called`], of the forgotten ones, which no index holds: every file of the
+/// archive is read.
+pub(in crate::engine) fn formerly_called_archived(
+    live: &LiveStore,
+    id: &str,
+) -> Result<Vec<String>, EngineError> {
+    let reader = live.store.reader(Place::Archive);
+    let mut names = Vec::new();
+    for entry in live.store.list(Place::Archive)?.entries {
+        let Ok(version) = reader.read(&entry.name, MAX_INDEXED_BYTES as u64) else {
+            continue;
+        };
+        let memory = crate::engine::live::reading::parse(&version.entry, &version.bytes);
+        if former_id(&memory).is_some_and(|former| is_former(former, id)) {
+            names.push(entry.name);
+        }
+    }
+    Ok(names)
+}
+
+/// The live files that hold one of `ids` under a key.
+pub(in crate::engine) fn holding(
+    live: &LiveStore,
+    snapshot: &dyn Snapshot,
+    key: &str,
+    ids: &[&str],
+) -> Result<BTreeSet<String>, EngineError> {
+    let mut names = BTreeSet::new();
+    for id in ids.iter().collect::<BTreeSet<_>>() {
+        let filter = Filter {
+            equals: vec![(key.to_owned(), (*id).to_owned())],
+            visibility: Visibility::Everything,
+            ..Filter::default()
+        };
+        names.extend(rows::names_of(live, snapshot, &filter)?);
+    }
+    Ok(names)
+}
+
+/// How long a file is waited for that is being written at this moment.
+pub(in crate::engine) const PATIENCE: Duration = Duration::from_millis(150);
+
+/// Whether a file is half-written, by somebody who may be at it still.
+pub(in crate::engine) fn is_being_written(version: &Version) -> bool {
+    let Entry { stamp, .. } = version.entry;
+    let is_young = age(stamp.modified).is_none_or(|age| age < HALF_WRITTEN_PATIENCE);
+    is_young && is_half_written(&parse(&version.entry, &version.bytes))
+}
+
+/// Shorter texts are no prefixes: they would name too much by accident.
+pub(in crate::engine) const MIN_PREFIX: usize = 4;
+
+/// Reads the file of the memory called `id`; waits a moment for one that is being written.
+pub(in crate::engine) fn read(
+    live: &LiveStore,
+    id: &str,
+) -> Result<(String, Version), EngineError> {
+    let started = Instant::now();
+    loop {
+        // Waits as well until it is clear whether a missing file comes back.
+        let (_, name) = resolve(live, id)?;
+        let is_patient = started.elapsed() < PATIENCE;
+        match live.store.reader(Place::Files).read(&name, u64::MAX) {
+            Ok(version) if is_patient && is_being_written(&version) => {}
+            Ok(version) => return Ok((name, version)),
+            Err(FilesError::Missing { .. }) if is_patient => {}
+            Err(FilesError::Missing { .. }) => {
+                return Err(EngineError::NotFound(id.to_owned()));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        current_snapshot::pause(live);
+    }
+}
+
+/// Finds the memory called `id`: a file's whole name below the memories, a stem, eight hex digits, what it was called where it comes from,
+/// or the unique beginning of one of the first two.
+///
+/// # Errors
+///
+/// [`EngineError::NotFound`], or [`EngineError::Ambiguous`] with the stems it could mean.
+pub fn resolve(live: &LiveStore, id: &str) -> Result<(Stem, String), EngineError> {
+    let matches = index_recovery::mending(live, || {
+        let snapshot = current_snapshot::snapshot(live)?;
+        let mut matches = Matches::new(id);
+        for name in matches.looked_up(snapshot.as_ref()) {
+            matches.take(&name);
+        }
+        if !matches.is_certain() {
+            matches.formerly = formerly_called(live, snapshot.as_ref(), id)?;
+        }
+        if !matches.is_certain() {
+            // It may be a beginning.
+            matches = Matches::new(id);
+            snapshot.files().for_each(|(name, _)| matches.take(name));
+        }
+        Ok(matches)
+    })?;
+    matches.only()
+}
+
+/// As [`resolve`], among the forgotten memories.
+pub(in crate::engine) fn resolve_archived(
+    live: &LiveStore,
+    id: &str,
+) -> Result<(Stem, String), EngineError> {
+    let Listing { entries, .. } = live.store.list(Place::Archive)?;
+    let mut matches = Matches::new(id);
+    entries.iter().for_each(|entry| matches.take(&entry.name));
+    if !matches.is_certain() {
+        matches.formerly = formerly_called_archived(live, id)?;
+    }
+    matches.only()
+}
+
+/// Whether `id` is the whole name of the file `name`, which has folders, or `.md`, or both.
+pub(in crate::engine) fn is_whole_name(name: &str, id: &str) -> bool {
+    name == id || (id.contains('/') && name.strip_suffix(".md") == Some(id))
+}
+
+/// The memories that an id could mean, best kind of match first.
+pub(in crate::engine) struct Matches {
+    id: String,
+    /// The same with its capital letters.
+    written: String,
+    /// The same with its folders and `.md`.
+    whole: String,
+    by_name: Vec<(Stem, String)>,
+    by_path: Vec<(Stem, String)>,
+    as_written: Vec<(Stem, String)>,
+    exact: Vec<(Stem, String)>,
+    by_handle: Vec<(Stem, String)>,
+    /// The files of those that were called so where they come from.
+    formerly: Vec<String>,
+    by_prefix: Vec<(Stem, String)>,
+}
+
+impl Matches {
+    /// For the id in a text that somebody pasted.
+    pub fn new(id: &str) -> Matches {
+        Matches {
+            id: plain_id(id),
+            written: stripped_id(id).to_owned(),
+            whole: unwrapped_id(id).to_owned(),
+            by_name: Vec::new(),
+            by_path: Vec::new(),
+            as_written: Vec::new(),
+            exact: Vec::new(),
+            by_handle: Vec::new(),
+            formerly: Vec::new(),
+            by_prefix: Vec::new(),
+        }
+    }
+
+    /// The names of all files that are called by the whole of the id, in either spelling; maybe of
+    /// others, and none where nobody can look them up.
+    fn looked_up(&self, snapshot: &dyn Snapshot) -> Vec<String> {
+        let last = |id: &str| id.rsplit('/').next().unwrap_or(id).to_owned();
+        let (id, written) = (last(&self.id), last(&self.written));
+        let mut names = snapshot.maybe_called(&id).unwrap_or_default();
+        if written != id {
+            names.extend(snapshot.maybe_called(&written).unwrap_or_default());
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Whether a file was found that is called by the whole of the id: then no other one is meant
+    /// because its name only begins so.
+    fn is_certain(&self) -> bool {
+        let whole = [
+            &self.by_name,
+            &self.by_path,
+            &self.as_written,
+            &self.exact,
+            &self.by_handle,
+        ];
+        !self.formerly.is_empty() || whole.into_iter().any(|list| !list.is_empty())
+    }
+
+    /// Looks whether the file `name` is meant.
+    pub fn take(&mut self, name: &str) {
+        let path = name.strip_suffix(".md").unwrap_or(name);
+        let stem = path.rsplit('/').next().unwrap_or(path);
+        // A path names one file even where two folders hold a file of one name.
+        if is_whole_name(name, &self.whole) {
+            self.by_name.push((stem_of(name), name.to_owned()));
+        } else if path == self.written && path != stem {
+            self.by_path.push((stem_of(name), name.to_owned()));
+        }
+        let is_exact = stem == self.id || (stem.is_ascii() && stem.eq_ignore_ascii_case(&self.id));
+        let handle = stem.get(16..).filter(|_| stem.len() == 24);
+        let list = if stem == self.written {
+            &mut self.as_written
+        } else if is_exact {
+            &mut self.exact
+        } else if handle == Some(&self.id) {
+            &mut self.by_handle
+        } else if self.id.len() >= MIN_PREFIX
+            && (handle.is_some_and(|handle| handle.starts_with(&self.id))
+                || stem.starts_with(&self.id))
+        {
+            &mut self.by_prefix
+        } else {
+            return;
+        };
+        list.push((stem_of(name), name.to_owned()));
+    }
+
+    /// The one that is meant best.
+    pub fn only(self) -> Result<(Stem, String), EngineError> {
+        let formerly = self.formerly.into_iter();
+        let found = [
+            self.by_name,
+            self.by_path,
+            self.as_written,
+            self.exact,
+            self.by_handle,
+            formerly.map(|name| (stem_of(&name), name)).collect(),
+            self.by_prefix,
+        ];
+        let Some(mut best) = found.into_iter().find(|list| !list.is_empty()) else {
+            return Err(EngineError::NotFound(self.id));
+        };
+        if best.len() == 1 {
+            return Ok(best.pop().expect("there is one"));
+        }
+        best.sort();
+        // Two files of one stem in two folders are told apart by their folders.
+        let same_stem = best.windows(2).any(|pair| pair[0].0 == pair[1].0);
+        let candidates = best
+            .into_iter()
+            .take(20)
+            .map(|(stem, name)| {
+                if same_stem {
+                    name
+                } else {
+                    stem.as_str().to_owned()
+                }
+            })
+            .collect();
+        Err(EngineError::Ambiguous {
+            id: self.id,
+            candidates,
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! Which files pass a filter, as they are indexed, and the memory in one file.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::index_recovery;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::live::store::LiveStore;
+use crate::engine::live::usage;
+use crate::files::Place;
+use crate::files::Reader;
+use crate::format::MAX_INDEXED_BYTES;
+use crate::index::RankedQueryKind;
+use crate::index::Request;
+use crate::index::Snapshot;
+use crate::model::Filter;
+use crate::model::Memory;
+use crate::model::Stem;
+use std::ops::Range;
+
+/// The memories that pass `filter`, newest first, as they are indexed: no file is read.
+///
+/// # Errors
+///
+/// Fails if the directory cannot be read.
+pub fn stems(live: &LiveStore, filter: &Filter) -> Result<Vec<Stem>, EngineError> {
+    let names = index_recovery::mending(live, || {
+        names_of(live, current_snapshot::snapshot(live)?.as_ref(), filter)
+    })?;
+    Ok(names.iter().map(|name| stem_of(name)).collect())
+}
+
+/// The files, below `files/`, of all memories of a snapshot that pass the filter, as they are
+/// indexed.
+pub(in crate::engine) fn names_of(
+    live: &LiveStore,
+    snapshot: &dyn Snapshot,
+    filter: &Filter,
+) -> Result<Vec<String>, EngineError> {
+    Ok(page_of(live, snapshot, filter, 0..usize::MAX / 2)?.1)
+}
+
+/// As [`names_of`], but only those at the places `range`, the newest first; with how
+/// many there are in all.
+pub(in crate::engine) fn page_of(
+    live: &LiveStore,
+    snapshot: &dyn Snapshot,
+    filter: &Filter,
+    range: Range<usize>,
+) -> Result<(usize, Vec<String>), EngineError> {
+    let found = usage::at_once(live, |moment| {
+        let request = Request {
+            ask: RankedQueryKind::Everything,
+            filter,
+            moment,
+            limit: range.len(),
+            offset: range.start,
+        };
+        snapshot.search(&request, &|_| None)
+    })?;
+    let names = found.hits.into_iter().map(|hit| hit.name).collect();
+    Ok((found.total, names))
+}
+
+/// The memory in the file `name`, as it is now; `None` if it is gone.
+pub(in crate::engine) fn read_memory(live: &LiveStore, name: &str) -> Option<Memory> {
+    memory_of(&live.store.reader(Place::Files), name)
+}
+
+/// The memory in the file `name`, as it is now; `None` if it is gone.
+pub(in crate::engine) fn memory_of(reader: &Reader, name: &str) -> Option<Memory> {
+    let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
+    Some(parse(&version.entry, &version.bytes))
+}

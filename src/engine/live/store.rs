@@ -1,0 +1,404 @@
+//! The directory of a store, its index, and what this process knows of both.
+//!
+//! Promise: nothing is read from anywhere else. Everything is opened here, and only here.
+
+use crate::clock::Clock;
+use crate::engine::error::EngineError;
+use crate::engine::live::changes::Listeners;
+use crate::engine::live::freshness::Freshness;
+use crate::engine::live::pending::Pending;
+use crate::engine::live::read_cache::ReadCache;
+use crate::engine::live::shared_titles::SharedTitles;
+use crate::engine::live::watching::Watching;
+use crate::engine::options::Options;
+use crate::files::LinkPolicy;
+use crate::files::Lock;
+use crate::files::Medium;
+use crate::files::Place;
+use crate::files::Store;
+use crate::index::Index;
+use crate::index::Snapshot;
+use crate::index::embedded::EmbeddedIndex;
+use crate::journal::Journal;
+use crate::lifecycle::Life;
+use crate::model::Handle;
+use crate::model::Layout;
+use crate::model::Stem;
+use crate::words::Language;
+use chrono::DateTime;
+use chrono::Utc;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::OnceLock;
+use std::sync::PoisonError;
+use std::sync::TryLockError;
+use std::sync::atomic::AtomicBool;
+
+/// The directory of a store with its index. Shared between threads.
+pub struct LiveStore {
+    pub(in crate::engine) store: Store,
+    pub(in crate::engine) index: Box<dyn Index>,
+    pub(in crate::engine) clock: Box<dyn Clock>,
+    namespace: Option<String>,
+    pub(in crate::engine) layout: Layout,
+    pub(in crate::engine) languages: Vec<Language>,
+    read_only: bool,
+    /// The index is this process's own, in memory.
+    indexes_alone: bool,
+    freshness: Mutex<Freshness>,
+    /// The last view that was made, for who need not have the newest.
+    latest: Mutex<Latest>,
+    pub(in crate::engine::live) watching: Mutex<Watching>,
+    /// Files that this process changed and did not look at since.
+    pub(in crate::engine) own_changes: Mutex<BTreeSet<String>>,
+    /// Called when there is something to do in the background.
+    wake: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>,
+    /// What may differ from the newest commit; `history` takes it.
+    pub(in crate::engine::live) pending: Mutex<Pending>,
+    pub(in crate::engine) journal: Journal,
+    pub(in crate::engine::live) warned_of_journal: AtomicBool,
+    pub(in crate::engine) life: Life,
+    pub(in crate::engine) listeners: Listeners,
+    /// What this process read last, where a file's times tell of every change.
+    pub(in crate::engine) known: Option<ReadCache>,
+    pub(in crate::engine::live) titles: SharedTitles,
+}
+
+/// Where new memories lie among somebody's notes.
+const NEW_NOTES: &str = "memories";
+
+/// The last view, with what was asked of it about handles.
+#[derive(Default)]
+struct Latest {
+    snapshot: Option<Arc<dyn Snapshot>>,
+    /// Whether several memories of this view have the handle.
+    shared: HashMap<Handle, bool>,
+}
+
+/// So many answers are remembered at most: a handle is asked for with every hit that is shown.
+const MOST_HANDLES: usize = 8_192;
+
+impl Latest {
+    fn set(&mut self, snapshot: &Arc<dyn Snapshot>) {
+        let known = self.snapshot.as_ref();
+        if known.is_none_or(|known| !Arc::ptr_eq(known, snapshot)) {
+            self.snapshot = Some(Arc::clone(snapshot));
+            self.shared.clear();
+        }
+    }
+
+    fn is_shared(&mut self, handle: Handle) -> bool {
+        let Some(snapshot) = &self.snapshot else {
+            return false;
+        };
+        if self.shared.len() >= MOST_HANDLES {
+            self.shared.clear();
+        }
+        let count = || snapshot.handle_count(handle.as_str());
+        *self.shared.entry(handle).or_insert_with(|| count() > 1)
+    }
+}
+
+/// The right to write the index, until dropped. Nobody else can write one in memory.
+pub(in crate::engine) struct WriterLock(
+    #[allow(dead_code, reason = "held, not looked at")] Option<Lock>,
+);
+
+/// Makes the folder of derived things, for the user alone and unseen by git.
+fn prepare(state: &Path, root: &Path) -> std::io::Result<()> {
+    crate::files::create_private_folder(state)?;
+    if !is_writable(state) {
+        return Err(std::io::ErrorKind::PermissionDenied.into());
+    }
+    crate::files::set_strangers_aside(state)?;
+    let gitignore = state.join(".gitignore");
+    // A process that outlived the folder makes it again without this file.
+    if state.starts_with(root) && !gitignore.exists() {
+        crate::files::write_derived(&gitignore, b"# Derived from files/; safe to delete.\n*\n")?;
+    }
+    Ok(())
+}
+
+/// The path of one of the store's folders; where links are followed, that which it leads to.
+fn resolved(root: &Path, folder: &str, links: LinkPolicy) -> PathBuf {
+    let path = root.join(folder);
+    match links {
+        LinkPolicy::Refuse => path,
+        LinkPolicy::Follow => path.canonicalize().unwrap_or(path),
+    }
+}
+
+fn is_writable(folder: &Path) -> bool {
+    Store::new(folder, folder).is_writable()
+}
+
+/// A name for the store's folder among others in one cache.
+fn store_key(root: &Path) -> String {
+    let path = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let name = path
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let digest = crate::files::digest(path.as_os_str().as_encoded_bytes());
+    format!("{name}-{:016x}", digest as u64)
+}
+
+impl LiveStore {
+    /// Opens the directory. Cheap: nothing is read.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder does not exist.
+    pub fn open(options: &Options, clock: Box<dyn Clock>) -> Result<LiveStore, EngineError> {
+        let root = &options.root;
+        if !root.is_dir() {
+            return Err(EngineError::NoStore(root.clone()));
+        }
+        let own_state = resolved(root, crate::files::STATE_FOLDER, options.links);
+        let plain = Store::new(root, &own_state);
+        let is_local = crate::files::medium(root) == Medium::Local;
+        let state = match (&options.state, &options.cache) {
+            (Some(state), _) => state.clone(),
+            // A writable store keeps its own, also when this caller only wants to read; unless
+            // other machines would see it change below them.
+            (None, _) if plain.is_writable() && is_local => own_state,
+            (None, Some(cache)) => cache.join(store_key(root)),
+            (None, None) => own_state,
+        };
+        let (index, indexes_alone) = open_index(&state, options);
+        Ok(LiveStore {
+            store: Store::new(root, &state)
+                .with_links(options.links)
+                .noting_written(options.git.is_none()),
+            index,
+            clock,
+            namespace: options.namespace.clone(),
+            layout: options.layout,
+            languages: options.languages.clone(),
+            read_only: options.read_only || !plain.is_writable(),
+            indexes_alone,
+            freshness: Mutex::new(Freshness::default()),
+            latest: Mutex::default(),
+            watching: Mutex::default(),
+            own_changes: Mutex::default(),
+            wake: Arc::default(),
+            pending: Mutex::default(),
+            journal: Journal::new(root, &state).in_folder(resolved(
+                root,
+                crate::files::JOURNALS,
+                options.links,
+            )),
+            warned_of_journal: AtomicBool::new(false),
+            life: options.life.clone(),
+            listeners: Listeners::default(),
+            known: (is_local && cfg!(target_os = "linux")).then(ReadCache::default),
+            titles: SharedTitles::default(),
+        })
+    }
+
+    /// The folder that holds `files/`.
+    pub fn root(&self) -> &Path {
+        self.store.root()
+    }
+
+    /// The folder in which live memories lie.
+    pub fn files_folder(&self) -> PathBuf {
+        self.store.folder(Place::Files)
+    }
+
+    /// The path of the live memory in the file `name` below the store's folder, as it is shown.
+    pub fn shown_path(&self, name: &str) -> String {
+        self.store.shown(&Place::Files.path_of(name)).into_owned()
+    }
+
+    /// The path of a file of the store, such as `archive/x.md`, as it is shown.
+    pub fn shown_file(&self, path: &str) -> String {
+        self.store.shown(path).into_owned()
+    }
+
+    /// The folder of somebody's notes that the store opens in place.
+    pub fn notes(&self) -> Option<&Path> {
+        self.store.notes()
+    }
+
+    /// The file of a new memory, in the store's layout.
+    pub fn new_name(&self, stem: &Stem) -> String {
+        self.placed(self.layout, stem)
+    }
+
+    /// Whether the file `name` of a memory lies where this program puts it, and in no folder of
+    /// somebody's own.
+    pub fn is_placed(&self, stem: &Stem, name: &str) -> bool {
+        let layouts = [Layout::Flat, Layout::ByMonth];
+        stem.is_canonical()
+            && layouts
+                .iter()
+                .any(|layout| self.placed(*layout, stem) == name)
+    }
+
+    /// The bytes of the live memory in the file `name`; `None` if there is none.
+    pub fn text_of(&self, name: &str) -> Option<Vec<u8>> {
+        let read = self.store.reader(Place::Files).read(name, u64::MAX);
+        read.ok().map(|version| version.bytes)
+    }
+
+    /// The file of a memory of this program's making, in `layout`: among somebody's notes in a folder
+    /// of its own.
+    pub(in crate::engine) fn placed(&self, layout: Layout, stem: &Stem) -> String {
+        let name = layout.name_of(stem);
+        match self.notes() {
+            Some(_) => format!("{NEW_NOTES}/{name}"),
+            None => name,
+        }
+    }
+
+    /// This moment, as everything here takes it.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    /// The namespace of new memories that state none: the project of whoever asks. `None` is
+    /// `global`.
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// Where index and locks lie.
+    pub fn state(&self) -> &Path {
+        self.store.state()
+    }
+
+    /// What people and agents are shown as a memory's id: its handle, or the whole stem where
+    /// the handle alone would be ambiguous.
+    pub fn shown_id(&self, stem: &Stem) -> String {
+        let latest = self.latest.lock();
+        let latest = &mut *latest.unwrap_or_else(PoisonError::into_inner);
+        match stem.handle() {
+            Some(handle) if !latest.is_shared(handle) => handle.to_string(),
+            _ => stem.as_str().to_owned(),
+        }
+    }
+
+    /// Has `wake` called whenever there is something to do in the background.
+    pub(in crate::engine) fn set_wake(&self, wake: Box<dyn Fn() + Send + Sync>) {
+        let _ = self.wake.set(wake); // A second loop would find nothing to do.
+    }
+
+    pub(in crate::engine) fn wake(&self) {
+        if let Some(wake) = self.wake.get() {
+            wake();
+        }
+    }
+
+    /// Whether this process runs for long and does things in the background.
+    pub(in crate::engine) fn has_background(&self) -> bool {
+        self.wake.get().is_some()
+    }
+
+    /// What wakes the background from another thread.
+    pub(in crate::engine) fn waker(&self) -> Box<dyn Fn() + Send + Sync> {
+        let wake = Arc::clone(&self.wake);
+        Box::new(move || {
+            if let Some(wake) = wake.get() {
+                wake();
+            }
+        })
+    }
+
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Whether the store's folder is where it was when it was opened.
+    pub(in crate::engine) fn check_there(&self) -> Result<(), EngineError> {
+        if self.root().is_dir() {
+            return Ok(());
+        }
+        Err(EngineError::NoStore(self.root().to_owned()))
+    }
+
+    /// What is known of the files' and the index's state. A panic elsewhere does not spoil it:
+    /// it is only a memory of what was looked at.
+    pub(in crate::engine) fn freshness(&self) -> MutexGuard<'_, Freshness> {
+        self.freshness
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`LiveStore::freshness`]; `None` while somebody else has it.
+    pub(in crate::engine) fn try_freshness(&self) -> Option<MutexGuard<'_, Freshness>> {
+        match self.freshness.try_lock() {
+            Ok(freshness) => Some(freshness),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// The last view, however old.
+    pub(in crate::engine) fn latest(&self) -> Option<Arc<dyn Snapshot>> {
+        let latest = self.latest.lock();
+        let latest = latest.unwrap_or_else(PoisonError::into_inner);
+        latest.snapshot.clone()
+    }
+
+    pub(in crate::engine) fn set_latest(&self, snapshot: &Arc<dyn Snapshot>) {
+        let latest = self.latest.lock();
+        latest.unwrap_or_else(PoisonError::into_inner).set(snapshot);
+        self.listeners.know(snapshot);
+    }
+
+    pub(in crate::engine) fn watching_state(&self) -> MutexGuard<'_, Watching> {
+        self.watching.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this process keeps its index to itself, where nobody else writes or leads.
+    pub(in crate::engine) fn indexes_alone(&self) -> bool {
+        self.indexes_alone
+    }
+
+    /// The right to write the index; `None` while another process has it.
+    pub(in crate::engine) fn try_lock_index(&self) -> Result<Option<WriterLock>, EngineError> {
+        if self.indexes_alone {
+            return Ok(Some(WriterLock(None)));
+        }
+        self.check_there()?;
+        Ok(Lock::try_take(&self.writer_lock_path())?.map(|lock| WriterLock(Some(lock))))
+    }
+
+    /// As [`LiveStore::try_lock_index`], waiting at most two seconds.
+    pub(in crate::engine) fn lock_index(&self) -> Result<WriterLock, EngineError> {
+        if self.indexes_alone {
+            return Ok(WriterLock(None));
+        }
+        self.check_there()?;
+        Ok(WriterLock(Some(Lock::take(
+            &self.writer_lock_path(),
+            "the index",
+        )?)))
+    }
+
+    pub(in crate::engine) fn writer_lock_path(&self) -> PathBuf {
+        self.state().join("writer.lock")
+    }
+}
+
+/// The index below `state`; in memory, for this process alone, where nothing can be written there.
+fn open_index(state: &Path, options: &Options) -> (Box<dyn Index>, bool) {
+    let Err(error) = prepare(state, &options.root) else {
+        return (
+            Box::new(EmbeddedIndex::new(state, &options.languages)),
+            false,
+        );
+    };
+    let why = match crate::files::is_link(&error) {
+        true => "it is a symbolic link, which is not followed".to_owned(),
+        false => error.to_string(),
+    };
+    let state = state.display();
+    tracing::warn!("cannot write {state} ({why}); the index is kept in memory");
+    (Box::new(EmbeddedIndex::in_memory(&options.languages)), true)
+}

@@ -1,0 +1,120 @@
+//! What memories are as of now: their file, the uses and records of the journals, and the clock.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::store::LiveStore;
+use crate::index::AsOf;
+use crate::journal::JournalError;
+use crate::journal::Record;
+use crate::journal::SESSION;
+use crate::journal::Uses;
+use crate::lifecycle;
+use crate::lifecycle::State;
+use crate::lifecycle::Stated;
+use crate::model::Memory;
+use crate::model::Stem;
+use crate::model::Tier;
+use crate::model::Timestamp;
+use crate::model::Usage;
+use chrono::DateTime;
+use chrono::Utc;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+
+pub(in crate::engine) const UNRECORDED: &str = "uses and changes are not recorded";
+
+/// Does something at one moment: the clock is asked once, the journals at most once, and not
+/// before somebody wants to know what a memory has become by its uses.
+pub(in crate::engine) fn at_once<T>(live: &LiveStore, act: impl FnOnce(AsOf<'_>) -> T) -> T {
+    let uses: OnceLock<Arc<Uses>> = OnceLock::new();
+    let unused = Usage::default();
+    let state = |stem: &str, stated: &Stated, now: DateTime<Utc>| {
+        let uses = uses.get_or_init(|| self::uses(live));
+        let usage = uses.of(stem).unwrap_or(&unused);
+        lifecycle::state(stated, usage, &live.life, now)
+    };
+    act(AsOf {
+        now: live.clock.now(),
+        state: &state,
+    })
+}
+
+/// The memory as of now, and its uses.
+pub fn state_of(live: &LiveStore, memory: &Memory) -> (State, Usage) {
+    let uses = self::uses(live);
+    let usage = uses.of(memory.stem.as_str()).cloned().unwrap_or_default();
+    let stated = Stated::of(memory);
+    let state = lifecycle::state(&stated, &usage, &live.life, live.clock.now());
+    (state, usage)
+}
+
+/// When a memory ends that gets the tier now and is not used any more; `None` for never.
+pub fn end_of_tier(live: &LiveStore, tier: Tier) -> Option<Timestamp> {
+    let life = match tier {
+        Tier::Short => live.life.short_life,
+        Tier::Mid => live.life.mid_life,
+        Tier::Long => return None,
+    };
+    let end = live.clock.now().checked_add_signed(life)?;
+    Some(Timestamp::from_utc(end))
+}
+
+/// The uses of the memory with this stem.
+pub(in crate::engine) fn usage_of(live: &LiveStore, stem: &Stem) -> Usage {
+    uses(live).of(stem.as_str()).cloned().unwrap_or_default()
+}
+
+/// All uses, as far as they are known.
+fn uses(live: &LiveStore) -> Arc<Uses> {
+    let (uses, trouble) = live.journal.uses();
+    if let Some(error) = trouble {
+        warn_of_journal(live, "some uses do not count", &error);
+    }
+    uses
+}
+
+/// Makes sure that all uses are known.
+pub(in crate::engine) fn check_uses(live: &LiveStore) -> Result<(), EngineError> {
+    let (_, trouble) = live.journal.uses();
+    Ok(trouble.map_or(Ok(()), Err)?)
+}
+
+/// What was done to the memory called by the stem, oldest first.
+///
+/// # Errors
+///
+/// Fails if a journal cannot be read.
+pub fn records_of(live: &LiveStore, stem: &Stem) -> Result<Vec<Record>, EngineError> {
+    let is_of =
+        |record: &Record| record.did != SESSION && record.of.iter().any(|of| of == stem.as_str());
+    Ok(live.journal.records(is_of)?)
+}
+
+/// What was done in the store since a moment, oldest first.
+///
+/// # Errors
+///
+/// Fails if a journal cannot be read.
+pub fn records_since(
+    live: &LiveStore,
+    since: Option<DateTime<Utc>>,
+) -> Result<Vec<Record>, EngineError> {
+    let is_since = |record: &Record| since.is_none_or(|since| record.at >= since);
+    Ok(live.journal.records(is_since)?)
+}
+
+/// Sums up the uses in the journals that this copy has left.
+pub(in crate::engine) fn sum_up_journals(live: &LiveStore) {
+    if live.is_read_only() || live.check_there().is_err() {
+        return;
+    }
+    if let Err(error) = live.journal.sum_up() {
+        warn_of_journal(live, "uses in old journals are not summed up", &error);
+    }
+}
+
+pub(in crate::engine) fn warn_of_journal(live: &LiveStore, what: &str, error: &JournalError) {
+    if !live.warned_of_journal.swap(true, Ordering::Relaxed) {
+        tracing::warn!("{what}: {error}");
+    }
+}

@@ -1,0 +1,10 @@
+//! //! Vectors of meaning for what `live` shows: models, the thread that embeds, hosts that do not answer.
+
+pub(in crate::engine) mod embedding;
+pub(in crate::engine) mod models;
+pub(in crate::engine) mod outage;
+
+pub use embedding::embed_all;
+pub use embedding::embed_few;
+pub use models::meaning_status;
+pub use outage::outage;

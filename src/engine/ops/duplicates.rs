@@ -1,0 +1,757 @@
+//! Looks for the memories that a new one may double, and does what was decided about it.
+//!
+//! `lifecycle` decides; here is what it decides about, and what follows. A memory that is renewed
+//! leaves its earlier text in the archive, as a memory of its own, before it is changed.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::index_recovery;
+use crate::engine::live::names;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::live::rows;
+use crate::engine::live::usage;
+use crate::engine::ops::relations::titles;
+use crate::engine::ops::remember::Remembered;
+use crate::engine::ops::remember::WriteOutcome;
+use crate::engine::ops::remember::check_details;
+use crate::engine::ops::retrieval::similar;
+use crate::engine::ops::retrieval::similar::Likeness;
+use crate::engine::ops::retrieval::similar::Similar;
+use crate::engine::ops::update;
+use crate::engine::ops::update::Edited;
+use crate::engine::ops::update::check_change;
+use crate::engine::ops::update::edited;
+use crate::engine::parts::Engine;
+use crate::engine::write::new;
+use crate::engine::write::put;
+use crate::engine::write::screen;
+use crate::engine::write::screen::Screened;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Version;
+use crate::format;
+use crate::index::RankedQueryKind;
+use crate::index::Request;
+use crate::lifecycle;
+use crate::lifecycle::Candidate;
+use crate::lifecycle::Decision;
+use crate::lifecycle::DuplicatePolicy;
+use crate::lifecycle::Ends;
+use crate::lifecycle::Resemblance;
+use crate::lifecycle::USUAL_IMPORTANCE;
+use crate::lifecycle::WritePolicy;
+use crate::model::Change;
+use crate::model::Filter;
+use crate::model::Handle;
+use crate::model::Link;
+use crate::model::Memory;
+use crate::model::MetaValue;
+use crate::model::NewMemory;
+use crate::model::Patch;
+use crate::model::Stem;
+use crate::model::Timestamp;
+use crate::model::TopicMatch;
+use crate::model::Visibility;
+use chrono::DateTime;
+use chrono::Utc;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// The metadata of an earlier text says whose it is, so that what it is called by stays with that
+/// one if both live.
+pub const EARLIER_OF: &str = "earlier_of";
+
+const EARLIER_TEXT: &str = "an earlier text of ";
+
+/// What links memories that have to do with each other.
+const RELATED: &str = "related-to";
+
+/// So many memories that are most like the new one are compared with it.
+const COMPARED: usize = 8;
+
+/// So many topics of a memory are looked for.
+const MOST_TOPICS: usize = 8;
+
+/// So many of the newest memories are looked at for each set of topics, and in all.
+const MOST_SHARING: usize = 20;
+
+const MOST_SHARING_IN_ALL: usize = 100;
+
+/// How often a change is made anew because somebody else was faster, or a name was taken.
+const MAX_TRIES: usize = 16;
+
+/// A memory that gets a new text, before it is written.
+pub(in crate::engine) struct Renewal {
+    pub(in crate::engine) name: String,
+    pub(in crate::engine) version: Version,
+    old: Memory,
+    change: Change,
+    ends: Ends,
+    pub(in crate::engine) bytes: Vec<u8>,
+    screened: Screened,
+}
+
+/// The file of an earlier text in the archive.
+pub(in crate::engine) struct Earlier {
+    pub(in crate::engine) name: String,
+    pub(in crate::engine) bytes: Vec<u8>,
+}
+
+/// What of an earlier memory is not kept twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// The same text, whatever was stated beside it.
+    Text,
+    Everything,
+}
+
+impl Renewal {
+    /// Whether no byte would be different.
+    pub(in crate::engine) fn is_nothing(&self) -> bool {
+        self.bytes == self.version.bytes
+    }
+
+    /// Puts the text that is replaced into the archive, if it is another one.
+    pub(in crate::engine) fn keep_earlier(
+        &self,
+        engine: &Engine,
+    ) -> Result<Option<Stem>, EngineError> {
+        let is_new_text = self.change.content.is_some();
+        let kept =
+            is_new_text.then(|| keep_earlier(engine, &self.old, &self.version.bytes, Kept::Text));
+        kept.transpose()
+    }
+
+    /// The file that [`Renewal::keep_earlier`] tries to write first.
+    pub(in crate::engine) fn earlier(&self, engine: &Engine) -> Option<Earlier> {
+        let is_new_text = self.change.content.is_some();
+        is_new_text.then(|| {
+            let marked = marked_as_earlier(&self.old, &self.version.bytes);
+            let stem = earlier_stem(engine, &self.old, &marked, Kept::Text);
+            earlier_file(engine, &stem, &marked)
+        })
+    }
+}
+
+/// What is to be done with `new`, whose namespace and supersession are settled.
+pub(in crate::engine) fn decide_on(
+    engine: &Engine,
+    new: &NewMemory,
+    policy: &WritePolicy,
+) -> Result<Decision, EngineError> {
+    let is_stored_anyhow = policy.force || !new.supersedes.is_empty();
+    let candidates = match policy.duplicates {
+        _ if is_stored_anyhow => Vec::new(),
+        DuplicatePolicy::Allow => Vec::new(),
+        DuplicatePolicy::SameTitle => with_title_of(engine, new, Some(&new.user))?,
+        DuplicatePolicy::Similar => like(engine, new, &group(new))?,
+        DuplicatePolicy::Suggest => {
+            let filter = match &policy.among {
+                _ if policy.broad => Filter::default(),
+                Some(among) => among.clone(),
+                None => group(new),
+            };
+            let mut candidates = match policy.resemblance {
+                Resemblance::Everything => like(engine, new, &filter)?,
+                Resemblance::WordSets => like_by_words(engine, &as_memory(engine, new), &filter)?,
+            };
+            let others = sharing_topics(engine, &new.topics, 2, &filter)?.into_iter();
+            let others = others.map(|memory| resembling(new, memory));
+            candidates.extend(others);
+            if policy.among.is_none() {
+                candidates.extend(with_title_of(engine, new, None)?);
+            }
+            let mut seen = BTreeSet::new();
+            candidates.retain(|one| seen.insert(one.memory.stem.as_str().to_owned()));
+            candidates
+        }
+    };
+    Ok(lifecycle::decide(new, &candidates, policy))
+}
+
+/// Links `new` with those that it is nearly the same as, and as the policy says with those that
+/// share its topics; returns the latter.
+pub(in crate::engine) fn relate(
+    engine: &Engine,
+    new: &mut NewMemory,
+    near: &[Stem],
+    policy: &WritePolicy,
+) -> Result<Vec<Stem>, EngineError> {
+    let mut by_topics = Vec::new();
+    if policy.auto_links > 0 {
+        let of_namespace = || Filter {
+            namespaces: vec![namespace(new)],
+            ..Filter::default()
+        };
+        let filter = policy.among.clone().unwrap_or_else(of_namespace);
+        let least = policy.shared_topics.max(1);
+        let others = sharing_topics(engine, &new.topics, least, &filter)?;
+        by_topics = lifecycle::related_by_topics(&new.topics, &others, policy);
+        by_topics.retain(|stem| {
+            let id = stem.as_str();
+            !near.contains(stem)
+                && !new.supersedes.iter().any(|known| known == id)
+                && !new
+                    .links
+                    .iter()
+                    .any(|link| crate::engine::live::names::is_called(stem, &link.to))
+        });
+    }
+    new.links
+        .extend(near.iter().chain(&by_topics).map(|stem| Link {
+            to: stem.as_str().to_owned(),
+            relation: RELATED.to_owned(),
+        }));
+    Ok(by_topics)
+}
+
+/// Makes `new` the text of the live memory called `id`: what it states counts, what it does not
+/// state stays, topics and links are united. The earlier text, if it is another one, lies in
+/// the archive then.
+///
+/// # Errors
+///
+/// Fails if there is no such memory, if a value breaks the format's limits, or if a file cannot
+/// be written.
+pub fn rewrite(engine: &Engine, id: &str, new: &NewMemory) -> Result<Remembered, EngineError> {
+    engine.writer.check_writable()?;
+    check_details(new.kind, &new.metadata)?;
+    let (_, name) = names::resolve(&engine.live, id)?;
+    renew(
+        engine,
+        &Stem::from_file_name(&name),
+        new.clone(),
+        &WritePolicy::plain(),
+    )
+}
+
+/// The live memory whose metadata holds all of `names`, texts by their keys, and that is of
+/// `namespace` or else of all: the newest one, if there are several, but no earlier text of
+/// another one.
+pub(in crate::engine) fn called_by(
+    engine: &Engine,
+    names: &[(&str, &str)],
+    namespace: Option<&str>,
+) -> Result<Option<Stem>, EngineError> {
+    let equals = names
+        .iter()
+        .map(|(key, name)| (format!("metadata.{key}"), (*name).to_owned()));
+    let filter = Filter {
+        equals: equals.collect(),
+        visibility: Visibility::Everything,
+        ..Filter::default()
+    };
+    let found = index_recovery::mending(&engine.live, || {
+        rows::names_of(
+            &engine.live,
+            current_snapshot::snapshot(&engine.live)?.as_ref(),
+            &filter,
+        )
+    })?;
+    // The index folds case and cuts long values; what is written decides.
+    let is_it = |memory: &Memory| {
+        let own = memory.namespace.as_deref();
+        (own.is_none() || own == namespace)
+            && names
+                .iter()
+                .all(|(key, name)| memory.metadata_text(key) == Some(name))
+    };
+    let memories = found
+        .iter()
+        .filter_map(|name| rows::read_memory(&engine.live, name));
+    let place = |memory: &Memory| {
+        let is_earlier = memory.metadata_text(EARLIER_OF).is_some();
+        let newest = Reverse(memory.timestamp.utc());
+        let is_of_all = memory.namespace.as_deref() != namespace;
+        (is_of_all, is_earlier, newest, memory.stem.clone())
+    };
+    let found = memories.filter(is_it).min_by_key(place);
+    Ok(found.map(|memory| memory.stem))
+}
+
+/// Makes `new` the text of the memory `stem`. The earlier text, if it is another one, lies in
+/// the archive then, under a name of its own.
+pub(in crate::engine) fn renew(
+    engine: &Engine,
+    stem: &Stem,
+    new: NewMemory,
+    policy: &WritePolicy,
+) -> Result<Remembered, EngineError> {
+    for _ in 0..MAX_TRIES {
+        let renewal = self::renewal(engine, stem, &new, policy)?;
+        let done = |earlier| Remembered {
+            changed: lifecycle::changed_fields(&renewal.change),
+            lives_on: renewal.ends.is_new_sooner(),
+            screened: renewal.screened.clone(),
+            ..Remembered::of(stem_of(&renewal.name), WriteOutcome::Updated { earlier })
+        };
+        if renewal.is_nothing() {
+            return Ok(done(None));
+        }
+        // First: should this process end in between, a text is there twice, and none is lost.
+        let earlier = renewal.keep_earlier(engine)?;
+        let Renewal {
+            name,
+            version,
+            bytes,
+            ..
+        } = &renewal;
+        if put::put(&engine.writer, name, version, bytes, "remember")?.is_some() {
+            return Ok(done(earlier));
+        }
+    }
+    Err(too_fast(stem))
+}
+
+/// What making `new` the text of the memory `stem` comes to, as its file is now.
+pub(in crate::engine) fn renewal(
+    engine: &Engine,
+    stem: &Stem,
+    new: &NewMemory,
+    policy: &WritePolicy,
+) -> Result<Renewal, EngineError> {
+    let (name, version) = names::read(&engine.live, stem.as_str())?;
+    let old = parse(&version.entry, &version.bytes);
+    let mut new = new.clone();
+    if policy.keeps_importance {
+        let known = old.importance.unwrap_or(USUAL_IMPORTANCE);
+        new.importance = new.importance.filter(|importance| *importance > known);
+    }
+    let ends = self::ends(engine, &new, &old);
+    let change = lifecycle::as_update(&new, &old, ends);
+    let bytes = edited(&old, &version.bytes, &change)?;
+    let (bytes, screened) = screen::screen(&engine.writer, &name, Some(&version.bytes), bytes)?;
+    Ok(Renewal {
+        name,
+        version,
+        old,
+        change,
+        ends,
+        bytes,
+        screened,
+    })
+}
+
+/// As [`update`]; a text that is replaced lies in the archive then, as a memory of its
+/// own, which is returned.
+///
+/// # Errors
+///
+/// As for [`update`].
+pub fn update_keeping(
+    engine: &Engine,
+    id: &str,
+    change: &Change,
+) -> Result<(Edited, Option<Stem>), EngineError> {
+    engine.writer.check_writable()?;
+    let (stem, name) = names::resolve(&engine.live, id)?;
+    for _ in 0..MAX_TRIES {
+        let (name, version) = names::read(&engine.live, &name)?;
+        let old = parse(&version.entry, &version.bytes);
+        let (change, tool) = update::with_end_of_tier(engine, &old, change.clone(), "update");
+        check_change(&old, &change)?;
+        let bytes = edited(&old, &version.bytes, &change)?;
+        let (bytes, screened) = screen::screen(&engine.writer, &name, Some(&version.bytes), bytes)?;
+        let is_new_text = |content: &String| *content != old.content;
+        let earlier = match change.content.as_ref().is_some_and(is_new_text) {
+            // First, as above.
+            true => Some(keep_earlier(engine, &old, &version.bytes, Kept::Text)?),
+            false => None,
+        };
+        if let Some(edited) = put::put(&engine.writer, &name, &version, &bytes, tool)? {
+            return Ok((Edited { screened, ..edited }, earlier));
+        }
+    }
+    Err(too_fast(&stem))
+}
+
+/// Gives the memory `stem`, which says the very same, what `new` states beside its text;
+/// `None` if it says something else by now. Where metadata is replaced, the file as it was lies
+/// in the archive then.
+pub(in crate::engine) fn enrich(
+    engine: &Engine,
+    stem: &Stem,
+    new: &NewMemory,
+) -> Result<Option<Remembered>, EngineError> {
+    for _ in 0..MAX_TRIES {
+        let (name, version) = match names::read(&engine.live, stem.as_str()) {
+            Err(EngineError::NotFound(_)) => return Ok(None),
+            read => read?,
+        };
+        let old = parse(&version.entry, &version.bytes);
+        if !lifecycle::is_same_text(new, &old) {
+            return Ok(None);
+        }
+        let ends = self::ends(engine, new, &old);
+        let change = Change {
+            content: None,
+            ..lifecycle::as_update(new, &old, ends)
+        };
+        let bytes = edited(&old, &version.bytes, &change)?;
+        let (bytes, screened) = screen::screen(&engine.writer, &name, Some(&version.bytes), bytes)?;
+        if lifecycle::replaces_metadata(&change, &old) {
+            keep_earlier(engine, &old, &version.bytes, Kept::Everything)?;
+        }
+        if put::put(&engine.writer, &name, &version, &bytes, "remember")?.is_some() {
+            return Ok(Some(Remembered {
+                changed: lifecycle::changed_fields(&change),
+                lives_on: ends.is_new_sooner(),
+                screened,
+                ..Remembered::of(stem.clone(), WriteOutcome::Known)
+            }));
+        }
+    }
+    Err(too_fast(stem))
+}
+
+/// When both end, as of now.
+fn ends(engine: &Engine, new: &NewMemory, old: &Memory) -> Ends {
+    let end = |memory: &Memory| usage::state_of(&engine.live, memory).0.expires;
+    Ends {
+        new: end(&as_memory(engine, new)),
+        old: end(old),
+    }
+}
+
+/// Writes `bytes`, which are the memory `old`, into the archive as a memory of its own; nothing
+/// where its text lies there already, as an earlier one of the same memory.
+fn keep_earlier(
+    engine: &Engine,
+    old: &Memory,
+    bytes: &[u8],
+    what: Kept,
+) -> Result<Stem, EngineError> {
+    let marked = marked_as_earlier(old, bytes);
+    let mut stem = earlier_stem(engine, old, &marked, what);
+    for _ in 0..MAX_TRIES {
+        let Earlier { name, bytes } = earlier_file(engine, &stem, &marked);
+        // One that was brought back has that name.
+        let is_free = engine.live.store.look_at(Place::Files, &name).is_none();
+        let added = is_free.then(|| engine.live.store.add(Place::Archive, &name, &bytes));
+        match added.unwrap_or_else(|| Err(taken(engine, &name))) {
+            Ok(()) => {
+                kept_earlier(engine, &old.stem, &name);
+                return Ok(stem);
+            }
+            Err(FilesError::Taken { .. }) if is_kept_in(engine, &name, old, what) => {
+                return Ok(stem);
+            }
+            Err(FilesError::Taken { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        stem = Stem::new(earlier_time(old), new::draw_handle(&engine.writer));
+    }
+    Err(EngineError::Invalid(format!(
+        "no free name was found in {MAX_TRIES} draws"
+    )))
+}
+
+fn taken(engine: &Engine, name: &str) -> FilesError {
+    FilesError::Taken {
+        path: engine.live.store.path(Place::Files, name),
+    }
+}
+
+/// What an earlier text is called in the archive. It follows from the text, so that several
+/// processes, or machines, that replace the same text keep it once.
+fn earlier_stem(_engine: &Engine, old: &Memory, marked: &[u8], what: Kept) -> Stem {
+    let text = match what {
+        Kept::Text => old.content.as_bytes(),
+        Kept::Everything => marked,
+    };
+    let of = [old.stem.as_str().as_bytes(), b"\0", text].concat();
+    let handle = format!("{:08x}", crate::files::digest(&of) as u32);
+    let handle = Handle::parse(&handle).expect("eight hex digits are a handle");
+    Stem::new(earlier_time(old), handle)
+}
+
+fn earlier_file(engine: &Engine, stem: &Stem, marked: &[u8]) -> Earlier {
+    Earlier {
+        name: engine.live.new_name(stem),
+        // A frontmatter that names no id cannot name this one.
+        bytes: format::called(marked, stem).unwrap_or_else(|_| marked.to_vec()),
+    }
+}
+
+/// Whether the file `name` of the archive holds what `old` says.
+fn is_kept_in(engine: &Engine, name: &str, old: &Memory, what: Kept) -> bool {
+    let version = engine
+        .live
+        .store
+        .reader(Place::Archive)
+        .read(name, u64::MAX);
+    version.is_ok_and(|version| {
+        let kept = parse(&version.entry, &version.bytes);
+        kept.content == old.content && (what == Kept::Text || as_earlier(&kept) == as_earlier(old))
+    })
+}
+
+/// Notes that an earlier text of the memory `whose` lies in the archive now.
+pub(in crate::engine) fn kept_earlier(engine: &Engine, whose: &Stem, name: &str) {
+    engine
+        .writer
+        .changed_because("forget", name, Some(&earlier_text_of(whose)));
+}
+
+/// The current memories with the title of `new` in its namespace, of one user or of all; the one
+/// that was changed last first.
+fn with_title_of(
+    engine: &Engine,
+    new: &NewMemory,
+    user: Option<&str>,
+) -> Result<Vec<Candidate>, EngineError> {
+    let Some(title) = new.title.as_deref() else {
+        return Ok(Vec::new());
+    };
+    let mut equals = vec![("title".to_owned(), title.trim().to_owned())];
+    equals.extend(user.map(|user| ("user".to_owned(), user.to_owned())));
+    let filter = Filter {
+        namespaces: vec![namespace(new)],
+        equals,
+        ..Filter::default()
+    };
+    let mut memories = newest(engine, &filter, COMPARED)?;
+    titles::changed_last_first(engine, &mut memories, |memory| memory);
+    let memories = memories.into_iter();
+    Ok(memories.map(|memory| resembling(new, memory)).collect())
+}
+
+/// The memories that are most like `new`, by their words, and by their meaning where there is
+/// a model.
+fn like(engine: &Engine, new: &NewMemory, filter: &Filter) -> Result<Vec<Candidate>, EngineError> {
+    let memory = as_memory(engine, new);
+    let mut candidates = like_by_words(engine, &memory, filter)?;
+    let near = similar::similar(engine, &memory, filter, COMPARED)?.into_iter();
+    for Similar {
+        hit, similarity, ..
+    } in near.filter(|similar| similar.by == Likeness::Meaning)
+    {
+        let mut known = candidates.iter_mut();
+        match known.find(|one| one.memory.stem == hit.memory.stem) {
+            Some(known) => known.meaning = Some(similarity),
+            None => candidates.push(Candidate {
+                meaning: Some(similarity),
+                ..resembling(new, hit.memory.into_memory())
+            }),
+        }
+    }
+    Ok(candidates)
+}
+
+fn like_by_words(
+    engine: &Engine,
+    memory: &Memory,
+    filter: &Filter,
+) -> Result<Vec<Candidate>, EngineError> {
+    let by_words = similar::sharing_words(engine, memory, filter)?.into_iter();
+    let candidate = |similar: Similar| Candidate {
+        words: similar.similarity,
+        memory: similar.hit.memory.into_memory(),
+        meaning: None,
+    };
+    Ok(by_words.map(candidate).collect())
+}
+
+/// Current memories that have at least `least` of `topics`, the newest for each set of them.
+fn sharing_topics(
+    engine: &Engine,
+    topics: &[String],
+    least: usize,
+    filter: &Filter,
+) -> Result<Vec<Memory>, EngineError> {
+    let mut distinct: Vec<String> = topics.iter().map(|topic| topic.to_lowercase()).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    distinct.truncate(MOST_TOPICS);
+    let mut names: Vec<String> = index_recovery::mending(&engine.live, || {
+        let mut names = Vec::new();
+        let snapshot = current_snapshot::snapshot(&engine.live)?;
+        for topics in subsets(&distinct, least) {
+            let filter = Filter {
+                topics,
+                topic_match: TopicMatch::All,
+                ..filter.clone()
+            };
+            names.extend(newest_names(
+                engine,
+                snapshot.as_ref(),
+                &filter,
+                MOST_SHARING,
+            )?);
+        }
+        Ok(names)
+    })?;
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names.truncate(MOST_SHARING_IN_ALL);
+    Ok(names
+        .iter()
+        .filter_map(|name| rows::read_memory(&engine.live, name))
+        .collect())
+}
+
+/// The newest memories that pass `filter`.
+fn newest(engine: &Engine, filter: &Filter, limit: usize) -> Result<Vec<Memory>, EngineError> {
+    let names = index_recovery::mending(&engine.live, || {
+        let snapshot = current_snapshot::snapshot(&engine.live)?;
+        newest_names(engine, snapshot.as_ref(), filter, limit)
+    })?;
+    Ok(names
+        .iter()
+        .filter_map(|name| rows::read_memory(&engine.live, name))
+        .collect())
+}
+
+/// The files of the newest memories of a snapshot that pass `filter`.
+fn newest_names(
+    engine: &Engine,
+    snapshot: &dyn crate::index::Snapshot,
+    filter: &Filter,
+    limit: usize,
+) -> Result<Vec<String>, EngineError> {
+    let found = usage::at_once(&engine.live, |moment| {
+        let request = Request {
+            ask: RankedQueryKind::Everything,
+            filter,
+            moment,
+            limit,
+            offset: 0,
+        };
+        snapshot.search(&request, &|_| None)
+    })?;
+    Ok(found.hits.into_iter().map(|hit| hit.name).collect())
+}
+
+/// The memory that `new` would be, if it were written now.
+pub(in crate::engine) fn as_memory(engine: &Engine, new: &NewMemory) -> Memory {
+    let now = Timestamp::from_utc(engine.live.clock.now());
+    let timestamp = new.timestamp.clone().unwrap_or(now);
+    let stem = Stem::new(timestamp.utc(), Handle::draw());
+    Memory {
+        id: stem.short().to_owned(),
+        stem,
+        timestamp,
+        agent: new.agent.clone(),
+        user: new.user.clone(),
+        topics: new.topics.clone(),
+        title: new.title.clone(),
+        kind: new.kind,
+        namespace: new.namespace.clone(),
+        scope: new.scope,
+        tier: new.tier,
+        importance: new.importance,
+        confidence: new.confidence,
+        source: new.source.clone(),
+        status: new.status.clone(),
+        expires: new.expires.clone(),
+        supersedes: new.supersedes.clone(),
+        superseded_by: new.superseded_by.clone(),
+        links: new.links.clone(),
+        metadata: new.metadata.clone(),
+        unknown: Vec::new(),
+        content: new.content.clone(),
+        problems: Vec::new(),
+    }
+}
+
+/// Why an earlier text of a memory lies in the archive.
+pub(in crate::engine) fn earlier_text_of(stem: &Stem) -> String {
+    format!("{EARLIER_TEXT}{}", stem.short())
+}
+
+/// Whether a journal says so of a memory in the archive.
+pub(in crate::engine) fn is_earlier_text(why: &str) -> bool {
+    why.starts_with(EARLIER_TEXT)
+}
+
+/// The time in the name of an earlier text.
+fn earlier_time(old: &Memory) -> DateTime<Utc> {
+    old.stem.time().unwrap_or_else(|| old.timestamp.utc())
+}
+
+/// `bytes`, which are the memory `old`, with a word that they are an earlier text of it.
+fn marked_as_earlier(old: &Memory, bytes: &[u8]) -> Vec<u8> {
+    // Otherwise it is called by nothing that it could take, or is kept as it is.
+    if old.metadata.is_empty() || !old.problems.is_empty() {
+        return bytes.to_vec();
+    }
+    let change = Change {
+        metadata: Patch::Set(as_earlier(old)),
+        ..Change::default()
+    };
+    format::edit(bytes, &change).unwrap_or_else(|_| bytes.to_vec())
+}
+
+/// The metadata of a memory, as that of an earlier text of it.
+fn as_earlier(old: &Memory) -> Vec<(String, MetaValue)> {
+    let mut metadata = old.metadata.clone();
+    metadata.retain(|(key, _)| key != EARLIER_OF);
+    let whose = MetaValue::Text(old.stem.as_str().to_owned());
+    metadata.push((EARLIER_OF.to_owned(), whose));
+    metadata
+}
+
+fn too_fast(stem: &Stem) -> EngineError {
+    EngineError::Invalid(format!(
+        "`{}` changes faster than it can be written",
+        stem.short()
+    ))
+}
+
+/// The namespace that `new` counts as.
+fn namespace(new: &NewMemory) -> String {
+    new.namespace.clone().unwrap_or_else(|| "global".to_owned())
+}
+
+/// What passes may be of the group of `new`: a kind or a scope that is not stated cannot be asked
+/// for, and is left to the decision.
+fn group(new: &NewMemory) -> Filter {
+    Filter {
+        namespaces: vec![namespace(new)],
+        kinds: new.kind.into_iter().collect(),
+        scopes: new.scope.into_iter().collect(),
+        ..Filter::default()
+    }
+}
+
+fn resembling(new: &NewMemory, memory: Memory) -> Candidate {
+    Candidate {
+        words: crate::ranking::resemblance(&new.content, &memory.content),
+        memory,
+        meaning: None,
+    }
+}
+
+/// Every set of `size` of `items`; none if there are fewer.
+fn subsets(items: &[String], size: usize) -> Vec<Vec<String>> {
+    if size == 0 {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for (at, first) in items.iter().enumerate() {
+        for mut rest in subsets(&items[at + 1..], size - 1) {
+            rest.insert(0, first.clone());
+            all.push(rest);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_topics_are_complete() {
+        let items = ["a", "b", "c"].map(str::to_owned);
+        let joined = |size| -> Vec<String> {
+            let sets = subsets(&items, size).into_iter();
+            sets.map(|set| set.concat()).collect()
+        };
+        assert_eq!(joined(1), ["a", "b", "c"]);
+        assert_eq!(joined(2), ["ab", "ac", "bc"]);
+        assert_eq!(joined(3), ["abc"]);
+        assert_eq!(joined(4), [""; 0]);
+    }
+}

@@ -1,0 +1,115 @@
+//! Memories whose life has ended go to the archive, from which they can be restored.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::index_recovery;
+use crate::engine::live::reading::parse;
+use crate::engine::live::rows;
+use crate::engine::live::usage;
+use crate::engine::ops::forget;
+use crate::engine::ops::forget::Archived;
+use crate::engine::ops::retrieval::search;
+use crate::engine::parts::Engine;
+use crate::files::Place;
+use crate::format::MAX_INDEXED_BYTES;
+use crate::model::Filter;
+use crate::model::Visibility;
+use chrono::DateTime;
+use chrono::TimeDelta;
+use chrono::Utc;
+
+/// What ended so long ago is archived unasked: journals of other machines, which may say that it
+/// was used, come within an hour while both are on.
+const GRACE: TimeDelta = TimeDelta::days(1);
+
+/// More than so many, and more than one in so many, are not archived unasked: a clock may be wrong,
+/// or a setting have come from elsewhere.
+const MOST: usize = 20;
+
+const SHARE: usize = 5;
+
+/// Why, in the journal.
+const EXPIRED: &str = "expired";
+
+/// Moves every memory whose life has ended to the archive; with `dry_run` only says which.
+/// One that cannot be moved stays where it is and does not stop the others.
+///
+/// # Errors
+///
+/// Fails if the store cannot be searched, or not be written.
+pub fn expire(engine: &Engine, dry_run: bool) -> Result<Archived, EngineError> {
+    expire_until(engine, engine.live.clock.now(), None, dry_run)
+}
+
+/// As [`expire`] for whoever asks nobody: leaves those whose end another machine may
+/// have put off, and moves nothing if it would be much at once.
+///
+/// # Errors
+///
+/// As for [`expire`].
+pub(in crate::engine) fn expire_unasked(engine: &Engine) -> Result<Archived, EngineError> {
+    let until = engine.live.clock.now() - GRACE;
+    expire_until(engine, until, Some(search::counts(engine).files), false)
+}
+
+fn expire_until(
+    engine: &Engine,
+    until: DateTime<Utc>,
+    of: Option<usize>,
+    dry_run: bool,
+) -> Result<Archived, EngineError> {
+    if !dry_run {
+        engine.writer.check_writable()?;
+    }
+    // Who does not know all uses does not know what has ended.
+    usage::check_uses(&engine.live)?;
+    let filter = Filter {
+        visibility: Visibility::Expired,
+        ..Filter::default()
+    };
+    let mut names = index_recovery::mending(&engine.live, || {
+        rows::names_of(
+            &engine.live,
+            current_snapshot::snapshot(&engine.live)?.as_ref(),
+            &filter,
+        )
+    })?;
+    names.sort_unstable();
+    // What was written a moment ago is left where it is, whatever end it states.
+    let written_until = of.map(|_| until);
+    let has_expired = |name: &str| self::has_expired(engine, name, until, written_until);
+    names.retain(|name| has_expired(name));
+    if let Some(all) = of
+        && names.len() > MOST
+        && names.len() * SHARE > all
+    {
+        return Err(EngineError::TooManyExpired(names.len()));
+    }
+    // The file decides, and a use of a moment ago.
+    Ok(forget::archive_all(
+        engine,
+        names,
+        Some(EXPIRED),
+        dry_run,
+        has_expired,
+    ))
+}
+
+fn has_expired(
+    engine: &Engine,
+    name: &str,
+    until: DateTime<Utc>,
+    written_until: Option<DateTime<Utc>>,
+) -> bool {
+    let reader = engine.live.store.reader(Place::Files);
+    let Ok(version) = reader.read(name, MAX_INDEXED_BYTES as u64) else {
+        return false;
+    };
+    let memory = parse(&version.entry, &version.bytes);
+    let is_young = |until: DateTime<Utc>| memory.timestamp.utc() > until;
+    if written_until.is_some_and(is_young) {
+        return false;
+    }
+    let (state, _) = usage::state_of(&engine.live, &memory);
+    state.is_expired(until)
+}

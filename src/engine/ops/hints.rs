@@ -1,0 +1,266 @@
+//! Tells which memories a new one may contradict, and which one says the very same.
+//!
+//! Promises: it never keeps a memory from being written, and costs little: a few memories that share
+//! the rarest words are read and compared, in a view of the store that may be a moment old, with
+//! what this process wrote since. A contradiction that is said in a long text is not seen.
+
+use crate::engine::live::current_snapshot;
+use crate::engine::live::names::is_called;
+use crate::engine::live::rows;
+use crate::engine::live::usage;
+use crate::engine::parts::Engine;
+use crate::engine::write::recent::MANY_UNSEEN;
+use crate::engine::write::recent::RECENT;
+use crate::engine::write::recent::Written;
+use crate::files::Place;
+use crate::index::Overlay;
+use crate::index::Snapshot;
+use crate::lifecycle::Claims;
+use crate::lifecycle::Evidence;
+use crate::lifecycle::WritePolicy;
+use crate::model::Filter;
+use crate::model::Memory;
+use crate::model::Stem;
+use crate::secrets;
+use std::sync::Arc;
+use std::sync::PoisonError;
+use std::time::Duration;
+use std::time::Instant;
+
+/// A memory that a new one may contradict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contradicted {
+    pub stem: Stem,
+    pub headline: String,
+    pub evidence: Evidence,
+}
+
+/// What is told of a memory that was just written.
+#[derive(Default)]
+pub(in crate::engine) struct Noticed {
+    /// One of the same namespace that has the very same text, but for blanks.
+    pub same_text: Option<Stem>,
+    pub contradicted: Vec<Contradicted>,
+}
+
+/// So many words look for memories that may be contradicted, and so many of these are read.
+const LOOKED_FOR: usize = 8;
+
+const COMPARED: usize = 6;
+
+/// Of a text that claims nothing, so many words are looked at.
+const MOST_WORDS: usize = 200;
+
+/// More would be a list, not a hint.
+const MOST_HINTS: usize = 2;
+
+/// A view is made anew after so long, or so many writes: it costs more than everything else here,
+/// and what it lacks until then is others' work of the last moment.
+const VIEW_LASTS: Duration = Duration::from_secs(2);
+
+/// Without an index, so many files are not read for a hint.
+const MANY_FILES: usize = 256;
+
+/// What speaks for it that the later of two memories contradicts the earlier one.
+pub fn contradiction_between(_engine: &Engine, one: &Memory, other: &Memory) -> Option<Evidence> {
+    let (older, newer) = match one.timestamp.utc() <= other.timestamp.utc() {
+        true => (one, other),
+        false => (other, one),
+    };
+    crate::lifecycle::contradiction(older, newer).map(redacted)
+}
+
+/// What is to be told of the memory in the file `name`, just written, as `policy` says.
+pub(in crate::engine) fn notice(
+    engine: &Engine,
+    name: &str,
+    memory: &Memory,
+    policy: &WritePolicy,
+) -> Noticed {
+    let mut noticed = Noticed::default();
+    if !policy.contradictions && !policy.names_same_text {
+        return noticed;
+    }
+    let claims = Claims::of(memory);
+    let text = text_key(&memory.content);
+    let mut words = claims.subject_words(LOOKED_FOR);
+    if words.is_empty() {
+        words = longest_words(&memory.content);
+    }
+    let mut names = recent_like(engine, &claims, text);
+    names.extend(sharing_rare_words(engine, &words, memory));
+    for other in names {
+        if other == name {
+            continue;
+        }
+        let Some(other) = rows::read_memory(&engine.live, &other) else {
+            continue;
+        };
+        // Whoever names it knows it.
+        let known = memory.links.iter().map(|link| &link.to);
+        let mut known = known.chain(&memory.supersedes);
+        if other.superseded_by.is_some() || known.any(|id| is_called(&other.stem, id)) {
+            continue;
+        }
+        let is_near = other.namespace_or_global() == memory.namespace_or_global();
+        if is_near && text_key(&other.content) == text {
+            noticed.same_text.get_or_insert(other.stem);
+        } else if !noticed.has_hinted_at(&other.stem)
+            && let Some(evidence) = Claims::of(&other).contradicted_by(&claims)
+        {
+            noticed.contradicted.push(Contradicted {
+                headline: other.headline().to_owned(),
+                stem: other.stem,
+                evidence: redacted(evidence),
+            });
+        }
+    }
+    let mut recent = engine
+        .writer
+        .recent
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    if recent.written.len() == RECENT {
+        recent.written.pop_front();
+    }
+    recent.written.push_back(Written {
+        name: name.to_owned(),
+        claims,
+        text,
+    });
+    if !policy.contradictions {
+        noticed.contradicted.clear();
+    }
+    noticed.same_text = noticed.same_text.filter(|_| policy.names_same_text);
+    noticed
+}
+
+/// Of what this process wrote last, what may be contradicted, or has this text.
+fn recent_like(engine: &Engine, claims: &Claims, text: u128) -> Vec<String> {
+    let recent = engine
+        .writer
+        .recent
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let like = recent.written.iter().rev();
+    let like = like.filter(|known| {
+        let known_claims = &known.claims;
+        known.text == text
+            || known_claims.may_contradict(claims) && known_claims.contradicted_by(claims).is_some()
+    });
+    like.map(|known| known.name.clone())
+        .take(COMPARED)
+        .collect()
+}
+
+/// The current memories of the namespace that share most of `words`. None is no reason to fail.
+fn sharing_rare_words(engine: &Engine, words: &[String], memory: &Memory) -> Vec<String> {
+    let Some(snapshot) = recent_view(engine) else {
+        return Vec::new();
+    };
+    let filter = Filter {
+        namespaces: vec![memory.namespace_or_global().to_owned()],
+        ..Filter::default()
+    };
+    let text = words.join(" ");
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let limit = COMPARED + 1; // Itself may be among them.
+    let found = usage::at_once(&engine.live, |moment| {
+        let texts = |name: &str| rows::read_memory(&engine.live, name);
+        snapshot.sharing_rare(&text, &filter, moment, limit, &texts)
+    });
+    found.unwrap_or_default()
+}
+
+/// A view of the store that lacks at most what this process wrote last; `None` where an answer
+/// would have to wait for many files to be read.
+fn recent_view(engine: &Engine) -> Option<Arc<dyn Snapshot>> {
+    if let Some(committed) = committed_beside_own(engine) {
+        return Some(committed);
+    }
+    let unseen = engine.live.own_changes.lock();
+    let unseen = unseen.unwrap_or_else(PoisonError::into_inner).len();
+    if engine
+        .live
+        .try_freshness()
+        .is_some_and(|now| now.behind > 0)
+    {
+        return None;
+    }
+    let viewed = engine.writer.recent.lock();
+    let viewed = viewed.unwrap_or_else(PoisonError::into_inner).viewed;
+    let is_young = viewed.is_some_and(|viewed| viewed.elapsed() < VIEW_LASTS);
+    match engine.live.latest() {
+        Some(latest) if is_young && unseen < MANY_UNSEEN => return Some(latest),
+        None if !is_indexed(engine) => return None,
+        _ => {}
+    }
+    let view = current_snapshot::snapshot(&engine.live).ok()?;
+    let mut recent = engine
+        .writer
+        .recent
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    recent.viewed = Some(Instant::now());
+    Some(view)
+}
+
+/// What is committed, where nothing waits beside it but what this process wrote last: that is
+/// known without a segment being made of it.
+fn committed_beside_own(engine: &Engine) -> Option<Arc<dyn Snapshot>> {
+    let freshness = engine.live.try_freshness()?;
+    let recent = engine
+        .writer
+        .recent
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let is_own = |name: &String| recent.written.iter().any(|own| own.name == *name);
+    let is_all_own = freshness.behind == 0 && freshness.overlay.files.keys().all(is_own);
+    let committed = freshness.committed.as_ref();
+    committed.filter(|_| is_all_own).map(Arc::clone)
+}
+
+/// Whether there is an index, or so few files that none is missed.
+fn is_indexed(engine: &Engine) -> bool {
+    let committed = engine.live.index.snapshot(&Overlay::default());
+    committed.is_ok_and(|committed| !committed.is_empty())
+        || engine
+            .live
+            .store
+            .list(Place::Files)
+            .is_ok_and(|listing| listing.entries.len() < MANY_FILES)
+}
+
+impl Noticed {
+    /// Whether this one is told already, or enough are.
+    fn has_hinted_at(&self, stem: &Stem) -> bool {
+        let mut told = self.contradicted.iter();
+        self.contradicted.len() == MOST_HINTS || told.any(|known| known.stem == *stem)
+    }
+}
+
+/// The same for texts that differ in blanks only.
+fn text_key(text: &str) -> u128 {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    crate::files::digest(words.join(" ").as_bytes())
+}
+
+/// Words that look for a text that claims nothing. Long ones are rare, as a rule.
+fn longest_words(text: &str) -> Vec<String> {
+    let mut words: Vec<&str> = text.split_whitespace().take(MOST_WORDS).collect();
+    words.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
+    words.dedup();
+    let words = words.into_iter().take(LOOKED_FOR);
+    words.map(str::to_owned).collect()
+}
+
+/// Without credentials: it is shown to whoever asks.
+fn redacted(evidence: Evidence) -> Evidence {
+    Evidence {
+        older: secrets::redact(&evidence.older),
+        newer: secrets::redact(&evidence.newer),
+        ..evidence
+    }
+}

@@ -1,0 +1,630 @@
+//! Brings foreign memories in, and own ones out.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::index_recovery;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::live::usage;
+use crate::engine::ops::forget;
+use crate::engine::ops::relations::relating;
+use crate::engine::ops::relations::relating::End;
+use crate::engine::ops::relations::relating::Relating;
+use crate::engine::ops::sessions;
+use crate::engine::parts::Engine;
+use crate::engine::write::new;
+use crate::engine::write::screen::Screened;
+use crate::engine::write::writer::BY_IMPORT;
+use crate::files::CrashMarker;
+use crate::files::Lock;
+use crate::files::Place;
+use crate::format::MAX_INDEXED_BYTES;
+use crate::import::Ended;
+use crate::import::Foreign;
+use crate::import::ImportError;
+use crate::import::Item;
+use crate::import::Relation;
+use crate::index::RankedQueryKind;
+use crate::index::Request;
+use crate::lifecycle;
+use crate::lifecycle::Stated;
+use crate::model::Filter;
+use crate::model::Handle;
+use crate::model::Kind;
+use crate::model::Memory;
+use crate::model::MetaValue;
+use crate::model::NewMemory;
+use crate::model::Stem;
+use crate::model::Timestamp;
+use crate::model::Usage;
+use crate::model::Visibility;
+use crate::secrets;
+use chrono::DateTime;
+use chrono::TimeDelta;
+use chrono::Utc;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+/// How to import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Import {
+    /// Only say what would happen.
+    pub dry_run: bool,
+}
+
+/// What became of one thing of a source.
+#[derive(Debug)]
+pub enum Imported {
+    Added {
+        source_id: Option<String>,
+        stem: Option<Stem>,
+        /// The credentials in it.
+        screened: Screened,
+        /// What it had that no memory has a place for.
+        not_carried: Vec<&'static str>,
+        /// One that came in before it, at this import, with the very same text.
+        same_text: Option<Stem>,
+    },
+    /// It was imported before.
+    Known {
+        source_id: Option<String>,
+        stem: Option<Stem>,
+    },
+    /// It is not brought over, on purpose.
+    LeftOut {
+        source_id: Option<String>,
+        what: &'static str,
+    },
+    Failed {
+        source: String,
+        reason: String,
+        /// What kept the store from taking it, where nothing of the memory did. It may name folders
+        /// of this machine, and so may the reason.
+        fault: Option<EngineError>,
+    },
+}
+
+/// What an import came to, besides the memories.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Report {
+    /// Relations between the memories that are links now, or will be.
+    pub linked: usize,
+    /// New memories whose life is over by now.
+    pub expired: usize,
+    /// What could not be carried over, by words for its sorts, and how much of it.
+    pub not_carried: BTreeMap<&'static str, usize>,
+}
+
+impl Report {
+    fn lacks(&mut self, what: &'static str, count: usize) {
+        if count > 0 {
+            *self.not_carried.entry(what).or_default() += count;
+        }
+    }
+}
+
+/// The metadata key that keeps what a memory was called where it came from.
+pub const SOURCE_ID: &str = "source_id";
+
+/// A hash of the text and time, for what had no name or no time.
+const SOURCE_HASH: &str = "source_hash";
+
+/// Of memories that say nothing, none is made.
+const NO_TEXT: &str = "memories without text";
+
+/// So many uses are written together.
+const MOST_USES: usize = 1024;
+
+/// What is known while an import goes on.
+#[derive(Default)]
+struct Progress {
+    known: ImportIndex,
+    relating: Relating,
+    uses: Vec<(DateTime<Utc>, Stem)>,
+    /// When memories were changed where they come from, by their files.
+    updated: Vec<(String, DateTime<Utc>)>,
+    /// The files of memories that live no more where they come from.
+    ended: Vec<(String, Ended)>,
+    /// What the memories of the source are here.
+    stems: BTreeSet<Stem>,
+    /// How often clients began to work with the source.
+    sessions: usize,
+    /// The first memory of each text that came in, by namespace.
+    texts: HashMap<(Option<String>, u128), Stem>,
+    report: Report,
+    /// Below `files/`: those with files that came in, which are to be synced.
+    folders: RefCell<BTreeSet<String>>,
+}
+
+/// Imports `items` one by one, then sets the relations between them; calls `each` with what
+/// became of each. Importing the same again changes nothing. One that fails does not stop the
+/// others.
+///
+/// # Errors
+///
+/// Fails if the store cannot be read or written at all.
+pub fn import(
+    engine: &Engine,
+    items: impl Iterator<Item = Result<impl Into<Item>, ImportError>>,
+    options: Import,
+    each: &mut dyn FnMut(Imported),
+) -> Result<Report, EngineError> {
+    if options.dry_run {
+        return import_all(engine, items, options, false, each);
+    }
+    engine.writer.check_writable()?;
+    // Two imports of one thing at once must not each add it.
+    let _lock = Lock::take(&engine.live.state().join("import.lock"), "another import")?;
+    // One that was killed may have left memories without their relations.
+    let at_work = CrashMarker::begin(&engine.live.state().join("import-at-work"))?;
+    let report = import_all(engine, items, options, at_work.was_interrupted, each);
+    if report.is_err() {
+        at_work.leave_unfinished();
+    }
+    report
+}
+
+fn import_all(
+    engine: &Engine,
+    items: impl Iterator<Item = Result<impl Into<Item>, ImportError>>,
+    options: Import,
+    relate_all: bool,
+    each: &mut dyn FnMut(Imported),
+) -> Result<Report, EngineError> {
+    let mut progress = Progress {
+        known: index_recovery::mending(&engine.live, || self::known(engine))?,
+        ..Progress::default()
+    };
+    let _together = engine.writer.collect_records();
+    for item in items {
+        let imported = match item.map(Into::into) {
+            Ok(Item::Memory(foreign)) => import_one(engine, *foreign, options, &mut progress),
+            Ok(Item::Relation(relation)) => {
+                progress.relating.wants(relation);
+                continue;
+            }
+            Ok(Item::Sessions(count)) => {
+                progress.sessions += count;
+                continue;
+            }
+            Ok(Item::LeftOut { source_id, what }) => {
+                progress.report.lacks(what, 1);
+                Imported::LeftOut { source_id, what }
+            }
+            Err(error) => Imported::Failed {
+                source: error.source_name(),
+                reason: error.to_string(),
+                fault: None,
+            },
+        };
+        if let Imported::Added { stem, .. } | Imported::Known { stem, .. } = &imported {
+            progress.stems.extend(stem.clone());
+        }
+        each(imported);
+        if progress.uses.len() >= MOST_USES {
+            engine
+                .writer
+                .count_past_uses(&std::mem::take(&mut progress.uses));
+        }
+    }
+    // Once, and before anything is said to be imported.
+    for folder in progress.folders.borrow().iter() {
+        engine.live.store.sync_folder(Place::Files, folder)?;
+    }
+    engine.writer.count_past_uses(&progress.uses);
+    if progress.sessions > 0 && !options.dry_run {
+        sessions::carry_sessions(engine, progress.sessions, &progress.stems)?;
+    }
+    let Progress {
+        known,
+        relating,
+        ended,
+        updated,
+        mut report,
+        ..
+    } = progress;
+    let related = relating::relate_imported(engine, relating, relate_all, &|source_id| {
+        known.only(source_id)
+    })?;
+    // After the relations, which are no change of what the source says.
+    for (name, at) in updated {
+        engine
+            .writer
+            .record_at(at, "update", &name, Some(BY_IMPORT));
+    }
+    end_imported(engine, ended)?;
+    report.linked = related.set;
+    report.lacks("links to what is not there", related.dangling);
+    report.lacks("links to a name that several have", related.ambiguous);
+    report.lacks("links of a memory to itself", related.to_itself);
+    report.lacks("times of links", related.dated);
+    report.lacks("links that a memory has no room for", related.no_room);
+    report.lacks(
+        "rings of memories that replace each other",
+        related.circular,
+    );
+    Ok(report)
+}
+
+/// Archives what lives no more where it comes from, unless a memory that is there replaces it.
+fn end_imported(engine: &Engine, ended: Vec<(String, Ended)>) -> Result<(), EngineError> {
+    let mut by_reason: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, ended) in ended {
+        let why = match ended {
+            Ended::Archived(why) => why,
+            Ended::Superseded => {
+                let version = engine.live.store.reader(Place::Files).read(&name, u64::MAX);
+                let is_replaced = version.is_ok_and(|version| {
+                    parse(&version.entry, &version.bytes)
+                        .superseded_by
+                        .is_some()
+                });
+                if is_replaced {
+                    continue;
+                }
+                "superseded where it comes from, which does not say by what".to_owned()
+            }
+        };
+        by_reason.entry(why).or_default().push(name);
+    }
+    for (why, names) in by_reason {
+        let archived = forget::archive_all(engine, names, Some(&why), false, |_| true);
+        if let Some((_, error)) = archived.failed.into_iter().next() {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// What was imported before, the forgotten ones included: importing again does not bring
+/// them back.
+fn known(engine: &Engine) -> Result<ImportIndex, EngineError> {
+    let mut known = ImportIndex::default();
+    let reader = engine.live.store.reader(Place::Files);
+    let snapshot = current_snapshot::snapshot(&engine.live)?;
+    for (name, _) in snapshot.files() {
+        known.there(stem_of(name), Some(name.to_owned()));
+    }
+    let mut holders = snapshot.holders(&format!("metadata.{SOURCE_ID}"))?;
+    holders.extend(snapshot.holders(&format!("metadata.{SOURCE_HASH}"))?);
+    for (_, name) in holders {
+        if let Ok(version) = reader.read(&name, MAX_INDEXED_BYTES as u64) {
+            known.add(&parse(&version.entry, &version.bytes), Some(name));
+        }
+    }
+    let purged = engine.live.store.purged()?;
+    for stem in &purged {
+        known.there(Stem::from_file_name(stem), None);
+    }
+    let archive = engine.live.store.reader(Place::Archive);
+    for entry in engine.live.store.list(Place::Archive)?.entries {
+        known.there(stem_of(&entry.name), None);
+        if let Ok(version) = archive.read(&entry.name, MAX_INDEXED_BYTES as u64) {
+            known.add(&parse(&version.entry, &version.bytes), None);
+        }
+    }
+    Ok(known)
+}
+
+fn import_one(
+    engine: &Engine,
+    foreign: Foreign,
+    options: Import,
+    progress: &mut Progress,
+) -> Imported {
+    let Foreign {
+        mut memory,
+        source_id,
+        source,
+        names,
+        relations,
+        last_used,
+        earlier_uses,
+        updated,
+        ended,
+        not_carried,
+    } = foreign;
+    // The name of an entity says something by itself.
+    let is_named = memory.kind == Some(Kind::Entity) && memory.title.is_some();
+    if memory.content.trim().is_empty() && !is_named {
+        progress.report.lacks(NO_TEXT, 1);
+        return Imported::LeftOut {
+            source_id,
+            what: NO_TEXT,
+        };
+    }
+    if let Some(id) = &source_id {
+        for relation in relations {
+            progress.relating.wants(Relation {
+                from: id.clone(),
+                relation: relation.relation,
+                to: relation.to,
+                is_dated: false,
+            });
+        }
+    }
+    // A handle or a name and a time tell what it is, or else its text.
+    let has_own_name = source_id.is_some() && memory.timestamp.is_some();
+    let hash = (!has_own_name && memory.handle.is_none()).then(|| source_hash(&memory));
+    let key = source_id.clone().or_else(|| hash.clone());
+    if let Some((stem, name)) = progress.known.find(&memory, key.as_deref()) {
+        let end = End {
+            stem: Some(stem.clone()),
+            name,
+            is_new: false,
+        };
+        progress.relating.became(source_id.as_deref(), names, end);
+        return Imported::Known {
+            source_id,
+            stem: Some(stem),
+        };
+    }
+    if let Some(id) = &source_id {
+        memory.metadata.retain(|(key, _)| key != SOURCE_ID);
+        memory
+            .metadata
+            .insert(0, (SOURCE_ID.to_owned(), MetaValue::Text(id.clone())));
+    }
+    if let Some(hash) = hash {
+        memory.metadata.retain(|(key, _)| key != SOURCE_HASH);
+        memory
+            .metadata
+            .push((SOURCE_HASH.to_owned(), MetaValue::Text(hash)));
+    }
+    let has_ended = self::has_ended(engine, &memory, last_used.as_ref());
+    let mut end = End {
+        stem: None,
+        name: None,
+        is_new: true,
+    };
+    let mut found = Screened::default();
+    if !options.dry_run {
+        // What a foreign memory supersedes may come later, or not at all: it is kept as written.
+        let folders = &progress.folders;
+        let add = |name: &str, bytes: &[u8]| {
+            let folder = engine.live.store.add_unsynced(Place::Files, name, bytes)?;
+            folders.borrow_mut().insert(folder);
+            Ok(())
+        };
+        match new::write_new_by(&engine.writer, &memory, "import", &add) {
+            Ok((stem, screened)) => {
+                found = screened;
+                end.name = Some(engine.live.new_name(&stem));
+                end.stem = Some(stem);
+            }
+            Err(error) => {
+                let is_of_memory = matches!(
+                    error,
+                    EngineError::Format(_) | EngineError::Invalid(_) | EngineError::Secrets(_)
+                );
+                return Imported::Failed {
+                    source,
+                    reason: error.to_string(),
+                    fault: (!is_of_memory).then_some(error),
+                };
+            }
+        }
+    }
+    let mut same_text = None;
+    if let Some(stem) = &end.stem {
+        let text = (memory.namespace.clone(), digest(memory.content.trim()));
+        same_text = progress.texts.get(&text).cloned();
+        progress.texts.entry(text).or_insert_with(|| stem.clone());
+        progress.known.took(stem, key.as_deref(), &memory);
+        if let Some(at) = last_used {
+            // Lines that say the same are one: each use has a moment of its own.
+            let each = (0..=earlier_uses).rev().map(|number| {
+                let before = TimeDelta::seconds(i64::try_from(number).unwrap_or(0));
+                (at.utc() - before, stem.clone())
+            });
+            progress.uses.extend(each);
+        }
+        let name = engine.live.new_name(stem);
+        if let Some(updated) = updated {
+            progress.updated.push((name.clone(), updated.utc()));
+        }
+        progress.ended.extend(ended.map(|ended| (name, ended)));
+    }
+    let stem = end.stem.clone();
+    progress.relating.became(source_id.as_deref(), names, end);
+    progress.report.expired += usize::from(has_ended);
+    for what in &not_carried {
+        progress.report.lacks(what, 1);
+    }
+    Imported::Added {
+        source_id,
+        stem,
+        screened: found,
+        not_carried,
+        same_text,
+    }
+}
+
+/// Whether the life of a memory that comes in is over already.
+fn has_ended(engine: &Engine, memory: &NewMemory, last_used: Option<&Timestamp>) -> bool {
+    let now = engine.live.clock.now();
+    let stated = Stated {
+        timestamp: memory.timestamp.as_ref().map_or(now, Timestamp::utc),
+        updated: None,
+        expires: memory.expires.as_ref().map(Timestamp::utc),
+        tier: memory.tier,
+        kind: memory.kind,
+        importance: memory.importance,
+        confidence: memory.confidence,
+    };
+    let mut usage = Usage::default();
+    if let Some(at) = last_used {
+        usage.add(at.utc());
+    }
+    lifecycle::state(&stated, &usage, &engine.live.life, now).is_expired(now)
+}
+
+/// Calls `each` with every memory that passes `filter`, oldest first, and its file's name;
+/// one whole memory is held at a time.
+///
+/// # Errors
+///
+/// Fails if the directory cannot be read.
+pub fn export(
+    engine: &Engine,
+    filter: &Filter,
+    each: &mut dyn FnMut(Memory, String),
+) -> Result<usize, EngineError> {
+    let filter = Filter {
+        visibility: Visibility::Everything,
+        ..filter.clone()
+    };
+    let reader = engine.live.store.reader(Place::Files);
+    let texts = |name: &str| {
+        let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
+        Some(parse(&version.entry, &version.bytes))
+    };
+    let found = index_recovery::mending(&engine.live, || {
+        let snapshot = current_snapshot::snapshot(&engine.live)?;
+        usage::at_once(&engine.live, |moment| {
+            let request = Request {
+                ask: RankedQueryKind::Everything,
+                filter: &filter,
+                moment,
+                limit: usize::MAX,
+                offset: 0,
+            };
+            Ok(snapshot.search(&request, &texts)?)
+        })
+    })?;
+    let mut count = 0;
+    for hit in found.hits.into_iter().rev() {
+        // Gone since it was listed: then it is not exported.
+        if let Ok(version) = reader.read(&hit.name, u64::MAX) {
+            each(parse(&version.entry, &version.bytes), hit.name);
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+fn source_hash(memory: &NewMemory) -> String {
+    let at = memory.timestamp.as_ref().map_or("", |at| at.as_str());
+    format!(
+        "{:032x}",
+        crate::files::digest(format!("{at}\n{}", memory.content).as_bytes())
+    )
+}
+
+/// What is in the store already, as an importer asks for it.
+#[derive(Default)]
+struct ImportIndex {
+    /// Each with its live file, if it has one.
+    stems: HashMap<Stem, Option<String>>,
+    /// `None` where several have it.
+    by_handle: HashMap<Handle, Option<Stem>>,
+    by_source: HashMap<String, Vec<ImportedSource>>,
+}
+
+/// A memory that has a source id, or a hash in its place.
+struct ImportedSource {
+    stem: Stem,
+    /// Its live file; `None` if it was forgotten.
+    name: Option<String>,
+    at: Option<String>,
+    /// Of the text as it is. Texts of a whole store would not fit into memory.
+    digest: u128,
+    /// As it was noted when it came in.
+    hash: Option<String>,
+}
+
+fn digest(text: &str) -> u128 {
+    crate::files::digest(text.as_bytes())
+}
+
+impl ImportIndex {
+    /// Notes what is in the store, live or not.
+    fn there(&mut self, stem: Stem, name: Option<String>) {
+        if let Some(handle) = stem.handle() {
+            let known = self.by_handle.entry(handle);
+            known
+                .and_modify(|known| *known = known.take().filter(|known| *known == stem))
+                .or_insert_with(|| Some(stem.clone()));
+        }
+        let file = self.stems.entry(stem).or_default();
+        *file = file.take().or(name);
+    }
+
+    fn add(&mut self, memory: &Memory, name: Option<String>) {
+        let text = |key: &str| memory.metadata_text(key).map(str::to_owned);
+        let hash = text(SOURCE_HASH);
+        if let Some(id) = text(SOURCE_ID).or_else(|| hash.clone()) {
+            self.by_source.entry(id).or_default().push(ImportedSource {
+                stem: memory.stem.clone(),
+                name,
+                at: Some(memory.timestamp.as_str().to_owned()),
+                digest: digest(&memory.content),
+                hash,
+            });
+        }
+    }
+
+    /// Notes what was just written.
+    fn took(&mut self, stem: &Stem, key: Option<&str>, memory: &NewMemory) {
+        self.there(stem.clone(), None);
+        if let Some(id) = key {
+            let seen = ImportedSource {
+                stem: stem.clone(),
+                name: None,
+                // Of what one source calls by one name and time, as a copied note, each text counts.
+                at: None,
+                digest: digest(&memory.content),
+                hash: None,
+            };
+            self.by_source.entry(id.to_owned()).or_default().push(seen);
+        }
+    }
+
+    /// The memory that `memory` became before, and its live file. Two sources may use one id for
+    /// different things: it is the same one only if its time or its text is the same, too.
+    fn find(&self, memory: &NewMemory, source_id: Option<&str>) -> Option<(Stem, Option<String>)> {
+        let own = memory.handle.zip(memory.timestamp.as_ref());
+        let own = own.map(|(handle, at)| Stem::new(at.utc(), handle));
+        if let Some(stem) = own
+            && let Some(name) = self.stems.get(&stem)
+        {
+            return Some((stem, name.clone()));
+        }
+        let at = memory.timestamp.as_ref().map(|at| at.as_str());
+        let seen = self.by_source.get(source_id?)?;
+        let (text, hash) = (digest(&memory.content), source_hash(memory));
+        // What was redacted when it came in, or later.
+        let redacted = digest(&secrets::redact(&memory.content));
+        seen.iter()
+            .find(|seen| {
+                (at.is_some() && seen.at.as_deref() == at)
+                    || seen.digest == text
+                    || seen.digest == redacted
+                    || seen.hash.as_ref() == Some(&hash)
+            })
+            .map(|seen| (seen.stem.clone(), seen.name.clone()))
+    }
+
+    /// The one memory of former runs that is called so where it comes from, or here.
+    fn only(&self, source_id: &str) -> Option<End> {
+        let (stem, name) = match self.by_source.get(source_id).map(Vec::as_slice) {
+            Some([seen]) => (seen.stem.clone(), seen.name.clone()),
+            Some(_) => return None,
+            None => {
+                let stem = match Handle::parse(source_id) {
+                    Some(handle) => self.by_handle.get(&handle)?.clone()?,
+                    None => Stem::parse(source_id)?,
+                };
+                let name = self.stems.get(&stem)?.clone();
+                (stem, name)
+            }
+        };
+        Some(End {
+            stem: Some(stem),
+            name,
+            is_new: false,
+        })
+    }
+}

@@ -1,0 +1,570 @@
+//! Performs plans, and takes them back.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::ops::maintenance::propose::Proposed;
+use crate::engine::ops::maintenance::propose::RECORDS_KEPT;
+use crate::engine::ops::maintenance::record::PlanState;
+use crate::engine::ops::maintenance::record::Recorded;
+use crate::engine::ops::maintenance::record::Records;
+use crate::engine::ops::maintenance::record::Step;
+use crate::engine::ops::update::edited;
+use crate::engine::parts::Engine;
+use crate::engine::write::new;
+use crate::engine::write::replace;
+use crate::engine::write::screen;
+use crate::engine::write::screen::Screened;
+use crate::files::FilesError;
+use crate::files::Lock;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::files::digest;
+use crate::format;
+use crate::journal::RESTORE;
+use crate::journal::UNDO_DECAY;
+use crate::lifecycle::Operation;
+use crate::model::Stem;
+use crate::model::Timestamp;
+use std::io;
+
+/// What a plan has done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Performed {
+    /// What takes it back: `undo` and this.
+    pub id: String,
+    /// The memories that it made.
+    pub created: Vec<Stem>,
+    pub edited: Vec<Stem>,
+    pub archived: Vec<Stem>,
+    /// The credentials in what it made.
+    pub screened: Vec<Screened>,
+}
+
+/// What became of a plan that was to be taken back.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TakenBack {
+    pub id: String,
+    /// The memories that are back from the archive.
+    pub restored: Vec<Stem>,
+    /// Those that say again what they said.
+    pub edited: Vec<Stem>,
+    /// Those that were made by the plan, and are gone.
+    pub removed: Vec<Stem>,
+    /// What stayed as it is, because somebody changed it since: only of a plan that was interrupted.
+    pub kept: Vec<String>,
+}
+
+fn plan_records(engine: &Engine) -> Records {
+    Records(engine.live.state().join("plans"))
+}
+
+fn lock_plans(engine: &Engine) -> Result<Lock, EngineError> {
+    let path = engine.live.state().join("locks").join("plans.lock");
+    Ok(Lock::take(&path, "another plan of maintenance")?)
+}
+
+/// Performs a plan, or nothing of it; `None` if there is nothing to do.
+///
+/// # Errors
+///
+/// Fails if a memory is no longer as it was when the plan was made, or if any step fails; then
+/// what was done by then is taken back.
+pub fn perform_plan(
+    engine: &Engine,
+    proposed: &Proposed,
+) -> Result<Option<Performed>, EngineError> {
+    engine.writer.check_writable()?;
+    if proposed.plan.is_empty() {
+        return Ok(None);
+    }
+    let _lock = lock_plans(engine)?;
+    take_back_begun(engine)?;
+    let (steps, screened) = self::steps(engine, proposed)?;
+    let operation = proposed.plan.operation.as_str();
+    let mut record = Recorded::new(operation, engine.live.clock.now(), steps);
+    let records = plan_records(engine);
+    engine.live.store.create()?;
+    written(engine, records.write(&mut record), &record.id)?;
+    let _together = engine.writer.collect_records();
+    if let Err(error) = do_steps(engine, &record) {
+        // What cannot be taken back now is taken back by whoever comes next.
+        if take_back_steps(engine, &record, true)?.kept.is_empty() {
+            written(engine, records.remove(&record.id), &record.id)?;
+        }
+        return Err(error);
+    }
+    record.state = PlanState::Done;
+    written(engine, records.write(&mut record), &record.id)?;
+    tell(engine, &record, |step| match step {
+        Step::Create { .. } | Step::Edit { .. } | Step::Archive { .. } => operation,
+    });
+    remove_old_records(engine);
+    let stems = |is_it: fn(&Step) -> bool| {
+        let steps = record.steps.iter().filter(|step| is_it(step));
+        steps.map(|step| stem_of(step.name())).collect()
+    };
+    Ok(Some(Performed {
+        id: record.id.clone(),
+        created: stems(|step| matches!(step, Step::Create { .. })),
+        edited: stems(|step| matches!(step, Step::Edit { .. })),
+        archived: stems(|step| matches!(step, Step::Archive { .. })),
+        screened,
+    }))
+}
+
+/// The plans that were performed or begun on this machine, newest first.
+///
+/// # Errors
+///
+/// Fails if their records cannot be read.
+pub fn plans(engine: &Engine) -> Result<Vec<Recorded>, EngineError> {
+    written(engine, plan_records(engine).all(), "plans")
+}
+
+/// Takes back what the plan called `id` has done: memories come back from the archive, say what
+/// they said, and those that it made are gone. With `dry_run` only says what would be done.
+///
+/// # Errors
+///
+/// Fails if there is no such plan, if it was taken back, or if what it did was changed since;
+/// then nothing is done.
+pub fn take_back(engine: &Engine, id: &str, dry_run: bool) -> Result<TakenBack, EngineError> {
+    if !dry_run {
+        engine.writer.check_writable()?;
+    }
+    let records = plan_records(engine);
+    let _lock = match dry_run {
+        true => None,
+        false => Some(lock_plans(engine)?),
+    };
+    let Some(mut record) = written(engine, records.read(id), id)? else {
+        return Err(EngineError::Invalid(format!(
+            "there is no plan `{id}` on this machine"
+        )));
+    };
+    if record.state == PlanState::TakenBack {
+        return Err(EngineError::Invalid(format!(
+            "the plan {id} was taken back already"
+        )));
+    }
+    let is_interrupted = record.state == PlanState::Begun;
+    let changed = changed_since(engine, &record);
+    if !changed.is_empty() && !is_interrupted {
+        return Err(EngineError::Invalid(format!(
+            "the plan {id} cannot be taken back, because this was changed since: {}",
+            changed.join(", ")
+        )));
+    }
+    if dry_run {
+        return Ok(would_take_back(engine, &record));
+    }
+    // Whoever is interrupted in it goes on with it.
+    record.state = PlanState::Begun;
+    written(engine, records.write(&mut record), id)?;
+    let _together = engine.writer.collect_records();
+    let taken = take_back_steps(engine, &record, is_interrupted)?;
+    if taken.kept.is_empty() {
+        record.state = PlanState::TakenBack;
+        written(engine, records.write(&mut record), id)?;
+    }
+    Ok(taken)
+}
+
+/// Takes back the plans that were begun and not ended, by a process that is gone; does nothing
+/// while somebody performs one.
+///
+/// # Errors
+///
+/// Fails if one cannot be taken back.
+pub fn recover_plans(engine: &Engine) -> Result<Vec<TakenBack>, EngineError> {
+    if engine.live.is_read_only() || !engine.live.state().join("plans").is_dir() {
+        return Ok(Vec::new());
+    }
+    let _lock = match lock_plans(engine) {
+        Err(EngineError::Files(FilesError::Busy { .. })) => return Ok(Vec::new()),
+        other => other?,
+    };
+    take_back_begun(engine)
+}
+
+/// As [`recover_plans`], for whoever holds the lock.
+fn take_back_begun(engine: &Engine) -> Result<Vec<TakenBack>, EngineError> {
+    let records = plan_records(engine);
+    let begun = written(engine, records.all(), "plans")?.into_iter();
+    let mut taken = Vec::new();
+    for mut record in begun.filter(|record| record.state == PlanState::Begun) {
+        let _together = engine.writer.collect_records();
+        let id = record.id.clone();
+        tracing::warn!("the plan {id} was interrupted; it is taken back");
+        let ended = take_back_steps(engine, &record, true)?;
+        if ended.kept.is_empty() {
+            record.state = PlanState::TakenBack;
+            written(engine, records.write(&mut record), &id)?;
+        }
+        taken.push(ended);
+    }
+    Ok(taken)
+}
+
+pub(in crate::engine) fn written<T>(
+    _engine: &Engine,
+    done: io::Result<T>,
+    what: &str,
+) -> Result<T, EngineError> {
+    done.map_err(|error| {
+        EngineError::Invalid(format!("the record of {what} cannot be kept: {error}"))
+    })
+}
+
+/// Looks whether a plan could be performed now.
+///
+/// # Errors
+///
+/// As for [`perform_plan`].
+pub fn check_plan(engine: &Engine, proposed: &Proposed) -> Result<(), EngineError> {
+    engine.writer.check_writable()?;
+    steps(engine, proposed).map(drop)
+}
+
+/// The steps of a plan, each on the text that it was made for.
+fn steps(engine: &Engine, proposed: &Proposed) -> Result<(Vec<Step>, Vec<Screened>), EngineError> {
+    let mut steps = Vec::new();
+    let mut screened = Vec::new();
+    // What is made is there before anything goes away.
+    for new in proposed
+        .plan
+        .proposals
+        .iter()
+        .filter_map(|one| one.create.as_ref())
+    {
+        let timestamp = new.timestamp.clone();
+        let timestamp = timestamp.unwrap_or_else(|| Timestamp::from_utc(engine.live.clock.now()));
+        let stem = Stem::new(timestamp.utc(), new::draw_handle(&engine.writer));
+        let text = format::render(new, &stem, &timestamp)?;
+        let name = engine.live.new_name(&stem);
+        let (bytes, found) = screen::screen(&engine.writer, &name, None, text.into_bytes())?;
+        screened.push(found);
+        let text = utf8(&name, bytes)?;
+        steps.push(Step::Create { name, text });
+    }
+    let reader = engine.live.store.reader(Place::Files);
+    let as_seen = |stem: &Stem| {
+        let file = proposed.files.get(stem);
+        let file = file.ok_or_else(|| EngineError::NotFound(stem.as_str().to_owned()))?;
+        let version = reader.read(&file.name, u64::MAX)?;
+        if version.hash != file.hash {
+            return Err(EngineError::Invalid(format!(
+                "nothing was done: somebody changed {} since the plan was made",
+                file.name
+            )));
+        }
+        Ok((file.name.clone(), version))
+    };
+    for stem in proposed.sources() {
+        as_seen(stem)?;
+    }
+    for (stem, change) in proposed.plan.proposals.iter().flat_map(|one| &one.edit) {
+        let (name, version) = as_seen(stem)?;
+        let memory = parse(&version.entry, &version.bytes);
+        let after = edited(&memory, &version.bytes, change)?;
+        let before = utf8(&name, version.bytes)?;
+        let after = utf8(&name, after)?;
+        steps.push(Step::Edit {
+            name,
+            before,
+            after,
+        });
+    }
+    for stem in proposed.plan.proposals.iter().flat_map(|one| &one.archive) {
+        let (name, version) = as_seen(stem)?;
+        let hash = format!("{:032x}", version.hash);
+        let step = Step::Archive { name, hash };
+        // Two proposals may have the same source.
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+    Ok((steps, screened))
+}
+
+fn do_steps(engine: &Engine, record: &Recorded) -> Result<(), EngineError> {
+    for step in &record.steps {
+        match step {
+            Step::Create { name, text } => {
+                engine.live.store.add(Place::Files, name, text.as_bytes())?;
+            }
+            Step::Edit {
+                name,
+                before,
+                after,
+            } => {
+                swap_text(engine, name, before, after)?;
+            }
+            Step::Archive { name, hash } => {
+                let version = engine
+                    .live
+                    .store
+                    .reader(Place::Files)
+                    .read(name, u64::MAX)?;
+                if format!("{:032x}", version.hash) != *hash {
+                    return Err(changed_meanwhile(name));
+                }
+                engine
+                    .live
+                    .store
+                    .rename((Place::Files, name), (Place::Archive, name))?;
+            }
+        }
+    }
+    sync_names(engine, record, [Place::Archive, Place::Files])
+}
+
+/// Makes the new places of what was moved survive a power cut: the new names first, then that
+/// the old ones are gone.
+fn sync_names(
+    engine: &Engine,
+    record: &Recorded,
+    to_and_from: [Place; 2],
+) -> Result<(), EngineError> {
+    let mut folders: Vec<&str> = record
+        .steps
+        .iter()
+        .filter(|step| matches!(step, Step::Archive { .. }))
+        .map(|step| {
+            step.name()
+                .rsplit_once('/')
+                .map_or("", |(folder, _)| folder)
+        })
+        .collect();
+    folders.sort_unstable();
+    folders.dedup();
+    for place in to_and_from {
+        for folder in &folders {
+            match engine.live.store.sync_folder(place, folder) {
+                // Nothing was moved there yet.
+                Err(FilesError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+                other => other?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts the text `to` in place of `from`; does nothing where it stands.
+fn swap_text(engine: &Engine, name: &str, from: &str, to: &str) -> Result<(), EngineError> {
+    let seen = engine
+        .live
+        .store
+        .reader(Place::Files)
+        .read(name, u64::MAX)?;
+    if seen.bytes == to.as_bytes() {
+        return Ok(());
+    }
+    if seen.bytes != from.as_bytes() {
+        return Err(changed_meanwhile(name));
+    }
+    match replace::replace_text(&engine.writer, Place::Files, name, &seen, to.as_bytes())? {
+        Replaced::Done => Ok(()),
+        Replaced::Stale | Replaced::KeptOther => Err(changed_meanwhile(name)),
+    }
+}
+
+/// The files that are not as the steps have left them, nor as they were before.
+fn changed_since(engine: &Engine, record: &Recorded) -> Vec<String> {
+    let steps = record.steps.iter();
+    let changed = steps.filter(|step| {
+        let read = |place| {
+            engine
+                .live
+                .store
+                .reader(place)
+                .read(step.name(), u64::MAX)
+                .ok()
+        };
+        let live = read(Place::Files);
+        !match step {
+            Step::Create { text, .. } => {
+                live.is_none_or(|version| version.bytes == text.as_bytes())
+            }
+            Step::Edit { before, after, .. } => live.is_some_and(|version| {
+                [before, after]
+                    .iter()
+                    .any(|text| version.bytes == text.as_bytes())
+            }),
+            Step::Archive { hash, .. } => match (live, read(Place::Archive)) {
+                // Somebody restored it.
+                (Some(_), None) => true,
+                (None, Some(version)) => format!("{:032x}", version.hash) == *hash,
+                _ => false,
+            },
+        }
+    });
+    changed.map(|step| step.name().to_owned()).collect()
+}
+
+fn would_take_back(_engine: &Engine, record: &Recorded) -> TakenBack {
+    let mut taken = TakenBack {
+        id: record.id.clone(),
+        ..TakenBack::default()
+    };
+    for step in record.steps.iter().rev() {
+        let stem = stem_of(step.name());
+        match step {
+            Step::Create { .. } => taken.removed.push(stem),
+            Step::Edit { .. } => taken.edited.push(stem),
+            Step::Archive { .. } => taken.restored.push(stem),
+        }
+    }
+    taken
+}
+
+/// Takes back what was done of the steps, the last one first: what went away is there before
+/// what stands for it goes. With `leniently` what was changed since stays as it is.
+fn take_back_steps(
+    engine: &Engine,
+    record: &Recorded,
+    leniently: bool,
+) -> Result<TakenBack, EngineError> {
+    let mut taken = TakenBack {
+        id: record.id.clone(),
+        ..TakenBack::default()
+    };
+    let is_decay = record.operation == Operation::Decay.as_str();
+    let mut are_moves_synced = false;
+    for step in record.steps.iter().rev() {
+        if !matches!(step, Step::Archive { .. }) && !are_moves_synced {
+            sync_back(engine, record)?;
+            are_moves_synced = true;
+        }
+        let name = step.name();
+        let stem = stem_of(name);
+        if matches!(step, Step::Create { .. }) && !taken.kept.is_empty() {
+            // It stands for what is not there again.
+            taken.kept.push(name.to_owned());
+            continue;
+        }
+        match take_back_step(engine, step, leniently) {
+            Ok(false) => {}
+            Ok(true) => {
+                let (did, list) = match step {
+                    Step::Archive { .. } => (RESTORE, &mut taken.restored),
+                    Step::Edit { .. } if is_decay => (UNDO_DECAY, &mut taken.edited),
+                    Step::Edit { .. } => ("undo", &mut taken.edited),
+                    Step::Create { .. } => ("undo", &mut taken.removed),
+                };
+                list.push(stem);
+                engine.writer.changed_because(did, name, Some(&record.id));
+            }
+            Err(error) if leniently => {
+                tracing::warn!("{name} stays as it is: {error}");
+                taken.kept.push(name.to_owned());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if !are_moves_synced {
+        sync_back(engine, record)?;
+    }
+    Ok(taken)
+}
+
+fn sync_back(engine: &Engine, record: &Recorded) -> Result<(), EngineError> {
+    sync_names(engine, record, [Place::Files, Place::Archive])
+}
+
+/// False if there was nothing to take back.
+fn take_back_step(engine: &Engine, step: &Step, leniently: bool) -> Result<bool, EngineError> {
+    let read = |place, name: &str| match engine.live.store.reader(place).read(name, u64::MAX) {
+        Err(FilesError::Missing { .. }) => Ok(None),
+        other => other.map(Some),
+    };
+    match step {
+        Step::Archive { name, hash } => {
+            let archived = read(Place::Archive, name)?;
+            let Some(version) = archived else {
+                // It was never moved, or somebody restored it.
+                return match read(Place::Files, name)? {
+                    Some(_) => Ok(false),
+                    None => Err(EngineError::NotFound(name.clone())),
+                };
+            };
+            if read(Place::Files, name)?.is_some() {
+                return Ok(false); // Somebody brought it back otherwise.
+            }
+            // Whatever it says by now, its place is among the others.
+            if !leniently && format!("{:032x}", version.hash) != *hash {
+                return Err(changed_meanwhile(name));
+            }
+            engine
+                .live
+                .store
+                .rename((Place::Archive, name), (Place::Files, name))?;
+            Ok(true)
+        }
+        Step::Edit {
+            name,
+            before,
+            after,
+        } => {
+            let live = read(Place::Files, name)?;
+            let says = |text: &str| {
+                let live = live.as_ref();
+                live.is_some_and(|version| version.bytes == text.as_bytes())
+            };
+            let is_before = says(before);
+            if !is_before && !says(after) && leniently {
+                return Ok(false); // Somebody has changed or forgotten it since.
+            }
+            if !is_before {
+                swap_text(engine, name, after, before)?;
+            }
+            Ok(!is_before)
+        }
+        Step::Create { name, text } => {
+            let Some(version) = read(Place::Files, name)? else {
+                return Ok(false);
+            };
+            if version.hash != digest(text.as_bytes()) {
+                // Somebody has made it their own.
+                return match leniently {
+                    true => Ok(false),
+                    false => Err(changed_meanwhile(name)),
+                };
+            }
+            // Its text is in the record.
+            match engine.live.store.remove(Place::Files, name, &version)? {
+                Replaced::Done => Ok(true),
+                Replaced::Stale | Replaced::KeptOther => Err(changed_meanwhile(name)),
+            }
+        }
+    }
+}
+
+fn tell(engine: &Engine, record: &Recorded, did: impl Fn(&Step) -> &'static str) {
+    for step in &record.steps {
+        engine
+            .writer
+            .changed_because(did(step), step.name(), Some(&record.id));
+    }
+}
+
+/// Nobody takes back what was done years ago.
+fn remove_old_records(engine: &Engine) {
+    let records = plan_records(engine);
+    let before = engine.live.clock.now() - RECORDS_KEPT;
+    let all = records.all().unwrap_or_default().into_iter();
+    let old = all.filter(|record| record.state != PlanState::Begun && record.at < before);
+    for record in old {
+        let _ = records.remove(&record.id); // The next one does it.
+    }
+}
+
+fn changed_meanwhile(name: &str) -> EngineError {
+    EngineError::Invalid(format!("somebody changed {name} meanwhile"))
+}
+
+fn utf8(name: &str, bytes: Vec<u8>) -> Result<String, EngineError> {
+    String::from_utf8(bytes)
+        .map_err(|_| EngineError::Invalid(format!("{name} is not UTF-8, and is left as it is")))
+}

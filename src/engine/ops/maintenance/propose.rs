@@ -1,0 +1,457 @@
+//! Maintenance: what `lifecycle` proposes for the memories of this store, performed whole or not at
+//! all, and taken back.
+//!
+//! A plan is made from the files as they are; whoever performs it does so only if they still are.
+//! Before the first step a record of all steps lies on disk: a plan that was interrupted is taken
+//! back by whoever comes next, and one that was performed can be taken back later, without git, too.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::index_recovery;
+use crate::engine::live::names;
+use crate::engine::live::names::is_called;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::live::rows;
+use crate::engine::live::usage;
+use crate::engine::ops::forget;
+use crate::engine::ops::maintenance::perform;
+use crate::engine::ops::retrieval::similar;
+use crate::engine::ops::retrieval::similar::Likeness;
+use crate::engine::ops::retrieval::similar::Similar;
+use crate::engine::parts::Engine;
+use crate::files::Place;
+use crate::format;
+use crate::format::MAX_INDEXED_BYTES;
+use crate::lifecycle;
+use crate::lifecycle::Cleanup;
+use crate::lifecycle::Compaction;
+use crate::lifecycle::Grouping;
+use crate::lifecycle::MOST_SOURCES;
+use crate::lifecycle::MaintainedMemory;
+use crate::lifecycle::Observations;
+use crate::lifecycle::Operation;
+use crate::lifecycle::Plan;
+use crate::lifecycle::Proposal;
+use crate::lifecycle::Reflection;
+use crate::lifecycle::Stated;
+use crate::model::Filter;
+use crate::model::Handle;
+use crate::model::Kind;
+use crate::model::Memory;
+use crate::model::NewMemory;
+use crate::model::Stem;
+use crate::model::Timestamp;
+use crate::model::Visibility;
+use chrono::TimeDelta;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// A plan, and the files it was made from.
+#[derive(Debug, Clone)]
+pub struct Proposed {
+    pub plan: Plan,
+    /// What cannot be done: because of what it was proposed, and why not.
+    pub left_out: Vec<(String, String)>,
+    /// How many memories were left alone because something is wrong with their files.
+    pub damaged: usize,
+    pub(in crate::engine) files: BTreeMap<Stem, File>,
+}
+
+/// A memory's file as it was read.
+#[derive(Debug, Clone)]
+pub(in crate::engine) struct File {
+    pub(in crate::engine) name: String,
+    pub(in crate::engine) hash: u128,
+    pub(in crate::engine) memory: Memory,
+}
+
+/// Memories as maintenance sees them, with their files.
+struct Gathered {
+    seen: Vec<MaintainedMemory>,
+    pub(in crate::engine) files: BTreeMap<Stem, File>,
+    damaged: usize,
+}
+
+impl Gathered {
+    fn propose(self, operation: Operation, proposals: Vec<Proposal>) -> Proposed {
+        Proposed {
+            plan: Plan {
+                operation,
+                proposals,
+            },
+            left_out: Vec::new(),
+            damaged: self.damaged,
+            files: self.files,
+        }
+    }
+}
+
+/// An observation is compared with so many others at most.
+const COMPARED: usize = 20;
+
+/// The key by which a memory that rests on observations is known.
+const OBSERVATIONS: &str = "metadata.observations";
+
+impl Proposed {
+    /// Has `write` say in other words what new memories stand for: it is given the new memory and
+    /// its sources, earliest first. Where it fails, the sentences that were taken from the sources
+    /// stay; returned are the failures.
+    pub fn write_summaries<E>(
+        &mut self,
+        write: impl Fn(&NewMemory, &[&Memory]) -> Result<String, E>,
+    ) -> Vec<E> {
+        let mut failures = Vec::new();
+        for proposal in self.plan.proposals.iter_mut().filter(|one| one.is_summary) {
+            let sources = proposal
+                .archive
+                .iter()
+                .filter_map(|stem| self.files.get(stem));
+            let sources: Vec<&Memory> = sources.map(|file| &file.memory).collect();
+            let Some(new) = &mut proposal.create else {
+                continue;
+            };
+            match write(new, &sources) {
+                Ok(content) => new.content = content,
+                Err(error) => failures.push(error),
+            }
+        }
+        failures
+    }
+
+    /// The memories that what is made of them says something of: they must be as they were.
+    pub(in crate::engine) fn sources(&self) -> impl Iterator<Item = &Stem> {
+        let new = self
+            .plan
+            .proposals
+            .iter()
+            .filter_map(|one| one.create.as_ref());
+        let links = new.flat_map(|new| &new.links);
+        links.filter_map(|link| {
+            let stem = Stem::parse(&link.to)?;
+            self.files.get_key_value(&stem).map(|(stem, _)| stem)
+        })
+    }
+
+    /// The memory that a step is about, as it was read.
+    pub fn memory(&self, stem: &Stem) -> Option<&Memory> {
+        self.files.get(stem).map(|file| &file.memory)
+    }
+}
+
+/// Proposes summaries in place of old episodic memories that pass `filter`, and knowledge in
+/// place of repeated observations.
+///
+/// # Errors
+///
+/// Fails if the store cannot be searched.
+pub fn plan_compaction(
+    engine: &Engine,
+    filter: &Filter,
+    compaction: &Compaction,
+    observations: &Observations,
+) -> Result<Proposed, EngineError> {
+    let filter = Filter {
+        kinds: vec![Kind::Episodic],
+        ..filter.clone()
+    };
+    let gathered = gather(engine, &filter)?;
+    let now = engine.live.clock.now();
+    let mut proposals = lifecycle::compact(&gathered.seen, compaction, now);
+    if observations.min_count > 1 {
+        let pairs = like_pairs(engine, &gathered.seen, observations)?;
+        proposals.extend(lifecycle::distil(&gathered.seen, &pairs, observations));
+    }
+    possible(engine, gathered.propose(Operation::Compact, proposals))
+}
+
+/// Proposes one memory in place of those called `ids`.
+///
+/// # Errors
+///
+/// Fails if one is not there, or if they are fewer than two or too many.
+pub fn plan_consolidation(
+    engine: &Engine,
+    ids: &[String],
+    title: Option<&str>,
+    budget: usize,
+) -> Result<Proposed, EngineError> {
+    let mut stems: Vec<Stem> = Vec::new();
+    for id in ids {
+        let (stem, _) = names::resolve(&engine.live, id)?;
+        if !stems.contains(&stem) {
+            stems.push(stem);
+        }
+    }
+    if !(2..=MOST_SOURCES).contains(&stems.len()) {
+        let what = format!(
+            "from 2 to {MOST_SOURCES} memories become one, not {}",
+            stems.len()
+        );
+        return Err(EngineError::Invalid(what));
+    }
+    let gathered = gather(
+        engine,
+        &Filter {
+            stems: Some(stems.clone()),
+            visibility: Visibility::Everything,
+            ..Filter::default()
+        },
+    )?;
+    if let Some(stem) = stems.iter().find(|stem| !gathered.files.contains_key(stem)) {
+        return Err(EngineError::Invalid(format!(
+            "something is wrong with the file of {stem}, so it is left as it is; \
+                 `memdir verify` tells what"
+        )));
+    }
+    let proposal = lifecycle::consolidate(&gathered.seen, title, budget);
+    possible(
+        engine,
+        gathered.propose(Operation::Consolidate, proposal.into_iter().collect()),
+    )
+}
+
+/// Proposes one memory in place of those that pass `filter` and have a first topic in common.
+///
+/// # Errors
+///
+/// Fails if the store cannot be searched.
+pub fn plan_grouping(
+    engine: &Engine,
+    filter: &Filter,
+    grouping: &Grouping,
+) -> Result<Proposed, EngineError> {
+    let gathered = gather(engine, filter)?;
+    let proposals = lifecycle::auto_consolidate(&gathered.seen, grouping);
+    possible(engine, gathered.propose(Operation::Consolidate, proposals))
+}
+
+/// Proposes to archive what passes `filter` and is of no use any more.
+///
+/// # Errors
+///
+/// Fails if the store cannot be searched, or if a journal, which says what is used, cannot be
+/// read.
+pub fn plan_cleanup(
+    engine: &Engine,
+    filter: &Filter,
+    cleanup: &Cleanup,
+) -> Result<Proposed, EngineError> {
+    usage::check_uses(&engine.live)?;
+    let gathered = gather(
+        engine,
+        &Filter {
+            // What was superseded is looked for, too.
+            visibility: Visibility::Everything,
+            ..filter.clone()
+        },
+    )?;
+    let proposals = lifecycle::clean_up(&gathered.seen, cleanup, engine.live.clock.now());
+    possible(engine, gathered.propose(Operation::Cleanup, proposals))
+}
+
+/// Looks back at what passes `filter`: proposals, and the memories that nobody has used.
+///
+/// # Errors
+///
+/// As for [`plan_cleanup`].
+pub fn plan_reflection(
+    engine: &Engine,
+    filter: &Filter,
+    reflection: &Reflection,
+) -> Result<(Proposed, Vec<Memory>), EngineError> {
+    usage::check_uses(&engine.live)?;
+    let gathered = gather(engine, filter)?;
+    let reflected = lifecycle::reflect(&gathered.seen, reflection, engine.live.clock.now());
+    let stale = reflected.stale.into_iter();
+    let stale = stale.map(|at| gathered.seen[at].memory.clone()).collect();
+    let proposed = gathered.propose(Operation::Reflect, reflected.proposals);
+    Ok((possible(engine, proposed)?, stale))
+}
+
+/// Proposes to state the confidence that the memories that pass `filter` have as of now, where it
+/// is another than they state.
+///
+/// # Errors
+///
+/// As for [`plan_cleanup`].
+pub fn plan_decay(engine: &Engine, filter: &Filter) -> Result<Proposed, EngineError> {
+    usage::check_uses(&engine.live)?;
+    let gathered = gather(engine, filter)?;
+    let proposals = lifecycle::decay(&gathered.seen);
+    possible(engine, gathered.propose(Operation::Decay, proposals))
+}
+
+/// The plan without what cannot be done, and with what sources had replaced.
+fn possible(engine: &Engine, mut proposed: Proposed) -> Result<Proposed, EngineError> {
+    let marks = index_recovery::mending(&engine.live, || {
+        Ok(current_snapshot::snapshot(&engine.live)?.holders("superseded_by")?)
+    })?;
+    let archive = engine.live.store.reader(Place::Archive);
+    let mut possible = Vec::new();
+    for mut proposal in std::mem::take(&mut proposed.plan.proposals) {
+        if let Some(new) = &mut proposal.create {
+            let is_source = |newer: &str| {
+                let mut sources = proposal.archive.iter();
+                sources.any(|stem| is_called(stem, newer))
+            };
+            // Only the older one says so; it would count again without its source.
+            for (_, older) in marks.iter().filter(|(newer, _)| is_source(newer)) {
+                let older = stem_of(older);
+                let is_known = new.supersedes.iter().any(|stem| is_called(&older, stem));
+                if !is_known && !proposal.archive.contains(&older) {
+                    new.supersedes.push(older.as_str().to_owned());
+                }
+            }
+        }
+        let trial = Stem::new(engine.live.clock.now(), Handle::draw());
+        let at = Timestamp::from_utc(engine.live.clock.now());
+        let rendered = proposal
+            .create
+            .as_ref()
+            .map(|new| format::render(new, &trial, &at));
+        let in_the_way = proposal.archive.iter().find_map(|stem| {
+            let name = &proposed.files.get(stem)?.name;
+            archive.read(name, 0).is_ok().then_some(name)
+        });
+        let trouble = match (rendered, in_the_way) {
+            (Some(Err(error)), _) => error.to_string(),
+            (_, Some(name)) => format!("archive/{name} is there already"),
+            _ => {
+                possible.push(proposal);
+                continue;
+            }
+        };
+        proposed.left_out.push((proposal.because, trouble));
+    }
+    proposed.plan.proposals = possible;
+    Ok(proposed)
+}
+
+fn gather(engine: &Engine, filter: &Filter) -> Result<Gathered, EngineError> {
+    let mut names = index_recovery::mending(&engine.live, || {
+        rows::names_of(
+            &engine.live,
+            current_snapshot::snapshot(&engine.live)?.as_ref(),
+            filter,
+        )
+    })?;
+    names.sort_unstable();
+    let reader = engine.live.store.reader(Place::Files);
+    let mut gathered = Gathered {
+        seen: Vec::new(),
+        files: BTreeMap::new(),
+        damaged: 0,
+    };
+    usage::at_once(&engine.live, |moment| {
+        for name in names {
+            let Ok(version) = reader.read(&name, MAX_INDEXED_BYTES as u64) else {
+                continue; // Gone since it was found.
+            };
+            let memory = parse(&version.entry, &version.bytes);
+            // What cannot be read whole is not touched, and of two of one stem neither.
+            if !memory.problems.is_empty() || gathered.files.contains_key(&memory.stem) {
+                gathered.damaged += 1;
+                continue;
+            }
+            let usage = usage::usage_of(&engine.live, &memory.stem);
+            let state = (moment.state)(memory.stem.as_str(), &Stated::of(&memory), moment.now);
+            let file = File {
+                name,
+                hash: version.hash,
+                memory: memory.clone(),
+            };
+            gathered.files.insert(memory.stem.clone(), file);
+            gathered.seen.push(MaintainedMemory {
+                memory,
+                state,
+                usage,
+            });
+        }
+    });
+    Ok(gathered)
+}
+
+/// Which of the memories are like each other, by their places; those that knowledge was made of
+/// are left out.
+fn like_pairs(
+    engine: &Engine,
+    seen: &[MaintainedMemory],
+    observations: &Observations,
+) -> Result<Vec<(usize, usize)>, EngineError> {
+    let known = observed(engine)?;
+    let places: BTreeMap<&Stem, usize> = seen
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| !known.contains(one.memory.stem.as_str()))
+        .map(|(place, one)| (&one.memory.stem, place))
+        .collect();
+    let mut pairs = Vec::new();
+    for (stem, &place) in &places {
+        let memory = &seen[place].memory;
+        let filter = Filter {
+            kinds: vec![Kind::Episodic],
+            namespaces: vec![memory.namespace_or_global().to_owned()],
+            ..Filter::default()
+        };
+        let known = Filter {
+            kinds: vec![Kind::Semantic],
+            ..filter.clone()
+        };
+        let is_like = |other: &Similar| {
+            let least = match other.by {
+                Likeness::Meaning => observations.similarity,
+                Likeness::Shingles => observations.resemblance,
+            };
+            let is_same_scope = other.hit.memory.scope_or_usual() == memory.scope_or_usual();
+            other.similarity >= least && is_same_scope
+        };
+        let knows = |other: &Similar| is_like(&Similar { ..other.clone() });
+        if similar::similar(engine, memory, &known, 1)?
+            .iter()
+            .any(knows)
+        {
+            continue;
+        }
+        for other in similar::similar(engine, memory, &filter, COMPARED)? {
+            let least = match other.by {
+                Likeness::Meaning => observations.similarity,
+                Likeness::Shingles => observations.resemblance,
+            };
+            let is_same_scope = other.hit.memory.scope_or_usual() == memory.scope_or_usual();
+            if other.similarity >= least
+                && is_same_scope
+                && other.hit.memory.stem != **stem
+                && let Some(&other) = places.get(&other.hit.memory.stem)
+            {
+                pairs.push((place, other));
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+/// The memories that knowledge rests on, or rested on before somebody forgot it or took it back,
+/// by what it calls them.
+fn observed(engine: &Engine) -> Result<BTreeSet<String>, EngineError> {
+    let holders = index_recovery::mending(&engine.live, || {
+        Ok(current_snapshot::snapshot(&engine.live)?.holders(OBSERVATIONS)?)
+    })?;
+    let live = holders
+        .into_iter()
+        .filter_map(|(_, name)| rows::read_memory(&engine.live, &name));
+    let archived = forget::archived(engine)?.into_iter().map(|one| one.memory);
+    let has_observations = |memory: &Memory| {
+        let mut metadata = memory.metadata.iter();
+        metadata.any(|(key, _)| format!("metadata.{key}") == OBSERVATIONS)
+    };
+    let taken_back = perform::plans(engine)?
+        .into_iter()
+        .flat_map(|plan| plan.taken_back());
+    let all = live.chain(archived).chain(taken_back);
+    let links = all.filter(has_observations).flat_map(|memory| memory.links);
+    Ok(links.map(|link| link.to).collect())
+}
+
+/// How long ago what maintenance did may lie for its record to be kept.
+pub(in crate::engine) const RECORDS_KEPT: TimeDelta = TimeDelta::days(365);

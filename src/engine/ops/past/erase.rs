@@ -1,0 +1,150 @@
+//! Takes purged memories out of the store's history, too.
+//!
+//! Promises: only in a repository that was made for the store, and never in a remote: what has to be
+//! said there is the person's to say. What is erased was purged before, so that no machine brings it
+//! back. A run that was killed is ended by the next one.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::commits::commit;
+use crate::engine::history::remote::consent;
+use crate::engine::history::remote::exchange::Remote;
+use crate::engine::live::names::Matches;
+use crate::engine::live::reading::stem_of;
+use crate::engine::ops::past::purge;
+use crate::engine::parts::Engine;
+use crate::files::Lock;
+use crate::files::Place;
+use crate::git::Owner;
+use crate::git::Repository;
+use crate::git::Rewritten;
+use crate::model::Stem;
+
+/// What was taken out of the history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Erased {
+    /// How many commits were made anew.
+    pub commits: usize,
+    /// How many texts are gone from the disk.
+    pub texts: usize,
+    pub remote: Option<RemoteHistory>,
+}
+
+/// A remote whose history is the old one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteHistory {
+    /// Without anything secret.
+    pub address: String,
+    /// What has git replace the remote's branch by the one that is here.
+    pub command: String,
+}
+
+/// The memory called `id`, live, forgotten or purged, and a name of its file.
+///
+/// # Errors
+///
+/// Fails if there was none, or if more than one is called so.
+pub fn resolve_for_erasing(engine: &Engine, id: &str) -> Result<(Stem, String), EngineError> {
+    match purge::find_for_purging(engine, id) {
+        Err(EngineError::NotFound(_)) => {}
+        other => return other,
+    }
+    let mut matches = Matches::new(id);
+    let purged = engine.live.store.purged()?;
+    purged
+        .iter()
+        .for_each(|stem| matches.take(&format!("{stem}.md")));
+    matches.only()
+}
+
+/// The remote that would still have what [`erase`] takes out.
+///
+/// # Errors
+///
+/// Fails if this history is not to be rewritten.
+pub fn check_erasing(engine: &Engine) -> Result<Option<RemoteHistory>, EngineError> {
+    engine.writer.check_writable()?;
+    remote_of(&history_to_rewrite(engine)?)
+}
+
+fn history_to_rewrite(engine: &Engine) -> Result<Repository, EngineError> {
+    let refused = |why: &str| {
+        Err(EngineError::Invalid(format!(
+            "the history is not rewritten: {why}"
+        )))
+    };
+    if engine.history.git.is_none() {
+        return refused("the setting `git` is off");
+    }
+    let Some(repository) = consent::repository(&engine.history)? else {
+        return refused("there is none");
+    };
+    if repository.owner() != Owner::Store {
+        return refused(
+            "the store lies in somebody's repository, which is theirs to rewrite, as with `git filter-repo`; `memdir purge` without --history takes the files away",
+        );
+    }
+    if let Some(obstacle) = repository.obstacle() {
+        return refused(&obstacle.to_string());
+    }
+    match repository.not_to_rewrite()? {
+        Some(why) => refused(why),
+        None => Ok(repository),
+    }
+}
+
+/// Rewrites the history so that no commit holds a text that one of these purged memories had.
+///
+/// # Errors
+///
+/// Fails if this history is not to be rewritten, if a live memory has one of the texts, or if
+/// somebody is at work in the repository. Then it can be done again.
+pub fn erase(engine: &Engine, purged: &[(Stem, String)]) -> Result<Erased, EngineError> {
+    engine.writer.check_writable()?;
+    // What is fetched meanwhile would bring the texts back.
+    let _still = Lock::take(&engine.live.state().join("exchange.lock"), "the remote")?;
+    let _lock = Lock::take(&engine.live.state().join("sync.lock"), "the repository")?;
+    let repository = history_to_rewrite(engine)?;
+    let Some(_at_work) = commit::begin_git_work(&engine.history, &repository)? else {
+        return Err(EngineError::Invalid(
+            "git is at work in the repository; try again in a moment".to_owned(),
+        ));
+    };
+    let remote = remote_of(&repository)?;
+    let is_gone = |path: &str| {
+        let name = [Place::Files, Place::Archive]
+            .iter()
+            .find_map(|place| path.strip_prefix(&place.path_of("")));
+        name.is_some_and(|name| {
+            purged.iter().any(|(stem, of)| match stem.is_canonical() {
+                true => stem_of(name) == *stem,
+                false => name == of,
+            })
+        })
+    };
+    let Rewritten { commits, texts } = repository.rewrite_without(&is_gone)?;
+    if engine.live.has_background() {
+        *commit::committed_to(&engine.history) = repository.head()?;
+    }
+    Ok(Erased {
+        commits,
+        texts,
+        remote,
+    })
+}
+
+fn remote_of(repository: &Repository) -> Result<Option<RemoteHistory>, EngineError> {
+    let Some(remote) = Remote::of(repository)? else {
+        return Ok(None);
+    };
+    let branch = repository.branch();
+    let name = repository.get("remote").unwrap_or_default();
+    // Only what was seen there is replaced, and nothing that somebody sent since.
+    let lease = match repository.reference(&remote.seen_ref())? {
+        Some(seen) => format!("--force-with-lease={branch}:{seen}"),
+        None => "--force".to_owned(),
+    };
+    Ok(Some(RemoteHistory {
+        address: remote.address.to_string(),
+        command: format!("memdir git push {lease} {name} {branch}"),
+    }))
+}

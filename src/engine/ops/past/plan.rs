@@ -1,0 +1,428 @@
+//! What undoing a commit comes to, decided as a whole before anything is done.
+//!
+//! Promises: a plan deletes nothing, and overwrites no text that is not in the history; what was
+//! changed since is merged, or refused. Making a plan changes nothing. Doing it is the business of
+//! `undo`.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::commits::quarantine::name_of;
+use crate::engine::history::past_commits::PastCommits;
+use crate::engine::live::reading::stem_of;
+use crate::engine::ops::past::log::FOLDERS;
+use crate::engine::options::SETTINGS;
+use crate::engine::parts::Engine;
+use crate::engine::write::tombstones;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Version;
+use crate::format::Merged;
+use crate::format::Side;
+use crate::format::is_memory_name;
+use crate::format::merge;
+use crate::git::CommitInfo;
+use crate::git::Id;
+use crate::git::PathChange;
+use crate::model::Stem;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+/// What becomes of one file when a commit is undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndoneFile {
+    /// `None` for a file that is no memory: the settings.
+    pub stem: Option<Stem>,
+    /// Its path below the store, afterwards.
+    pub file: String,
+    /// Such as `forgotten`.
+    pub what: &'static str,
+    /// Whether there is anything to do.
+    pub is_change: bool,
+}
+
+/// One step on a file. Names are below the place's folder.
+#[derive(Debug, Clone)]
+pub(in crate::engine) enum Operation {
+    Add {
+        place: Place,
+        name: String,
+        bytes: Vec<u8>,
+    },
+    Replace {
+        place: Place,
+        seen: Version,
+        bytes: Vec<u8>,
+    },
+    /// To another place or another name; nothing is replaced.
+    Move {
+        from: (Place, String),
+        to: (Place, String),
+    },
+    Settings {
+        seen: Version,
+        bytes: Vec<u8>,
+    },
+}
+
+/// What is to be done to undo a commit.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Plan {
+    pub files: Vec<UndoneFile>,
+    pub operations: Vec<Operation>,
+    /// What stands in the way, by file.
+    pub refused: Vec<String>,
+}
+
+impl Plan {
+    /// Whether the commit is about a single file.
+    pub fn is_of_one_file(&self) -> bool {
+        self.files.len() + self.refused.len() == 1
+    }
+}
+
+/// What lay at a path.
+type At = (String, Id);
+
+/// What lay where before and after a commit; `None`: nothing.
+type Pair = (Option<At>, Option<At>);
+
+/// Where the files of one name lie now.
+type Present = HashMap<String, Vec<(Place, String)>>;
+
+/// What has to be done to undo `moment`; with `files`, names without folders, to those files
+/// only.
+pub(in crate::engine) fn plan(
+    engine: &Engine,
+    history: &PastCommits,
+    moment: &CommitInfo,
+    files: Option<&BTreeSet<String>>,
+) -> Result<Plan, EngineError> {
+    let parent = moment.parents.first().copied();
+    let changes = history.repository.changes(parent, moment.id)?;
+    let present = present_files(engine)?;
+    let mut plan = Plan::default();
+    for (name, pairs) in by_file(changes) {
+        if files.is_some_and(|files| !files.contains(&name)) {
+            continue;
+        }
+        for (before, after) in pairs {
+            if name == SETTINGS {
+                plan_settings(engine, history, before, after, &mut plan)?;
+                continue;
+            }
+            let stem = stem_of(&name);
+            // Of names that are no ids, each folder may have one.
+            let is_it = |(_, file): &&(Place, String)| {
+                let mut paths = [&before, &after].into_iter().flatten();
+                stem.is_canonical() || paths.any(|(path, _)| name_of(path) == file)
+            };
+            let named = present.get(&name).map_or(&[][..], Vec::as_slice);
+            let present: Vec<_> = named.iter().filter(is_it).cloned().collect();
+            let planner = Planner {
+                engine,
+                history,
+                stem,
+                present: &present,
+            };
+            match planner.decide(before, after)? {
+                Decided::Do {
+                    file,
+                    what,
+                    operations,
+                } => {
+                    plan.files.push(UndoneFile {
+                        stem: Some(planner.stem),
+                        file,
+                        what,
+                        is_change: !operations.is_empty(),
+                    });
+                    plan.operations.extend(operations);
+                }
+                Decided::Refuse(reason) => plan.refused.push(format!("{name} {reason}")),
+            }
+        }
+    }
+    Ok(plan)
+}
+
+fn present_files(engine: &Engine) -> Result<Present, EngineError> {
+    let mut present = Present::new();
+    for place in [Place::Files, Place::Archive] {
+        for entry in engine.live.store.list(place)?.entries {
+            let file = file_of(&entry.name).to_owned();
+            present.entry(file).or_default().push((place, entry.name));
+        }
+    }
+    Ok(present)
+}
+
+fn plan_settings(
+    engine: &Engine,
+    history: &PastCommits,
+    before: Option<At>,
+    after: Option<At>,
+    plan: &mut Plan,
+) -> Result<(), EngineError> {
+    let mut what = "kept as it is";
+    let mut operations = Vec::new();
+    // Settings that were not there before stay: a store without them may be none.
+    if let (Some((_, before)), Some((_, after))) = (before, after) {
+        let seen = engine.live.store.beside().read(SETTINGS, u64::MAX)?;
+        let now = Id::of_text(&seen.bytes);
+        if now == after {
+            what = "changed back";
+            let bytes = history.repository.text(before)?;
+            operations.push(Operation::Settings { seen, bytes });
+        } else if now != before {
+            plan.refused.push(format!("{SETTINGS} was changed since"));
+            return Ok(());
+        }
+    }
+    plan.files.push(UndoneFile {
+        stem: None,
+        file: SETTINGS.to_owned(),
+        what,
+        is_change: !operations.is_empty(),
+    });
+    plan.operations.extend(operations);
+    Ok(())
+}
+
+enum Decided {
+    Do {
+        /// Its path below the store, afterwards.
+        file: String,
+        what: &'static str,
+        operations: Vec<Operation>,
+    },
+    Refuse(&'static str),
+}
+
+/// Decides about one file.
+struct Planner<'a> {
+    engine: &'a Engine,
+    history: &'a PastCommits,
+    stem: Stem,
+    /// Where files of its name lie now.
+    present: &'a [(Place, String)],
+}
+
+impl Planner<'_> {
+    fn decide(&self, before: Option<At>, after: Option<At>) -> Result<Decided, EngineError> {
+        match (before, after) {
+            (None, Some(after)) => Ok(self.decide_added(&after)),
+            (Some(before), None) => self.decide_deleted(&before),
+            (Some(before), Some(after)) => self.decide_changed(&before, &after),
+            (None, None) => Ok(Decided::Refuse("is in no version of it")),
+        }
+    }
+
+    /// A memory that was added is forgotten, whatever was written into it since.
+    fn decide_added(&self, after: &At) -> Decided {
+        let nothing = |file: &str, what| Decided::Do {
+            file: file.to_owned(),
+            what,
+            operations: Vec::new(),
+        };
+        match self.at(&after.0).or_else(|| self.present.first().cloned()) {
+            None => nothing(&after.0, "gone already"),
+            Some((Place::Archive, name)) => {
+                nothing(&Place::Archive.path_of(&name), "forgotten already")
+            }
+            Some((Place::Files, name)) => {
+                let to = (Place::Archive, name.clone());
+                if self.present.contains(&to) {
+                    return Decided::Refuse("is in the archive, too");
+                }
+                Decided::Do {
+                    file: Place::Archive.path_of(&name),
+                    what: "forgotten",
+                    operations: vec![Operation::Move {
+                        from: (Place::Files, name),
+                        to,
+                    }],
+                }
+            }
+        }
+    }
+
+    fn decide_deleted(&self, (path, text): &At) -> Result<Decided, EngineError> {
+        let Some((place, name)) = place_of(path) else {
+            return Ok(Decided::Refuse("lay outside of the store's folders"));
+        };
+        if let Some((place, name)) = self.at(path).or_else(|| self.present.first().cloned()) {
+            let Some(version) = self.read(place, &name)? else {
+                return Ok(Decided::Refuse(MOVING));
+            };
+            if Id::of_text(&version.bytes) != *text {
+                return Ok(Decided::Refuse("is there again, with another text"));
+            }
+            return Ok(Decided::Do {
+                file: place.path_of(&name),
+                what: "there again already",
+                operations: Vec::new(),
+            });
+        }
+        let bytes = self.history.repository.text(*text)?;
+        if tombstones::is_purged(&self.engine.writer, &self.stem, &bytes)? {
+            return Ok(Decided::Refuse("was purged: nothing brings it back"));
+        }
+        Ok(Decided::Do {
+            file: path.clone(),
+            what: "written back",
+            operations: vec![Operation::Add { place, name, bytes }],
+        })
+    }
+
+    /// One that was changed, moved, or both.
+    fn decide_changed(&self, before: &At, after: &At) -> Result<Decided, EngineError> {
+        let (Some(old), Some(new)) = (place_of(&before.0), place_of(&after.0)) else {
+            return Ok(Decided::Refuse("lay outside of the store's folders"));
+        };
+        let here = self.at(&after.0).or_else(|| self.at(&before.0));
+        let Some(here) = here.or_else(|| self.present.first().cloned()) else {
+            return Ok(Decided::Refuse("was deleted since"));
+        };
+        let mut operations = Vec::new();
+        if before.1 != after.1 {
+            let Some(seen) = self.read(here.0, &here.1)? else {
+                return Ok(Decided::Refuse(MOVING));
+            };
+            match self.text_without(&seen.bytes, before.1, after.1)? {
+                Ok(None) => {}
+                Ok(Some(bytes)) => operations.push(Operation::Replace {
+                    place: here.0,
+                    seen,
+                    bytes,
+                }),
+                Err(reason) => return Ok(Decided::Refuse(reason)),
+            }
+        }
+        let mut file = here.0.path_of(&here.1);
+        if old != new && here != old {
+            if here != new {
+                return Ok(Decided::Refuse("was moved to another place since"));
+            }
+            file.clone_from(&before.0);
+            operations.push(Operation::Move {
+                from: here,
+                to: old.clone(),
+            });
+        }
+        let what = match (old.0, new.0) {
+            _ if operations.is_empty() => "as it was before already",
+            _ if old == new => "changed back",
+            (Place::Files, Place::Archive) => "restored",
+            (Place::Archive, Place::Files) => "forgotten",
+            _ => "moved back",
+        };
+        Ok(Decided::Do {
+            file,
+            what,
+            operations,
+        })
+    }
+
+    /// The text `now` without the change from `before` to `after`; `Ok(None)` if it has not got
+    /// that change.
+    fn text_without(
+        &self,
+        now: &[u8],
+        before: Id,
+        after: Id,
+    ) -> Result<Result<Option<Vec<u8>>, &'static str>, EngineError> {
+        let id = Id::of_text(now);
+        if id == before {
+            return Ok(Ok(None));
+        }
+        let before = self.history.repository.text(before)?;
+        if id == after {
+            return Ok(Ok(Some(before)));
+        }
+        let base = self.history.repository.text(after)?;
+        // Where a value was changed again, the newer one stays.
+        let ours = Side {
+            bytes: now,
+            at: i64::MAX,
+        };
+        let theirs = Side {
+            bytes: &before,
+            at: i64::MIN,
+        };
+        Ok(match merge(&self.stem, Some(&base), ours, theirs) {
+            Merged::One(text) if text == now => Err("was changed again in the same place since"),
+            Merged::One(text) => Ok(Some(text)),
+            Merged::Two { .. } => Err("was changed since, and the two changes contradict"),
+        })
+    }
+
+    /// The file at `path` below the store, if it is there now.
+    fn at(&self, path: &str) -> Option<(Place, String)> {
+        let at = place_of(path)?;
+        self.present.contains(&at).then_some(at)
+    }
+
+    fn read(&self, place: Place, name: &str) -> Result<Option<Version>, EngineError> {
+        match self.engine.live.store.reader(place).read(name, u64::MAX) {
+            Ok(version) => Ok(Some(version)),
+            Err(FilesError::Missing { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+const MOVING: &str = "is being moved at this moment";
+
+/// The changes of a commit, by the name of the file: what lay at which path before, and after. One
+/// that is gone from a path and new at another was moved.
+fn by_file(changes: Vec<PathChange>) -> BTreeMap<String, Vec<Pair>> {
+    let mut files: BTreeMap<String, Vec<Pair>> = BTreeMap::new();
+    let mut moved: BTreeMap<String, (Vec<At>, Vec<At>)> = BTreeMap::new();
+    for PathChange {
+        path,
+        before,
+        after,
+    } in changes
+    {
+        if !is_ours(&path) {
+            continue;
+        }
+        let name = file_of(&path).to_owned();
+        match (before, after) {
+            (Some(before), Some(after)) => {
+                let pair = (Some((path.clone(), before)), Some((path, after)));
+                files.entry(name).or_default().push(pair);
+            }
+            (Some(before), None) => moved.entry(name).or_default().0.push((path, before)),
+            (None, Some(after)) => moved.entry(name).or_default().1.push((path, after)),
+            (None, None) => {}
+        }
+    }
+    for (name, (gone, new)) in moved {
+        let most = gone.len().max(new.len());
+        let (mut gone, mut new) = (gone.into_iter(), new.into_iter());
+        let pairs = files.entry(name).or_default();
+        pairs.extend((0..most).map(|_| (gone.next(), new.next())));
+    }
+    files
+}
+
+fn is_ours(path: &str) -> bool {
+    let mut parts = path.split('/').rev();
+    let is_memory = parts.next().is_some_and(is_memory_name);
+    let is_in = |folder: &&str| path.starts_with(&format!("{folder}/"));
+    let is_seen = parts.all(|folder| !folder.starts_with('.'));
+    path == SETTINGS || (is_memory && is_seen && FOLDERS.iter().any(is_in))
+}
+
+fn file_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The place and the name below it that a path below the store means.
+pub(in crate::engine) fn place_of(path: &str) -> Option<(Place, String)> {
+    [Place::Files, Place::Archive].iter().find_map(|place| {
+        let name = path.strip_prefix(&place.path_of(""))?;
+        Some((*place, name.to_owned()))
+    })
+}

@@ -1,0 +1,381 @@
+//! Takes memories away for good, and remembers that they were: nothing brings them back.
+//!
+//! Promises: a word of it is in the store before the first file goes, so that a purge which was
+//! interrupted can be done again; the word never holds any of the text. The history is not
+//! rewritten: what was committed stays in it, and whoever asks is told so.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::commits::message::Reason;
+use crate::engine::history::commits::replaced;
+use crate::engine::history::past_commits;
+use crate::engine::history::turn;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::indexing;
+use crate::engine::live::names;
+use crate::engine::live::names::Matches;
+use crate::engine::live::reading;
+use crate::engine::live::reading::stem_of;
+use crate::engine::ops::duplicates::earlier_text_of;
+use crate::engine::ops::forget;
+use crate::engine::ops::forget::Forgotten;
+use crate::engine::ops::maintenance::purged;
+use crate::engine::ops::past::log;
+use crate::engine::ops::relations::succession;
+use crate::engine::parts::Engine;
+use crate::engine::write::tombstones;
+use crate::engine::write::tombstones::texts_since_added;
+use crate::engine::write::words;
+use crate::files::FilesError;
+use crate::files::Lock;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::files::tombstone_of;
+use crate::git::Id;
+use crate::model::Stem;
+use crate::secrets;
+use std::collections::BTreeSet;
+
+/// A memory that is gone for good.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Purged {
+    pub stem: Stem,
+    /// The files that held it, with their paths below the store's folder.
+    pub files: Vec<String>,
+    /// The beginning of the commit's id; `None` if it is still to be made.
+    pub commit: Option<String>,
+    /// Whether older commits of the store still hold its text.
+    pub is_in_history: bool,
+}
+
+/// Those that could not be taken away: what they were called by, and why.
+pub type Unpurged = Vec<(String, EngineError)>;
+
+/// Where files of a memory are taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Everywhere,
+    /// A live memory of the same id stays.
+    Archive,
+}
+
+impl Reach {
+    fn places(self) -> &'static [Place] {
+        match self {
+            Reach::Everywhere => &[Place::Files, Place::Archive],
+            Reach::Archive => &[Place::Archive],
+        }
+    }
+}
+
+/// How often it is looked for files that somebody writes meanwhile.
+const MAX_LOOKS: usize = 8;
+
+/// The memory called `id`, live or forgotten, that [`purge`] would take away.
+///
+/// # Errors
+///
+/// Fails if there is none, or if more than one is called so.
+pub fn resolve_for_purging(engine: &Engine, id: &str) -> Result<Stem, EngineError> {
+    Ok(find_for_purging(engine, id)?.0)
+}
+
+/// The memory called `id` that was purged.
+///
+/// # Errors
+///
+/// Fails if none was that is called so, or more than one.
+pub fn resolve_purged(engine: &Engine, id: &str) -> Result<Stem, EngineError> {
+    let mut matches = Matches::new(id);
+    for stem in engine.live.store.purged()? {
+        matches.take(&format!("{stem}.md"));
+    }
+    Ok(matches.only()?.0)
+}
+
+/// As [`resolve_for_purging`], with the file's name below its place.
+pub(in crate::engine) fn find_for_purging(
+    engine: &Engine,
+    id: &str,
+) -> Result<(Stem, String), EngineError> {
+    let not_found = |error: &EngineError| matches!(error, EngineError::NotFound(_));
+    match (
+        names::resolve(&engine.live, id),
+        names::resolve_archived(&engine.live, id),
+    ) {
+        (Ok(live), Ok(archived)) if !is_of(&live.0, &live.1, &archived.1) => {
+            let is_path = live.0 == archived.0;
+            let shown = |(stem, name): (Stem, String)| match is_path {
+                true => name,
+                false => stem.as_str().to_owned(),
+            };
+            Err(EngineError::Ambiguous {
+                id: id.to_owned(),
+                candidates: [live, archived].map(shown).to_vec(),
+            })
+        }
+        (Ok(found), Ok(_)) => Ok(found),
+        (Ok(found), Err(error)) | (Err(error), Ok(found)) if not_found(&error) => Ok(found),
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    }
+}
+
+/// Takes every file of the memory called `id` away, live and forgotten, leaves word that it was
+/// purged, and commits that. Nothing else is committed with it: a text that is in no commit yet
+/// comes into none.
+///
+/// # Errors
+///
+/// As for [`resolve_for_purging`]; fails if files cannot be removed. Then it can be
+/// done again.
+pub fn purge(engine: &Engine, id: &str) -> Result<Purged, EngineError> {
+    purge_because(engine, id, None)
+}
+
+/// As [`purge`], with a reason for whoever asks later.
+///
+/// # Errors
+///
+/// As for [`purge`].
+pub fn purge_because(engine: &Engine, id: &str, why: Option<&str>) -> Result<Purged, EngineError> {
+    engine.writer.check_writable()?;
+    let found = find_for_purging(engine, id)?;
+    let why = why.map(secrets::redact);
+    let (mut purged, failed) = purge_all(engine, &[found], Reach::Everywhere, why.as_deref())?;
+    match (purged.pop(), failed.into_iter().next()) {
+        (Some(purged), _) => Ok(purged),
+        (None, Some((_, error))) => Err(error),
+        (None, None) => Err(EngineError::NotFound(id.to_owned())),
+    }
+}
+
+/// As [`purge`], of forgotten memories, each as a stem and a name below `archive/`, in one
+/// commit. A live memory of the same id stays, and then no word is left that would take it away.
+/// One that fails does not stop the others; it is told by its name.
+///
+/// # Errors
+///
+/// Fails if nothing can be written here at all.
+pub fn purge_forgotten(
+    engine: &Engine,
+    forgotten: &[(Stem, String)],
+) -> Result<(Vec<Purged>, Unpurged), EngineError> {
+    engine.writer.check_writable()?;
+    purge_all(engine, forgotten, Reach::Archive, None)
+}
+
+/// Takes the earlier texts of a memory away, which its updates have left in the archive.
+///
+/// # Errors
+///
+/// As for [`purge_forgotten`], and if the archive or a journal cannot be read.
+pub fn purge_earlier_texts(
+    engine: &Engine,
+    stem: &Stem,
+) -> Result<(Vec<Purged>, Unpurged), EngineError> {
+    let why = earlier_text_of(stem);
+    // Two memories may share the word that the reason names; the time is the memory's own.
+    let is_earlier = |one: &Forgotten| {
+        let record = one.record.as_ref();
+        record.is_some_and(|record| record.why.as_deref() == Some(&why))
+            && one.memory.stem != *stem
+            && (stem.time().is_none() || one.memory.stem.time() == stem.time())
+    };
+    let archived = forget::archived(engine)?.into_iter();
+    let earlier = archived.filter(is_earlier);
+    let earlier: Vec<(Stem, String)> = earlier.map(|one| (one.memory.stem, one.name)).collect();
+    match earlier.is_empty() {
+        true => Ok((Vec::new(), Vec::new())),
+        false => purge_forgotten(engine, &earlier),
+    }
+}
+
+fn purge_all(
+    engine: &Engine,
+    wanted: &[(Stem, String)],
+    reach: Reach,
+    why: Option<&str>,
+) -> Result<(Vec<Purged>, Unpurged), EngineError> {
+    if reach == Reach::Everywhere {
+        wanted
+            .iter()
+            .for_each(|(_, name)| succession::hand_on(engine, name));
+    }
+    // Nobody commits a half of it, and no text of it.
+    let turn = match &engine.history.git {
+        None => None,
+        Some(git) => Some((
+            Lock::take(&engine.live.state().join("sync.lock"), "the repository")?,
+            git.user.as_str(),
+        )),
+    };
+    // Written before the commit, which takes them along.
+    let together = engine.writer.collect_records();
+    let (mut purged, mut failed) = (Vec::new(), Vec::new());
+    let mut all_names = BTreeSet::new();
+    let entries = engine.live.store.list(Place::Files)?.entries;
+    let live: BTreeSet<Stem> = entries.iter().map(|entry| stem_of(&entry.name)).collect();
+    for (stem, name) in wanted {
+        let one = committed_texts(engine, stem, name).and_then(|committed| {
+            Ok((
+                purge_one(engine, stem, name, &committed, reach, why, &live)?,
+                committed,
+            ))
+        });
+        match one {
+            Ok((names, committed)) if !names.is_empty() => {
+                let files = names.iter().map(|(place, name)| place.path_of(name));
+                purged.push((files.collect(), stem, committed));
+                all_names.extend(names.into_iter().map(|(_, name)| name));
+            }
+            // Somebody else was faster: another one that has it now decides about it.
+            Ok(_) => failed.push((name.clone(), EngineError::NotFound(name.clone()))),
+            Err(error) => failed.push((name.clone(), error)),
+        }
+    }
+    drop(together);
+    let stems = purged.iter().map(|(_, stem, _)| Stem::clone(stem));
+    let stems: Vec<Stem> = stems.collect();
+    purged::forget_in_plans(engine, &stems);
+    if reach == Reach::Everywhere {
+        replaced::forget_replaced(&engine.history, |name| stems.contains(&stem_of(name)));
+    }
+    let mut commit = None;
+    if let (Some((_lock, user)), [(_, first, _), ..]) = (&turn, purged.as_slice()) {
+        let subject = match purged.len() {
+            1 => format!("Purge memory {} ({first}.md)", first.short()),
+            count => format!("Purge {count} memories"),
+        };
+        let reason = Reason {
+            subject,
+            trailers: Vec::new(),
+        };
+        commit = turn::commit_as(&engine.history, all_names, user, &reason)?;
+    }
+    let told = purged.into_iter().map(|(files, stem, committed)| Purged {
+        stem: stem.clone(),
+        files,
+        commit: commit.clone(),
+        is_in_history: match stem.is_canonical() {
+            _ if turn.is_none() => false,
+            true => log::log(engine, Some(stem.as_str()), 1).is_ok(),
+            false => !committed.is_empty(),
+        },
+    });
+    let told: Vec<Purged> = told.collect();
+    // The words of its text leave the index now, and not when there is more to do.
+    current_snapshot::snapshot(&engine.live)?;
+    indexing::settle(&engine.live, true)?;
+    Ok((told, failed))
+}
+
+/// Leaves word of one memory and removes its files; where they lay. `live` are those that lived
+/// when this began.
+fn purge_one(
+    engine: &Engine,
+    stem: &Stem,
+    name: &str,
+    committed: &BTreeSet<Id>,
+    reach: Reach,
+    why: Option<&str>,
+    live: &BTreeSet<Stem>,
+) -> Result<Vec<(Place, String)>, EngineError> {
+    // What is restored comes back under the name that it had.
+    let is_back = || engine.live.store.look_at(Place::Files, name).is_some();
+    let is_live = live.contains(stem) || is_back();
+    let mut leaves_word = reach == Reach::Everywhere || !is_live;
+    let path = tombstone_of(stem.as_str());
+    let known = reading::version_at(&engine.live, &path)?;
+    if leaves_word {
+        tombstones::leave_tombstone(&engine.writer, stem, committed)?;
+        // Restored in the same moment: the word would take away what somebody wants to live.
+        if reach == Reach::Archive && is_back() {
+            leaves_word = false;
+            let seen = reading::version_at(&engine.live, &path)?;
+            let before = known.as_ref().map(|known| known.bytes.as_slice());
+            engine.live.store.put_beside(&path, seen.as_ref(), before)?;
+        }
+    }
+    let removed = remove_files(engine, stem, name, reach, leaves_word, why)?;
+    words::leave_word(&engine.writer, "purge", stem.as_str());
+    Ok(removed)
+}
+
+/// The texts of the file `name` in the history, where its tombstone has to name them.
+fn committed_texts(engine: &Engine, stem: &Stem, name: &str) -> Result<BTreeSet<Id>, EngineError> {
+    if stem.is_canonical() || engine.history.git.is_none() {
+        return Ok(BTreeSet::new());
+    }
+    match past_commits::history(&engine.history) {
+        Ok(history) => {
+            let path = Place::Files.path_of(name);
+            texts_since_added(&history.repository, history.head, &path)
+        }
+        Err(EngineError::Past(_)) => Ok(BTreeSet::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes every file of the memory `stem`, found as `name`, as far as `reach` goes; returns where
+/// they lay.
+fn remove_files(
+    engine: &Engine,
+    stem: &Stem,
+    name: &str,
+    reach: Reach,
+    leaves_word: bool,
+    why: Option<&str>,
+) -> Result<Vec<(Place, String)>, EngineError> {
+    let mut removed = Vec::new();
+    for _ in 0..MAX_LOOKS {
+        let mut is_there = false;
+        for place in reach.places() {
+            for entry in engine.live.store.list(*place)?.entries {
+                if !is_of(stem, name, &entry.name) {
+                    continue;
+                }
+                is_there = true;
+                let name = entry.name;
+                let replaced = match engine.live.store.reader(*place).read(&name, u64::MAX) {
+                    Ok(seen) => {
+                        if leaves_word {
+                            let text = Id::of_text(&seen.bytes);
+                            tombstones::leave_tombstone(
+                                &engine.writer,
+                                stem,
+                                &BTreeSet::from([text]),
+                            )?;
+                        }
+                        engine.live.store.remove(*place, &name, &seen)
+                    }
+                    Err(error) => Err(error),
+                };
+                match replaced {
+                    Err(FilesError::Missing { .. }) | Ok(Replaced::Stale) => continue,
+                    Err(error) => return Err(error.into()),
+                    Ok(Replaced::KeptOther) => tracing::warn!(
+                        "somebody else changed {name} in the same moment; their text is kept as a conflict copy, which `memdir status` names"
+                    ),
+                    Ok(Replaced::Done) => {}
+                }
+                engine.writer.changed_because("purge", &name, why);
+                removed.push((*place, name));
+            }
+        }
+        if !is_there {
+            return Ok(removed);
+        }
+    }
+    Err(EngineError::Invalid(format!(
+        "`{}` is written again faster than it can be removed",
+        stem.short()
+    )))
+}
+
+/// Whether the file `other` is one of the memory `stem` that was found as `name`: an id is one
+/// memory wherever it lies, of other names each folder may have one.
+fn is_of(stem: &Stem, name: &str, other: &str) -> bool {
+    match stem.is_canonical() {
+        true => stem_of(other) == *stem,
+        false => other == name,
+    }
+}

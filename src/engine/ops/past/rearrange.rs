@@ -1,0 +1,220 @@
+//! Moves the files of memories into the folders that a layout wants, and has the store remember it.
+//!
+//! Promises: nothing is replaced, and only files that the program itself would have put there are
+//! moved: what lies in a folder of somebody's own, or has another name, stays. A run that was
+//! interrupted is finished by the next one.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::commits::message::Reason;
+use crate::engine::history::turn;
+use crate::engine::live::reading;
+use crate::engine::live::reading::stem_of;
+use crate::engine::options::SETTINGS;
+use crate::engine::parts::Engine;
+use crate::engine::write::words;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::model::Layout;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// What became of the files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rearranged {
+    /// Files that lie elsewhere now.
+    pub moved: usize,
+    /// Files whose place is taken by another one.
+    pub left: usize,
+}
+
+/// The folders that files move from and to, with the old and new names.
+type Moves = BTreeMap<(String, String), Vec<(String, String)>>;
+
+/// How often the settings are read again because somebody else writes them.
+const MAX_TRIES: usize = 8;
+
+/// How many files lie where `layout` does not want them.
+///
+/// # Errors
+///
+/// Fails if the store cannot be read.
+pub fn out_of_place(engine: &Engine, layout: Layout) -> Result<usize, EngineError> {
+    let mut count = 0;
+    for place in [Place::Files, Place::Archive] {
+        count += moves(engine, place, layout)?
+            .values()
+            .map(Vec::len)
+            .sum::<usize>();
+    }
+    Ok(count)
+}
+
+/// Moves the memories, live and forgotten, to where `layout` wants them, and writes that into
+/// the store's settings; one commit, after what waited has got its own.
+///
+/// # Errors
+///
+/// Fails if files cannot be moved. Then it can be done again.
+pub fn rearrange(engine: &Engine, layout: Layout) -> Result<Rearranged, EngineError> {
+    engine.writer.check_writable()?;
+    let turn = match engine.history.git {
+        None => None,
+        Some(_) => Some(turn::take_turn(&engine.history)?),
+    };
+    let mut done = Rearranged { moved: 0, left: 0 };
+    let mut names = BTreeSet::new();
+    for place in [Place::Files, Place::Archive] {
+        for ((from, to), moves) in self::moves(engine, place, layout)? {
+            for (old, new) in moves {
+                match engine.live.store.rename((place, &old), (place, &new)) {
+                    Ok(()) => {
+                        done.moved += 1;
+                        engine.writer.changed_with("layout", &old);
+                        engine.writer.changed_with("layout", &new);
+                        names.extend([old, new]);
+                    }
+                    Err(FilesError::Missing { .. }) => {} // Forgotten or moved meanwhile.
+                    Err(FilesError::Taken { .. }) => done.left += 1,
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            // The new names first: a power cut in between leaves two names, never none.
+            engine.live.store.sync_folder(place, &to)?;
+            engine.live.store.sync_folder(place, &from)?;
+            engine.live.store.remove_if_empty(place, &from);
+        }
+    }
+    set_layout(engine, layout)?;
+    if let Some((_lock, user)) = turn {
+        let subject = match done.moved {
+            0 => format!("Change {SETTINGS}"),
+            1 => "Move 1 memory".to_owned(),
+            count => format!("Move {count} memories"),
+        };
+        let reason = Reason {
+            subject,
+            trailers: Vec::new(),
+        };
+        names.insert(SETTINGS.to_owned());
+        turn::commit_as(&engine.history, names, user, &reason)?;
+    }
+    Ok(done)
+}
+
+/// What is to be moved so that the files of `place` lie as `layout` wants it.
+fn moves(engine: &Engine, place: Place, layout: Layout) -> Result<Moves, EngineError> {
+    let folder_of = |name: &str| {
+        let folder = name.rsplit_once('/').map(|(folder, _)| folder);
+        folder.unwrap_or_default().to_owned()
+    };
+    let mut moves = Moves::new();
+    for entry in engine.live.store.list(place)?.entries {
+        let stem = stem_of(&entry.name);
+        let is_ours = engine.live.is_placed(&stem, &entry.name);
+        let wanted = engine.live.placed(layout, &stem);
+        if is_ours && wanted != entry.name {
+            let folders = (folder_of(&entry.name), folder_of(&wanted));
+            moves.entry(folders).or_default().push((entry.name, wanted));
+        }
+    }
+    Ok(moves)
+}
+
+/// Writes `layout` into the settings that travel with the store.
+fn set_layout(engine: &Engine, layout: Layout) -> Result<(), EngineError> {
+    for _ in 0..MAX_TRIES {
+        let seen = reading::version_at(&engine.live, SETTINGS)?;
+        let before = seen.as_ref().map_or(&[][..], |seen| &seen.bytes);
+        let Ok(before) = std::str::from_utf8(before) else {
+            return Err(EngineError::Invalid(format!(
+                "{SETTINGS} is not UTF-8, so `layout = \"{layout}\"` was not written into it"
+            )));
+        };
+        let after = with_layout(before, layout);
+        if after == before {
+            return Ok(());
+        }
+        let bytes = Some(after.as_bytes());
+        if engine
+            .live
+            .store
+            .put_beside(SETTINGS, seen.as_ref(), bytes)?
+            == Replaced::Done
+        {
+            words::leave_word(&engine.writer, "layout", SETTINGS);
+            return Ok(());
+        }
+    }
+    Err(EngineError::Invalid(format!(
+        "{SETTINGS} changes faster than it can be written"
+    )))
+}
+
+/// The settings with the line of the layout changed, or added where no table has begun.
+fn with_layout(settings: &str, layout: Layout) -> String {
+    let newline = if settings.contains("\r\n") {
+        "\r\n"
+    } else {
+        "\n"
+    };
+    let line = format!("layout = \"{layout}\"");
+    let (mut text, mut is_done) = (String::new(), false);
+    for old in settings.split_inclusive('\n') {
+        let key = old.split('=').next().unwrap_or_default().trim();
+        if !is_done && old.trim_start().starts_with('[') {
+            text.push_str(&format!("{line}{newline}"));
+            is_done = true;
+        }
+        if is_done || key != "layout" {
+            text.push_str(old);
+            continue;
+        }
+        let comment = old.trim_end().find('#').map(|at| &old.trim_end()[at..]);
+        text.push_str(&line);
+        text.extend(comment.map(|comment| format!("  {comment}")));
+        text.push_str(newline);
+        is_done = true;
+    }
+    if !is_done {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push_str(newline);
+        }
+        text.push_str(&format!("{line}{newline}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(before: &str, after: &str) {
+        assert_eq!(with_layout(before, Layout::ByMonth), after);
+    }
+
+    #[test]
+    fn only_the_line_of_the_layout_changes() {
+        check("", "layout = \"by-month\"\n");
+        check("# x\nlimit = 3", "# x\nlimit = 3\nlayout = \"by-month\"\n");
+        check(
+            "layout = \"flat\"  # small\nlimit = 3\n",
+            "layout = \"by-month\"  # small\nlimit = 3\n",
+        );
+        check(
+            "# layout = \"flat\"\r\nlayout=\"flat\"\r\n",
+            "# layout = \"flat\"\r\nlayout = \"by-month\"\r\n",
+        );
+        check(
+            "a = 1\n[t]\nlayout = \"flat\"\n",
+            "a = 1\nlayout = \"by-month\"\n[t]\nlayout = \"flat\"\n",
+        );
+    }
+
+    #[test]
+    fn settings_that_say_it_stay_as_they_are() {
+        let settings = "limit = 3\nlayout = \"by-month\"\n";
+        check(settings, settings);
+    }
+}

@@ -1,0 +1,656 @@
+//! Takes back what was done: a commit, the last change of a memory, a memory's text.
+//!
+//! Promises: nothing is deleted and no commit is rewritten; taking back is a new change of the
+//! files, checked as a whole before the first file is touched, and a commit of its own that says
+//! what it undoes. A text that somebody writes meanwhile is not overwritten.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::commits::commit;
+use crate::engine::history::commits::commit::COMMITTED;
+use crate::engine::history::commits::commit::OWN_CHANGE;
+use crate::engine::history::commits::commit_message;
+use crate::engine::history::commits::commit_message::CommitMessage;
+use crate::engine::history::commits::commit_message::UNDOES;
+use crate::engine::history::commits::commit_message::Undoes;
+use crate::engine::history::commits::dates;
+use crate::engine::history::commits::message::Reason;
+use crate::engine::history::commits::quarantine;
+use crate::engine::history::past_commits;
+use crate::engine::history::past_commits::PastCommits;
+use crate::engine::history::turn;
+use crate::engine::history::turn::MAX_TRIES;
+use crate::engine::live::names;
+use crate::engine::live::reading;
+use crate::engine::ops::past::log;
+use crate::engine::ops::past::log::PastError;
+use crate::engine::ops::past::log::Revision;
+use crate::engine::ops::past::plan;
+use crate::engine::ops::past::plan::Operation;
+use crate::engine::ops::past::plan::Plan;
+pub use crate::engine::ops::past::plan::UndoneFile;
+use crate::engine::ops::past::plan::place_of;
+use crate::engine::parts::Engine;
+use crate::engine::write::replace;
+use crate::engine::write::tombstones;
+use crate::engine::write::words;
+use crate::engine::write::words::BY_HAND;
+use crate::engine::write::words::FOUND;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::git::CommitInfo;
+use crate::git::Id;
+use crate::git::Named;
+use crate::journal::RESTORE;
+use crate::model::Stem;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+/// A commit that was undone, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undone {
+    /// Its whole id.
+    pub undone: String,
+    /// Its first line.
+    pub what: String,
+    pub files: Vec<UndoneFile>,
+    /// The beginning of the new commit's id; `None` if it is still to be made, or nothing had to
+    /// be changed.
+    pub commit: Option<String>,
+}
+
+/// A memory that has an earlier text again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoredText {
+    pub stem: Stem,
+    /// Its path below `files/`.
+    pub name: String,
+    /// The commit whose text it is.
+    pub as_of: String,
+    /// Whether anything is different now.
+    pub changed: bool,
+}
+
+/// What is to be undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum UndoTarget {
+    Last,
+    Memory(Stem),
+    Commit(Id),
+}
+
+/// A commit, and of which files its changes are to be undone; `None`: of all.
+struct Choice {
+    moment: CommitInfo,
+    files: Option<BTreeSet<String>>,
+    /// What was done to these.
+    what: String,
+}
+
+impl Choice {
+    fn of_all(moment: CommitInfo) -> Choice {
+        let what = commit_message::read(&moment.message).subject;
+        Choice {
+            moment,
+            files: None,
+            what,
+        }
+    }
+}
+
+/// Undoes a commit: the one called `target`, the last change of the memory called so, or
+/// without one the last thing that was done and is not undone. With `is_rehearsal` it only
+/// says what would be done.
+///
+/// # Errors
+///
+/// Fails, with nothing touched, if there is no such thing, or if what was changed since stands
+/// in the way.
+pub fn undo(
+    engine: &Engine,
+    target: Option<&str>,
+    is_rehearsal: bool,
+) -> Result<Undone, EngineError> {
+    engine.writer.check_writable()?;
+    let aim = self::aim(engine, &past_commits::history(&engine.history)?, target)?;
+    let (_lock, user) = turn::take_turn(&engine.history)?;
+    if let UndoTarget::Memory(stem) = &aim
+        && let Some(held) = quarantine::held_of(&engine.history, stem)
+    {
+        let id = stem.short();
+        return Err(EngineError::Invalid(format!(
+            "the last change of `{id}` is not committed: {held}. `memdir restore {id}@HEAD` gives it the committed text back; `memdir redact {id}` and `memdir allow {id}` have it committed"
+        )));
+    }
+    let history = past_commits::history(&engine.history)?;
+    let choice = choose(engine, &history, aim)?;
+    let moment = &choice.moment;
+    let mut plan = sound_plan(engine, &history, &choice)?;
+    let mut undone = Undone {
+        undone: moment.id.to_string(),
+        what: choice.what.clone(),
+        files: plan.files.clone(),
+        commit: None,
+    };
+    if is_rehearsal || plan.operations.is_empty() {
+        return Ok(undone);
+    }
+    let names = perform_all(engine, &mut plan, "undo", || {
+        sound_plan(engine, &history, &choice)
+    })?;
+    let written = |file: Option<String>| {
+        let commit = moment.id;
+        (UNDOES, Undoes { commit, file }.written())
+    };
+    let trailers = match &choice.files {
+        None => vec![written(None)],
+        Some(files) => files
+            .iter()
+            .cloned()
+            .map(|file| written(Some(file)))
+            .collect(),
+    };
+    let reason = Reason {
+        subject: format!("Undo {}", choice.what),
+        trailers,
+    };
+    undone.commit = turn::commit_as(&engine.history, names.clone(), user, &reason)?;
+    date_again(engine, &names);
+    Ok(undone)
+}
+
+/// Gives the memory called `id` the text that it had at `revision`, as a new change; brings it
+/// back to `files/` if it is not there.
+///
+/// # Errors
+///
+/// As for [`versions`].
+pub fn restore_as_of(
+    engine: &Engine,
+    id: &str,
+    revision: &Revision,
+) -> Result<RestoredText, EngineError> {
+    engine.writer.check_writable()?;
+    let history = past_commits::history(&engine.history)?;
+    let stem = log::resolve_ever(engine, &history, id)?;
+    // Before anything else is committed, so that `HEAD` is what the caller looked at.
+    let commit = history.find(revision)?;
+    let (_lock, user) = turn::take_turn(&engine.history)?;
+    let text = history.text_at(&stem, commit, None)?;
+    let file = text.file.unwrap_or_default();
+    let Some((_, then)) = place_of(&file) else {
+        return Err(EngineError::NotFound(id.to_owned()));
+    };
+    let mut name = then.clone();
+    let mut plan_now = || {
+        let mut plan = Plan::default();
+        match log::present(engine, &stem)? {
+            None if tombstones::is_purged(&engine.writer, &stem, &text.bytes)? => {
+                return Err(PastError::Purged(stem.short().to_owned()).into());
+            }
+            None => plan.operations.push(Operation::Add {
+                place: Place::Files,
+                name: then.clone(),
+                bytes: text.bytes.clone(),
+            }),
+            Some((place, seen)) => {
+                name.clone_from(&seen.entry.name);
+                if seen.bytes != text.bytes {
+                    plan.operations.push(Operation::Replace {
+                        place,
+                        seen,
+                        bytes: text.bytes.clone(),
+                    });
+                }
+                if place == Place::Archive {
+                    plan.operations.push(Operation::Move {
+                        from: (Place::Archive, name.clone()),
+                        to: (Place::Files, name.clone()),
+                    });
+                }
+            }
+        }
+        Ok(plan)
+    };
+    let mut plan = plan_now()?;
+    let changed = !plan.operations.is_empty();
+    if changed {
+        let names = perform_all(engine, &mut plan, "restore", &mut plan_now)?;
+        let file = name.rsplit('/').next().unwrap_or(&name);
+        let reason = Reason {
+            subject: format!(
+                "Restore memory {} ({file}) as of {}",
+                stem.short(),
+                commit.short()
+            ),
+            trailers: Vec::new(),
+        };
+        turn::commit_as(&engine.history, names.clone(), user, &reason)?;
+        date_again(engine, &names);
+    }
+    Ok(RestoredText {
+        stem,
+        name,
+        as_of: commit.to_string(),
+        changed,
+    })
+}
+
+/// Gives notes that were brought back the time that they had.
+fn date_again(engine: &Engine, names: &BTreeSet<String>) {
+    if let Err(error) = dates::date_brought_back(&engine.history, names) {
+        tracing::info!("cannot date what was brought back: {error}");
+    }
+}
+
+fn aim(
+    engine: &Engine,
+    history: &PastCommits,
+    target: Option<&str>,
+) -> Result<UndoTarget, EngineError> {
+    let Some(text) = target else {
+        return Ok(UndoTarget::Last);
+    };
+    let is_memory_only = text.ends_with(".md") || text.contains("://") || text.contains("[[");
+    let commit = match Id::parse(text) {
+        Some(id) => return Ok(UndoTarget::Commit(id)),
+        None if is_memory_only => Named::Nothing,
+        None => history.repository.named(text, history.head)?,
+    };
+    let mut memory = names::resolve(&engine.live, text);
+    if matches!(memory, Err(EngineError::NotFound(_))) {
+        memory = names::resolve_archived(&engine.live, text);
+    }
+    match (commit, memory) {
+        (Named::Nothing, Err(EngineError::NotFound(_))) => {
+            match log::resolve_ever(engine, history, text) {
+                Err(EngineError::NotFound(_)) => {
+                    Err(PastError::UnknownTarget(text.to_owned()).into())
+                }
+                other => other.map(UndoTarget::Memory),
+            }
+        }
+        (Named::Nothing, memory) => memory.map(|(stem, _)| UndoTarget::Memory(stem)),
+        (Named::One(id), Err(EngineError::NotFound(_))) => Ok(UndoTarget::Commit(id)),
+        (Named::Several, Err(EngineError::NotFound(_))) => {
+            Err(PastError::AmbiguousRevision(text.to_owned()).into())
+        }
+        (_, Err(error)) => Err(error),
+        (Named::Several, Ok((stem, _))) => Ok(UndoTarget::Memory(stem)),
+        (Named::One(id), Ok((stem, _))) => Err(PastError::MemoryOrCommit {
+            text: text.to_owned(),
+            memory: stem.as_str().to_owned(),
+            commit: id.to_string(),
+        }
+        .into()),
+    }
+}
+
+/// The commit that `aim` means.
+fn choose(engine: &Engine, history: &PastCommits, aim: UndoTarget) -> Result<Choice, EngineError> {
+    let mut undone = UndoneBefore::default();
+    let mut chosen = None;
+    match aim {
+        UndoTarget::Last => {
+            // What came from other machines was done there.
+            let made_here = history.repository.made_here(COMMITTED)?;
+            // What somebody did by hand is committed later than it was done.
+            let mut by_hand: Option<(Choice, DoneAt)> = None;
+            history.each(|moment| {
+                let is_candidate = undone.pass(&moment, None);
+                let tools = commit_message::read(&moment.message).tools;
+                let is_ours = match &made_here {
+                    Some(ids) => ids.contains(&moment.id),
+                    None => !tools.is_empty(),
+                };
+                // Notes that were there when the store was made are nobody's deed.
+                if !is_candidate || !is_ours || tools == [FOUND] {
+                    return Ok(true);
+                }
+                let Some(choice) = last_deed(engine, history, moment, &undone)? else {
+                    return Ok(true);
+                };
+                let done = done_at_of(engine, history, &choice)?;
+                match by_hand.take() {
+                    None if tools == [BY_HAND] => by_hand = Some((choice, done)),
+                    None => chosen = Some(choice),
+                    Some(later) if tools == [BY_HAND] => by_hand = Some(later),
+                    Some((hand, at)) if at.is_after(&done) => chosen = Some(hand),
+                    Some(_) => chosen = Some(choice),
+                }
+                Ok(chosen.is_none())
+            })?;
+            chosen = chosen.or(by_hand.map(|(choice, _)| choice));
+        }
+        UndoTarget::Memory(stem) => {
+            let file = format!("{stem}.md");
+            history.each_of(&stem, |moment, _| {
+                let is_candidate = undone.pass(&moment, Some(&file));
+                let only = BTreeSet::from([file.clone()]);
+                if is_candidate && has_effect(engine, history, &moment, Some(&only))? {
+                    let is_alone = plan::plan(engine, history, &moment, None)?.is_of_one_file();
+                    let mut choice = Choice::of_all(moment);
+                    if !is_alone {
+                        choice
+                            .what
+                            .push_str(&format!(" for memory {}", stem.short()));
+                        choice.files = Some(only);
+                    }
+                    chosen = Some(choice);
+                }
+                Ok(chosen.is_none())
+            })?;
+        }
+        UndoTarget::Commit(id) => {
+            history.each(|moment| {
+                undone.pass(&moment, None);
+                if moment.id == id {
+                    chosen = Some(Choice::of_all(moment));
+                }
+                Ok(chosen.is_none())
+            })?;
+            let Some(choice) = &chosen else {
+                return Err(PastError::NotUndone {
+                    commit: id.short(),
+                    reasons: vec!["it is no commit of this store's history".to_owned()],
+                }
+                .into());
+            };
+            if let Some(by) = undone.by.get(&id) {
+                let (commit, by) = (id.short(), by.short());
+                return Err(PastError::UndoneAlready { commit, by }.into());
+            }
+            if choice.moment.parents.len() > 1 {
+                return Err(PastError::NotUndone {
+                    commit: id.short(),
+                    reasons: vec![
+                        "it joins two histories; their commits can be undone one by one".to_owned(),
+                    ],
+                }
+                .into());
+            }
+        }
+    }
+    chosen.ok_or_else(|| PastError::NothingToUndo.into())
+}
+
+/// What was done last of what `moment` tells, and is not undone: a commit may hold several
+/// things that have nothing to do with each other.
+fn last_deed(
+    engine: &Engine,
+    history: &PastCommits,
+    moment: CommitInfo,
+    undone: &UndoneBefore,
+) -> Result<Option<Choice>, EngineError> {
+    let said = commit_message::read(&moment.message);
+    for deed in said.deeds.iter().rev() {
+        let files = deed
+            .iter()
+            .map(|line| CommitMessage::file_in(line).to_owned());
+        let files: BTreeSet<String> = files.collect();
+        let is_undone = |file: &String| undone.files.contains(&(moment.id, file.clone()));
+        if files.iter().any(is_undone) || !has_effect(engine, history, &moment, Some(&files))? {
+            continue;
+        }
+        let what = match deed.as_slice() {
+            [one] => one.clone(),
+            [first, others @ ..] => format!("{first} and {} more", others.len()),
+            [] => continue,
+        };
+        return Ok(Some(Choice {
+            moment,
+            files: Some(files),
+            what,
+        }));
+    }
+    let is_one = said.deeds.is_empty();
+    let is_chosen = is_one && has_effect(engine, history, &moment, None)?;
+    Ok(is_chosen.then(|| Choice::of_all(moment)))
+}
+
+/// When the changes of `choice` were made, as far as the files still tell.
+fn done_at_of(
+    engine: &Engine,
+    history: &PastCommits,
+    choice: &Choice,
+) -> Result<DoneAt, EngineError> {
+    let moment = &choice.moment;
+    let changes = history
+        .repository
+        .changes(moment.parents.first().copied(), moment.id)?;
+    let is_meant = |path: &str| {
+        let file = path.rsplit('/').next().unwrap_or_default();
+        choice
+            .files
+            .as_ref()
+            .is_none_or(|files| files.contains(file))
+    };
+    let meant = changes.iter().filter(|change| is_meant(&change.path));
+    let (mut there, mut gone) = (None, None);
+    for change in meant {
+        let now = reading::version_at(&engine.live, &change.path)?;
+        // What was changed again tells of that change.
+        if now.map(|version| Id::of_text(&version.bytes)) == change.after {
+            let last = if change.after.is_some() {
+                &mut there
+            } else {
+                &mut gone
+            };
+            *last = (*last).max(Some(commit::done_at(&engine.history, &change.path)));
+        }
+    }
+    let is_gone = there.is_none() && gone.is_some();
+    let committed = moment.at.saturating_mul(1_000_000_000);
+    // Nothing was committed before it was done.
+    let latest = committed.saturating_add(1_000_000_000);
+    let at = there.or(gone).unwrap_or(committed).min(latest);
+    Ok(DoneAt { at, is_gone })
+}
+
+/// Whether undoing `moment` would change anything, or is refused.
+fn has_effect(
+    engine: &Engine,
+    history: &PastCommits,
+    moment: &CommitInfo,
+    files: Option<&BTreeSet<String>>,
+) -> Result<bool, EngineError> {
+    let plan = plan::plan(engine, history, moment, files)?;
+    Ok(!plan.operations.is_empty() || !plan.refused.is_empty())
+}
+
+/// The plan for `choice`, if all of it can be done.
+fn sound_plan(
+    engine: &Engine,
+    history: &PastCommits,
+    choice: &Choice,
+) -> Result<Plan, EngineError> {
+    let plan = plan::plan(engine, history, &choice.moment, choice.files.as_ref())?;
+    if plan.refused.is_empty() {
+        return Ok(plan);
+    }
+    Err(PastError::NotUndone {
+        commit: choice.moment.id.short(),
+        reasons: plan.refused,
+    }
+    .into())
+}
+
+/// Does what `plan` says, with a new one from `again` whenever somebody else was faster;
+/// returns the names of the files below `files/` and `archive/`.
+fn perform_all(
+    engine: &Engine,
+    plan: &mut Plan,
+    tool: &str,
+    mut again: impl FnMut() -> Result<Plan, EngineError>,
+) -> Result<BTreeSet<String>, EngineError> {
+    let mut names = BTreeSet::new();
+    for _ in 0..MAX_TRIES {
+        let mut is_stale = false;
+        for operation in &plan.operations {
+            if !perform(engine, operation, tool, &mut names)? {
+                is_stale = true;
+                break;
+            }
+            if let Operation::Add { place, name, bytes } = operation {
+                take_mode_of_successor(engine, plan, (*place, name), bytes)?;
+            }
+        }
+        if !is_stale {
+            return Ok(names);
+        }
+        // What is done already needs nothing in the new plan.
+        *plan = again()?;
+    }
+    Err(EngineError::Invalid(
+        "the memories change faster than they can be written".to_owned(),
+    ))
+}
+
+/// Gives a note that is written back the permissions of the memory that it had become, which
+/// `plan` takes away: adopting a note writes a frontmatter before its text.
+fn take_mode_of_successor(
+    engine: &Engine,
+    plan: &Plan,
+    note: (Place, &str),
+    bytes: &[u8],
+) -> Result<(), EngineError> {
+    for operation in &plan.operations {
+        let Operation::Move { from, to } = operation else {
+            continue;
+        };
+        for (place, name) in [from, to] {
+            let read = engine.live.store.reader(*place).read(name, u64::MAX);
+            if read.is_ok_and(|seen| seen.bytes.ends_with(bytes)) {
+                return Ok(engine.live.store.copy_mode((*place, name), note)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `Ok(false)` if the file is another one by now, and nothing was done.
+fn perform(
+    engine: &Engine,
+    operation: &Operation,
+    tool: &str,
+    names: &mut BTreeSet<String>,
+) -> Result<bool, EngineError> {
+    let mut note = |name: &str| {
+        engine.writer.changed_with(tool, name);
+        names.insert(name.to_owned());
+    };
+    let replaced = match operation {
+        Operation::Add { place, name, bytes } => {
+            engine.live.store.add(*place, name, bytes)?;
+            note(name);
+            Replaced::Done
+        }
+        Operation::Replace { place, seen, bytes } => {
+            let name = &seen.entry.name;
+            match replace::replace_text(&engine.writer, *place, name, seen, bytes) {
+                Err(FilesError::Missing { .. }) => return Ok(false),
+                replaced => {
+                    note(name);
+                    replaced?
+                }
+            }
+        }
+        Operation::Move { from, to } if from.1 == to.1 => {
+            match engine.live.store.relocate(&from.1, from.0, to.0) {
+                Err(FilesError::Missing { .. }) => return Ok(false),
+                other => other?,
+            }
+            note(&from.1);
+            Replaced::Done
+        }
+        Operation::Move { from, to } => {
+            let seen = match engine.live.store.reader(from.0).read(&from.1, u64::MAX) {
+                Err(FilesError::Missing { .. }) => return Ok(false),
+                other => other?,
+            };
+            // Two names for a moment, never none.
+            engine.live.store.add(to.0, &to.1, &seen.bytes)?;
+            engine
+                .live
+                .store
+                .copy_mode((from.0, &from.1), (to.0, &to.1))?;
+            note(&to.1);
+            note(&from.1);
+            engine.live.store.remove(from.0, &from.1, &seen)?
+        }
+        Operation::Settings { seen, bytes } => {
+            let name = &seen.entry.name;
+            // No memory: the index need not know.
+            words::leave_word(&engine.writer, tool, name);
+            names.insert(name.clone());
+            engine
+                .live
+                .store
+                .put_beside(name, Some(seen), Some(bytes))?
+        }
+    };
+    // However it comes back: its life begins anew.
+    if let Operation::Move { from, to } = operation
+        && (from.0, to.0) == (Place::Archive, Place::Files)
+        && tool != RESTORE
+    {
+        engine.writer.record(RESTORE, &to.1, Some(tool));
+    }
+    if replaced == Replaced::KeptOther {
+        tracing::warn!(
+            "somebody else changed a file in the same moment; their text is kept as a conflict copy, which `memdir status` names"
+        );
+    }
+    Ok(replaced != Replaced::Stale)
+}
+
+/// When something was done.
+struct DoneAt {
+    /// In nanoseconds since 1970.
+    at: i64,
+    /// Only the folder tells of it, which the program changes as well.
+    is_gone: bool,
+}
+
+impl DoneAt {
+    fn is_after(&self, other: &DoneAt) -> bool {
+        let room = if self.is_gone { OWN_CHANGE } else { 0 };
+        self.at > other.at.saturating_add(room)
+    }
+}
+
+/// What the commits seen so far, newer ones first, have undone.
+#[derive(Default)]
+struct UndoneBefore {
+    /// The commits that are undone, with those that undid them.
+    by: HashMap<Id, Id>,
+    /// Of these only the changes of single files.
+    files: HashSet<(Id, String)>,
+}
+
+impl UndoneBefore {
+    /// Takes note of `moment`; says whether undoing it is what somebody wants who names no commit:
+    /// it is no undo itself, not undone, and no merge.
+    fn pass(&mut self, moment: &CommitInfo, file: Option<&str>) -> bool {
+        let is_undone = self.by.contains_key(&moment.id);
+        let undoes = commit_message::read(&moment.message).undoes;
+        let is_undo = !undoes.is_empty();
+        // An undo that is undone itself undoes nothing any more.
+        if !is_undone {
+            for Undoes { commit, file } in undoes {
+                match file {
+                    None => {
+                        self.by.insert(commit, moment.id);
+                    }
+                    Some(file) => {
+                        self.files.insert((commit, file));
+                    }
+                }
+            }
+        }
+        let is_undone_here =
+            file.is_some_and(|file| self.files.contains(&(moment.id, file.to_owned())));
+        !is_undo && !is_undone && !is_undone_here && moment.parents.len() < 2
+    }
+}

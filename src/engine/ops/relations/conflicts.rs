@@ -1,0 +1,373 @@
+//! Memories that contradict each other, as a merge has left them: found, and resolved.
+//!
+//! Two live memories are a pair if one of them has a link of type `conflicts-with` to the other, or
+//! if they have one title in one namespace. Resolving never loses a text: the memory that is not kept
+//! is forgotten, and what was changed is links only. A text in which git left its conflict markers becomes one memory, or such a pair.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::index_recovery;
+use crate::engine::live::names;
+use crate::engine::live::names::Names;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::live::rows;
+use crate::engine::ops::forget;
+use crate::engine::ops::relations::links;
+use crate::engine::ops::relations::titles;
+use crate::engine::ops::update::edited;
+use crate::engine::parts::Engine;
+use crate::engine::write::put;
+use crate::engine::write::words;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::format;
+use crate::format::Merged;
+use crate::format::Side;
+use crate::model::Change;
+use crate::model::Filter;
+use crate::model::Link;
+use crate::model::Memory;
+use crate::model::Patch;
+use crate::model::Stem;
+use crate::model::Visibility;
+use std::collections::HashMap;
+
+/// One of two memories that contradict each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contender {
+    pub memory: Memory,
+    /// Its path below `files/`.
+    pub name: String,
+}
+
+/// Two memories that contradict each other, by their names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conflict {
+    pub pair: [Contender; 2],
+}
+
+impl Conflict {
+    /// Whether `other` is a pair of the same memories.
+    fn is_of(&self, other: &Conflict) -> bool {
+        let is_there = |one: &Contender| self.pair.iter().any(|known| known.name == one.name);
+        other.pair.iter().all(is_there)
+    }
+
+    /// The one that is not the file `name`; `None` if neither is.
+    fn other_than(&self, name: &str) -> Option<&Contender> {
+        let [one, other] = &self.pair;
+        match (one.name == name, other.name == name) {
+            (true, _) => Some(other),
+            (_, true) => Some(one),
+            _ => None,
+        }
+    }
+}
+
+/// What became of a pair, or of all pairs of one memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// The memories that stay.
+    pub kept: Vec<Stem>,
+    /// The one that lies in the archive now.
+    pub forgotten: Option<Stem>,
+}
+
+/// A memory in which git left its conflict markers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmerged {
+    pub stem: Stem,
+    /// Its path below `files/`.
+    pub name: String,
+    /// The line of the first marker, from 1.
+    pub line: usize,
+}
+
+/// What became of a memory in which git had left its conflict markers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmarked {
+    pub stem: Stem,
+    /// The memory that holds what contradicts it, if anything does.
+    pub aside: Option<Stem>,
+}
+
+/// The type of the links.
+const RELATION: &str = "conflicts-with";
+
+/// How often a change is made anew because somebody else was faster.
+const MAX_TRIES: usize = 16;
+
+/// The pairs of live memories that contradict each other, each once.
+///
+/// # Errors
+///
+/// Fails if the directory cannot be read.
+pub fn conflicts(engine: &Engine) -> Result<Vec<Conflict>, EngineError> {
+    index_recovery::mending(&engine.live, || conflicts_now(engine))
+}
+
+fn conflicts_now(engine: &Engine) -> Result<Vec<Conflict>, EngineError> {
+    let filter = Filter {
+        equals: vec![("links.type".to_owned(), RELATION.to_owned())],
+        visibility: Visibility::Everything,
+        ..Filter::default()
+    };
+    let snapshot = current_snapshot::snapshot(&engine.live)?;
+    let hits = rows::names_of(&engine.live, snapshot.as_ref(), &filter)?;
+    if hits.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names = Names::of(&engine.live, snapshot.as_ref());
+    let mut read = HashMap::new();
+    let mut pairs: Vec<[String; 2]> = Vec::new();
+    for name in hits {
+        let Some(contender) = self::contender(engine, &name)? else {
+            continue; // Gone since it was found.
+        };
+        for link in conflict_links(&contender.memory) {
+            if let Some(other) = names.called(&link.to).filter(|other| *other != name) {
+                let mut pair = [name.clone(), other.into_owned()];
+                pair.sort_unstable();
+                pairs.push(pair);
+            }
+        }
+        read.insert(name, contender);
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    let mut conflicts = Vec::new();
+    for [one, other] in pairs {
+        for name in [&one, &other] {
+            if !read.contains_key(name)
+                && let Some(contender) = self::contender(engine, name)?
+            {
+                read.insert(name.clone(), contender);
+            }
+        }
+        if let (Some(one), Some(other)) = (read.get(&one), read.get(&other)) {
+            let pair = [one.clone(), other.clone()];
+            conflicts.push(Conflict { pair });
+        }
+    }
+    Ok(conflicts)
+}
+
+/// The pairs of current memories of one user with one title in one namespace, the one that was
+/// changed last first; without those of [`conflicts`].
+///
+/// # Errors
+///
+/// Fails if the directory cannot be read.
+pub fn title_conflicts(engine: &Engine) -> Result<Vec<Conflict>, EngineError> {
+    let mut pairs = titles::title_pairs(engine)?;
+    if !pairs.is_empty() {
+        let known = conflicts(engine)?;
+        pairs.retain(|pair| !known.iter().any(|other| other.is_of(pair)));
+    }
+    Ok(pairs)
+}
+
+/// The pairs that the memory called `id` is in, those by links and those by titles; at least one
+/// in all.
+///
+/// # Errors
+///
+/// [`EngineError::Invalid`] if it contradicts no live memory.
+pub fn conflicts_of(engine: &Engine, id: &str) -> Result<[Vec<Conflict>; 2], EngineError> {
+    let (stem, name) = names::resolve(&engine.live, id)?;
+    let mut both = [conflicts(engine)?, title_conflicts(engine)?];
+    for pairs in &mut both {
+        pairs.retain(|conflict| conflict.other_than(&name).is_some());
+    }
+    if both.iter().all(Vec::is_empty) {
+        let short = stem.short();
+        return Err(EngineError::Invalid(format!(
+            "there is no such pair: `{short}` conflicts with no live memory"
+        )));
+    }
+    Ok(both)
+}
+
+/// Keeps the memory called `keep` of the pair that the memory called `id` is in, which may be
+/// the same; the other one is forgotten.
+///
+/// # Errors
+///
+/// [`EngineError::Invalid`] if the two are no pair, or if it is not clear which pair is meant;
+/// nothing is changed then.
+pub fn keep_one(engine: &Engine, id: &str, keep: &str) -> Result<Resolved, EngineError> {
+    engine.writer.check_writable()?;
+    let conflicts = conflicts_of(engine, id)?.concat();
+    let (stem, name) = names::resolve(&engine.live, id)?;
+    let (kept, kept_name) = names::resolve(&engine.live, keep)?;
+    let others: Vec<&Contender> = conflicts
+        .iter()
+        .filter_map(|conflict| conflict.other_than(&name))
+        .collect();
+    let forgotten = if kept_name == name {
+        let [other] = others.as_slice() else {
+            return Err(EngineError::Invalid(format!(
+                "`{short}` conflicts with {} memories: say which of them goes, `memdir resolve THAT --keep {short}`",
+                others.len(),
+                short = stem.short()
+            )));
+        };
+        other.name.clone()
+    } else if others.iter().any(|other| other.name == kept_name) {
+        name
+    } else {
+        return Err(EngineError::Invalid(format!(
+            "there is no such pair: `{}` does not conflict with `{}`",
+            stem.short(),
+            kept.short()
+        )));
+    };
+    // The link goes first: should this process end in between, the pair is still one.
+    unmark_pair(engine, &kept_name, &forgotten)?;
+    let moved = forget::forget(engine, &forgotten)?;
+    Ok(Resolved {
+        kept: vec![kept],
+        forgotten: Some(moved.stem),
+    })
+}
+
+/// Keeps the memory called `id` and all that it contradicts.
+///
+/// # Errors
+///
+/// [`EngineError::Invalid`] if it contradicts no live memory, or only because of its title.
+pub fn keep_both(engine: &Engine, id: &str) -> Result<Resolved, EngineError> {
+    engine.writer.check_writable()?;
+    let [conflicts, _] = conflicts_of(engine, id)?;
+    let (stem, name) = names::resolve(&engine.live, id)?;
+    if conflicts.is_empty() {
+        let short = stem.short();
+        return Err(EngineError::Invalid(format!(
+            "`{short}` and another memory have one title in one namespace. To keep both, give one \
+                 of them another: `memdir update {short} --title TITLE`"
+        )));
+    }
+    let mut kept = vec![stem.clone()];
+    for conflict in &conflicts {
+        let Some(other) = conflict.other_than(&name) else {
+            continue;
+        };
+        unmark_pair(engine, &name, &other.name)?;
+        unmark_pair(engine, &other.name, &name)?;
+        kept.push(other.memory.stem.clone());
+    }
+    Ok(Resolved {
+        kept,
+        forgotten: None,
+    })
+}
+
+/// The live memories in which git left its conflict markers, by their names.
+///
+/// # Errors
+///
+/// Fails if the directory cannot be read.
+pub fn unmerged(engine: &Engine) -> Result<Vec<Unmerged>, EngineError> {
+    index_recovery::mending(&engine.live, || {
+        let mut names = current_snapshot::snapshot(&engine.live)?.with_problems()?;
+        names.sort_unstable();
+        let reader = engine.live.store.reader(Place::Files);
+        let found = names.into_iter().filter_map(|name| {
+            let version = reader.read(&name, u64::MAX).ok()?;
+            let line = format::first_conflict_marker(&version.bytes)?;
+            let stem = stem_of(&name);
+            Some(Unmerged { stem, name, line })
+        });
+        Ok(found.collect())
+    })
+}
+
+/// Makes one memory of both sides between which git's conflict markers stand in the memory called
+/// `id`, or a pair of two where they contradict; `None` if there are no markers.
+///
+/// # Errors
+///
+/// Fails if there is no such memory, or if it cannot be written.
+pub fn take_out_markers(engine: &Engine, id: &str) -> Result<Option<Unmarked>, EngineError> {
+    engine.writer.check_writable()?;
+    for _ in 0..MAX_TRIES {
+        let (name, version) = names::read(&engine.live, id)?;
+        let Some(sides) = format::conflict_sides(&version.bytes) else {
+            return Ok(None);
+        };
+        let stem = stem_of(&name);
+        let side = |bytes| Side { bytes, at: 0 };
+        let (one, other) = (side(&sides.ours), side(&sides.theirs));
+        let (bytes, aside) = match format::merge(&stem, sides.base.as_deref(), one, other) {
+            Merged::One(bytes) => (bytes, None),
+            Merged::Two {
+                kept,
+                aside,
+                aside_stem,
+            } => {
+                words::leave_word(&engine.writer, "resolve", &format!("{aside_stem}.md"));
+                put::put_aside(&engine.writer, Place::Files, &aside_stem, &aside)?;
+                (kept, Some(aside_stem))
+            }
+        };
+        if put::put(&engine.writer, &name, &version, &bytes, "resolve")?.is_some() {
+            return Ok(Some(Unmarked { stem, aside }));
+        }
+    }
+    Err(changes_too_fast(id))
+}
+
+/// Takes the links of a conflict from the memory of the file `from` to the one of `other`.
+fn unmark_pair(engine: &Engine, from: &str, other: &str) -> Result<(), EngineError> {
+    let to_other = links::links_to(engine, &stem_of(other), Place::Files, other);
+    for _ in 0..MAX_TRIES {
+        let (name, version) = names::read(&engine.live, from)?;
+        let memory = parse(&version.entry, &version.bytes);
+        let mut links = memory.links.clone();
+        let before = links.len();
+        links.retain(|link| !(is_conflict(link) && to_other(&link.to)));
+        if links.len() == before {
+            return Ok(());
+        }
+        let change = Change {
+            links: match links.is_empty() {
+                true => Patch::Clear,
+                false => Patch::Set(links),
+            },
+            ..Change::default()
+        };
+        let bytes = edited(&memory, &version.bytes, &change)?;
+        if put::put(&engine.writer, &name, &version, &bytes, "resolve")?.is_some() {
+            return Ok(());
+        }
+    }
+    Err(changes_too_fast(stem_of(from).short()))
+}
+
+/// The memory in the file `name`; `None` if it is gone.
+pub(in crate::engine) fn contender(
+    engine: &Engine,
+    name: &str,
+) -> Result<Option<Contender>, EngineError> {
+    match engine.live.store.reader(Place::Files).read(name, u64::MAX) {
+        Ok(version) => Ok(Some(Contender {
+            memory: parse(&version.entry, &version.bytes),
+            name: name.to_owned(),
+        })),
+        Err(FilesError::Missing { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn changes_too_fast(id: &str) -> EngineError {
+    EngineError::Invalid(format!("`{id}` changes faster than it can be written"))
+}
+
+pub(in crate::engine) fn is_conflict(link: &Link) -> bool {
+    link.relation.eq_ignore_ascii_case(RELATION)
+}
+
+fn conflict_links(memory: &Memory) -> impl Iterator<Item = &Link> {
+    memory.links.iter().filter(|link| is_conflict(link))
+}

@@ -1,0 +1,283 @@
+//! Sets the relations that a source tells between its memories, once all of them are there.
+//!
+//! A source calls its memories by names of its own; what each became is collected while they come
+//! in, and relations wait until the end, so that their order does not matter. A relation is set if
+//! one of its memories is new, so that what somebody took out of a file stays out. Only the lines of
+//! the keys for relations change.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::names::is_called;
+use crate::engine::ops::update;
+use crate::engine::parts::Engine;
+use crate::files::Place;
+use crate::import::Relation;
+use crate::import::SUPERSEDED_BY;
+use crate::import::SUPERSEDES;
+use crate::model::Change;
+use crate::model::Link;
+use crate::model::Memory;
+use crate::model::Patch;
+use crate::model::Stem;
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+
+/// As many as `format` lets one memory hold.
+const MAX_LINKS: usize = 200;
+
+/// What a relation can lead to.
+#[derive(Debug, Clone)]
+pub(in crate::engine) struct End {
+    /// `None` in a dry run.
+    pub stem: Option<Stem>,
+    /// Its live file; `None` if it has none.
+    pub name: Option<String>,
+    pub is_new: bool,
+}
+
+/// What became of the relations.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::engine) struct Related {
+    pub set: usize,
+    /// Of those, the ones whose times are lost.
+    pub dated: usize,
+    /// Of which one memory is not there.
+    pub dangling: usize,
+    /// Which name a memory as several are called.
+    pub ambiguous: usize,
+    /// From a memory to itself.
+    pub to_itself: usize,
+    /// Which their memory's file has no room for.
+    pub no_room: usize,
+    /// By which memories would replace each other.
+    pub circular: usize,
+}
+
+/// What was told of relations so far, and of what they may lead to.
+#[derive(Default)]
+pub(in crate::engine) struct Relating {
+    ends: Vec<End>,
+    by_id: HashMap<String, usize>,
+    /// `None` where several are called so.
+    by_name: HashMap<String, Option<usize>>,
+    wanted: Vec<Relation>,
+}
+
+/// What one memory is to hold besides.
+#[derive(Default)]
+struct Gains {
+    links: Vec<Link>,
+    supersedes: Vec<Stem>,
+    superseded_by: Option<Stem>,
+}
+
+impl Relating {
+    /// Notes what the memory called `source_id` became. Of several called so, the first counts.
+    pub fn became(&mut self, source_id: Option<&str>, names: Vec<String>, end: End) {
+        let number = self.ends.len();
+        self.ends.push(end);
+        if let Some(id) = source_id {
+            self.by_id.entry(id.to_owned()).or_insert(number);
+        }
+        for name in names {
+            self.by_name
+                .entry(name)
+                .and_modify(|known| *known = None)
+                .or_insert(Some(number));
+        }
+    }
+
+    /// Notes a relation.
+    pub fn wants(&mut self, relation: Relation) {
+        self.wanted.push(match relation.relation.as_str() {
+            SUPERSEDED_BY => Relation {
+                from: relation.to,
+                relation: SUPERSEDES.to_owned(),
+                to: relation.from,
+                ..relation
+            },
+            _ => relation,
+        });
+    }
+
+    /// The memory that the source calls `id`; `earlier` knows those of former runs.
+    fn end(&mut self, id: &str, earlier: &dyn Fn(&str) -> Option<End>) -> Option<usize> {
+        let here = self.by_id.get(id).copied();
+        if let Some(number) = here.or_else(|| self.by_name.get(id).copied().flatten()) {
+            return Some(number);
+        }
+        let end = earlier(id)?;
+        self.became(Some(id), Vec::new(), end);
+        Some(self.ends.len() - 1)
+    }
+
+    /// Whether several memories are called so.
+    fn is_shared(&self, id: &str) -> bool {
+        !self.by_id.contains_key(id) && self.by_name.get(id).is_some_and(Option::is_none)
+    }
+
+    /// What each memory is to hold besides, by its number. With `all`, also between memories that
+    /// are not new.
+    fn gains(
+        &mut self,
+        all: bool,
+        earlier: &dyn Fn(&str) -> Option<End>,
+        related: &mut Related,
+    ) -> BTreeMap<usize, Gains> {
+        let mut gains: BTreeMap<usize, Gains> = BTreeMap::new();
+        let mut replaced_by: HashMap<usize, usize> = HashMap::new();
+        for wanted in std::mem::take(&mut self.wanted) {
+            let ends = self.end(&wanted.from, earlier);
+            let ends = ends.zip(self.end(&wanted.to, earlier));
+            let Some((from, to)) = ends else {
+                match self.is_shared(&wanted.from) || self.is_shared(&wanted.to) {
+                    true => related.ambiguous += 1,
+                    false => related.dangling += 1,
+                }
+                continue;
+            };
+            if from == to && wanted.relation != SUPERSEDES {
+                related.to_itself += 1;
+                continue;
+            }
+            if !all && !self.ends[from].is_new && !self.ends[to].is_new {
+                continue;
+            }
+            if wanted.relation == SUPERSEDES {
+                if is_replaced_by(&replaced_by, from, to) {
+                    related.circular += 1;
+                    continue;
+                }
+                replaced_by.entry(to).or_insert(from);
+            }
+            related.set += 1;
+            related.dated += usize::from(wanted.is_dated);
+            // A dry run only counts.
+            let stems = self.ends[from].stem.clone().zip(self.ends[to].stem.clone());
+            let Some((from_stem, to_stem)) = stems else {
+                continue;
+            };
+            if wanted.relation == SUPERSEDES {
+                gains.entry(from).or_default().supersedes.push(to_stem);
+                let old = gains.entry(to).or_default();
+                old.superseded_by.get_or_insert(from_stem);
+            } else {
+                gains.entry(from).or_default().links.push(Link {
+                    to: to_stem.as_str().to_owned(),
+                    relation: wanted.relation,
+                });
+            }
+        }
+        gains
+    }
+}
+
+/// Whether `one` is `other`, or what replaced it, step by step, leads there.
+fn is_replaced_by(replaced_by: &HashMap<usize, usize>, one: usize, other: usize) -> bool {
+    let mut at = Some(one);
+    // No ring was let in before, so this ends.
+    while let Some(number) = at {
+        if number == other {
+            return true;
+        }
+        at = replaced_by.get(&number).copied();
+    }
+    false
+}
+
+/// Sets the relations that were told. With `all`, also those between memories that were known
+/// before; a dry run only counts.
+///
+/// # Errors
+///
+/// Fails if the store cannot be written at all.
+pub(in crate::engine) fn relate_imported(
+    engine: &Engine,
+    mut relating: Relating,
+    all: bool,
+    earlier: &dyn Fn(&str) -> Option<End>,
+) -> Result<Related, EngineError> {
+    let mut related = Related::default();
+    for (number, gains) in relating.gains(all, earlier, &mut related) {
+        // One that was forgotten keeps what it holds.
+        let End { stem, name, .. } = &relating.ends[number];
+        if let (Some(stem), Some(name)) = (stem, name) {
+            let refused = give(engine, stem, name, gains)?;
+            related.no_room += refused;
+            related.set -= refused.min(related.set);
+        }
+    }
+    Ok(related)
+}
+
+/// Writes what the memory gains into its file; returns how many links it does not hold then.
+fn give(engine: &Engine, stem: &Stem, name: &str, mut gains: Gains) -> Result<usize, EngineError> {
+    let wanted = gains.links.clone();
+    loop {
+        let read = || {
+            let version = engine
+                .live
+                .store
+                .reader(Place::Files)
+                .read(name, u64::MAX)?;
+            Ok((name.to_owned(), version))
+        };
+        let change = |memory: &Memory| Ok(gains.change(memory));
+        match update::update_read(engine, "import", stem.as_str(), read, change) {
+            Ok(edited) => {
+                let links = wanted.iter();
+                return Ok(links.filter(|link| !holds(&edited.memory, link)).count());
+            }
+            Err(EngineError::Format(_)) if !gains.links.is_empty() => {
+                gains.links.truncate(gains.links.len() / 2);
+            }
+            Err(EngineError::Format(_)) if !gains.supersedes.is_empty() => {
+                // The mark of each memory that was replaced says the same.
+                gains.supersedes.clear();
+            }
+            Err(EngineError::Files(error)) if error.is_full() || error.is_read_only() => {
+                return Err(error.into());
+            }
+            // A damaged file, or somebody else's change: the rest is not stopped by it.
+            Err(error) => {
+                tracing::warn!("cannot set the links of {stem}: {error}");
+                return Ok(wanted.len());
+            }
+        }
+    }
+}
+
+/// Whether the memory has the link already, by whatever name.
+fn holds(memory: &Memory, link: &Link) -> bool {
+    let stem = Stem::from_file_name(&link.to);
+    let mut links = memory.links.iter();
+    links.any(|known| known.relation == link.relation && is_called(&stem, &known.to))
+}
+
+impl Gains {
+    /// The change by which `memory` holds them.
+    fn change(&self, memory: &Memory) -> Change {
+        let mut change = Change::default();
+        let mut links = memory.links.clone();
+        for link in &self.links {
+            if !holds(memory, link) && !links.contains(link) && links.len() < MAX_LINKS {
+                links.push(link.clone());
+            }
+        }
+        if links.len() > memory.links.len() {
+            change.links = Patch::Set(links);
+        }
+        let mut supersedes = memory.supersedes.clone();
+        for stem in &self.supersedes {
+            if !supersedes.iter().any(|known| is_called(stem, known)) {
+                supersedes.push(stem.as_str().to_owned());
+            }
+        }
+        if supersedes.len() > memory.supersedes.len() {
+            change.supersedes = Patch::Set(supersedes);
+        }
+        if let (Some(stem), None) = (&self.superseded_by, &memory.superseded_by) {
+            change.superseded_by = Patch::Set(stem.as_str().to_owned());
+        }
+        change
+    }
+}

@@ -1,0 +1,325 @@
+//! Which memories replace which, step by step.
+//!
+//! A search hides what a live memory replaces. Where one in the middle of a row goes, the live one
+//! that replaced it takes over what it had replaced: the archive is not in the index, and an earlier
+//! text must not come back because of it.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::index_recovery;
+use crate::engine::live::names;
+use crate::engine::live::names::Names;
+use crate::engine::live::names::is_called;
+use crate::engine::live::reading::stem_of;
+use crate::engine::live::rows;
+use crate::engine::ops::relations::links;
+use crate::engine::ops::relations::links::Relation;
+use crate::engine::ops::relations::links::Relations;
+use crate::engine::ops::relations::links::SUPERSEDES;
+use crate::engine::ops::relations::links::check_readable;
+use crate::engine::ops::update;
+use crate::engine::parts::Engine;
+use crate::model::Change;
+use crate::model::Filter;
+use crate::model::Link;
+use crate::model::Memory;
+use crate::model::Patch;
+use crate::model::Stem;
+use crate::model::Visibility;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashSet;
+
+/// The live memory that replaces this one: by the mark it bears, or because that one says so.
+///
+/// # Errors
+///
+/// Fails if the directory cannot be read.
+pub fn newer_than(engine: &Engine, memory: &Memory) -> Result<Option<Stem>, EngineError> {
+    let marked = memory.superseded_by.as_deref();
+    if let Some(Ok((newer, _))) = marked.map(|id| names::resolve(&engine.live, id))
+        && newer != memory.stem
+    {
+        return Ok(Some(newer));
+    }
+    let names = index_recovery::mending(&engine.live, || {
+        let snapshot = current_snapshot::snapshot(&engine.live)?;
+        let called = [memory.stem.as_str(), memory.stem.short()];
+        names::holding(&engine.live, snapshot.as_ref(), SUPERSEDES, &called)
+    })?;
+    let mut newer = names.iter().map(|name| stem_of(name));
+    Ok(newer.find(|newer| *newer != memory.stem))
+}
+
+/// The live memory that this one became, through all that replaced it; itself if none did.
+///
+/// # Errors
+///
+/// As for [`newer_than`].
+pub fn current_of(engine: &Engine, stem: &Stem) -> Result<Stem, EngineError> {
+    let mut at = stem.clone();
+    let mut seen = BTreeSet::new();
+    // Files can say that two replace each other.
+    while seen.insert(at.clone()) {
+        let live = names::resolve(&engine.live, at.as_str()).ok();
+        let Some(memory) = live.and_then(|(_, name)| rows::read_memory(&engine.live, &name)) else {
+            break;
+        };
+        match newer_than(engine, &memory)? {
+            Some(newer) => at = newer,
+            None => break,
+        }
+    }
+    Ok(at)
+}
+
+/// Those of these memories that a search finds.
+///
+/// # Errors
+///
+/// Fails if the directory cannot be read.
+pub fn current_among(engine: &Engine, ids: &[String]) -> Result<Vec<Stem>, EngineError> {
+    let live = ids
+        .iter()
+        .filter_map(|id| Some(names::resolve(&engine.live, id).ok()?.0));
+    passing(engine, live.collect(), &Filter::default())
+}
+
+fn passing(
+    engine: &Engine,
+    stems: BTreeSet<Stem>,
+    filter: &Filter,
+) -> Result<Vec<Stem>, EngineError> {
+    if stems.is_empty() {
+        return Ok(Vec::new());
+    }
+    let filter = Filter {
+        stems: Some(stems.into_iter().collect()),
+        ..filter.clone()
+    };
+    let names = index_recovery::mending(&engine.live, || {
+        rows::names_of(
+            &engine.live,
+            current_snapshot::snapshot(&engine.live)?.as_ref(),
+            &filter,
+        )
+    })?;
+    Ok(names.iter().map(|name| stem_of(name)).collect())
+}
+
+/// Before the memory in the file `name` goes: what it replaced is replaced by the live one that
+/// replaced it, if there is one.
+pub(in crate::engine) fn hand_on(engine: &Engine, name: &str) {
+    if let Err(error) = try_to_hand_on(engine, name) {
+        tracing::warn!("what {name} superseded may be found again: {error}");
+    }
+}
+
+fn try_to_hand_on(engine: &Engine, name: &str) -> Result<(), EngineError> {
+    let Some(memory) = rows::read_memory(&engine.live, name) else {
+        return Ok(());
+    };
+    // Most are in no row, and that takes no look at the index.
+    if memory.supersedes.is_empty() && memory.superseded_by.is_none() {
+        return Ok(());
+    }
+    let Some(newer) = newer_than(engine, &memory)? else {
+        return Ok(());
+    };
+    let marked = index_recovery::mending(&engine.live, || {
+        let snapshot = current_snapshot::snapshot(&engine.live)?;
+        let called = [memory.stem.as_str(), memory.stem.short()];
+        names::holding(&engine.live, snapshot.as_ref(), "superseded_by", &called)
+    })?;
+    let marked = marked.iter().map(|name| stem_of(name).as_str().to_owned());
+    let older: Vec<String> = memory.supersedes.iter().cloned().chain(marked).collect();
+    update::update_with(engine, "supersede", newer.as_str(), |newer| {
+        let mut supersedes = newer.supersedes.clone();
+        for id in &older {
+            let older = Stem::from_file_name(id);
+            let is_known = supersedes.iter().any(|known| is_called(&older, known));
+            if !is_known && !is_called(&newer.stem, id) {
+                supersedes.push(id.clone());
+            }
+        }
+        if supersedes == newer.supersedes {
+            return Ok(Change::default());
+        }
+        check_readable(newer, SUPERSEDES)?;
+        Ok(Change {
+            supersedes: Patch::Set(supersedes),
+            ..Change::default()
+        })
+    })?;
+    Ok(())
+}
+
+/// The relations of live memories as they are now, each once: one of what a memory replaced is
+/// its own, and one to what was replaced leads to what replaced it. With `seen_from`, only those
+/// to memories that are seen from that namespace. That one replaces another is not among them.
+///
+/// # Errors
+///
+/// Fails if the directory cannot be read.
+pub fn current_relations(
+    engine: &Engine,
+    stems: &[Stem],
+    seen_from: Option<&str>,
+) -> Result<Vec<Option<Relations>>, EngineError> {
+    let mut each = Vec::new();
+    let mut ends = BTreeSet::new();
+    for stem in stems {
+        let row = links::relations_of_each(engine, &row_of(engine, stem))?;
+        if row.first().is_none_or(Option::is_none) {
+            each.push(None);
+            continue;
+        }
+        let mut all = Relations::default();
+        for relations in row.into_iter().flatten() {
+            all.to.extend(relations.to);
+            all.from.extend(relations.from);
+        }
+        all.to.retain(|one| one.relation != SUPERSEDES);
+        all.from.retain(|one| one.relation != SUPERSEDES);
+        ends.extend(all.to.iter().filter_map(|one| one.to.clone()));
+        ends.extend(all.from.iter().map(|one| one.from.clone()));
+        each.push(Some(all));
+    }
+    let heads = heads_of(engine, ends)?;
+    let filter = Filter {
+        seen_from: seen_from.map(str::to_owned),
+        visibility: Visibility::Everything,
+        ..Filter::default()
+    };
+    let seen = passing(engine, heads.values().cloned().collect(), &filter)?;
+    let seen: BTreeSet<Stem> = seen.into_iter().collect();
+    let both = stems.iter().zip(each);
+    let both = both.map(|(stem, relations)| {
+        let relations = relations?;
+        let head = |end: &Stem| {
+            let head = heads.get(end)?;
+            (head != stem && seen.contains(head)).then(|| head.clone())
+        };
+        let headline = |end: &Stem, head: &Stem, known: String| match end == head {
+            true => known,
+            false => headline_of(engine, head).unwrap_or(known),
+        };
+        let to = relations.to.into_iter().filter_map(|one| {
+            let end = one.to.as_ref()?;
+            let to = head(end)?;
+            Some(Relation {
+                from: stem.clone(),
+                headline: headline(end, &to, one.headline),
+                to: Some(to),
+                ..one
+            })
+        });
+        let from = relations.from.into_iter().filter_map(|one| {
+            let from = head(&one.from)?;
+            Some(Relation {
+                headline: headline(&one.from, &from, one.headline),
+                from,
+                to: Some(stem.clone()),
+                ..one
+            })
+        });
+        Some(Relations {
+            to: each_once(to),
+            from: each_once(from),
+        })
+    });
+    Ok(both.collect())
+}
+
+/// A live memory, and the live ones that it replaced, step by step.
+fn row_of(engine: &Engine, stem: &Stem) -> Vec<Stem> {
+    let mut row = vec![stem.clone()];
+    let mut next = 0;
+    while let Some(at) = row.get(next) {
+        next += 1;
+        let live = names::resolve(&engine.live, at.as_str()).ok();
+        let memory = live.and_then(|(_, name)| rows::read_memory(&engine.live, &name));
+        for id in memory.iter().flat_map(|memory| &memory.supersedes) {
+            if let Ok((older, _)) = names::resolve(&engine.live, id)
+                && !row.contains(&older)
+            {
+                row.push(older);
+            }
+        }
+    }
+    row
+}
+
+/// What each of these memories became.
+fn heads_of(engine: &Engine, stems: BTreeSet<Stem>) -> Result<BTreeMap<Stem, Stem>, EngineError> {
+    let current = passing(engine, stems.clone(), &Filter::default())?;
+    let current: BTreeSet<Stem> = current.into_iter().collect();
+    let head = |stem: Stem| match current.contains(&stem) {
+        true => Ok((stem.clone(), stem)),
+        false => Ok((stem.clone(), current_of(engine, &stem)?)),
+    };
+    stems.into_iter().map(head).collect()
+}
+
+fn headline_of(engine: &Engine, stem: &Stem) -> Option<String> {
+    let (_, name) = names::resolve(&engine.live, stem.as_str()).ok()?;
+    Some(
+        rows::read_memory(&engine.live, &name)?
+            .headline()
+            .to_owned(),
+    )
+}
+
+/// How many links there are from one current memory that passes `filter` to another; one of or
+/// to what was replaced is one of or to what replaced it.
+///
+/// # Errors
+///
+/// Fails if the directory cannot be read.
+pub fn count_links(engine: &Engine, filter: &Filter) -> Result<usize, EngineError> {
+    let links: Vec<(Stem, String, Stem)> =
+        index_recovery::mending(&engine.live, || {
+            let snapshot = current_snapshot::snapshot(&engine.live)?;
+            let live = Names::of(&engine.live, snapshot.as_ref());
+            let everything = Filter {
+                visibility: Visibility::Everything,
+                ..filter.clone()
+            };
+            let known = rows::names_of(&engine.live, snapshot.as_ref(), &everything)?;
+            let known: HashSet<&str> = known.iter().map(String::as_str).collect();
+            let holders = snapshot.holders("links")?.into_iter();
+            let holders: BTreeSet<String> = holders.map(|(_, name)| name).collect();
+            let mut links = Vec::new();
+            for name in holders.iter().filter(|name| known.contains(name.as_str())) {
+                let Some(memory) = rows::read_memory(&engine.live, name) else {
+                    continue;
+                };
+                let end = |link: &Link| {
+                    let other = live.called(&link.to)?;
+                    known.contains(&*other).then(|| stem_of(&other))
+                };
+                let all = memory.links.iter();
+                links.extend(all.filter_map(|link| {
+                    Some((memory.stem.clone(), link.relation.clone(), end(link)?))
+                }));
+            }
+            Ok(links)
+        })?;
+    let ends = links.iter().flat_map(|(from, _, to)| [from, to]);
+    let heads = heads_of(engine, ends.cloned().collect())?;
+    let current = passing(engine, heads.values().cloned().collect(), filter)?;
+    let current: BTreeSet<Stem> = current.into_iter().collect();
+    let links = links.iter().filter_map(|(from, relation, to)| {
+        let (from, to) = (heads.get(from)?, heads.get(to)?);
+        let is_inside = from != to && current.contains(from) && current.contains(to);
+        is_inside.then_some((from, relation, to))
+    });
+    Ok(links.collect::<BTreeSet<_>>().len())
+}
+
+/// The relations, without those that say the same again.
+fn each_once(relations: impl Iterator<Item = Relation>) -> Vec<Relation> {
+    let mut seen = BTreeSet::new();
+    let key = |one: &Relation| (one.from.clone(), one.relation.clone(), one.to.clone());
+    relations.filter(|one| seen.insert(key(one))).collect()
+}

@@ -1,0 +1,86 @@
+//! Memories that have one title in one namespace: found whatever way they came in.
+//!
+//! Where a title names a memory ([`DuplicatePolicy::SameTitle`](crate::lifecycle::DuplicatePolicy)),
+//! storing keeps it to one; a merge, an import or an editor may bring a second one. Of several, the
+//! one that was changed last counts. Nothing is written here; `conflicts` settles such pairs.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::index_recovery;
+use crate::engine::live::reading::stem_of;
+use crate::engine::live::rows;
+use crate::engine::live::shared_titles;
+use crate::engine::live::shared_titles::called;
+use crate::engine::live::usage;
+use crate::engine::ops::relations::conflicts;
+use crate::engine::ops::relations::conflicts::Conflict;
+use crate::engine::ops::relations::conflicts::Contender;
+use crate::engine::parts::Engine;
+use crate::model::Filter;
+use crate::model::Memory;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// The current memories of which several of one user have one title in one namespace, in groups
+/// of at least two; in each, the one that was changed last comes first.
+///
+/// # Errors
+///
+/// Fails if the directory cannot be read.
+pub fn same_titles(engine: &Engine) -> Result<Vec<Vec<Contender>>, EngineError> {
+    index_recovery::mending(&engine.live, || same_titles_now(engine))
+}
+
+fn same_titles_now(engine: &Engine) -> Result<Vec<Vec<Contender>>, EngineError> {
+    let snapshot = current_snapshot::snapshot(&engine.live)?;
+    let files = shared_titles::with_shared_titles(&engine.live, &snapshot)?;
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    // What lives is asked anew: a view stands, and lives end.
+    let filter = Filter {
+        stems: Some(files.iter().map(|name| stem_of(name)).collect()),
+        ..Filter::default()
+    };
+    let mut groups: BTreeMap<[String; 3], Vec<Contender>> = BTreeMap::new();
+    for name in rows::names_of(&engine.live, snapshot.as_ref(), &filter)? {
+        if let Some(contender) = conflicts::contender(engine, &name)?
+            && let Some(called) = called(&contender.memory)
+        {
+            groups.entry(called).or_default().push(contender);
+        }
+    }
+    let mut groups: Vec<Vec<Contender>> = groups.into_values().collect();
+    groups.retain(|group| group.len() > 1);
+    for group in &mut groups {
+        changed_last_first(engine, group, |one| &one.memory);
+    }
+    Ok(groups)
+}
+
+/// Sorts `items` so that the memory that was changed last comes first.
+pub(in crate::engine) fn changed_last_first<T>(
+    engine: &Engine,
+    items: &mut [T],
+    memory: impl Fn(&T) -> &Memory,
+) {
+    items.sort_by_cached_key(|item| {
+        let memory = memory(item);
+        let changed = usage::state_of(&engine.live, memory).0.changed;
+        Reverse((changed, memory.timestamp.utc(), memory.stem.clone()))
+    });
+}
+
+/// The groups of [`same_titles`] as pairs: the one that counts, and another one.
+pub(in crate::engine) fn title_pairs(engine: &Engine) -> Result<Vec<Conflict>, EngineError> {
+    let groups = same_titles(engine)?.into_iter();
+    let pairs = groups.flat_map(|group| {
+        let mut group = group.into_iter();
+        let newest = group.next();
+        group.filter_map(move |other| {
+            let pair = [newest.clone()?, other];
+            Some(Conflict { pair })
+        })
+    });
+    Ok(pairs.collect())
+}

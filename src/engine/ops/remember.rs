@@ -1,0 +1,325 @@
+//! Puts a new memory in place.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::index_recovery;
+use crate::engine::live::names;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::live::rows;
+use crate::engine::ops::duplicates;
+use crate::engine::ops::hints;
+use crate::engine::ops::hints::Contradicted;
+use crate::engine::ops::update;
+use crate::engine::ops::update::superseded_by;
+use crate::engine::parts::Engine;
+use crate::engine::write::new;
+use crate::engine::write::screen::Screened;
+use crate::engine::write::title_lock;
+use crate::files::Place;
+use crate::lifecycle::Decision;
+use crate::lifecycle::DuplicatePolicy;
+use crate::lifecycle::IDEMPOTENCY_KEY as KEY;
+use crate::lifecycle::Suggestion;
+use crate::lifecycle::WritePolicy;
+use crate::model::Filter;
+use crate::model::Kind;
+use crate::model::Memory;
+use crate::model::MetaValue;
+use crate::model::NewMemory;
+use crate::model::Stem;
+use crate::model::Visibility;
+use crate::model::is_global_namespace;
+use crate::model::misfit;
+use crate::model::normalized_namespace;
+
+/// A memory that is safely on disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remembered {
+    pub stem: Stem,
+    pub became: WriteOutcome,
+    /// The memories that are now marked as superseded by it.
+    pub superseded: Vec<Stem>,
+    /// Those that are nearly the same; it is linked with them.
+    pub near: Vec<Suggestion>,
+    /// Those that it is linked with because they share its topics.
+    pub related: Vec<Stem>,
+    /// One that has the very same text, and stays beside it.
+    pub same_text: Option<Stem>,
+    /// Those that it may contradict.
+    pub contradicted: Vec<Contradicted>,
+    /// The fields that one which was there got from it; none for one that was added.
+    pub changed: Vec<&'static str>,
+    /// Whether one that was there lives longer than what was to be stored, and goes on so.
+    pub lives_on: bool,
+    /// The credentials in it.
+    pub screened: Screened,
+}
+
+/// How a memory came to be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WriteOutcome {
+    /// It was written.
+    Added,
+    /// It had been written before, by a call with the same idempotency key.
+    Repeated,
+    /// It was there and says the very same; what was stated beside the text is in `changed`.
+    Known,
+    /// It was there, and has this text now.
+    Updated {
+        /// What it said before, in the archive; `None` if it said the same.
+        earlier: Option<Stem>,
+    },
+}
+
+/// What became of a memory that was to be stored.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stored {
+    Written(Box<Remembered>),
+    /// Nothing was written: one of these may be meant.
+    Suggested(Vec<Suggestion>),
+}
+
+impl Stored {
+    fn written(remembered: Remembered) -> Stored {
+        Stored::Written(Box::new(remembered))
+    }
+}
+
+impl Remembered {
+    pub(in crate::engine) fn of(stem: Stem, became: WriteOutcome) -> Remembered {
+        Remembered {
+            stem,
+            became,
+            superseded: Vec::new(),
+            near: Vec::new(),
+            related: Vec::new(),
+            same_text: None,
+            contradicted: Vec::new(),
+            changed: Vec::new(),
+            lives_on: false,
+            screened: Screened::default(),
+        }
+    }
+
+    /// Whether it had been written before, by a call with the same idempotency key.
+    pub fn existed(&self) -> bool {
+        self.became == WriteOutcome::Repeated
+    }
+}
+
+/// A text as texts are compared for being the same.
+fn words_of(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").to_lowercase()
+}
+
+/// Writes a memory; when this returns it survives the end of the process and of the power.
+///
+/// With an idempotency `key`, a second call with the same key and user writes nothing and
+/// returns the first one's memory. Memories named in `supersedes` are marked.
+///
+/// # Errors
+///
+/// Fails if the memory breaks the format's limits, if a superseded memory does not exist, or
+/// if any step of writing fails; then nothing was written.
+pub fn remember(
+    engine: &Engine,
+    memory: NewMemory,
+    key: Option<&str>,
+) -> Result<Remembered, EngineError> {
+    match remember_as(engine, memory, key, &WritePolicy::plain())? {
+        Stored::Written(remembered) => Ok(*remembered),
+        Stored::Suggested(_) => unreachable!("suggestions were not asked for"),
+    }
+}
+
+/// As [`remember`], and does what `policy` says about memories that say the same, have
+/// to do with it, or speak against it. A memory that supersedes another one is always stored,
+/// and none is kept from being stored because it may contradict another one.
+///
+/// # Errors
+///
+/// As for [`remember`], and if the store cannot be searched where the policy needs it.
+pub fn remember_as(
+    engine: &Engine,
+    mut memory: NewMemory,
+    key: Option<&str>,
+    policy: &WritePolicy,
+) -> Result<Stored, EngineError> {
+    engine.writer.check_writable()?;
+    check_new(engine, &mut memory)?;
+    let superseded: Vec<Stem> = memory
+        .supersedes
+        .iter()
+        .map(|id| names::resolve(&engine.live, id).map(|(stem, _)| stem))
+        .collect::<Result<_, _>>()?;
+    memory.supersedes = superseded
+        .iter()
+        .map(|stem| stem.as_str().to_owned())
+        .collect();
+    let _same_key = match key {
+        None => None,
+        Some(key) => {
+            memory
+                .metadata
+                .push((KEY.to_owned(), MetaValue::Text(key.to_owned())));
+            let lock = title_lock::lock_shard(&engine.writer, "key", key, "the idempotency key")?;
+            if let Some(stem) = written_with(engine, key, &memory.user)? {
+                return Ok(Stored::written(Remembered::of(
+                    stem,
+                    WriteOutcome::Repeated,
+                )));
+            }
+            Some(lock)
+        }
+    };
+    // Two at once with one name must not each be the first.
+    let names = names(&memory, policy);
+    let _same_name = match names.is_empty() {
+        true => None,
+        false => {
+            let name: Vec<&str> = names.iter().map(|(_, name)| *name).collect();
+            let lock =
+                title_lock::lock_shard(&engine.writer, "name", &name.join("\0"), "the name")?;
+            if let Some(stem) = duplicates::called_by(engine, &names, memory.namespace.as_deref())?
+            {
+                return Ok(Stored::written(duplicates::renew(
+                    engine, &stem, memory, policy,
+                )?));
+            }
+            Some(lock)
+        }
+    };
+    // Nor two with one title.
+    let _same_title = match (&memory.title, policy.duplicates) {
+        (Some(title), DuplicatePolicy::SameTitle) => {
+            Some(title_lock::hold_title(&engine.writer, title)?)
+        }
+        _ => None,
+    };
+    // Nor two with one text.
+    let compares = [DuplicatePolicy::Similar, DuplicatePolicy::Suggest];
+    let _same_text = match compares.contains(&policy.duplicates) {
+        true => Some(title_lock::lock_shard(
+            &engine.writer,
+            "text",
+            &words_of(&memory.content),
+            "the text",
+        )?),
+        false => None,
+    };
+    let near = match duplicates::decide_on(engine, &memory, policy)? {
+        Decision::Add { near } => near,
+        Decision::Suggest(suggestions) => return Ok(Stored::Suggested(suggestions)),
+        Decision::Known(stem) => match duplicates::enrich(engine, &stem, &memory)? {
+            Some(known) => return Ok(Stored::written(known)),
+            None => Vec::new(),
+        },
+        Decision::Update(stem) => {
+            return Ok(Stored::written(duplicates::renew(
+                engine, &stem, memory, policy,
+            )?));
+        }
+    };
+    let near_stems: Vec<Stem> = near.iter().map(|one| one.stem.clone()).collect();
+    let related = duplicates::relate(engine, &mut memory, &near_stems, policy)?;
+    let (stem, screened) = new::write_new(&engine.writer, &memory, "remember")?;
+    for old in &superseded {
+        // The new memory says what it supersedes; the mark on the old one is for readers.
+        if let Err(error) =
+            update::update_as(engine, "supersede", old.as_str(), &superseded_by(&stem))
+        {
+            tracing::warn!("cannot mark {old} as superseded by {stem}: {error}");
+        }
+    }
+    let written = Memory {
+        stem: stem.clone(),
+        ..duplicates::as_memory(engine, &memory)
+    };
+    let noticed = hints::notice(engine, &engine.live.new_name(&stem), &written, policy);
+    Ok(Stored::written(Remembered {
+        superseded,
+        near,
+        same_text: noticed.same_text,
+        contradicted: noticed.contradicted,
+        related,
+        screened,
+        ..Remembered::of(stem, WriteOutcome::Added)
+    }))
+}
+
+/// Checks what a memory states, and settles its namespace.
+pub(in crate::engine) fn check_new(
+    engine: &Engine,
+    memory: &mut NewMemory,
+) -> Result<(), EngineError> {
+    check_details(memory.kind, &memory.metadata)?;
+    memory.namespace = match memory.namespace.as_deref() {
+        None => engine.live.namespace().map(str::to_owned),
+        Some(text) => Some(normalized_namespace(text).into_owned()),
+    };
+    // A memory of no project states none.
+    memory.namespace = (memory.namespace.take()).filter(|text| !is_global_namespace(text));
+    Ok(())
+}
+
+fn written_with(engine: &Engine, key: &str, user: &str) -> Result<Option<Stem>, EngineError> {
+    let filter = Filter {
+        equals: vec![
+            (format!("metadata.{KEY}"), key.to_owned()),
+            ("user".to_owned(), user.to_owned()),
+        ],
+        visibility: Visibility::Everything,
+        ..Filter::default()
+    };
+    let found = index_recovery::mending(&engine.live, || {
+        rows::names_of(
+            &engine.live,
+            current_snapshot::snapshot(&engine.live)?.as_ref(),
+            &filter,
+        )
+    })?;
+    // The index folds case and cuts long values; what is written decides.
+    let is_it = |name: &str| {
+        let version = engine.live.store.reader(Place::Files).read(name, u64::MAX);
+        version.is_ok_and(|version| {
+            let memory = parse(&version.entry, &version.bytes);
+            let value = MetaValue::Text(key.to_owned());
+            let holds = |known: &MetaValue| match known {
+                MetaValue::List(keys) => keys.contains(&value),
+                one => *one == value,
+            };
+            memory.user == user && memory.metadata.iter().any(|(k, v)| k == KEY && holds(v))
+        })
+    };
+    let mut names = found.into_iter();
+    Ok(names.find(|name| is_it(name)).map(|name| stem_of(&name)))
+}
+
+/// What `memory` is called by, if the policy has a name for it and it states all of that.
+fn names<'a>(memory: &'a NewMemory, policy: &'a WritePolicy) -> Vec<(&'a str, &'a str)> {
+    let text = |key: &'a String| {
+        let mut metadata = memory.metadata.iter();
+        metadata.find_map(|(known, value)| match value {
+            MetaValue::Text(text) if known == key => Some((key.as_str(), text.as_str())),
+            _ => None,
+        })
+    };
+    let names = policy.named_by.iter().map(text);
+    names.collect::<Option<_>>().unwrap_or_default()
+}
+
+/// Whether the metadata is what memories of its kind hold.
+pub(in crate::engine) fn check_details(
+    kind: Option<Kind>,
+    metadata: &[(String, MetaValue)],
+) -> Result<(), EngineError> {
+    let misfit = kind.and_then(|kind| Some((kind, misfit(kind, metadata)?)));
+    match misfit {
+        None => Ok(()),
+        Some((kind, (key, wanted))) => Err(EngineError::Invalid(format!(
+            "`metadata.{key}` of a memory of the kind {kind} must be {wanted}"
+        ))),
+    }
+}

@@ -1,0 +1,190 @@
+//! Finds lines by regular expression, reading only the files that can match.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::index_recovery;
+use crate::engine::live::rows;
+use crate::engine::live::usage;
+use crate::engine::parts::Engine;
+use crate::files::Place;
+use crate::model::Filter;
+use rayon::prelude::*;
+use regex::bytes::Regex;
+use regex::bytes::RegexBuilder;
+use regex_syntax::hir::literal::ExtractKind;
+use regex_syntax::hir::literal::Extractor;
+use regex_syntax::hir::literal::Seq;
+
+/// One line that matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrepLine {
+    /// The file's path below the memory directory.
+    pub name: String,
+    /// Counted from 1.
+    pub number: usize,
+    /// Without its line end.
+    pub text: Vec<u8>,
+    /// Where the first match lies in the text.
+    pub matched: (usize, usize),
+}
+
+/// Bounds on what a pattern may compile to.
+const MAX_PATTERN_BYTES: usize = 1024;
+
+const MAX_COMPILED_BYTES: usize = 1 << 20;
+
+/// Files read together; the answer streams from one such group to the next.
+const GROUP: usize = 256;
+
+/// Calls `each` with every line of every memory file (frontmatter too) that matches
+/// `pattern`, by file name and line, until it returns `false`.
+///
+/// # Errors
+///
+/// Fails if the pattern is no regular expression, or if the directory cannot be read.
+pub fn grep(
+    engine: &Engine,
+    pattern: &str,
+    ignore_case: bool,
+    filter: &Filter,
+    each: &mut dyn FnMut(&GrepLine) -> bool,
+) -> Result<(), EngineError> {
+    let regex = compile(pattern, ignore_case)?;
+    let names = index_recovery::mending(&engine.live, || {
+        grep_candidates(engine, pattern, ignore_case, filter)
+    })?;
+    let reader = engine.live.store.reader(Place::Files);
+    for group in names.chunks(GROUP) {
+        let found: Vec<Vec<GrepLine>> = group
+            .par_iter()
+            .map(|name| match reader.read(name, u64::MAX) {
+                Ok(version) => matching_lines(&regex, name, &version.bytes),
+                Err(_) => Vec::new(), // Gone or unreadable since it was listed.
+            })
+            .collect();
+        if !found.iter().flatten().all(&mut *each) {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// The names of the files to read, sorted.
+fn grep_candidates(
+    engine: &Engine,
+    pattern: &str,
+    ignore_case: bool,
+    filter: &Filter,
+) -> Result<Vec<String>, EngineError> {
+    let snapshot = current_snapshot::snapshot(&engine.live)?;
+    let narrowed = match required_literals(pattern, ignore_case) {
+        Some(alternatives) => snapshot.containing(&alternatives)?,
+        None => None,
+    };
+    let is_any = *filter == Filter::default();
+    let mut names: Vec<String> = match narrowed {
+        Some(mut names) => {
+            // What lies beyond the indexed part of a large file has no trigrams.
+            names.extend(snapshot.cut());
+            match is_any {
+                true => names,
+                false => usage::at_once(&engine.live, |moment| {
+                    let texts = |name: &str| rows::read_memory(&engine.live, name);
+                    snapshot.passing(names.clone(), filter, moment, &texts)
+                })?,
+            }
+        }
+        None if is_any => snapshot.files().map(|(name, _)| name.to_owned()).collect(),
+        None => rows::names_of(&engine.live, snapshot.as_ref(), filter)?,
+    };
+    names.sort_unstable();
+    names.dedup();
+    Ok(names)
+}
+
+fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, EngineError> {
+    let bad = |what: String| {
+        EngineError::Invalid(format!(
+            "cannot search for `{}`: {what}",
+            shortened(pattern)
+        ))
+    };
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(bad(format!(
+            "the pattern is longer than {MAX_PATTERN_BYTES} bytes"
+        )));
+    }
+    RegexBuilder::new(pattern)
+        .case_insensitive(ignore_case)
+        .multi_line(true)
+        .size_limit(MAX_COMPILED_BYTES)
+        .build()
+        .map_err(|error| bad(error.to_string().trim().to_owned()))
+}
+
+fn shortened(pattern: &str) -> String {
+    if pattern.chars().count() <= 60 {
+        return pattern.to_owned();
+    }
+    pattern.chars().take(59).chain(['…']).collect()
+}
+
+/// Alternatives of lower-case texts, one of which must stand in a line that matches; `None` if
+/// the pattern requires none.
+fn required_literals(pattern: &str, ignore_case: bool) -> Option<Vec<Vec<String>>> {
+    let hir = regex_syntax::ParserBuilder::new()
+        .case_insensitive(ignore_case)
+        .utf8(false)
+        .build()
+        .parse(pattern)
+        .ok()?;
+    let longest = |kind: ExtractKind| {
+        let mut extractor = Extractor::new();
+        extractor.kind(kind).limit_repeat(3).limit_total(64);
+        let literals: Seq = extractor.extract(&hir);
+        let alternatives: Vec<String> = literals
+            .literals()?
+            .iter()
+            .map(|literal| {
+                std::str::from_utf8(literal.as_bytes())
+                    .ok()
+                    .map(str::to_owned)
+            })
+            .collect::<Option<_>>()?;
+        // A literal of fewer than three characters has no trigram and narrows nothing down.
+        let shortest = alternatives.iter().map(|text| text.chars().count()).min()?;
+        (shortest >= 3).then_some((shortest, alternatives))
+    };
+    let best = [ExtractKind::Prefix, ExtractKind::Suffix]
+        .into_iter()
+        .filter_map(longest)
+        .max_by_key(|(n, _)| *n);
+    let (_, alternatives) = best?;
+    let mut fragments: Vec<Vec<String>> = alternatives.into_iter().map(|text| vec![text]).collect();
+    fragments.dedup();
+    Some(fragments)
+}
+
+fn matching_lines(regex: &Regex, name: &str, bytes: &[u8]) -> Vec<GrepLine> {
+    let mut lines = Vec::new();
+    // Most files that have the letters do match; those that do not are told by one search.
+    let (mut start, mut number) = (0, 0);
+    while start < bytes.len() {
+        let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |at| start + at);
+        let line = bytes[start..end]
+            .strip_suffix(b"\r")
+            .unwrap_or(&bytes[start..end]);
+        number += 1;
+        if let Some(found) = regex.find(line) {
+            let matched = (found.start(), found.end());
+            lines.push(GrepLine {
+                name: name.to_owned(),
+                number,
+                text: line.to_vec(),
+                matched,
+            });
+        }
+        start = end + 1;
+    }
+    lines
+}

@@ -1,0 +1,168 @@
+//! Words that have to do with a text, told from the memories that are there.
+//!
+//! What a language model would be asked for, counted: words that stand in many of the memories that a
+//! text finds and in few others, and topics in use that fit a memory. Nothing is written.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::index_recovery;
+use crate::engine::live::rows;
+use crate::engine::ops::retrieval::search;
+use crate::engine::ops::retrieval::search::QueryKind;
+use crate::engine::ops::retrieval::search::Search;
+use crate::engine::ops::retrieval::similar;
+use crate::engine::ops::stats;
+use crate::engine::parts::Engine;
+use crate::model::Filter;
+use crate::model::Memory;
+use crate::ranking::Method;
+use crate::ranking::Ranking;
+use crate::words::Analyzer;
+use crate::words::Part;
+use crate::words::is_stop_word;
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+
+/// So many of the best hits are read, and so many memories that are like another.
+const READ: usize = 20;
+
+const LIKE: usize = 8;
+
+/// So many words are weighed against the whole store.
+const WEIGHED: usize = 40;
+
+/// Shorter words say little.
+const LEAST: usize = 3;
+
+/// Words that stand in the memories that `text` finds and not in it, best first.
+///
+/// # Errors
+///
+/// Fails if the store cannot be searched.
+pub fn related_words(
+    engine: &Engine,
+    text: &str,
+    filter: &Filter,
+    limit: usize,
+) -> Result<Vec<String>, EngineError> {
+    let search = Search {
+        wanted: QueryKind::Text(text.to_owned()),
+        filter: filter.clone(),
+        ranking: Ranking {
+            method: Method::Words,
+            ..Ranking::default()
+        },
+        limit: READ,
+        offset: 0,
+    };
+    let hits = search::search(engine, &search)?.hits;
+    let mut analyzer = Analyzer::new(&engine.live.languages);
+    let known: HashSet<String> = analyzer.term_list(text).into_iter().collect();
+    let mut words = Words::default();
+    for hit in &hits {
+        words.add(&mut analyzer, &hit.memory);
+    }
+    // What stands in one alone tells of that one.
+    let least = hits.len().min(2);
+    words
+        .0
+        .retain(|term, (_, count)| *count >= least && !known.contains(term));
+    weighed(engine, words, limit)
+}
+
+/// Topics in use that fit `memory` and are none of its own, best first; where there are none,
+/// the words of its text that few others have.
+///
+/// # Errors
+///
+/// Fails if the store cannot be searched.
+pub fn fitting_topics(
+    engine: &Engine,
+    memory: &Memory,
+    limit: usize,
+) -> Result<Vec<String>, EngineError> {
+    let own: HashSet<String> = memory.topics.iter().map(|one| one.to_lowercase()).collect();
+    let mut analyzer = Analyzer::new(&engine.live.languages);
+    let mut words = Words::default();
+    words.add(&mut analyzer, memory);
+    let mut shared: BTreeMap<String, usize> = BTreeMap::new();
+    for similar in similar::similar(engine, memory, &Filter::default(), LIKE)? {
+        for topic in &similar.hit.memory.topics {
+            *shared.entry(topic.to_lowercase()).or_default() += 1;
+        }
+    }
+    let mut fitting: Vec<(usize, usize, String)> = Vec::new();
+    for (topic, count) in stats::facet(engine, "topics")? {
+        let terms = analyzer.term_list(&topic);
+        let stands_there = !terms.is_empty() && terms.iter().all(|term| words.has(term));
+        let shared = shared.get(&topic).copied().unwrap_or(0);
+        // One neighbour alone may be about something else.
+        if !own.contains(&topic) && (stands_there || shared > 1) {
+            let score = shared + if stands_there { LIKE } else { 0 };
+            fitting.push((score, count, topic));
+        }
+    }
+    fitting.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(&b.2)));
+    let topics: Vec<String> = fitting.into_iter().map(|(_, _, topic)| topic).collect();
+    if !topics.is_empty() {
+        return Ok(topics.into_iter().take(limit).collect());
+    }
+    words.0.retain(|_, (word, _)| !own.contains(word));
+    weighed(engine, words, limit)
+}
+
+/// The words that are in many of what was counted and in few of all memories, best first.
+fn weighed(engine: &Engine, words: Words, limit: usize) -> Result<Vec<String>, EngineError> {
+    let mut counted: Vec<(String, usize)> = words.0.into_values().collect();
+    counted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    counted.truncate(WEIGHED);
+    let mut weighed = index_recovery::mending(&engine.live, || {
+        let snapshot = current_snapshot::snapshot(&engine.live)?;
+        let all = snapshot.len() as f64;
+        let mut weighed = Vec::new();
+        for (word, count) in &counted {
+            let filter = Filter {
+                words: vec![word.clone()],
+                ..Filter::default()
+            };
+            let (frequency, _) = rows::page_of(&engine.live, snapshot.as_ref(), &filter, 0..0)?;
+            let rarity = (1.0 + all / frequency.max(1) as f64).ln();
+            weighed.push((*count as f64 * rarity, word.clone()));
+        }
+        Ok(weighed)
+    })?;
+    weighed.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    Ok(weighed
+        .into_iter()
+        .take(limit)
+        .map(|(_, word)| word)
+        .collect())
+}
+
+/// Words by their terms, each as it was first seen and in how many memories it stands.
+#[derive(Default)]
+struct Words(BTreeMap<String, (String, usize)>);
+
+impl Words {
+    fn add(&mut self, analyzer: &mut Analyzer, memory: &Memory) {
+        let title = memory.title.as_deref().unwrap_or_default();
+        let topics = memory.topics.iter().map(String::as_str);
+        let mut seen = HashSet::new();
+        for text in [title, &memory.content].into_iter().chain(topics) {
+            analyzer.terms(text, |term, word, part| {
+                let says_something = part == Part::Word
+                    && word.chars().count() >= LEAST
+                    && word.chars().any(char::is_alphabetic)
+                    && !is_stop_word(word);
+                if says_something && seen.insert(term.to_owned()) {
+                    let known = self.0.entry(term.to_owned());
+                    known.or_insert_with(|| (word.to_owned(), 0)).1 += 1;
+                }
+            });
+        }
+    }
+
+    fn has(&self, term: &str) -> bool {
+        self.0.contains_key(term)
+    }
+}

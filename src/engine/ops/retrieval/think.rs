@@ -1,0 +1,126 @@
+//! Keeps many copies of one text from filling an answer.
+//!
+//! Whoever may write can write one text a thousand times, each a little different, and nothing else
+//! would be found. Promises: where that did not happen, an answer is what [`Engine::search`] gives,
+//! to the byte; where it did, the two best of the copies stay where they are, and the others follow
+//! all that is no copy. Nothing is left out of the store for it, and nothing out of the count.
+
+use crate::engine::error::EngineError;
+use crate::engine::ops::retrieval::search;
+use crate::engine::ops::retrieval::search::Hit;
+use crate::engine::ops::retrieval::search::QueryKind;
+use crate::engine::ops::retrieval::search::Search;
+use crate::engine::ops::retrieval::search::SearchResults;
+use crate::engine::parts::Engine;
+use crate::ranking::ShingleFilter;
+use crate::ranking::ShingleSet;
+
+/// From this share of common runs of words on, two texts are copies of one.
+const COPIES: f32 = 0.6;
+
+/// So many copies of one text may stand in an answer, where there is a flood of them.
+const SHOWN: usize = 2;
+
+/// So many copies are a flood. Fewer are what people write: a form that is filled in each week.
+const FLOOD: usize = 20;
+
+/// An answer that may hold a flood is looked behind as far as this; what comes later is searched for
+/// in steps that grow so many times.
+const FIRST_LOOK: usize = 100;
+
+const STEP: usize = 8;
+
+/// And no further: each is read from its file. Where all of these are copies, the answer ends with
+/// copies.
+const LAST_LOOK: usize = 6_400;
+
+/// As [`search`], for whoever reads only the best: a flood of copies does not keep
+/// other memories out of the answer.
+///
+/// # Errors
+///
+/// As for [`search`].
+pub fn think(engine: &Engine, search: &Search) -> Result<SearchResults, EngineError> {
+    let thought = search::search(engine, search)?;
+    let is_ranked = matches!(search.wanted, QueryKind::Text(_)) && search.offset == 0;
+    let may_be_flood = is_ranked && thought.hits.len() > SHOWN && thought.total >= FLOOD;
+    if !may_be_flood || !Groups::of(&thought.hits).largest_is(SHOWN + 1) {
+        return Ok(thought);
+    }
+    let mut limit = search.limit.saturating_mul(4).max(FIRST_LOOK);
+    loop {
+        let deeper = search::search(
+            engine,
+            &Search {
+                limit,
+                ..search.clone()
+            },
+        )?;
+        let groups = Groups::of(&deeper.hits);
+        if !groups.largest_is(FLOOD) {
+            return Ok(thought);
+        }
+        let is_all = deeper.hits.len() < limit;
+        let others = groups.behind.iter().filter(|is_behind| !**is_behind);
+        if is_all || limit >= LAST_LOOK || others.count() >= search.limit {
+            let behind = groups.behind;
+            let mut hits = spread(deeper.hits, &behind);
+            hits.truncate(search.limit);
+            return Ok(SearchResults { hits, ..deeper });
+        }
+        limit = limit.saturating_mul(STEP).min(LAST_LOOK.max(search.limit));
+    }
+}
+
+/// Which hits are copies of one text.
+struct Groups<'a> {
+    /// The text of each group, by its best hit, and how many there are of it.
+    groups: Vec<(&'a ShingleSet, usize)>,
+    /// Of each hit, whether it is to stand behind the others if its group is a flood.
+    behind: Vec<bool>,
+}
+
+impl<'a> Groups<'a> {
+    fn of(hits: &'a [Hit]) -> Groups<'a> {
+        let mut groups: Vec<(&ShingleSet, usize)> = Vec::new();
+        let mut member = Vec::with_capacity(hits.len());
+        // Most are like none: to compare each with each would cost the square of the hits.
+        let mut crowd = ShingleFilter::with_room(hits.len());
+        for hit in hits {
+            let outline = hit.memory.outline();
+            let of_group = |(known, _): &(&ShingleSet, usize)| known.is_like(outline, COPIES);
+            let group = match crowd.may_hold_one_like(outline, COPIES) {
+                true => groups.iter().position(of_group),
+                false => None,
+            };
+            let at = group.unwrap_or_else(|| {
+                crowd.add(outline);
+                groups.push((outline, 0));
+                groups.len() - 1
+            });
+            groups[at].1 += 1;
+            member.push((at, groups[at].1));
+        }
+        let is_behind = |&(at, place): &(usize, usize)| place > SHOWN && groups[at].1 >= FLOOD;
+        let behind = member.iter().map(is_behind).collect();
+        Groups { groups, behind }
+    }
+
+    /// Whether there are at least `count` copies of one text.
+    fn largest_is(&self, count: usize) -> bool {
+        self.groups.iter().any(|(_, copies)| *copies >= count)
+    }
+}
+
+/// The hits in their order, those that are to stand behind after all others.
+fn spread(hits: Vec<Hit>, behind: &[bool]) -> Vec<Hit> {
+    let (mut first, mut later) = (Vec::new(), Vec::new());
+    for (hit, is_behind) in hits.into_iter().zip(behind) {
+        match is_behind {
+            true => later.push(hit),
+            false => first.push(hit),
+        }
+    }
+    first.append(&mut later);
+    first
+}

@@ -1,0 +1,171 @@
+//! What the user decides about credentials that were found: allow them, or take them out.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::names;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::ops::maintenance::purged;
+use crate::engine::parts::Engine;
+use crate::engine::write::screen;
+use crate::engine::write::screen::FoundSecret;
+use crate::engine::write::screen::found_but;
+use crate::engine::write::screen::told;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::files::Version;
+use crate::format;
+use crate::model::Stem;
+use crate::secrets;
+use std::collections::HashSet;
+
+/// A memory whose credentials were allowed or taken out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    pub stem: Stem,
+    /// What this was about; empty if there was nothing to do.
+    pub found: Vec<FoundSecret>,
+}
+
+/// How often a change is made anew because somebody else was faster.
+const MAX_TRIES: usize = 16;
+
+/// Notes in the memory called `id`, live or forgotten, that it is meant to hold the credentials
+/// that it holds now.
+///
+/// # Errors
+///
+/// Fails if there is no such memory, or its frontmatter has no end.
+pub fn allow_secrets(engine: &Engine, id: &str) -> Result<Settled, EngineError> {
+    settle_secrets(engine, id, "allow", |_, version| {
+        let bytes = &version.bytes;
+        let text = String::from_utf8_lossy(bytes);
+        let found = found_but(&text, &format::allowed_secrets(bytes));
+        let names: HashSet<String> = found.iter().map(|one| one.fingerprint(&text)).collect();
+        let mut names: Vec<String> = names.into_iter().collect();
+        names.sort_unstable();
+        let bytes = match names.is_empty() {
+            true => bytes.clone(),
+            false => {
+                let memory = parse(&version.entry, bytes);
+                format::allow_secrets(&format::with_frontmatter(bytes, &memory), &names)?
+            }
+        };
+        Ok((bytes, told(&text, &found)))
+    })
+}
+
+/// Replaces the credentials in the memory called `id`, live or forgotten, also those that it
+/// was meant to hold.
+///
+/// # Errors
+///
+/// Fails if there is no such memory, or if they cannot be replaced without damage.
+pub fn redact_secrets(engine: &Engine, id: &str) -> Result<Settled, EngineError> {
+    settle_secrets(engine, id, "redact", |name, version| {
+        let bytes = &version.bytes;
+        let text = String::from_utf8_lossy(bytes);
+        let found = told(&text, &secrets::find(&text));
+        let redacted = match found.is_empty() {
+            true => Some(bytes.clone()),
+            false => screen::redacted(&engine.writer, name, bytes, &[]),
+        };
+        let redacted = redacted.ok_or_else(|| {
+                EngineError::Invalid(format!(
+                    "what `{id}` holds cannot be replaced without damage to its file; take it out with `memdir edit {id}`"
+                ))
+            })?;
+        Ok((redacted, found))
+    })
+}
+
+fn settle_secrets(
+    engine: &Engine,
+    id: &str,
+    tool: &str,
+    change: impl Fn(&str, &Version) -> Result<(Vec<u8>, Vec<FoundSecret>), EngineError>,
+) -> Result<Settled, EngineError> {
+    engine.writer.check_writable()?;
+    for _ in 0..MAX_TRIES {
+        let (place, name, seen) = read_anywhere(engine, id)?;
+        let (bytes, found) = change(&name, &seen)?;
+        let settled = Settled {
+            stem: stem_of(&name),
+            found,
+        };
+        if tool == "redact" && !settled.found.is_empty() {
+            purged::forget_in_plans(engine, std::slice::from_ref(&settled.stem));
+        }
+        if bytes == seen.bytes {
+            return Ok(settled);
+        }
+        let replaced = match engine.live.store.replace(place, &name, &seen, &bytes) {
+            Err(FilesError::Missing { .. }) => continue, // Forgotten or restored meanwhile.
+            other => other?,
+        };
+        engine.writer.changed_with(tool, &name);
+        match replaced {
+            Replaced::Done => return Ok(settled),
+            Replaced::Stale => {}
+            Replaced::KeptOther => {
+                return Err(EngineError::KeptOther {
+                    id: settled.stem.short().to_owned(),
+                });
+            }
+        }
+    }
+    Err(EngineError::Invalid(format!(
+        "`{id}` changes faster than it can be written"
+    )))
+}
+
+/// The memory called `id`, wherever it lies.
+fn read_anywhere(engine: &Engine, id: &str) -> Result<(Place, String, Version), EngineError> {
+    match names::read(&engine.live, id) {
+        Err(EngineError::NotFound(_)) => {
+            let (_, name) = names::resolve_archived(&engine.live, id)?;
+            let version = engine
+                .live
+                .store
+                .reader(Place::Archive)
+                .read(&name, u64::MAX)?;
+            Ok((Place::Archive, name, version))
+        }
+        other => other.map(|(name, version)| (Place::Files, name, version)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::write::screen::not_allowed;
+    use crate::engine::write::screen::without;
+
+    fn token() -> String {
+        format!("{}{}", "gh", "p_R7mQ2vX9kLw4TzB8nYc1JfHd6sPa3GuE5oKi")
+    }
+
+    #[test]
+    fn a_word_stands_in_the_frontmatter_and_a_mark_in_the_content() {
+        let token = token();
+        let text = format!("---\nid: aaaaaaaa\ntitle: {token}\n---\n\nUse {token}.\n");
+        assert_eq!(
+            without(&text, &[]).unwrap(),
+            "---\nid: aaaaaaaa\ntitle: redacted\n---\n\nUse [redacted: a GitHub token].\n"
+        );
+    }
+
+    #[test]
+    fn what_a_memory_may_hold_is_none() {
+        let text = format!("---\nid: aaaaaaaa\n---\n\n{}\n", token());
+        let found = secrets::find(&text);
+        assert_eq!(not_allowed(text.as_bytes()).len(), 1);
+        let name = found[0].fingerprint(&text);
+        let allowed = format::allow_secrets(text.as_bytes(), std::slice::from_ref(&name)).unwrap();
+        assert_eq!(not_allowed(&allowed), []);
+        assert_eq!(format::allowed_secrets(&allowed), [name]);
+        let another = token().replace("R7mQ", "Z3nW");
+        let more = [allowed, another.into_bytes()].concat();
+        assert_eq!(not_allowed(&more).len(), 1);
+    }
+}

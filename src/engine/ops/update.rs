@@ -1,0 +1,280 @@
+//! Changes a memory's file: single keys, the content, or the whole text by hand.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::names;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::live::usage;
+use crate::engine::ops::remember::check_details;
+use crate::engine::parts::Engine;
+use crate::engine::write::put;
+use crate::engine::write::screen;
+use crate::engine::write::screen::Screened;
+use crate::files::Place;
+use crate::files::Version;
+use crate::format;
+use crate::format::FormatError;
+use crate::journal::TIER;
+use crate::model::Change;
+use crate::model::Memory;
+use crate::model::Patch;
+use crate::model::Stem;
+use crate::model::Tier;
+use crate::model::Timestamp;
+
+/// A memory that was asked to change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edited {
+    pub memory: Memory,
+    /// Whether a byte is different now.
+    pub changed: bool,
+    /// The credentials that the change brought.
+    pub screened: Screened,
+}
+
+/// The change that marks a memory as superseded by `stem`.
+pub(in crate::engine) fn superseded_by(stem: &Stem) -> Change {
+    Change {
+        superseded_by: Patch::Set(stem.as_str().to_owned()),
+        ..Change::default()
+    }
+}
+
+/// Why a memory that is there is written by what makes memories.
+pub(in crate::engine) const REPLACED: &str = "replaced what was there";
+
+/// How often a change is made anew because somebody else was faster.
+const MAX_TRIES: usize = 16;
+
+/// Makes `change` in the memory called `id`; only the lines of changed keys are touched.
+///
+/// # Errors
+///
+/// Fails if there is no such memory, if a value breaks the format's limits, or if somebody
+/// else changes the file in this moment: then both texts are kept.
+pub fn update(engine: &Engine, id: &str, change: &Change) -> Result<Edited, EngineError> {
+    update_as(engine, "update", id, change)
+}
+
+/// Lets the memory called `id` live without end, whatever it stated.
+///
+/// # Errors
+///
+/// As for [`update`].
+pub fn promote(engine: &Engine, id: &str) -> Result<Edited, EngineError> {
+    let change = Change {
+        tier: Patch::Set(Tier::Long),
+        expires: Patch::Clear,
+        ..Change::default()
+    };
+    update_as(engine, "promote", id, &change)
+}
+
+/// As [`update`], with what it is done for.
+pub(in crate::engine) fn update_as(
+    engine: &Engine,
+    tool: &str,
+    id: &str,
+    change: &Change,
+) -> Result<Edited, EngineError> {
+    let change = with_stems(engine, change)?;
+    update_with(engine, tool, id, |_| Ok(change.clone()))
+}
+
+/// As [`update`], where the topics `added` come behind those that the memory has, and
+/// the topics `removed` go, however they are capitalised. One that is there, or is not, is no
+/// error.
+///
+/// # Errors
+///
+/// As for [`update`].
+pub fn update_topics(
+    engine: &Engine,
+    id: &str,
+    change: &Change,
+    added: &[String],
+    removed: &[String],
+) -> Result<Edited, EngineError> {
+    let change = with_stems(engine, change)?;
+    update_with(engine, "update", id, |memory| {
+        let is_in = |topics: &[String], topic: &str| {
+            let topic = topic.to_lowercase();
+            topics.iter().any(|other| other.to_lowercase() == topic)
+        };
+        let mut topics = memory.topics.clone();
+        topics.retain(|topic| !is_in(removed, topic));
+        for topic in added {
+            if !is_in(&topics, topic) {
+                topics.push(topic.clone());
+            }
+        }
+        let is_new = topics != memory.topics;
+        Ok(Change {
+            topics: is_new.then_some(topics),
+            ..change.clone()
+        })
+    })
+}
+
+/// The change with the stems of the memories that it names by id.
+fn with_stems(engine: &Engine, change: &Change) -> Result<Change, EngineError> {
+    let mut change = change.clone();
+    if let Patch::Set(ids) = &mut change.supersedes {
+        for id in ids {
+            *id = names::link_text(&engine.live, &names::resolve(&engine.live, id)?.1);
+        }
+    }
+    Ok(change)
+}
+
+/// As [`update_as`], with a change that follows from the memory as it is: asked for
+/// again if somebody else was faster.
+pub(in crate::engine) fn update_with(
+    engine: &Engine,
+    tool: &str,
+    id: &str,
+    change: impl Fn(&Memory) -> Result<Change, EngineError>,
+) -> Result<Edited, EngineError> {
+    update_read(engine, tool, id, || names::read(&engine.live, id), change)
+}
+
+/// As [`update_with`], for who knows where the memory lies: `read` says its file's
+/// name, and reads it.
+pub(in crate::engine) fn update_read(
+    engine: &Engine,
+    tool: &str,
+    id: &str,
+    read: impl Fn() -> Result<(String, Version), EngineError>,
+    change: impl Fn(&Memory) -> Result<Change, EngineError>,
+) -> Result<Edited, EngineError> {
+    engine.writer.check_writable()?;
+    for _ in 0..MAX_TRIES {
+        let (name, version) = read()?;
+        let memory = parse(&version.entry, &version.bytes);
+        let (change, tool) = with_end_of_tier(engine, &memory, change(&memory)?, tool);
+        check_change(&memory, &change)?;
+        let bytes = edited(&memory, &version.bytes, &change)?;
+        let (bytes, screened) = screen::screen(&engine.writer, &name, Some(&version.bytes), bytes)?;
+        if let Some(edited) = put::put(&engine.writer, &name, &version, &bytes, tool)? {
+            return Ok(Edited { screened, ..edited });
+        }
+    }
+    Err(EngineError::Invalid(format!(
+        "`{id}` changes faster than it can be written"
+    )))
+}
+
+/// A change that states another tier than the memory is of, with the end that follows from that
+/// as of now, unless it states one; and the word for the record of it. By its age the memory might
+/// be over at once; raised, it keeps an end that is later.
+pub(in crate::engine) fn with_end_of_tier<'a>(
+    engine: &Engine,
+    memory: &Memory,
+    mut change: Change,
+    tool: &'a str,
+) -> (Change, &'a str) {
+    let Patch::Set(wanted) = change.tier else {
+        return (change, tool);
+    };
+    let (state, _) = usage::state_of(&engine.live, memory);
+    if tool != "update" || (memory.tier == Some(wanted) && state.tier == Some(wanted)) {
+        return (change, tool);
+    }
+    if change.expires.is_keep() {
+        let end = usage::end_of_tier(&engine.live, wanted);
+        let is_raised = tier_rank(wanted) > state.tier.map_or(2, tier_rank);
+        let is_kept =
+            |end: &Timestamp| is_raised && state.expires.is_some_and(|known| known > end.utc());
+        change.expires = match end {
+            None if memory.expires.is_some() => Patch::Clear,
+            None => Patch::Keep,
+            Some(end) if is_kept(&end) => Patch::Keep,
+            Some(end) => Patch::Set(end),
+        };
+    }
+    (change, TIER)
+}
+
+/// The text of a memory for an editor: its file's name and bytes.
+///
+/// # Errors
+///
+/// Fails if there is no such memory.
+pub fn open_text(engine: &Engine, id: &str) -> Result<(String, Version), EngineError> {
+    engine.writer.check_writable()?;
+    names::read(&engine.live, id)
+}
+
+/// Saves an edited text over the version it was made from.
+///
+/// # Errors
+///
+/// As for [`update`].
+pub fn save_text(
+    engine: &Engine,
+    name: &str,
+    seen: &Version,
+    bytes: &[u8],
+) -> Result<Edited, EngineError> {
+    engine.writer.check_writable()?;
+    if bytes.contains(&0) && !seen.bytes.contains(&0) {
+        let what = "the text holds a NUL (U+0000), which no memory can: take it out";
+        return Err(EngineError::Invalid(what.to_owned()));
+    }
+    let (bytes, screened) =
+        screen::screen(&engine.writer, name, Some(&seen.bytes), bytes.to_vec())?;
+    if let Some(edited) = put::put(&engine.writer, name, seen, &bytes, "edit")? {
+        return Ok(Edited { screened, ..edited });
+    }
+    let copy = engine.live.store.add_copy(name, &bytes)?;
+    engine.writer.changed_with("edit", &copy);
+    Err(EngineError::ChangedMeanwhile {
+        id: stem_of(name).short().to_owned(),
+        copy: engine
+            .live
+            .store
+            .path(Place::Files, &copy)
+            .display()
+            .to_string(),
+    })
+}
+
+/// Which of two tiers lives longer; a memory of no tier lives as long as the longest.
+pub fn tier_rank(tier: Tier) -> u8 {
+    match tier {
+        Tier::Short => 0,
+        Tier::Mid => 1,
+        Tier::Long => 2,
+    }
+}
+
+/// The bytes of `memory` with `change` made. What has no frontmatter gets one, if anything changes.
+pub(in crate::engine) fn edited(
+    memory: &Memory,
+    bytes: &[u8],
+    change: &Change,
+) -> Result<Vec<u8>, FormatError> {
+    let framed = format::with_frontmatter(bytes, memory);
+    let edited = format::edit(&framed, change)?;
+    Ok(match edited == *framed {
+        true => bytes.to_vec(),
+        false => edited,
+    })
+}
+
+/// Whether what a change sets goes together with its kind; what a file holds already is its own.
+pub(in crate::engine) fn check_change(memory: &Memory, change: &Change) -> Result<(), EngineError> {
+    if change.kind.is_keep() && change.metadata.is_keep() {
+        return Ok(());
+    }
+    let kind = match change.kind {
+        Patch::Keep => memory.kind,
+        Patch::Set(kind) => Some(kind),
+        Patch::Clear => None,
+    };
+    match &change.metadata {
+        Patch::Keep => check_details(kind, &memory.metadata),
+        Patch::Set(metadata) => check_details(kind, metadata),
+        Patch::Clear => Ok(()),
+    }
+}

@@ -1,0 +1,108 @@
+//! How a store is opened: values that come from the command line, the environment and files.
+
+use crate::embed::Embedder;
+use crate::files::LinkPolicy;
+use crate::lifecycle::Life;
+use crate::lifecycle::Maintenance;
+use crate::lifecycle::WritePolicy;
+use crate::model::Layout;
+use crate::secrets::Policy;
+use crate::trust::Consent;
+use crate::trust::Naming;
+use crate::words::Language;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The file that holds the store's settings.
+pub(in crate::engine) const SETTINGS: &str = "memdir.toml";
+
+/// What git is to know of whoever uses the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitOptions {
+    /// Who commits where git's configuration names nobody.
+    pub user: String,
+    /// How often a server looks at the remote.
+    pub interval: Duration,
+    /// The remote to come into step with where the store names none; empty: the one that its
+    /// repository names.
+    pub remote: Option<String>,
+}
+
+/// Opens models. Asked when one is needed for the first time, and only then.
+pub trait Models: Send + Sync {
+    /// The one that is set; says itself why there is none.
+    fn set(&self) -> Option<Arc<dyn Embedder>>;
+
+    /// One that was set before, by its id; `None` if it cannot be had any more, or if texts would
+    /// leave this machine for it: nobody wants that any longer.
+    fn earlier(&self, id: &str) -> Option<Arc<dyn Embedder>> {
+        let _ = id;
+        None
+    }
+}
+
+/// How to open a store.
+#[derive(Clone)]
+pub struct Options {
+    /// The folder that holds `files/`.
+    pub root: PathBuf,
+    /// Where index and locks lie, if not in `.memdir/` below the root.
+    pub state: Option<PathBuf>,
+    /// Where they lie if the store cannot be written or is shared with other machines, and no
+    /// place was named.
+    pub cache: Option<PathBuf>,
+    /// Languages whose words are stemmed.
+    pub languages: Vec<Language>,
+    /// The namespace of memories that state none; `None` is `global`.
+    pub namespace: Option<String>,
+    /// In which folder new memories are put.
+    pub layout: Layout,
+    /// How many hits a search returns unless asked otherwise.
+    pub limit: usize,
+    /// Refuse every change.
+    pub read_only: bool,
+    /// How changes are committed; `None`: not at all.
+    pub git: Option<GitOptions>,
+    /// What becomes of credentials in what is written and committed.
+    pub secrets: Policy,
+    /// How long memories live, and what a use does.
+    pub life: Life,
+    /// What a server does unasked, and how.
+    pub maintenance: Maintenance,
+    /// What is done, beside writing it, about a new memory that resembles others.
+    pub writes: WritePolicy,
+    /// What finds memories by their meaning; `None`: words alone.
+    pub models: Option<Arc<dyn Models>>,
+    /// What the user has agreed to for this store, beyond its folder.
+    pub consent: Consent,
+    /// What becomes of a folder of the store that is a symbolic link. Only the user's own record may
+    /// say that it is followed, never the store.
+    pub links: LinkPolicy,
+}
+
+impl Options {
+    /// The store at `root` by itself: English, flat, nothing committed, nothing looked for in what
+    /// is written, searched by words alone; everything else as where no setting says otherwise.
+    pub fn new(root: impl Into<PathBuf>) -> Options {
+        let root = root.into();
+        Options {
+            consent: Consent::new(None, &root, Naming::Process),
+            root,
+            state: None,
+            cache: None,
+            languages: vec![Language::default()],
+            namespace: None,
+            layout: Layout::Flat,
+            limit: 25,
+            read_only: false,
+            git: None,
+            secrets: Policy::Off,
+            life: Life::default(),
+            maintenance: Maintenance::default(),
+            writes: WritePolicy::default(),
+            models: None,
+            links: LinkPolicy::Refuse,
+        }
+    }
+}

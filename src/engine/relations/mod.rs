@@ -1,8 +1,0 @@
-//! How memories stand to each other: links, names, succession, contradictions, equal titles.
-
-pub(in crate::engine) mod conflicts;
-pub(in crate::engine) mod links;
-pub(in crate::engine) mod names;
-pub(in crate::engine) mod relating;
-pub(in crate::engine) mod succession;
-pub(in crate::engine) mod titles;

@@ -1,0 +1,347 @@
+//! The background loop of a long-running process: follows the changes, indexes them, leads.
+//!
+//! Everything that can wake it is one [`Event`]. It sleeps while nothing happens; only the leader
+//! wakes twice a second to say that it is there.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::commits::committer::Committer;
+use crate::engine::live::changes;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::indexing;
+use crate::engine::live::leader;
+use crate::engine::live::leader::BEAT;
+use crate::engine::live::leader::Lead;
+use crate::engine::live::usage;
+use crate::engine::meaning::embedding::Embedding;
+use crate::engine::ops::expiry;
+use crate::engine::parts::Engine;
+use crate::engine::upkeep::schedule;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use std::time::Instant;
+
+/// Everything that can wake the loop.
+#[derive(Debug)]
+enum Event {
+    /// Files changed, or an operation found something to do.
+    FilesChanged,
+    /// This process leads from now on, as long as it holds this.
+    Lead(Lead),
+    Stop,
+}
+
+/// Changes are collected for so long before they are committed together: longer than a burst of
+/// writes, shorter than anyone closes a client.
+const QUIET: Duration = Duration::from_millis(300);
+
+/// They are committed after so long although more come.
+const MOST_WAITING: Duration = Duration::from_secs(1);
+
+/// What cannot be committed is tried again after pauses that grow to this: a full disk is not
+/// made better by trying, and nobody waits long once there is room again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3);
+
+/// How much of the index is proved at a time, and how long to wait in between: what is damaged is
+/// found within minutes, and nobody notices.
+const CHECK_BUDGET: Duration = Duration::from_millis(20);
+
+const CHECK_PAUSE: Duration = Duration::from_secs(2);
+
+const CHECK_AGAIN: Duration = Duration::from_secs(24 * 3600);
+
+/// How often memories whose life has ended are archived.
+const EXPIRY_PAUSE: Duration = Duration::from_secs(30 * 60);
+
+/// What was read is forgotten when nobody has asked for anything else for so long: most of the time
+/// a server waits, and its memory is wanted elsewhere.
+const FORGET_AFTER: Duration = Duration::from_secs(60);
+
+/// The loop, running until it is dropped.
+pub struct Background {
+    events: mpsc::Sender<Event>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Background {
+    /// Starts the loop for `engine`; the first thing it does is to look at the files, so that the
+    /// first question finds the index ready.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no thread can be started.
+    pub fn start(engine: &Arc<Engine>) -> std::io::Result<Background> {
+        let (events, inbox) = mpsc::channel();
+        let waker = events.clone();
+        engine.live.set_wake(Box::new(move || {
+            let _ = waker.send(Event::FilesChanged); // Nobody listens when the process ends.
+        }));
+        let (engine, loop_events) = (Arc::clone(engine), events.clone());
+        let thread = std::thread::Builder::new()
+            .name("background".to_owned())
+            .spawn(move || Loop::new(engine, loop_events).run(&inbox))?;
+        Ok(Background {
+            events,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        let _ = self.events.send(Event::Stop);
+        // What is pending is picked up by the next process; nobody waits for it here.
+        drop(self.thread.take());
+    }
+}
+
+struct Loop {
+    engine: Arc<Engine>,
+    events: mpsc::Sender<Event>,
+    /// Commits beside this loop, where the store is committed.
+    committer: Option<Committer>,
+    /// Makes vectors beside this loop, where there is a model.
+    embedding: Option<Embedding>,
+    /// Held while this process leads.
+    lead: Option<Lead>,
+    /// When the first and the last change came that were not settled yet.
+    changed: Option<(Instant, Instant)>,
+    next_beat: Instant,
+    /// When the next part of the index is to be proved, while there is one.
+    next_check: Option<Instant>,
+    /// When this leader looks again for memories whose life has ended.
+    next_expiry: Instant,
+    /// How often in a row the index could not be brought up to date.
+    failures: u32,
+}
+
+impl Loop {
+    fn new(engine: Arc<Engine>, events: mpsc::Sender<Event>) -> Loop {
+        let committer = engine
+            .history
+            .git
+            .is_some()
+            .then(|| Committer::start(&engine.history));
+        let committer = committer.and_then(|started| {
+            started
+                .inspect_err(|error| tracing::warn!("nothing is committed: {error}"))
+                .ok()
+        });
+        let embedding = Embedding::start(&engine.meaning);
+        Loop {
+            engine,
+            events,
+            committer,
+            embedding,
+            lead: None,
+            changed: None,
+            next_beat: Instant::now(),
+            next_check: None,
+            next_expiry: Instant::now(),
+            failures: 0,
+        }
+    }
+
+    fn run(mut self, inbox: &mpsc::Receiver<Event>) {
+        self.engine.live.start_watching();
+        if !self.engine.live.indexes_alone() {
+            self.wait_to_lead();
+        }
+        self.bring_up_to_date();
+        loop {
+            let event = match self.next_wake() {
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(at) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())),
+            };
+            match event {
+                Ok(Event::FilesChanged) => self.note_change(),
+                Ok(Event::Lead(lead)) => {
+                    self.lead = Some(lead);
+                    leader::beat(&self.engine.live, false);
+                    if let Some(committer) = &self.committer {
+                        committer.lead(true);
+                    }
+                    if let Some(embedding) = &self.embedding {
+                        embedding.lead(true);
+                    }
+                    // What the last leader left undone is this one's.
+                    self.bring_up_to_date();
+                    if let Err(error) = indexing::remove_unused_indexes(&self.engine.live) {
+                        tracing::info!("unused indexes stay: {error}");
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+            let now = Instant::now();
+            if self.settle_at().is_some_and(|at| at <= now) {
+                self.bring_up_to_date();
+            }
+            if self.lead.is_some() {
+                if self.next_beat <= Instant::now() {
+                    self.beat();
+                }
+                if self.changed.is_none() && self.next_check.is_some_and(|at| at <= now) {
+                    self.check();
+                }
+                if self.next_expiry <= now {
+                    self.expire();
+                }
+            }
+        }
+    }
+
+    fn wait_to_lead(&self) {
+        let events = self.events.clone();
+        let lead = move |lead| {
+            let _ = events.send(Event::Lead(lead)); // Sent to nobody, the locks are free again.
+        };
+        if let Err(error) = leader::wait_to_lead(&self.engine.live, lead) {
+            tracing::info!("this process never leads: {error}");
+        }
+    }
+
+    fn note_change(&mut self) {
+        if let Some(committer) = &self.committer {
+            committer.changed();
+        }
+        let now = Instant::now();
+        let first = self.changed.map_or(now, |(first, _)| first);
+        if self.changed.is_none() && self.lead.is_some() {
+            // From this moment on nobody may rely on the index alone.
+            leader::beat(&self.engine.live, false);
+            self.next_beat = now + BEAT;
+        }
+        self.changed = Some((first, now));
+    }
+
+    fn settle_at(&self) -> Option<Instant> {
+        let (first, last) = self.changed?;
+        if self.failures > 0 {
+            let pause = QUIET * 2_u32.saturating_pow(self.failures);
+            return Some(first + pause.min(LONGEST_PAUSE));
+        }
+        Some((last + QUIET).min(first + MOST_WAITING))
+    }
+
+    fn next_wake(&self) -> Option<Instant> {
+        let leads = self.lead.is_some();
+        let beat = leads.then_some(self.next_beat);
+        let check = self.next_check.filter(|_| leads && self.changed.is_none());
+        let expiry = leads.then_some(self.next_expiry);
+        let wakes = [self.settle_at(), beat, check, expiry];
+        wakes.into_iter().flatten().min()
+    }
+
+    /// Looks at what changed and indexes it, unless another process does.
+    fn bring_up_to_date(&mut self) {
+        self.changed = None;
+        match self.try_to_bring_up_to_date() {
+            Ok(()) => self.failures = 0,
+            Err(error) => {
+                if self.failures == 0 {
+                    tracing::warn!("cannot bring the index up to date: {error}");
+                }
+                self.failures = self.failures.saturating_add(1);
+                let now = Instant::now();
+                self.changed = Some((now, now));
+            }
+        }
+        self.next_beat = Instant::now();
+        if let Some(embedding) = &self.embedding {
+            embedding.changed();
+        }
+    }
+
+    fn try_to_bring_up_to_date(&mut self) -> Result<(), EngineError> {
+        // What was put aside, and may come back, is not made anew by whoever looked on.
+        self.engine.live.check_there()?;
+        self.engine.live.watch_again();
+        if self.engine.live.freshness().is_old() && self.engine.live.watch().is_some() {
+            current_snapshot::check_watch(&self.engine.live)?;
+        }
+        current_snapshot::snapshot(&self.engine.live)?;
+        if self.lead.is_some() || !leader::is_led(&self.engine.live) {
+            if indexing::catch_up(&self.engine.live)? {
+                current_snapshot::snapshot(&self.engine.live)?;
+            }
+            indexing::settle(&self.engine.live, true)?;
+            // Who answers from the old state keeps files open that are deleted by now.
+            current_snapshot::snapshot(&self.engine.live)?;
+            self.next_check = Some(Instant::now() + CHECK_PAUSE);
+        }
+        changes::tell_changes(
+            &self.engine.live,
+            &current_snapshot::snapshot(&self.engine.live)?,
+        );
+        if self.engine.live.freshness().next_due().is_some() {
+            // Until the last good texts have been let go, there is something to do.
+            let now = Instant::now();
+            self.changed = Some((now, now));
+        }
+        Ok(())
+    }
+
+    /// Proves a little of the index, while nothing else is to be done.
+    fn check(&mut self) {
+        self.next_check = match indexing::check_index(&self.engine.live, CHECK_BUDGET) {
+            Ok(false) => Some(Instant::now() + CHECK_PAUSE),
+            Ok(true) => Some(Instant::now() + CHECK_AGAIN),
+            Err(error) => {
+                tracing::warn!("cannot check the index: {error}");
+                None
+            }
+        };
+    }
+
+    /// Archives what no longer lives, sums up old journals, and has the rest done.
+    fn expire(&mut self) {
+        self.next_expiry = Instant::now() + EXPIRY_PAUSE;
+        if self.engine.live.is_read_only() {
+            return;
+        }
+        if let Err(error) = schedule::start_maintenance(&self.engine) {
+            tracing::warn!("nothing is maintained: {error}");
+        }
+        usage::sum_up_journals(&self.engine.live);
+        match expiry::expire_unasked(&self.engine) {
+            Ok(expired) => {
+                if !expired.moved.is_empty() {
+                    tracing::info!("{} memories were archived: expired", expired.moved.len());
+                }
+                for (name, error) in expired.failed {
+                    tracing::warn!("{name} has expired and stays: {error}");
+                }
+            }
+            Err(error @ EngineError::TooManyExpired(_)) => {
+                tracing::warn!("{error}: `memdir gc --dry-run` shows them");
+            }
+            Err(error) => tracing::warn!("cannot look for what has expired: {error}"),
+        }
+    }
+
+    fn beat(&mut self) {
+        self.next_beat = Instant::now() + BEAT;
+        let Some(lead) = &self.lead else { return };
+        if !leader::leads_with(&self.engine.live, lead) {
+            // Somebody deleted the folder of derived things, and the lock with it.
+            self.lead = None;
+            if let Some(committer) = &self.committer {
+                committer.lead(false);
+            }
+            if let Some(embedding) = &self.embedding {
+                embedding.lead(false);
+            }
+            self.wait_to_lead();
+            return;
+        }
+        let known = self.engine.live.known.as_ref();
+        if known.is_some_and(|known| known.forget_after(FORGET_AFTER)) {
+            crate::embed::give_back_memory();
+        }
+        let may_be_complete = self.changed.is_none();
+        leader::beat(&self.engine.live, may_be_complete);
+    }
+}

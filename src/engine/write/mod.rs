@@ -1,0 +1,17 @@
+//! //! The only way to change a memory.
+//!
+//! Promise: a memory is on disk whole or not at all, and every version that is replaced stays
+//! reachable.
+
+pub(in crate::engine) mod new;
+pub(in crate::engine) mod put;
+pub(in crate::engine) mod recent;
+pub(in crate::engine) mod replace;
+pub(in crate::engine) mod screen;
+pub(in crate::engine) mod title_lock;
+pub(in crate::engine) mod tombstones;
+pub(in crate::engine) mod words;
+pub(in crate::engine) mod writer;
+
+pub use put::preview;
+pub use title_lock::hold_title;

@@ -1,0 +1,93 @@
+//! Writes a new memory: its handle, its name, its frontmatter.
+
+use crate::engine::error::EngineError;
+use crate::engine::write::screen;
+use crate::engine::write::screen::Screened;
+use crate::engine::write::writer::Writer;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::format;
+use crate::model::Handle;
+use crate::model::NewMemory;
+use crate::model::Stem;
+use crate::model::Timestamp;
+
+/// Puts a file in place: its name and bytes.
+pub(in crate::engine) type Add<'a> = dyn Fn(&str, &[u8]) -> Result<(), FilesError> + 'a;
+
+/// New names drawn before giving up; a second one is needed once in four billion times.
+pub(in crate::engine) const MAX_DRAWS: usize = 16;
+
+/// Draws a name and writes; draws again if somebody has it.
+pub(in crate::engine) fn write_new(
+    writer: &Writer,
+    memory: &NewMemory,
+    tool: &str,
+) -> Result<(Stem, Screened), EngineError> {
+    let add = |name: &str, bytes: &[u8]| writer.live.store.add(Place::Files, name, bytes);
+    write_new_by(writer, memory, tool, &add)
+}
+
+/// As [`write_new`], where `add` puts the file in place.
+pub(in crate::engine) fn write_new_by(
+    writer: &Writer,
+    memory: &NewMemory,
+    tool: &str,
+    add: &Add<'_>,
+) -> Result<(Stem, Screened), EngineError> {
+    writer.live.store.create()?;
+    let timestamp = time_of(writer, memory);
+    let mut wanted = memory.handle;
+    for _ in 0..MAX_DRAWS {
+        let stem = match wanted.take() {
+            Some(handle) => Stem::new(timestamp.utc(), handle),
+            None => Stem::new(timestamp.utc(), draw_handle(writer)),
+        };
+        let (name, bytes, screened) = rendered(writer, memory, &stem, &timestamp)?;
+        match add(&name, &bytes) {
+            Ok(()) => {
+                writer.changed_with(tool, &name);
+                return Ok((stem, screened));
+            }
+            // Taken by another memory, or the temporary file was swept away: once more.
+            Err(FilesError::Taken { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(EngineError::Invalid(format!(
+        "no free name was found in {MAX_DRAWS} draws"
+    )))
+}
+
+/// The time that a new memory states, or this moment.
+pub(in crate::engine) fn time_of(writer: &Writer, memory: &NewMemory) -> Timestamp {
+    let now = || Timestamp::from_utc(writer.live.clock.now());
+    memory.timestamp.clone().unwrap_or_else(now)
+}
+
+/// The file of a new memory that is called by `stem`: its name and bytes, and the credentials in
+/// them.
+pub(in crate::engine) fn rendered(
+    writer: &Writer,
+    memory: &NewMemory,
+    stem: &Stem,
+    timestamp: &Timestamp,
+) -> Result<(String, Vec<u8>, Screened), EngineError> {
+    let text = format::render(memory, stem, timestamp)?;
+    let name = writer.live.new_name(stem);
+    let (bytes, screened) = screen::screen(writer, &name, None, text.into_bytes())?;
+    Ok((name, bytes, screened))
+}
+
+/// A handle that no memory has, as far as this process knows. A doubtful look is no reason to
+/// fail: names are unique by their time, too.
+pub(in crate::engine) fn draw_handle(writer: &Writer) -> Handle {
+    let known = writer.live.latest();
+    (0..MAX_DRAWS)
+        .map(|_| Handle::draw())
+        .find(|handle| match &known {
+            Some(snapshot) => snapshot.handle_count(handle.as_str()) == 0,
+            None => !writer.live.store.has_handle(handle.as_str()),
+        })
+        .unwrap_or_else(Handle::draw)
+}

@@ -1,0 +1,75 @@
+//! Writes one changed memory, if its file is as it was read.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::reading::parse;
+use crate::engine::live::reading::stem_of;
+use crate::engine::ops::update::Edited;
+use crate::engine::ops::update::REPLACED;
+use crate::engine::write::replace;
+use crate::engine::write::screen::Screened;
+use crate::engine::write::writer::Writer;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::files::Version;
+use crate::format;
+use crate::model::Memory;
+use crate::model::Stem;
+
+/// Writes the text that contradicts another one as a memory of its own.
+pub(in crate::engine) fn put_aside(
+    writer: &Writer,
+    place: Place,
+    stem: &Stem,
+    text: &[u8],
+) -> Result<(), EngineError> {
+    let name = format!("{stem}.md");
+    match writer.live.store.add(place, &name, text) {
+        Err(FilesError::Taken { .. }) => {} // By a run that was killed.
+        other => other?,
+    }
+    writer.live.changed_by_us(&name);
+    Ok(())
+}
+
+/// Reads `bytes` as the memory at `name` would be read, for checking before saving.
+pub fn preview(writer: &Writer, name: &str, bytes: &[u8]) -> Memory {
+    format::parse(&stem_of(name), bytes, writer.live.clock.now())
+}
+
+/// Writes `bytes` over the version `seen`; `None` if the file is another one by now.
+pub(in crate::engine) fn put(
+    writer: &Writer,
+    name: &str,
+    seen: &Version,
+    bytes: &[u8],
+    tool: &str,
+) -> Result<Option<Edited>, EngineError> {
+    if bytes == seen.bytes {
+        let memory = parse(&seen.entry, bytes);
+        return Ok(Some(Edited {
+            memory,
+            changed: false,
+            screened: Screened::default(),
+        }));
+    }
+    let replaced = match replace::replace_text(writer, Place::Files, name, seen, bytes) {
+        Err(FilesError::Missing { .. }) => {
+            return Err(EngineError::NotFound(stem_of(name).as_str().to_owned()));
+        }
+        other => other?,
+    };
+    // What makes memories says when it wrote over one that was there.
+    writer.changed_because(tool, name, (tool == "remember").then_some(REPLACED));
+    match replaced {
+        Replaced::Done => Ok(Some(Edited {
+            memory: preview(writer, name, bytes),
+            changed: true,
+            screened: Screened::default(),
+        })),
+        Replaced::Stale => Ok(None),
+        Replaced::KeptOther => Err(EngineError::KeptOther {
+            id: stem_of(name).short().to_owned(),
+        }),
+    }
+}

@@ -1,0 +1,27 @@
+//! What this process wrote last.
+
+use crate::lifecycle::Claims;
+use std::collections::VecDeque;
+use std::time::Instant;
+
+pub(in crate::engine) const MANY_UNSEEN: usize = 64;
+
+/// So many of this process's last memories are known without a view: all that one may not show.
+pub(in crate::engine) const RECENT: usize = 2 * MANY_UNSEEN;
+
+/// What is known without a look at the store.
+#[derive(Default)]
+pub(in crate::engine) struct Recent {
+    /// What this process wrote last.
+    pub(in crate::engine) written: VecDeque<Written>,
+    /// When a view was made for a hint.
+    pub(in crate::engine) viewed: Option<Instant>,
+}
+
+/// A memory that this process wrote.
+pub(in crate::engine) struct Written {
+    /// Its file, below `files/`.
+    pub(in crate::engine) name: String,
+    pub(in crate::engine) claims: Claims,
+    pub(in crate::engine) text: u128,
+}

@@ -1,0 +1,63 @@
+//! Puts a text in the place of another, of which no version is lost.
+
+use crate::engine::live::reading::stem_of;
+use crate::engine::write::tombstones;
+use crate::engine::write::writer::Writer;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::files::ReplacedText;
+use crate::files::Version;
+
+/// Replaces the text of a memory that was read as `seen`; what stood there comes into the history,
+/// or where there is none, into the archive if somebody wrote it by hand.
+pub(in crate::engine) fn replace_text(
+    writer: &Writer,
+    place: Place,
+    name: &str,
+    seen: &Version,
+    bytes: &[u8],
+) -> Result<Replaced, FilesError> {
+    let replaced = writer
+        .live
+        .store
+        .replace_and_keep(place, name, seen, bytes)?;
+    if !writer.has_history {
+        archive_replaced(writer);
+    }
+    Ok(replaced)
+}
+
+/// Puts the texts that are kept aside, and that this program did not write, into the archive, as
+/// there is no history for them. One that cannot be put there stays aside.
+pub(in crate::engine) fn archive_replaced(writer: &Writer) {
+    let texts = writer.live.store.replaced().unwrap_or_default();
+    if texts.is_empty() {
+        return;
+    }
+    let written = writer.live.store.written();
+    for text in texts {
+        let Ok(Some(bytes)) = writer.live.store.replaced_bytes(&text) else {
+            continue;
+        };
+        let stem = stem_of(&text.name);
+        let is_purged = tombstones::is_purged(writer, &stem, &bytes).unwrap_or(true);
+        let is_done = is_purged
+            || written.contains(&text.hash())
+            || add_replaced_to_archive(writer, &text, &bytes);
+        if is_done {
+            writer.live.store.release_replaced(&text);
+        }
+    }
+}
+
+fn add_replaced_to_archive(writer: &Writer, text: &ReplacedText, bytes: &[u8]) -> bool {
+    match writer.live.store.archive_replaced(text, bytes) {
+        Ok(()) => true,
+        Err(FilesError::Taken { .. }) => true, // The name tells the text.
+        Err(error) => {
+            tracing::warn!("a replaced text of {} is not archived: {error}", text.name);
+            false
+        }
+    }
+}

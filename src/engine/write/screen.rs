@@ -1,0 +1,182 @@
+//! What becomes of credentials in a text that is about to be written.
+
+use crate::engine::error::EngineError;
+use crate::engine::write::put;
+use crate::engine::write::writer::Writer;
+use crate::format;
+use crate::secrets;
+use crate::secrets::Policy;
+use crate::secrets::Secret;
+use std::borrow::Cow;
+use std::fmt;
+
+/// A credential in a memory's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundSecret {
+    /// Such as `a GitHub token`.
+    pub kind: &'static str,
+    /// The line of the file on which it begins, from 1.
+    pub line: usize,
+}
+
+/// What was found in a text that was written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Screened {
+    pub found: Vec<FoundSecret>,
+    /// Whether something else was written in its place.
+    pub redacted: bool,
+}
+
+/// What stands in a credential's place in the frontmatter, where brackets and colons mean things.
+pub(in crate::engine) const WORD: &str = "redacted";
+
+/// A replacement can set free what was no finding before; hardly ever twice.
+pub(in crate::engine) const MAX_ROUNDS: usize = 16;
+
+impl fmt::Display for FoundSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on line {}", self.kind, self.line)
+    }
+}
+
+impl Screened {
+    /// A sentence about each finding.
+    pub fn warnings(&self) -> Vec<String> {
+        let sentence = |found: &FoundSecret| match self.redacted {
+            true => format!("{found} of the memory's file was replaced before it was written"),
+            false => format!(
+                "the memory's file holds {found}; say where it is kept instead, or `memdir redact` it"
+            ),
+        };
+        self.found.iter().map(sentence).collect()
+    }
+}
+
+/// The credentials of a file that it does not say it is meant to hold.
+pub(in crate::engine) fn not_allowed(bytes: &[u8]) -> Vec<FoundSecret> {
+    not_allowed_by(bytes, &[])
+}
+
+/// As [`not_allowed`], also without those that are allowed besides.
+pub(in crate::engine) fn not_allowed_by(bytes: &[u8], besides: &[String]) -> Vec<FoundSecret> {
+    let mut allowed = format::allowed_secrets(bytes);
+    allowed.extend_from_slice(besides);
+    found_but_in(bytes, &allowed)
+}
+
+/// The credentials in a text that is no memory, and allows none.
+pub(in crate::engine) fn found_in(bytes: &[u8]) -> Vec<FoundSecret> {
+    found_but_in(bytes, &[])
+}
+
+pub(in crate::engine) fn found_but_in(bytes: &[u8], allowed: &[String]) -> Vec<FoundSecret> {
+    // What other programs write in two bytes a letter has a NUL beside each of ours.
+    let bytes = match memchr::memchr(0, bytes) {
+        None => Cow::Borrowed(bytes),
+        Some(_) => bytes.iter().copied().filter(|byte| *byte != 0).collect(),
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    told(&text, &found_but(&text, allowed))
+}
+
+pub(in crate::engine) fn found_but(text: &str, known: &[String]) -> Vec<Secret> {
+    let mut found = secrets::find(text);
+    if !known.is_empty() {
+        found.retain(|secret| !known.contains(&secret.fingerprint(text)));
+    }
+    found
+}
+
+pub(in crate::engine) fn told(text: &str, found: &[Secret]) -> Vec<FoundSecret> {
+    let told = |secret: &Secret| FoundSecret {
+        kind: secret.kind,
+        line: secret.line(text),
+    };
+    found.iter().map(told).collect()
+}
+
+/// The text without the credentials that are not among `known`; `None` if it cannot be had.
+pub(in crate::engine) fn without(text: &str, known: &[String]) -> Option<String> {
+    let mut text = text.to_owned();
+    for _ in 0..MAX_ROUNDS {
+        let found = found_but(&text, known);
+        if found.is_empty() {
+            return Some(text);
+        }
+        let content = format::content_start(text.as_bytes());
+        let mut out = String::with_capacity(text.len());
+        let mut copied = 0;
+        for secret in found {
+            out.push_str(&text[copied..secret.range.start]);
+            match secret.range.start < content {
+                true => out.push_str(WORD),
+                false => out.push_str(&secret.mark()),
+            }
+            copied = secret.range.end;
+        }
+        out.push_str(&text[copied..]);
+        text = out;
+    }
+    None
+}
+
+/// What is to be written to the file `name` in place of `bytes`, and what was found in them.
+/// What the text `before` held already is nothing that this change brings.
+///
+/// # Errors
+///
+/// [`EngineError::Secrets`] if nothing is to be written.
+pub(in crate::engine) fn screen(
+    writer: &Writer,
+    name: &str,
+    before: Option<&[u8]>,
+    bytes: Vec<u8>,
+) -> Result<(Vec<u8>, Screened), EngineError> {
+    if writer.secrets == Policy::Off {
+        return Ok((bytes, Screened::default()));
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let mut found = secrets::find(&text);
+    if found.is_empty() {
+        return Ok((bytes, Screened::default()));
+    }
+    let mut known = format::allowed_secrets(&bytes);
+    if let Some(before) = before {
+        let before = String::from_utf8_lossy(before);
+        let held = secrets::find(&before).into_iter();
+        known.extend(held.map(|secret| secret.fingerprint(&before)));
+    }
+    found.retain(|secret| !known.contains(&secret.fingerprint(&text)));
+    let found = told(&text, &found);
+    if found.is_empty() || writer.secrets == Policy::Warn {
+        let redacted = false;
+        return Ok((bytes, Screened { found, redacted }));
+    }
+    if writer.secrets == Policy::Refuse {
+        return Err(EngineError::Secrets(found));
+    }
+    match self::redacted(writer, name, &bytes, &known) {
+        Some(bytes) => {
+            let redacted = true;
+            Ok((bytes, Screened { found, redacted }))
+        }
+        None => Err(EngineError::Secrets(found)),
+    }
+}
+
+/// `bytes` without the credentials that are not among `known`; `None` if the file would be
+/// damaged by it.
+pub(in crate::engine) fn redacted(
+    writer: &Writer,
+    name: &str,
+    bytes: &[u8],
+    known: &[String],
+) -> Option<Vec<u8>> {
+    let redacted = without(std::str::from_utf8(bytes).ok()?, known)?.into_bytes();
+    let before = put::preview(writer, name, bytes).problems;
+    let after = put::preview(writer, name, &redacted).problems;
+    after
+        .iter()
+        .all(|problem| before.contains(problem))
+        .then_some(redacted)
+}

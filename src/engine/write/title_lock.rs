@@ -1,0 +1,58 @@
+//! One title in one namespace is written by one process at a time.
+
+use crate::engine::error::EngineError;
+use crate::engine::write::writer::Writer;
+use crate::files::Lock;
+use std::collections::BTreeMap;
+
+/// A title that nobody else gives to a memory meanwhile.
+pub struct TitleLock {
+    _lock: Lock,
+}
+
+/// As [`hold_title`], for all of `titles`.
+pub(in crate::engine) fn hold_titles<'a>(
+    writer: &Writer,
+    titles: impl Iterator<Item = &'a str>,
+) -> Result<Vec<Lock>, EngineError> {
+    // In one order, so that no two wait for each other.
+    let titles = titles.map(|title| title.trim().to_lowercase());
+    let by_shard: BTreeMap<u128, String> = titles.map(|title| (shard_of(&title), title)).collect();
+    let titles = by_shard.values();
+    titles
+        .map(|title| lock_shard(writer, "title", title, "the title"))
+        .collect()
+}
+
+/// Keeps others from giving `title` to a memory, as [`DuplicatePolicy::SameTitle`] does, until
+/// what is returned is dropped: for whoever looks first whether it is free.
+///
+/// # Errors
+///
+/// Fails if somebody else holds it for long.
+pub fn hold_title(writer: &Writer, title: &str) -> Result<TitleLock, EngineError> {
+    let title = title.trim().to_lowercase();
+    Ok(TitleLock {
+        _lock: lock_shard(writer, "title", &title, "the title")?,
+    })
+}
+
+/// Keeps others out who are about something of the same `name`.
+pub(in crate::engine) fn lock_shard(
+    writer: &Writer,
+    kind: &str,
+    name: &str,
+    what: &'static str,
+) -> Result<Lock, EngineError> {
+    let shard = shard_of(name);
+    let locks = writer.live.state().join("locks");
+    Ok(Lock::take(
+        &locks.join(format!("{kind}-{shard:x}.lock")),
+        what,
+    )?)
+}
+
+/// Which of the locks of a kind is a name's.
+pub(in crate::engine) fn shard_of(name: &str) -> u128 {
+    crate::files::digest(name.as_bytes()) % 16
+}

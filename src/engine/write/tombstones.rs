@@ -1,0 +1,137 @@
+//! Which files the word that a memory was purged is about.
+//!
+//! An id is nobody else's, so its tombstone is about every file of that name. Other names are used
+//! again: there it is about the texts that were purged, and what became of them.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::commits::quarantine::name_of;
+use crate::engine::live::reading;
+use crate::engine::ops::past::log::FOLDERS;
+use crate::engine::write::writer::Writer;
+use crate::files::tombstone_of;
+use crate::format::Tombstone;
+use crate::git::Id;
+use crate::git::Repository;
+use crate::model::Stem;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+/// The word that the memory `stem` was purged, here or on another machine.
+///
+/// # Errors
+///
+/// Fails if it cannot be read.
+pub(in crate::engine) fn tombstone(
+    writer: &Writer,
+    stem: &Stem,
+) -> Result<Option<Tombstone>, EngineError> {
+    let bytes = reading::bytes_at(&writer.live, &tombstone_of(stem.as_str()))?;
+    Ok(bytes.map(|bytes| Tombstone::read(&bytes)))
+}
+
+/// Whether a file of `stem` that holds the text `bytes` was purged.
+///
+/// # Errors
+///
+/// Fails if the store cannot be read.
+pub(in crate::engine) fn is_purged(
+    writer: &Writer,
+    stem: &Stem,
+    bytes: &[u8],
+) -> Result<bool, EngineError> {
+    let is_named =
+        |stone: Tombstone| stem.is_canonical() || stone.names(&Id::of_text(bytes).to_string());
+    Ok(tombstone(writer, stem)?.is_some_and(is_named))
+}
+
+/// Leaves word that `stem` was purged, with `texts` where the stem alone does not say enough.
+///
+/// # Errors
+///
+/// Fails if it cannot be written.
+pub(in crate::engine) fn leave_tombstone(
+    writer: &Writer,
+    stem: &Stem,
+    texts: &BTreeSet<Id>,
+) -> Result<(), EngineError> {
+    let path = tombstone_of(stem.as_str());
+    let seen = reading::version_at(&writer.live, &path)?;
+    let mut stone = match &seen {
+        Some(seen) => Tombstone::read(&seen.bytes),
+        None => {
+            let now = writer.live.clock.now().format("%Y-%m-%dT%H:%M:%SZ");
+            Tombstone::new(&now.to_string())
+        }
+    };
+    let texts = texts.iter().filter(|_| !stem.is_canonical());
+    if stone.add(texts.map(Id::to_string)) || seen.is_none() {
+        let written = stone.written();
+        writer
+            .live
+            .store
+            .put_beside(&path, seen.as_ref(), Some(written.as_bytes()))?;
+    }
+    Ok(())
+}
+
+/// Every text that the file at `path`, live or forgotten, has had in the commits that `from` rests
+/// on since it was added.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub(in crate::engine) fn texts_since_added(
+    repository: &Repository,
+    from: Id,
+    path: &str,
+) -> Result<BTreeSet<Id>, EngineError> {
+    let name = name_of(path);
+    let file = name.rsplit('/').next().unwrap_or(name).as_bytes();
+    let mut texts = all_texts_since_added(repository, from, |found| found == file)?;
+    Ok(texts.remove(name).unwrap_or_default())
+}
+
+/// As [`texts_since_added`], of all files whose names without folders are wanted, by their names
+/// below `files/` or `archive/`: each commit is looked at once.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub(in crate::engine) fn all_texts_since_added(
+    repository: &Repository,
+    from: Id,
+    is_wanted: impl Fn(&[u8]) -> bool,
+) -> Result<HashMap<String, BTreeSet<Id>>, EngineError> {
+    let mut places = repository.places(&FOLDERS, is_wanted)?;
+    let mut texts: HashMap<String, BTreeSet<Id>> = HashMap::new();
+    // The files that were there in each commit that was made since they were added.
+    let mut since: HashMap<Id, HashSet<String>> = HashMap::new();
+    for moment in repository.moments(from, None)? {
+        let moment = moment?;
+        let known = since.remove(&moment.id);
+        if known.is_none() && moment.id != from {
+            if since.is_empty() {
+                break;
+            }
+            continue; // All were added later.
+        }
+        let mut there = HashSet::new();
+        for (path, text) in places.at(moment.id)? {
+            let name = name_of(&path);
+            if known.as_ref().is_none_or(|known| known.contains(name)) {
+                texts.entry(name.to_owned()).or_default().insert(text);
+                there.insert(name.to_owned());
+            }
+        }
+        if !there.is_empty() {
+            for parent in moment.parents {
+                since
+                    .entry(parent)
+                    .or_default()
+                    .extend(there.iter().cloned());
+            }
+        }
+    }
+    Ok(texts)
+}

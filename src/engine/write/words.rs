@@ -1,0 +1,169 @@
+//! What processes said of their changes, for whoever commits them: with which tool a file was changed,
+//! and which changes were one deed.
+
+use crate::engine::write::writer::Writer;
+use crate::files::leave_line;
+use crate::files::take_lines;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+
+/// What a commit says of a change that no program told of.
+pub(in crate::engine) const BY_HAND: &str = "by hand";
+
+/// What the commit says of the notes that were there when their store was made.
+pub(in crate::engine) const FOUND: &str = "init";
+
+/// Tools that move a file and leave its text.
+const MOVING: [&str; 3] = ["forget", "restore", "layout"];
+
+thread_local! {
+    /// The deed that this thread is at, and how many want it to be one.
+    static DEED: Cell<(u64, usize)> = const { Cell::new((0, 0)) };
+}
+
+static LAST_DEED: AtomicU64 = AtomicU64::new(0);
+
+/// Until it is dropped, what this thread changes is one deed: undone together.
+#[derive(Debug)]
+pub struct OneDeed(PhantomData<*const ()>);
+
+impl OneDeed {
+    /// Begins a deed, or joins the one that this thread is at.
+    pub fn begin() -> OneDeed {
+        let (deed, depth) = DEED.get();
+        let deed = match depth {
+            0 => next_deed(),
+            _ => deed,
+        };
+        DEED.set((deed, depth + 1));
+        OneDeed(PhantomData)
+    }
+}
+
+impl Drop for OneDeed {
+    fn drop(&mut self) {
+        let (deed, depth) = DEED.get();
+        DEED.set((deed, depth.saturating_sub(1)));
+    }
+}
+
+fn next_deed() -> u64 {
+    LAST_DEED.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// What was said of one change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine) struct Word {
+    /// Such as `update (claude-code)`.
+    pub tool: String,
+    /// Changes with the same one belong together; none in words of an earlier version.
+    pub deed: Option<String>,
+}
+
+impl Word {
+    fn is_of_move(&self) -> bool {
+        let tool = self.tool.split(' ').next().unwrap_or_default();
+        MOVING.contains(&tool)
+    }
+}
+
+/// What was said of changes that wait for their commit, by the name of the file; oldest first.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Words {
+    notes: PathBuf,
+    taken: Option<HashMap<String, Vec<Word>>>,
+}
+
+impl Words {
+    fn all(&mut self) -> &HashMap<String, Vec<Word>> {
+        let notes = &self.notes;
+        self.taken.get_or_insert_with(|| {
+            let mut words: HashMap<String, Vec<Word>> = HashMap::new();
+            for line in take_lines(notes) {
+                let mut parts = line.splitn(3, '\t');
+                if let (Some(tool), Some(name)) = (parts.next(), parts.next()) {
+                    let word = Word {
+                        tool: tool.to_owned(),
+                        deed: parts.next().map(str::to_owned),
+                    };
+                    words.entry(name.to_owned()).or_default().push(word);
+                }
+            }
+            words
+        })
+    }
+
+    /// What was said last of the file `name`.
+    pub fn last(&mut self, name: &str) -> Option<&Word> {
+        self.all().get(name)?.last()
+    }
+
+    /// The tool that wrote the text of `name` before the last `count` changes of it.
+    pub fn tool_before(&mut self, name: &str, count: usize) -> Option<String> {
+        let words = self.all().get(name)?.iter();
+        let words: Vec<&Word> = words.filter(|word| !word.is_of_move()).collect();
+        let at = words.len().checked_sub(count + 1)?;
+        Some(words[at].tool.clone())
+    }
+
+    /// Whether a program moved the file `name` last.
+    pub fn was_moved(&mut self, name: &str) -> bool {
+        self.last(name).is_some_and(Word::is_of_move)
+    }
+
+    /// The tool that changed the text of `name` last.
+    pub fn tool_of_change(&mut self, name: &str) -> Option<String> {
+        let mut words = self.all().get(name)?.iter().rev();
+        let word = words.find(|word| !word.is_of_move())?;
+        Some(word.tool.clone())
+    }
+
+    /// Leaves them for the next commit.
+    pub fn put_back(self) {
+        for (name, words) in self.taken.unwrap_or_default() {
+            for Word { tool, deed } in words {
+                let line = match deed {
+                    None => format!("{tool}\t{name}"),
+                    Some(deed) => format!("{tool}\t{name}\t{deed}"),
+                };
+                let _ = leave_line(&self.notes, &line); // The commit then says "by hand".
+            }
+        }
+    }
+}
+
+/// Leaves word with which tool the file `name` was changed, for whoever commits it.
+pub(in crate::engine) fn leave_word(writer: &Writer, tool: &str, name: &str) {
+    if !writer.has_history {
+        return;
+    }
+    let client = writer.client();
+    let tool = match client.as_str() {
+        "" => tool.to_owned(),
+        client => format!("{tool} ({})", client.replace(['\t', '\n'], " ")),
+    };
+    let deed = match DEED.get() {
+        (deed, 1..) => deed,
+        // All that a command does is one.
+        _ if !writer.live.has_background() => 0,
+        _ => next_deed(),
+    };
+    let line = format!("{tool}\t{name}\t{:x}-{deed:x}", std::process::id());
+    // The commit then says "by hand".
+    let _ = leave_line(&notes_of_tools(writer), &line);
+}
+
+pub(in crate::engine) fn words(writer: &Writer) -> Words {
+    Words {
+        notes: notes_of_tools(writer),
+        taken: None,
+    }
+}
+
+fn notes_of_tools(writer: &Writer) -> PathBuf {
+    writer.live.state().join("tools.log")
+}

@@ -1,0 +1,224 @@
+//! What a change leaves behind: a line of the journal, a word for the commit, a file to look at again.
+//!
+//! Uses and records go to the journal; losing one costs a count, never the operation that it tells
+//! of, so a journal that cannot be written is a warning.
+
+use crate::engine::error::EngineError;
+use crate::engine::live::reading::stem_of;
+use crate::engine::live::store::LiveStore;
+use crate::engine::live::usage;
+use crate::engine::live::usage::UNRECORDED;
+use crate::engine::ops::retrieval::recall::Recalled;
+use crate::engine::write::recent::Recent;
+use crate::engine::write::words;
+use crate::engine::write::words::OneDeed;
+use crate::journal::Record;
+use crate::lifecycle::WritePolicy;
+use crate::model::Stem;
+use crate::model::is_possible_time;
+use crate::secrets::Policy;
+use chrono::DateTime;
+use chrono::TimeDelta;
+use chrono::Utc;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+/// Changes the memories of one store.
+pub struct Writer {
+    pub(in crate::engine) live: Arc<LiveStore>,
+    /// Changes are committed: what is replaced stays in the history.
+    pub(in crate::engine::write) has_history: bool,
+    pub(in crate::engine) secrets: Policy,
+    writes: WritePolicy,
+    client: Mutex<String>,
+    /// What is to be written to the journal.
+    records: Mutex<Waiting>,
+    /// What this process wrote last, for hints.
+    pub(in crate::engine) recent: Mutex<Recent>,
+}
+
+/// Why a record is there that tells of a change made where a memory comes from.
+pub(in crate::engine) const BY_IMPORT: &str = "as it was imported";
+
+/// So many records are collected at most.
+pub(in crate::engine) const MOST_WAITING: usize = 256;
+
+/// Whether two records, made a moment after each other, tell of one deed.
+pub(in crate::engine) fn is_same_deed(one: &Record, other: &Record) -> bool {
+    let apart = (other.at - one.at).abs();
+    (&one.did, &one.client, &one.why) == (&other.did, &other.client, &other.why)
+        && apart < TimeDelta::seconds(1)
+}
+
+/// Records that wait to be written together.
+#[derive(Default)]
+pub(in crate::engine) struct Waiting {
+    records: Vec<Record>,
+    held: usize,
+}
+
+/// Writes the records that were collected, when it is dropped.
+pub(in crate::engine) struct Collecting<'a>(&'a Writer, OneDeed);
+
+impl Drop for Collecting<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self
+            .0
+            .records
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        waiting.held -= 1;
+        if waiting.held == 0 {
+            let records = std::mem::take(&mut waiting.records);
+            drop(waiting);
+            self.0.write_records(records);
+        }
+    }
+}
+
+impl Writer {
+    /// Changes the memories that `live` shows.
+    pub fn new(
+        live: Arc<LiveStore>,
+        writes: WritePolicy,
+        secrets: Policy,
+        has_history: bool,
+    ) -> Writer {
+        Writer {
+            live,
+            has_history,
+            secrets,
+            writes,
+            client: Mutex::default(),
+            records: Mutex::default(),
+            recent: Mutex::default(),
+        }
+    }
+
+    /// As [`LiveStore::changed_by_us`], and says with what it was done: to whoever commits it, and in
+    /// the journal.
+    pub(in crate::engine) fn changed_with(&self, tool: &str, name: &str) {
+        self.changed_because(tool, name, None);
+    }
+
+    /// As [`Writer::changed_with`], with the reason that somebody gave.
+    pub(in crate::engine) fn changed_because(&self, tool: &str, name: &str, why: Option<&str>) {
+        words::leave_word(self, tool, name);
+        self.record(tool, name, why);
+        self.live.changed_by_us(name);
+    }
+
+    /// What the settings say about new memories that resemble others.
+    pub fn write_policy(&self) -> &WritePolicy {
+        &self.writes
+    }
+
+    pub(in crate::engine) fn check_writable(&self) -> Result<(), EngineError> {
+        if self.live.is_read_only() {
+            return Err(EngineError::ReadOnly(self.live.root().to_owned()));
+        }
+        let now = self.live.clock.now();
+        if !is_possible_time(now) {
+            return Err(EngineError::ClockIsWrong(now));
+        }
+        self.live.check_there()
+    }
+
+    /// Says by whom the store is used from now on: a client's name.
+    pub fn serve(&self, client: &str) {
+        let mut known = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known != client {
+            client.clone_into(&mut known);
+        }
+    }
+
+    /// By whom the store is used: a client's name.
+    pub(in crate::engine) fn client(&self) -> String {
+        let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        client.clone()
+    }
+
+    /// Counts one use of each memory that was recalled. Does nothing on a read-only store.
+    pub fn count_uses(&self, recalled: &[Recalled]) {
+        let stems: Vec<Stem> = recalled
+            .iter()
+            .filter_map(|one| match one {
+                Recalled::Found { memory, .. } => Some(memory.stem.clone()),
+                Recalled::Failed { .. } => None,
+            })
+            .collect();
+        // A store that was moved away is not made anew for it.
+        if self.live.is_read_only() || self.live.check_there().is_err() {
+            return;
+        }
+        if let Err(error) = self.live.journal.used(self.live.clock.now(), &stems) {
+            usage::warn_of_journal(&self.live, UNRECORDED, &error);
+        }
+    }
+
+    /// Counts uses that were made before, elsewhere.
+    pub(in crate::engine) fn count_past_uses(&self, uses: &[(DateTime<Utc>, Stem)]) {
+        if uses.is_empty() || self.live.check_there().is_err() {
+            return;
+        }
+        if let Err(error) = self.live.journal.used_each(uses) {
+            usage::warn_of_journal(&self.live, UNRECORDED, &error);
+        }
+    }
+
+    /// Notes that `did` was done to the file `name`, for whoever asks later.
+    pub(in crate::engine) fn record(&self, did: &str, name: &str, why: Option<&str>) {
+        self.record_at(self.live.clock.now(), did, name, why);
+    }
+
+    /// As [`Writer::record`], of what was done at some other moment.
+    pub(in crate::engine) fn record_at(
+        &self,
+        at: DateTime<Utc>,
+        did: &str,
+        name: &str,
+        why: Option<&str>,
+    ) {
+        let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let record = Record {
+            at,
+            did: did.to_owned(),
+            of: vec![stem_of(name).as_str().to_owned()],
+            client: client.clone(),
+            why: why.map(str::to_owned),
+        };
+        drop(client);
+        let mut waiting = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.records.push(record);
+        if waiting.held == 0 || waiting.records.len() >= MOST_WAITING {
+            let records = std::mem::take(&mut waiting.records);
+            drop(waiting);
+            self.write_records(records);
+        }
+    }
+
+    /// Until what is returned is dropped, records are collected, to be written together.
+    pub(in crate::engine) fn collect_records(&self) -> Collecting<'_> {
+        let mut waiting = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.held += 1;
+        Collecting(self, OneDeed::begin())
+    }
+
+    fn write_records(&self, records: Vec<Record>) {
+        if records.is_empty() || self.live.check_there().is_err() {
+            return;
+        }
+        // What was done to many at once is one line.
+        let mut lines: Vec<Record> = Vec::new();
+        for record in records {
+            match lines.last_mut() {
+                Some(last) if is_same_deed(last, &record) => last.of.extend(record.of),
+                _ => lines.push(record),
+            }
+        }
+        if let Err(error) = self.live.journal.record(lines) {
+            usage::warn_of_journal(&self.live, UNRECORDED, &error);
+        }
+    }
+}
