@@ -1,9 +1,7 @@
 //! Why an operation of the engine failed.
 
 use crate::embed::EmbedError;
-use crate::engine::history::commits::outgoing_secrets::Leak;
-use crate::engine::ops::past::log::PastError;
-use crate::engine::write::screen::FoundSecret;
+use crate::engine::history::commits::quarantine::Quarantined;
 use crate::files::FilesError;
 use crate::format::FormatError;
 use crate::git::GitError;
@@ -14,6 +12,7 @@ use crate::model::POSSIBLE_TIMES;
 use chrono::DateTime;
 use chrono::SecondsFormat;
 use chrono::Utc;
+use std::fmt;
 use std::path::PathBuf;
 
 /// What could not be done.
@@ -122,5 +121,109 @@ impl EngineError {
 impl From<FormatError> for EngineError {
     fn from(error: FormatError) -> EngineError {
         EngineError::Format(error)
+    }
+}
+
+/// Why the past cannot be told, or brought back.
+#[derive(Debug, thiserror::Error)]
+pub enum PastError {
+    #[error("the store has no history: {why}")]
+    NoHistory { why: String, hint: &'static str },
+    #[error("there is no commit and no time called `{0}`")]
+    UnknownRevision(String),
+    #[error("`{0}` could mean more than one commit")]
+    AmbiguousRevision(String),
+    #[error("the history begins at {begin}, later than `{asked}`")]
+    BeforeTheBeginning { asked: String, begin: DateTime<Utc> },
+    #[error("`{id}` was not there as of {revision}")]
+    NotThere { id: String, revision: String },
+    #[error("`{text}` could mean the memory {memory} and the commit {commit}")]
+    MemoryOrCommit {
+        text: String,
+        memory: String,
+        commit: String,
+    },
+    #[error("neither a commit nor a memory is called `{0}`")]
+    UnknownTarget(String),
+    #[error("there is nothing to undo")]
+    NothingToUndo,
+    #[error("{commit} is undone already, by {by}")]
+    UndoneAlready { commit: String, by: String },
+    #[error("{commit} cannot be undone: {}", reasons.join("; "))]
+    NotUndone {
+        commit: String,
+        reasons: Vec<String>,
+    },
+    #[error("`{0}` was purged: nothing brings it back")]
+    Purged(String),
+    #[error("nothing can be committed at present: {0}")]
+    Paused(String),
+}
+
+impl PastError {
+    /// What to do about it, as a sentence.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            PastError::NoHistory { hint, .. } => hint,
+            PastError::UnknownRevision(_) => {
+                "Write the beginning of a commit's id, HEAD~3, a date (2026-01-31), or an amount of time such as 2w. `memdir log` shows the commits."
+            }
+            PastError::AmbiguousRevision(_) => "Write more digits of the commit's id.",
+            PastError::BeforeTheBeginning { .. } => "`memdir log` shows what there is.",
+            PastError::NotThere { id, .. } => {
+                return Some(format!("`memdir log {id}` shows when it was."));
+            }
+            PastError::MemoryOrCommit { memory, .. } => {
+                return Some(format!(
+                    "Write {memory}.md for the memory, or all forty digits for the commit."
+                ));
+            }
+            PastError::UnknownTarget(_) => "`memdir log` shows the commits.",
+            PastError::NothingToUndo => {
+                "Everything that memdir did on this machine is undone. `memdir undo COMMIT` undoes any commit, also an undo, and one of another machine."
+            }
+            PastError::UndoneAlready { by, .. } => {
+                return Some(format!("`memdir undo {by}` does it again."));
+            }
+            PastError::NotUndone { .. } => {
+                "Nothing was changed. `memdir diff ID COMMIT` compares, `memdir restore ID@COMMIT` brings one memory's text back."
+            }
+            PastError::Purged(id) => {
+                return Some(format!(
+                    "`memdir log {id}` shows the commits that hold its text."
+                ));
+            }
+            PastError::Paused(_) => "Nothing was changed. Try again when that is over.",
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// A credential in a commit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Leak {
+    pub held: Quarantined,
+    /// The beginning of the commit's id.
+    pub commit: String,
+}
+
+impl fmt::Display for Leak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of commit {}", self.held, self.commit)
+    }
+}
+
+/// A credential in a memory's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundSecret {
+    /// Such as `a GitHub token`.
+    pub kind: &'static str,
+    /// The line of the file on which it begins, from 1.
+    pub line: usize,
+}
+
+impl fmt::Display for FoundSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on line {}", self.kind, self.line)
     }
 }

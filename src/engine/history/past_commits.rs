@@ -1,13 +1,10 @@
 //! The commits of a store, read for those who look back.
 
 use crate::engine::error::EngineError;
+use crate::engine::error::PastError;
 use crate::engine::history::History;
 use crate::engine::history::remote::consent;
-use crate::engine::ops::past::log::FOLDERS;
-use crate::engine::ops::past::log::PastError;
-use crate::engine::ops::past::log::PastText;
-use crate::engine::ops::past::log::Revision;
-use crate::engine::ops::past::log::time_of;
+use crate::engine::live::reading::FOLDERS;
 use crate::files::JOURNALS;
 use crate::git::CommitInfo;
 use crate::git::Id;
@@ -17,6 +14,8 @@ use crate::git::Places;
 use crate::git::Repository;
 use crate::git::STORE_PARTS;
 use crate::model::Stem;
+use chrono::DateTime;
+use chrono::Utc;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
@@ -230,4 +229,28 @@ pub(in crate::engine) fn own_repository(
     }
     let repository = consent::repository(history)?;
     Ok(repository.filter(|repository| repository.owner() != Owner::Other))
+}
+
+/// What a memory said at some moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastText {
+    /// Its path below the store; `None` if it was not there.
+    pub file: Option<String>,
+    pub bytes: Vec<u8>,
+    /// The commit that holds it; `None`: the file, now.
+    pub commit: Option<String>,
+}
+
+/// A moment in the history, as somebody named it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    /// The name of a commit.
+    pub text: String,
+    /// The moment that the text means if no commit is called so.
+    pub at: Option<DateTime<Utc>>,
+}
+
+/// When a commit was made.
+pub(in crate::engine) fn time_of(moment: &CommitInfo) -> DateTime<Utc> {
+    DateTime::from_timestamp(moment.at, 0).unwrap_or_default()
 }

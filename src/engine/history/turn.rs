@@ -1,6 +1,7 @@
 //! A turn at the repository: others wait while one operation commits what it found and what it did.
 
 use crate::engine::error::EngineError;
+use crate::engine::error::PastError;
 use crate::engine::history::History;
 use crate::engine::history::commits::commit;
 use crate::engine::history::commits::commit::Committed;
@@ -8,7 +9,6 @@ use crate::engine::history::commits::commit::Why;
 use crate::engine::history::commits::message::Reason;
 use crate::engine::history::remote::exchange;
 use crate::engine::live::pending::Pending;
-use crate::engine::ops::past::log::PastError;
 use crate::files::Lock;
 use std::collections::BTreeSet;
 

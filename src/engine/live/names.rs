@@ -13,8 +13,6 @@ use crate::engine::live::reading::parse;
 use crate::engine::live::reading::stem_of;
 use crate::engine::live::rows;
 use crate::engine::live::store::LiveStore;
-use crate::engine::ops::duplicates::EARLIER_OF;
-use crate::engine::ops::import_export::SOURCE_ID;
 use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::Listing;
@@ -482,4 +480,18 @@ impl Matches {
             candidates,
         })
     }
+}
+
+/// The metadata of an earlier text says whose it is, so that what it is called by stays with that
+/// one if both live.
+pub const EARLIER_OF: &str = "earlier_of";
+
+/// The metadata key that keeps what a memory was called where it came from.
+pub const SOURCE_ID: &str = "source_id";
+
+/// What became of one asked id.
+#[derive(Debug)]
+pub enum Recalled {
+    Found { memory: Box<Memory>, name: String },
+    Failed { id: String, error: EngineError },
 }

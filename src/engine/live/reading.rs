@@ -171,3 +171,19 @@ pub(in crate::engine) fn version_at(
         Err(error) => Err(error.into()),
     }
 }
+
+/// The place and the name below it that a path below the store means.
+pub(in crate::engine) fn place_of(path: &str) -> Option<(Place, String)> {
+    [Place::Files, Place::Archive].iter().find_map(|place| {
+        let name = path.strip_prefix(&place.path_of(""))?;
+        Some((*place, name.to_owned()))
+    })
+}
+
+/// The name below `files/` or `archive/`.
+pub(in crate::engine) fn name_of(path: &str) -> &str {
+    path.split_once('/').map_or(path, |(_, name)| name)
+}
+
+/// Where memories lie.
+pub(in crate::engine) const FOLDERS: [&str; 2] = ["files", "archive"];

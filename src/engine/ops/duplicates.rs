@@ -7,6 +7,7 @@ use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
 use crate::engine::live::names;
+use crate::engine::live::names::EARLIER_OF;
 use crate::engine::live::reading::parse;
 use crate::engine::live::reading::stem_of;
 use crate::engine::live::rows;
@@ -19,12 +20,12 @@ use crate::engine::ops::retrieval::similar;
 use crate::engine::ops::retrieval::similar::Likeness;
 use crate::engine::ops::retrieval::similar::Similar;
 use crate::engine::ops::update;
-use crate::engine::ops::update::Edited;
 use crate::engine::ops::update::check_change;
 use crate::engine::ops::update::edited;
 use crate::engine::parts::Engine;
 use crate::engine::write::new;
 use crate::engine::write::put;
+use crate::engine::write::put::Edited;
 use crate::engine::write::screen;
 use crate::engine::write::screen::Screened;
 use crate::files::FilesError;
@@ -57,10 +58,6 @@ use chrono::DateTime;
 use chrono::Utc;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-
-/// The metadata of an earlier text says whose it is, so that what it is called by stays with that
-/// one if both live.
-pub const EARLIER_OF: &str = "earlier_of";
 
 const EARLIER_TEXT: &str = "an earlier text of ";
 

@@ -3,6 +3,7 @@
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
+use crate::engine::live::names::SOURCE_ID;
 use crate::engine::live::reading::parse;
 use crate::engine::live::reading::stem_of;
 use crate::engine::live::usage;
@@ -104,9 +105,6 @@ impl Report {
         }
     }
 }
-
-/// The metadata key that keeps what a memory was called where it came from.
-pub const SOURCE_ID: &str = "source_id";
 
 /// A hash of the text and time, for what had no name or no time.
 const SOURCE_HASH: &str = "source_hash";

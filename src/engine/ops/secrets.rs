@@ -1,13 +1,13 @@
 //! What the user decides about credentials that were found: allow them, or take them out.
 
 use crate::engine::error::EngineError;
+use crate::engine::error::FoundSecret;
 use crate::engine::live::names;
 use crate::engine::live::reading::parse;
 use crate::engine::live::reading::stem_of;
 use crate::engine::ops::maintenance::purged;
 use crate::engine::parts::Engine;
 use crate::engine::write::screen;
-use crate::engine::write::screen::FoundSecret;
 use crate::engine::write::screen::found_but;
 use crate::engine::write::screen::told;
 use crate::files::FilesError;

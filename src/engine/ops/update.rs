@@ -8,8 +8,8 @@ use crate::engine::live::usage;
 use crate::engine::ops::remember::check_details;
 use crate::engine::parts::Engine;
 use crate::engine::write::put;
+use crate::engine::write::put::Edited;
 use crate::engine::write::screen;
-use crate::engine::write::screen::Screened;
 use crate::files::Place;
 use crate::files::Version;
 use crate::format;
@@ -22,16 +22,6 @@ use crate::model::Stem;
 use crate::model::Tier;
 use crate::model::Timestamp;
 
-/// A memory that was asked to change.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Edited {
-    pub memory: Memory,
-    /// Whether a byte is different now.
-    pub changed: bool,
-    /// The credentials that the change brought.
-    pub screened: Screened,
-}
-
 /// The change that marks a memory as superseded by `stem`.
 pub(in crate::engine) fn superseded_by(stem: &Stem) -> Change {
     Change {
@@ -39,9 +29,6 @@ pub(in crate::engine) fn superseded_by(stem: &Stem) -> Change {
         ..Change::default()
     }
 }
-
-/// Why a memory that is there is written by what makes memories.
-pub(in crate::engine) const REPLACED: &str = "replaced what was there";
 
 /// How often a change is made anew because somebody else was faster.
 const MAX_TRIES: usize = 16;

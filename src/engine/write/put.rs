@@ -3,8 +3,6 @@
 use crate::engine::error::EngineError;
 use crate::engine::live::reading::parse;
 use crate::engine::live::reading::stem_of;
-use crate::engine::ops::update::Edited;
-use crate::engine::ops::update::REPLACED;
 use crate::engine::write::replace;
 use crate::engine::write::screen::Screened;
 use crate::engine::write::writer::Writer;
@@ -73,3 +71,16 @@ pub(in crate::engine) fn put(
         }),
     }
 }
+
+/// A memory that was asked to change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edited {
+    pub memory: Memory,
+    /// Whether a byte is different now.
+    pub changed: bool,
+    /// The credentials that the change brought.
+    pub screened: Screened,
+}
+
+/// Why a memory that is there is written by what makes memories.
+pub(in crate::engine) const REPLACED: &str = "replaced what was there";

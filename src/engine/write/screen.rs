@@ -1,6 +1,7 @@
 //! What becomes of credentials in a text that is about to be written.
 
 use crate::engine::error::EngineError;
+use crate::engine::error::FoundSecret;
 use crate::engine::write::put;
 use crate::engine::write::writer::Writer;
 use crate::format;
@@ -8,16 +9,6 @@ use crate::secrets;
 use crate::secrets::Policy;
 use crate::secrets::Secret;
 use std::borrow::Cow;
-use std::fmt;
-
-/// A credential in a memory's file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoundSecret {
-    /// Such as `a GitHub token`.
-    pub kind: &'static str,
-    /// The line of the file on which it begins, from 1.
-    pub line: usize,
-}
 
 /// What was found in a text that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -32,12 +23,6 @@ pub(in crate::engine) const WORD: &str = "redacted";
 
 /// A replacement can set free what was no finding before; hardly ever twice.
 pub(in crate::engine) const MAX_ROUNDS: usize = 16;
-
-impl fmt::Display for FoundSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} on line {}", self.kind, self.line)
-    }
-}
 
 impl Screened {
     /// A sentence about each finding.

@@ -4,9 +4,9 @@
 //! again: there it is about the texts that were purged, and what became of them.
 
 use crate::engine::error::EngineError;
-use crate::engine::history::commits::quarantine::name_of;
 use crate::engine::live::reading;
-use crate::engine::ops::past::log::FOLDERS;
+use crate::engine::live::reading::FOLDERS;
+use crate::engine::live::reading::name_of;
 use crate::engine::write::writer::Writer;
 use crate::files::tombstone_of;
 use crate::format::Tombstone;

@@ -4,11 +4,11 @@
 //! of, so a journal that cannot be written is a warning.
 
 use crate::engine::error::EngineError;
+use crate::engine::live::names::Recalled;
 use crate::engine::live::reading::stem_of;
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::usage;
 use crate::engine::live::usage::UNRECORDED;
-use crate::engine::ops::retrieval::recall::Recalled;
 use crate::engine::write::recent::Recent;
 use crate::engine::write::words;
 use crate::engine::write::words::OneDeed;

@@ -5,13 +5,14 @@
 //! what a memory's file allows today is allowed in its earlier texts.
 
 use crate::engine::error::EngineError;
+use crate::engine::error::Leak;
 use crate::engine::history::History;
 use crate::engine::history::commits::commit::COMMITTED;
 use crate::engine::history::commits::commit::is_ours;
 use crate::engine::history::commits::quarantine::Quarantined;
-use crate::engine::history::commits::quarantine::name_of;
 use crate::engine::history::remote::journals::credentials_since;
 use crate::engine::live::reading;
+use crate::engine::live::reading::name_of;
 use crate::engine::write::screen::not_allowed;
 use crate::engine::write::screen::not_allowed_by;
 use crate::files::Place;
@@ -22,21 +23,6 @@ use crate::git::Id;
 use crate::git::Repository;
 use crate::secrets::Policy;
 use std::collections::HashSet;
-use std::fmt;
-
-/// A credential in a commit.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Leak {
-    pub held: Quarantined,
-    /// The beginning of the commit's id.
-    pub commit: String,
-}
-
-impl fmt::Display for Leak {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of commit {}", self.held, self.commit)
-    }
-}
 
 /// The credentials in everything that was ever committed.
 pub(in crate::engine) fn leaks_in_history(

@@ -15,6 +15,7 @@ use crate::engine::history::remote::journals;
 use crate::engine::history::remote::journals::credentials_since;
 use crate::engine::history::remote::three_way_merge::Step;
 use crate::engine::live::reading;
+use crate::engine::live::reading::name_of;
 use crate::engine::live::reading::stem_of;
 use crate::engine::options::SETTINGS;
 use crate::engine::write::put;
@@ -110,11 +111,6 @@ impl fmt::Display for Quarantined {
         }
         write!(f, "{file} holds {kind} on line {line}")
     }
-}
-
-/// The name below `files/` or `archive/`.
-pub(in crate::engine) fn name_of(path: &str) -> &str {
-    path.split_once('/').map_or(path, |(_, name)| name)
 }
 
 /// By what the memory at `path` is told from others: the file's name where it is an id, which is one

@@ -5,6 +5,7 @@
 //! the log pass over them. What their lines mean is the business of others.
 
 use crate::engine::error::EngineError;
+use crate::engine::error::FoundSecret;
 use crate::engine::history::History;
 use crate::engine::history::commits::commit::COMMITTED;
 use crate::engine::history::commits::commit::Difference;
@@ -13,7 +14,6 @@ use crate::engine::history::remote::three_way_merge::Plan;
 use crate::engine::history::remote::three_way_merge::Sources;
 use crate::engine::history::remote::three_way_merge::Step;
 use crate::engine::live::reading;
-use crate::engine::write::screen::FoundSecret;
 use crate::engine::write::screen::found_in;
 use crate::files::FilesError;
 use crate::files::JOURNALS;

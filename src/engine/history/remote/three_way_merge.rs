@@ -6,7 +6,6 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::remote::journals;
-use crate::engine::ops::relations::conflicts::is_conflict;
 use crate::engine::options::SETTINGS;
 use crate::files::is_below_journals;
 use crate::format::Merged;
@@ -22,6 +21,7 @@ use crate::git::GitError;
 use crate::git::Id;
 use crate::git::NewText;
 use crate::git::PathChange;
+use crate::model::Link;
 use crate::model::Stem;
 use chrono::DateTime;
 use std::collections::BTreeMap;
@@ -610,6 +610,13 @@ fn is_decided(stem: &Stem, before: &[u8], after: &[u8]) -> bool {
     let count = before.links.len();
     before.links.retain(|link| !is_conflict(link));
     before.links.len() < count && before == after
+}
+
+/// The type of the links.
+pub(in crate::engine) const RELATION: &str = "conflicts-with";
+
+pub(in crate::engine) fn is_conflict(link: &Link) -> bool {
+    link.relation.eq_ignore_ascii_case(RELATION)
 }
 
 #[cfg(test)]

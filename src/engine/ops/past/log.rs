@@ -9,6 +9,9 @@ use crate::engine::history::commits::commit_message;
 use crate::engine::history::commits::commit_message::CommitMessage;
 use crate::engine::history::past_commits;
 use crate::engine::history::past_commits::PastCommits;
+use crate::engine::history::past_commits::PastText;
+use crate::engine::history::past_commits::Revision;
+use crate::engine::history::past_commits::time_of;
 use crate::engine::live::names;
 use crate::engine::live::names::Matches;
 use crate::engine::live::reading::parse;
@@ -59,25 +62,6 @@ pub struct Log {
     pub has_more: bool,
 }
 
-/// A moment in the history, as somebody named it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Revision {
-    /// The name of a commit.
-    pub text: String,
-    /// The moment that the text means if no commit is called so.
-    pub at: Option<DateTime<Utc>>,
-}
-
-/// What a memory said at some moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PastText {
-    /// Its path below the store; `None` if it was not there.
-    pub file: Option<String>,
-    pub bytes: Vec<u8>,
-    /// The commit that holds it; `None`: the file, now.
-    pub commit: Option<String>,
-}
-
 /// Two texts of one memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Versions {
@@ -86,84 +70,6 @@ pub struct Versions {
     pub before: Option<PastText>,
     pub now: PastText,
 }
-
-/// Why the past cannot be told, or brought back.
-#[derive(Debug, thiserror::Error)]
-pub enum PastError {
-    #[error("the store has no history: {why}")]
-    NoHistory { why: String, hint: &'static str },
-    #[error("there is no commit and no time called `{0}`")]
-    UnknownRevision(String),
-    #[error("`{0}` could mean more than one commit")]
-    AmbiguousRevision(String),
-    #[error("the history begins at {begin}, later than `{asked}`")]
-    BeforeTheBeginning { asked: String, begin: DateTime<Utc> },
-    #[error("`{id}` was not there as of {revision}")]
-    NotThere { id: String, revision: String },
-    #[error("`{text}` could mean the memory {memory} and the commit {commit}")]
-    MemoryOrCommit {
-        text: String,
-        memory: String,
-        commit: String,
-    },
-    #[error("neither a commit nor a memory is called `{0}`")]
-    UnknownTarget(String),
-    #[error("there is nothing to undo")]
-    NothingToUndo,
-    #[error("{commit} is undone already, by {by}")]
-    UndoneAlready { commit: String, by: String },
-    #[error("{commit} cannot be undone: {}", reasons.join("; "))]
-    NotUndone {
-        commit: String,
-        reasons: Vec<String>,
-    },
-    #[error("`{0}` was purged: nothing brings it back")]
-    Purged(String),
-    #[error("nothing can be committed at present: {0}")]
-    Paused(String),
-}
-
-impl PastError {
-    /// What to do about it, as a sentence.
-    pub fn hint(&self) -> Option<String> {
-        let hint = match self {
-            PastError::NoHistory { hint, .. } => hint,
-            PastError::UnknownRevision(_) => {
-                "Write the beginning of a commit's id, HEAD~3, a date (2026-01-31), or an amount of time such as 2w. `memdir log` shows the commits."
-            }
-            PastError::AmbiguousRevision(_) => "Write more digits of the commit's id.",
-            PastError::BeforeTheBeginning { .. } => "`memdir log` shows what there is.",
-            PastError::NotThere { id, .. } => {
-                return Some(format!("`memdir log {id}` shows when it was."));
-            }
-            PastError::MemoryOrCommit { memory, .. } => {
-                return Some(format!(
-                    "Write {memory}.md for the memory, or all forty digits for the commit."
-                ));
-            }
-            PastError::UnknownTarget(_) => "`memdir log` shows the commits.",
-            PastError::NothingToUndo => {
-                "Everything that memdir did on this machine is undone. `memdir undo COMMIT` undoes any commit, also an undo, and one of another machine."
-            }
-            PastError::UndoneAlready { by, .. } => {
-                return Some(format!("`memdir undo {by}` does it again."));
-            }
-            PastError::NotUndone { .. } => {
-                "Nothing was changed. `memdir diff ID COMMIT` compares, `memdir restore ID@COMMIT` brings one memory's text back."
-            }
-            PastError::Purged(id) => {
-                return Some(format!(
-                    "`memdir log {id}` shows the commits that hold its text."
-                ));
-            }
-            PastError::Paused(_) => "Nothing was changed. Try again when that is over.",
-        };
-        Some(hint.to_owned())
-    }
-}
-
-/// Where memories lie.
-pub(in crate::engine) const FOLDERS: [&str; 2] = ["files", "archive"];
 
 /// The newest `most` commits that touched the store; with an `id`, those that touched that
 /// memory, be it live, forgotten or gone.
@@ -304,11 +210,6 @@ pub(in crate::engine) fn present(
         }
     }
     Ok(None)
-}
-
-/// When a commit was made.
-pub(in crate::engine) fn time_of(moment: &CommitInfo) -> DateTime<Utc> {
-    DateTime::from_timestamp(moment.at, 0).unwrap_or_default()
 }
 
 fn change(moment: CommitInfo) -> PastChange {

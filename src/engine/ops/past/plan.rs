@@ -5,10 +5,11 @@
 //! `undo`.
 
 use crate::engine::error::EngineError;
-use crate::engine::history::commits::quarantine::name_of;
 use crate::engine::history::past_commits::PastCommits;
+use crate::engine::live::reading::FOLDERS;
+use crate::engine::live::reading::name_of;
+use crate::engine::live::reading::place_of;
 use crate::engine::live::reading::stem_of;
-use crate::engine::ops::past::log::FOLDERS;
 use crate::engine::options::SETTINGS;
 use crate::engine::parts::Engine;
 use crate::engine::write::tombstones;
@@ -417,12 +418,4 @@ fn is_ours(path: &str) -> bool {
 
 fn file_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
-}
-
-/// The place and the name below it that a path below the store means.
-pub(in crate::engine) fn place_of(path: &str) -> Option<(Place, String)> {
-    [Place::Files, Place::Archive].iter().find_map(|place| {
-        let name = path.strip_prefix(&place.path_of(""))?;
-        Some((*place, name.to_owned()))
-    })
 }

@@ -5,6 +5,7 @@
 //! what it undoes. A text that somebody writes meanwhile is not overwritten.
 
 use crate::engine::error::EngineError;
+use crate::engine::error::PastError;
 use crate::engine::history::commits::commit;
 use crate::engine::history::commits::commit::COMMITTED;
 use crate::engine::history::commits::commit::OWN_CHANGE;
@@ -17,18 +18,17 @@ use crate::engine::history::commits::message::Reason;
 use crate::engine::history::commits::quarantine;
 use crate::engine::history::past_commits;
 use crate::engine::history::past_commits::PastCommits;
+use crate::engine::history::past_commits::Revision;
 use crate::engine::history::turn;
 use crate::engine::history::turn::MAX_TRIES;
 use crate::engine::live::names;
 use crate::engine::live::reading;
+use crate::engine::live::reading::place_of;
 use crate::engine::ops::past::log;
-use crate::engine::ops::past::log::PastError;
-use crate::engine::ops::past::log::Revision;
 use crate::engine::ops::past::plan;
 use crate::engine::ops::past::plan::Operation;
 use crate::engine::ops::past::plan::Plan;
 pub use crate::engine::ops::past::plan::UndoneFile;
-use crate::engine::ops::past::plan::place_of;
 use crate::engine::parts::Engine;
 use crate::engine::write::replace;
 use crate::engine::write::tombstones;

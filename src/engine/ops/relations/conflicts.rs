@@ -5,6 +5,8 @@
 //! is forgotten, and what was changed is links only. A text in which git left its conflict markers becomes one memory, or such a pair.
 
 use crate::engine::error::EngineError;
+use crate::engine::history::remote::three_way_merge::RELATION;
+use crate::engine::history::remote::three_way_merge::is_conflict;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
 use crate::engine::live::names;
@@ -91,9 +93,6 @@ pub struct Unmarked {
     /// The memory that holds what contradicts it, if anything does.
     pub aside: Option<Stem>,
 }
-
-/// The type of the links.
-const RELATION: &str = "conflicts-with";
 
 /// How often a change is made anew because somebody else was faster.
 const MAX_TRIES: usize = 16;
@@ -362,10 +361,6 @@ pub(in crate::engine) fn contender(
 
 fn changes_too_fast(id: &str) -> EngineError {
     EngineError::Invalid(format!("`{id}` changes faster than it can be written"))
-}
-
-pub(in crate::engine) fn is_conflict(link: &Link) -> bool {
-    link.relation.eq_ignore_ascii_case(RELATION)
 }
 
 fn conflict_links(memory: &Memory) -> impl Iterator<Item = &Link> {

@@ -1,17 +1,9 @@
 //! Reads memories by what they are called.
 
-use crate::engine::error::EngineError;
 use crate::engine::live::names;
+use crate::engine::live::names::Recalled;
 use crate::engine::live::reading::parse;
 use crate::engine::parts::Engine;
-use crate::model::Memory;
-
-/// What became of one asked id.
-#[derive(Debug)]
-pub enum Recalled {
-    Found { memory: Box<Memory>, name: String },
-    Failed { id: String, error: EngineError },
-}
 
 /// Reads the memories called `ids`, in that order, with one entry for each.
 pub fn recall(engine: &Engine, ids: &[String]) -> Vec<Recalled> {
