@@ -1,8 +1,10 @@
 //! Why an operation of the engine failed.
 
 use crate::embed::EmbedError;
-use crate::engine::history::commits::quarantine::Quarantined;
+use crate::engine::options::SETTINGS;
+use crate::engine::texts::stem_of;
 use crate::files::FilesError;
+use crate::files::is_journal;
 use crate::format::FormatError;
 use crate::git::GitError;
 use crate::git::NetworkError;
@@ -225,5 +227,79 @@ pub struct FoundSecret {
 impl fmt::Display for FoundSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} on line {}", self.kind, self.line)
+    }
+}
+
+/// The kinds that are no credentials.
+pub(in crate::engine) const MARKERS: &str = "git's conflict markers";
+
+pub(in crate::engine) const NAMED: &str = "has a name that holds a credential";
+
+pub(in crate::engine) const NAME: &str =
+    "has a name that git acts on, so that no other machine takes it";
+
+pub(in crate::engine) const DEPTH: &str = "lies in more folders than another machine takes";
+
+pub(in crate::engine) const SYSTEM: &str = "has a name or path that not every system holds";
+
+pub(in crate::engine) const FOLDER: &str = "lies in a folder that is called as a memory is";
+
+pub(in crate::engine) const BROKEN: &str = "cannot be read, so that none of its settings counts";
+
+pub(in crate::engine) const SIZE: &str = "has more bytes than another machine takes (10 MiB)";
+
+/// Why a memory is not committed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Quarantined {
+    /// The memory's path below the store's folder.
+    pub file: String,
+    /// The line of the file on which it begins, from 1; 0 if it is the file as a whole.
+    pub line: usize,
+    /// Such as `a GitHub token`.
+    pub kind: &'static str,
+}
+
+impl Quarantined {
+    /// Whether it is because of git's conflict markers, and not of a credential.
+    pub fn is_unmerged(&self) -> bool {
+        self.kind == MARKERS
+    }
+
+    /// Whether it is because of the file as a whole: its name or size, or settings that cannot be
+    /// read.
+    pub fn is_untaken(&self) -> bool {
+        self.line == 0
+    }
+
+    /// Whether it is in something that is no memory: the settings, or a journal.
+    pub fn is_beside(&self) -> bool {
+        self.file == SETTINGS || is_journal(&self.file)
+    }
+
+    /// What to do about it, as commands or words.
+    pub fn remedy(&self) -> String {
+        let id = stem_of(&self.file);
+        let id = id.short();
+        match self.kind {
+            _ if self.is_beside() && self.line > 0 => "take it out of the file".to_owned(),
+            MARKERS => format!("`memdir resolve {id}`"),
+            NAME | NAMED | SYSTEM => "rename the file".to_owned(),
+            FOLDER => "rename the folder".to_owned(),
+            BROKEN => "correct it; `memdir git diff` shows what was changed".to_owned(),
+            DEPTH => "move the file up".to_owned(),
+            SIZE if is_journal(&self.file) => "shorten it".to_owned(),
+            SIZE => "shorten it, or make several memories of it".to_owned(),
+            _ => format!("`memdir redact {id}` or `memdir allow {id}`"),
+        }
+    }
+}
+
+impl fmt::Display for Quarantined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Quarantined { file, line, kind } = self;
+        if self.is_untaken() {
+            return write!(f, "{file} {kind}: {}", self.remedy());
+        }
+        write!(f, "{file} holds {kind} on line {line}")
     }
 }

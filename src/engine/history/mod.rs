@@ -5,11 +5,13 @@
 //! merge writes files as any edit does, so that the index sees it as such.
 
 pub(in crate::engine) mod commits;
+pub(in crate::engine) mod git_work;
 pub(in crate::engine) mod past_commits;
 pub(in crate::engine) mod remote;
 pub(in crate::engine) mod repair;
 pub(in crate::engine) mod tidy;
 pub(in crate::engine) mod turn;
+pub(in crate::engine) mod warn_once;
 pub(in crate::engine) mod with;
 
 pub use commits::commit::commit_everything;
@@ -30,7 +32,7 @@ use std::sync::Mutex;
 pub use tidy::tidy_repository;
 pub use with::two_stores::sync_with;
 
-use crate::engine::history::commits::quarantine::Quarantined;
+use crate::engine::error::Quarantined;
 use crate::engine::live::store::LiveStore;
 use crate::engine::options::GitOptions;
 use crate::engine::write::writer::Writer;

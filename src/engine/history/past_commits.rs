@@ -4,7 +4,7 @@ use crate::engine::error::EngineError;
 use crate::engine::error::PastError;
 use crate::engine::history::History;
 use crate::engine::history::remote::consent;
-use crate::engine::live::reading::FOLDERS;
+use crate::engine::texts::FOLDERS;
 use crate::files::JOURNALS;
 use crate::git::CommitInfo;
 use crate::git::Id;

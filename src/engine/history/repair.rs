@@ -3,9 +3,9 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::engine::history::commits::commit;
+use crate::engine::history::git_work;
 use crate::engine::history::remote::consent;
-use crate::engine::history::remote::exchange::Remote;
+use crate::engine::history::remote::consent::Remote;
 use crate::files::Lock;
 use crate::git::Id;
 use crate::git::Owner;
@@ -21,7 +21,7 @@ pub(in crate::engine) fn repair_repository(history: &History) -> Result<bool, En
     if repository.owner() != Owner::Store {
         return Ok(false);
     }
-    let Some(_at_work) = commit::begin_git_work(history, &repository)? else {
+    let Some(_at_work) = git_work::begin_git_work(history, &repository)? else {
         return Ok(false);
     };
     match repository.repair()? {

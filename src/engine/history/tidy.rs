@@ -2,7 +2,7 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::engine::history::commits::commit;
+use crate::engine::history::git_work;
 use crate::engine::history::remote::consent;
 use crate::files::Lock;
 use crate::git::Owner;
@@ -38,7 +38,7 @@ fn tidy(history: &History, patience: u32) -> Result<(), EngineError> {
     if repository.owner() != Owner::Store || repository.obstacle().is_some() {
         return Ok(());
     }
-    let Some(_at_work) = commit::begin_git_work(history, &repository)? else {
+    let Some(_at_work) = git_work::begin_git_work(history, &repository)? else {
         return Ok(());
     };
     repository.pack(patience)?;

@@ -5,7 +5,7 @@ use crate::engine::error::PastError;
 use crate::engine::history::History;
 use crate::engine::history::commits::commit;
 use crate::engine::history::commits::commit::Committed;
-use crate::engine::history::commits::commit::Why;
+use crate::engine::history::commits::compare::Why;
 use crate::engine::history::commits::message::Reason;
 use crate::engine::history::remote::exchange;
 use crate::engine::live::pending::Pending;

@@ -4,59 +4,15 @@
 //! read; several close together are told as one. Without a listener nothing is compared. What the
 //! news are for is left to the listeners.
 
-use crate::engine::live::names::is_called;
-use crate::engine::live::reading::stem_of;
+use crate::engine::live::listeners::Changed;
+use crate::engine::live::listeners::Tell;
 use crate::engine::live::reconcile::differing;
 use crate::engine::live::store::LiveStore;
+use crate::engine::texts::stem_of;
 use crate::index::Snapshot;
 use crate::model::Stem;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-
-/// What changed since it was told last.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Changed {
-    /// The memories that appeared, have another text, or are gone.
-    pub stems: BTreeSet<Stem>,
-}
-
-impl Changed {
-    /// Whether the memory called `id` is among them.
-    pub fn touches(&self, id: &str) -> bool {
-        self.stems.iter().any(|stem| is_called(stem, id))
-    }
-}
-
-type Tell = Box<dyn Fn(&Changed) + Send + Sync>;
-
-/// Who listens, and what they know.
-#[derive(Default)]
-pub(in crate::engine) struct Listeners(Mutex<ListenerState>);
-
-#[derive(Default)]
-struct ListenerState {
-    listeners: Vec<(u64, Tell)>,
-    next: u64,
-    /// The state that all of them know, if they do.
-    state: Option<Arc<dyn Snapshot>>,
-}
-
-impl Listeners {
-    fn known(&self) -> MutexGuard<'_, ListenerState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Who began to listen before anything was read knows what is read now.
-    pub(in crate::engine) fn know(&self, read: &Arc<dyn Snapshot>) {
-        let mut known = self.known();
-        if !known.listeners.is_empty() && known.state.is_none() {
-            known.state = Some(Arc::clone(read));
-        }
-    }
-}
 
 /// Somebody listens until this is dropped.
 pub struct Listening {

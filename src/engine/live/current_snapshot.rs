@@ -22,12 +22,13 @@ use crate::engine::live::indexing;
 use crate::engine::live::leader;
 use crate::engine::live::reading;
 use crate::engine::live::reading::CHUNK;
-use crate::engine::live::reading::RACY_NANOS;
 use crate::engine::live::reading::Read;
-use crate::engine::live::reading::age;
+use crate::engine::live::reading::side_by_side;
 use crate::engine::live::reconcile::Changes;
 use crate::engine::live::reconcile::differing;
 use crate::engine::live::store::LiveStore;
+use crate::engine::texts::RACY_NANOS;
+use crate::engine::texts::age;
 use crate::files::Entry;
 use crate::files::Listing;
 use crate::files::Place;
@@ -229,7 +230,7 @@ fn poll(
     own: &BTreeSet<String>,
     suspects: &[String],
 ) -> Result<(), EngineError> {
-    if !own.is_empty() || (freshness.must_look(live) && !leader::trust(live, freshness)?) {
+    if !own.is_empty() || (freshness.must_look(&live.store) && !leader::trust(live, freshness)?) {
         return look(live, freshness, own).map(drop);
     }
     let mut names: BTreeSet<String> = suspects.iter().cloned().collect();
@@ -587,25 +588,6 @@ fn view(live: &LiveStore, freshness: &mut Freshness) -> Result<Arc<dyn Snapshot>
     let current = freshness.current.clone().expect("it was just made");
     live.set_latest(&current);
     Ok(current)
-}
-
-/// Does both at once, the second on a thread of its own.
-pub(in crate::engine) fn side_by_side<A, B: Send>(
-    one: impl FnOnce() -> A,
-    other: impl Fn() -> B + Sync,
-) -> (A, B) {
-    std::thread::scope(|scope| {
-        let other_done = std::thread::Builder::new().spawn_scoped(scope, &other);
-        let one_done = one();
-        let other_done = match other_done {
-            Ok(thread) => thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // A machine that is short of threads has time.
-            Err(_) => other(),
-        };
-        (one_done, other_done)
-    })
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 //!
 //! Only a memory of what was looked at: who looks, and when, is the business of `current_snapshot`.
 
-use crate::engine::live::reading::RACY_NANOS;
-use crate::engine::live::reading::age;
-use crate::engine::live::reading::is_half_written;
-use crate::engine::live::store::LiveStore;
+use crate::engine::texts::RACY_NANOS;
+use crate::engine::texts::age;
+use crate::engine::texts::is_half_written;
 use crate::files::Entry;
 use crate::files::Place;
+use crate::files::Store;
 use crate::index::Document;
 use crate::index::Indexed;
 use crate::index::Overlay;
@@ -237,9 +237,9 @@ impl Freshness {
         });
     }
 
-    pub(in crate::engine) fn must_look(&self, live: &LiveStore) -> bool {
+    pub(in crate::engine) fn must_look(&self, store: &Store) -> bool {
         let Some(sweep) = self.swept else { return true };
-        sweep.is_due() || live.store.folders_changed(Place::Files, &self.folders)
+        sweep.is_due() || store.folders_changed(Place::Files, &self.folders)
     }
 
     /// Names whose time of grace is over, or soon will be.

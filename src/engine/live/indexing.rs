@@ -4,13 +4,13 @@
 //! go on meanwhile over the overlay.
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot::side_by_side;
 use crate::engine::live::freshness::Freshness;
 use crate::engine::live::index_recovery;
 use crate::engine::live::leader;
 use crate::engine::live::reading;
 use crate::engine::live::reading::CHUNK;
 use crate::engine::live::reading::Read;
+use crate::engine::live::reading::side_by_side;
 use crate::engine::live::reconcile::Changes;
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::store::WriterLock;

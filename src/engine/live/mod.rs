@@ -10,6 +10,7 @@ pub(in crate::engine) mod freshness;
 pub(in crate::engine) mod index_recovery;
 pub(in crate::engine) mod indexing;
 pub(in crate::engine) mod leader;
+pub(in crate::engine) mod listeners;
 pub(in crate::engine) mod names;
 pub(in crate::engine) mod pending;
 pub(in crate::engine) mod read_cache;
@@ -19,6 +20,7 @@ pub(in crate::engine) mod rows;
 pub(in crate::engine) mod shared_titles;
 pub(in crate::engine) mod store;
 pub(in crate::engine) mod usage;
+pub(in crate::engine) mod watch_state;
 pub(in crate::engine) mod watching;
 
 pub use changes::listen;

@@ -7,12 +7,12 @@ use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::freshness::HALF_WRITTEN_PATIENCE;
 use crate::engine::live::index_recovery;
-use crate::engine::live::reading::age;
-use crate::engine::live::reading::is_half_written;
-use crate::engine::live::reading::parse;
-use crate::engine::live::reading::stem_of;
 use crate::engine::live::rows;
 use crate::engine::live::store::LiveStore;
+use crate::engine::texts::age;
+use crate::engine::texts::is_half_written;
+use crate::engine::texts::parse;
+use crate::engine::texts::stem_of;
 use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::Listing;
@@ -34,13 +34,6 @@ use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::time::Duration;
 use std::time::Instant;
-
-/// Whether `id`, as a link has it, names the memory `stem`.
-pub(in crate::engine) fn is_called(stem: &Stem, id: &str) -> bool {
-    let id = plain_id(id);
-    let id = id.rsplit('/').next().unwrap_or(&id);
-    id == plain_id(stem.as_str()) || id == stem.short()
-}
 
 /// What a memory was called where it comes from; `None` of an earlier text, whose id another has.
 pub(in crate::engine) fn former_id(memory: &Memory) -> Option<&str> {
@@ -245,7 +238,7 @@ pub(in crate::engine) fn formerly_called_archived(
         let Ok(version) = reader.read(&entry.name, MAX_INDEXED_BYTES as u64) else {
             continue;
         };
-        let memory = crate::engine::live::reading::parse(&version.entry, &version.bytes);
+        let memory = crate::engine::texts::parse(&version.entry, &version.bytes);
         if former_id(&memory).is_some_and(|former| is_former(former, id)) {
             names.push(entry.name);
         }

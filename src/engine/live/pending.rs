@@ -1,8 +1,6 @@
 //! What may differ from the newest commit, as far as this process knows.
 
-use crate::engine::live::store::LiveStore;
 use std::collections::BTreeSet;
-use std::sync::PoisonError;
 
 /// Paths below `files/` or `archive/` that may wait for a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,21 +39,5 @@ impl Pending {
             Pending::Everything => *self = Pending::Everything,
             Pending::Names(names) => names.iter().for_each(|name| self.add(name)),
         }
-    }
-}
-
-impl LiveStore {
-    /// Notes that the file `name` may differ from the newest commit.
-    pub(in crate::engine) fn is_to_commit(&self, name: &str) {
-        self.pending().add(name);
-    }
-
-    /// Notes that any file may.
-    pub(in crate::engine) fn all_is_to_commit(&self) {
-        *self.pending() = Pending::Everything;
-    }
-
-    pub(in crate::engine) fn pending(&self) -> std::sync::MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

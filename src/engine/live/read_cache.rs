@@ -9,7 +9,7 @@
 //! that was changed just before, and nothing at all where the times are another machine's. There is a
 //! bound to all of it together. What the index says of a file is left to who asks: the hash tells.
 
-use crate::engine::live::reading::is_racy;
+use crate::engine::texts::is_racy;
 use crate::files::Entry;
 use crate::files::Reader;
 use crate::model::Memory;
@@ -233,8 +233,8 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::engine::live::reading::RACY_NANOS;
-    use crate::engine::live::reading::parse;
+    use crate::engine::texts::RACY_NANOS;
+    use crate::engine::texts::parse;
     use crate::files::Place;
     use crate::files::Store;
 

@@ -2,6 +2,8 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::live::store::LiveStore;
+use crate::engine::texts::is_racy;
+use crate::engine::texts::parse;
 use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::Listing;
@@ -14,13 +16,9 @@ use crate::index::Document;
 use crate::index::Indexed;
 use crate::index::Scan;
 use crate::index::Snapshot;
-use crate::model::Memory;
 use crate::model::Problem;
-use crate::model::Stem;
 use rayon::prelude::*;
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::SystemTime;
 
 /// What was found under a name.
 pub(in crate::engine) enum Read {
@@ -35,10 +33,6 @@ pub(in crate::engine) enum Read {
 
 /// Files read and parsed together: enough for all cores, few enough to hold in memory.
 pub(in crate::engine) const CHUNK: usize = 1024;
-
-/// A file that changed so shortly before it was read may change again without a trace: file
-/// systems keep times in steps of at most this.
-pub(in crate::engine) const RACY_NANOS: i64 = 2_000_000_000;
 
 /// Reads the files `names`, on all cores where that pays; in the same order.
 pub(in crate::engine) fn read_all(live: &LiveStore, names: &[&str]) -> Vec<Read> {
@@ -104,47 +98,12 @@ fn read(reader: &Reader, name: &str, now: i64) -> Read {
     }
 }
 
-/// Whether a file that was changed at `changed` and is read after `now` may change again without a
-/// trace.
-pub(in crate::engine) fn is_racy(changed: i64, now: i64) -> bool {
-    changed > now.saturating_sub(RACY_NANOS)
-}
-
 fn reason(error: &FilesError) -> String {
     match error {
         FilesError::NotRegular { .. } => "it is not a regular file".to_owned(),
         FilesError::Io { source, .. } => format!("it cannot be read: {source}"),
         other => other.to_string(),
     }
-}
-
-/// Whether a file's text looks as if its writer had only begun: nothing, or a frontmatter without
-/// its end.
-pub(in crate::engine) fn is_half_written(memory: &Memory) -> bool {
-    let begins_a_fence = |content: &str| !content.is_empty() && "---\n".starts_with(content);
-    memory.problems.iter().any(|problem| match problem {
-        Problem::Empty | Problem::FrontmatterNotClosed => true,
-        Problem::NoFrontmatter => begins_a_fence(&memory.content),
-        _ => false,
-    })
-}
-
-/// How long ago a moment of the file system's clock was; `None` if it lies ahead.
-pub(in crate::engine) fn age(nanos: i64) -> Option<Duration> {
-    let since = Duration::from_nanos(u64::try_from(nanos).ok()?);
-    SystemTime::UNIX_EPOCH.checked_add(since)?.elapsed().ok()
-}
-
-/// Reads the memory out of a file's bytes.
-pub(in crate::engine) fn parse(entry: &Entry, bytes: &[u8]) -> Memory {
-    let modified = chrono::DateTime::from_timestamp_nanos(entry.stamp.modified);
-    crate::format::parse(&stem_of(&entry.name), bytes, modified)
-}
-
-/// The stem of a file name below the memory directory.
-pub(in crate::engine) fn stem_of(name: &str) -> Stem {
-    let file = name.rsplit('/').next().unwrap_or(name);
-    Stem::from_file_name(file.strip_suffix(".md").unwrap_or(file))
 }
 
 /// The bytes of a file of the store; `None` if it is gone.
@@ -172,18 +131,21 @@ pub(in crate::engine) fn version_at(
     }
 }
 
-/// The place and the name below it that a path below the store means.
-pub(in crate::engine) fn place_of(path: &str) -> Option<(Place, String)> {
-    [Place::Files, Place::Archive].iter().find_map(|place| {
-        let name = path.strip_prefix(&place.path_of(""))?;
-        Some((*place, name.to_owned()))
+/// Does both at once, the second on a thread of its own.
+pub(in crate::engine) fn side_by_side<A, B: Send>(
+    one: impl FnOnce() -> A,
+    other: impl Fn() -> B + Sync,
+) -> (A, B) {
+    std::thread::scope(|scope| {
+        let other_done = std::thread::Builder::new().spawn_scoped(scope, &other);
+        let one_done = one();
+        let other_done = match other_done {
+            Ok(thread) => thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // A machine that is short of threads has time.
+            Err(_) => other(),
+        };
+        (one_done, other_done)
     })
 }
-
-/// The name below `files/` or `archive/`.
-pub(in crate::engine) fn name_of(path: &str) -> &str {
-    path.split_once('/').map_or(path, |(_, name)| name)
-}
-
-/// Where memories lie.
-pub(in crate::engine) const FOLDERS: [&str; 2] = ["files", "archive"];

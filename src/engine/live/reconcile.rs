@@ -1,6 +1,6 @@
 //! Compares the memory directory with what is indexed.
 
-use crate::engine::live::reading::RACY_NANOS;
+use crate::engine::texts::RACY_NANOS;
 use crate::files::Entry;
 use crate::files::Listing;
 use crate::index::Indexed;

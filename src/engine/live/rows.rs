@@ -3,10 +3,10 @@
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
-use crate::engine::live::reading::parse;
-use crate::engine::live::reading::stem_of;
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::usage;
+use crate::engine::texts::parse;
+use crate::engine::texts::stem_of;
 use crate::files::Place;
 use crate::files::Reader;
 use crate::format::MAX_INDEXED_BYTES;

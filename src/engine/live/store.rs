@@ -4,12 +4,12 @@
 
 use crate::clock::Clock;
 use crate::engine::error::EngineError;
-use crate::engine::live::changes::Listeners;
 use crate::engine::live::freshness::Freshness;
+use crate::engine::live::listeners::Listeners;
 use crate::engine::live::pending::Pending;
 use crate::engine::live::read_cache::ReadCache;
 use crate::engine::live::shared_titles::SharedTitles;
-use crate::engine::live::watching::Watching;
+use crate::engine::live::watch_state::Watching;
 use crate::engine::options::Options;
 use crate::files::LinkPolicy;
 use crate::files::Lock;
@@ -66,7 +66,7 @@ pub struct LiveStore {
     pub(in crate::engine) listeners: Listeners,
     /// What this process read last, where a file's times tell of every change.
     pub(in crate::engine) known: Option<ReadCache>,
-    pub(in crate::engine::live) titles: SharedTitles,
+    pub(in crate::engine) titles: SharedTitles,
 }
 
 /// Where new memories lie among somebody's notes.
@@ -383,6 +383,20 @@ impl LiveStore {
 
     pub(in crate::engine) fn writer_lock_path(&self) -> PathBuf {
         self.state().join("writer.lock")
+    }
+
+    /// Notes that the file `name` may differ from the newest commit.
+    pub(in crate::engine) fn is_to_commit(&self, name: &str) {
+        self.pending().add(name);
+    }
+
+    /// Notes that any file may.
+    pub(in crate::engine) fn all_is_to_commit(&self) {
+        *self.pending() = Pending::Everything;
+    }
+
+    pub(in crate::engine) fn pending(&self) -> std::sync::MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

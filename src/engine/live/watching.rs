@@ -1,6 +1,7 @@
 //! How this process learns of changes: by the system's events where it can.
 
 use crate::engine::live::store::LiveStore;
+use crate::engine::live::watch_state::Watching;
 use crate::files::Medium;
 use crate::files::Place;
 use crate::format::is_memory_name;
@@ -10,20 +11,6 @@ use std::sync::Arc;
 use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
-
-/// How changes become known.
-#[derive(Default)]
-pub(in crate::engine) enum Watching {
-    /// Each operation looks: right for a process that lives for one.
-    #[default]
-    Never,
-    Events(Arc<Watch>),
-    /// Each operation looks, because there are no events.
-    Polling {
-        reason: String,
-        since: Instant,
-    },
-}
 
 /// How long to wait before another try to watch.
 const RETRY: Duration = Duration::from_secs(5);

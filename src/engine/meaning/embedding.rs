@@ -10,10 +10,11 @@ use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::indexing::Progress;
 use crate::engine::live::leader;
-use crate::engine::live::reading::parse;
 use crate::engine::meaning::models;
 use crate::engine::meaning::models::Meaning;
+use crate::engine::meaning::models::Wake;
 use crate::engine::meaning::outage;
+use crate::engine::texts::parse;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Embedded;
@@ -54,16 +55,6 @@ const IDLE: Duration = Duration::from_secs(300);
 
 /// After a failure nothing is embedded for so long.
 const PAUSE: Duration = Duration::from_secs(60);
-
-/// What wakes the thread that embeds.
-pub(in crate::engine) enum Wake {
-    /// There may be something to embed.
-    Changed,
-    /// A question was embedded: the model is loaded, and to be let go of after a while.
-    Used,
-    /// A host that did not answer may be asked again.
-    Try,
-}
 
 /// Makes vectors beside the background loop, which must not wait for a model.
 pub(in crate::engine) struct Embedding {

@@ -3,8 +3,9 @@
 pub(in crate::engine) mod embedding;
 pub(in crate::engine) mod models;
 pub(in crate::engine) mod outage;
+pub(in crate::engine) mod status;
 
 pub use embedding::embed_all;
 pub use embedding::embed_few;
-pub use models::meaning_status;
 pub use outage::outage;
+pub use status::meaning_status;

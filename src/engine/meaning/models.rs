@@ -9,12 +9,13 @@ use crate::embed::Embedder;
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::store::LiveStore;
-use crate::engine::meaning::embedding::Wake;
-use crate::engine::meaning::outage;
-use crate::engine::meaning::outage::Outage;
 use crate::engine::options::Models;
-use crate::index::Coverage;
 use crate::index::Snapshot;
+use chrono::DateTime;
+use chrono::TimeDelta;
+use chrono::Utc;
+use serde::Deserialize;
+use serde::Serialize;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -69,18 +70,6 @@ impl Opened {
     }
 }
 
-/// How far the memories have vectors, and which model answers until they all have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MeaningStatus {
-    /// The model that is set.
-    pub model: String,
-    pub coverage: Coverage,
-    /// Another one whose vectors answer meanwhile.
-    pub answered_by: Option<String>,
-    /// That its host does not answer, so that words alone do.
-    pub outage: Option<Outage>,
-}
-
 /// The model that is set; `None` if there is none that can be used.
 pub(in crate::engine) fn embedder(meaning: &Meaning) -> Option<&Arc<dyn Embedder>> {
     let opened = meaning.models.as_ref()?;
@@ -99,7 +88,7 @@ pub(in crate::engine) fn answering(
 }
 
 /// The model that has vectors of more memories than the one that is set, and can be had.
-fn earlier(
+pub(in crate::engine) fn earlier(
     meaning: &Meaning,
     set: &str,
     snapshot: &dyn Snapshot,
@@ -172,21 +161,42 @@ pub(in crate::engine) fn tidy_vectors(meaning: &Meaning) -> Result<(), EngineErr
     Ok(())
 }
 
-/// How far the memories have vectors of the model that is set; `None` without one.
-///
-/// # Errors
-///
-/// Fails if the index cannot be read.
-pub fn meaning_status(meaning: &Meaning) -> Result<Option<MeaningStatus>, EngineError> {
-    let Some(embedder) = self::embedder(meaning) else {
-        return Ok(None);
-    };
-    let snapshot = current_snapshot::snapshot(&meaning.live)?;
-    let earlier = self::earlier(meaning, embedder.id(), snapshot.as_ref())?;
-    Ok(Some(MeaningStatus {
-        model: embedder.id().to_owned(),
-        coverage: snapshot.coverage(embedder.id())?,
-        answered_by: earlier.map(|earlier| earlier.id().to_owned()),
-        outage: outage::outage(meaning),
-    }))
+/// What wakes the thread that embeds.
+pub(in crate::engine) enum Wake {
+    /// There may be something to embed.
+    Changed,
+    /// A question was embedded: the model is loaded, and to be let go of after a while.
+    Used,
+    /// A host that did not answer may be asked again.
+    Try,
+}
+
+/// The first pause, and the longest: a host that is started anew is soon found, and one that is gone
+/// is asked once in half an hour.
+pub(in crate::engine) const FIRST_PAUSE: i64 = 30;
+
+pub(in crate::engine) const LONGEST_PAUSE: i64 = 30 * 60;
+
+/// A host that did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outage {
+    /// The model that was asked.
+    pub model: String,
+    pub host: String,
+    /// When it failed first.
+    pub since: DateTime<Utc>,
+    /// When it is tried again, at the next call.
+    pub next: DateTime<Utc>,
+    /// What it said last.
+    pub reason: String,
+    pub(in crate::engine) pause_seconds: i64,
+}
+
+impl Outage {
+    /// How long to wait before it is worth a try, at `now`.
+    pub(in crate::engine) fn left(&self, now: DateTime<Utc>) -> TimeDelta {
+        // A clock that was set back must not keep the host from being asked for years.
+        let longest = TimeDelta::seconds(LONGEST_PAUSE);
+        (self.next - now).clamp(TimeDelta::zero(), longest)
+    }
 }

@@ -6,53 +6,22 @@
 
 use crate::embed::EmbedError;
 use crate::embed::Embedder;
-use crate::engine::meaning::embedding::Wake;
 use crate::engine::meaning::models;
+use crate::engine::meaning::models::FIRST_PAUSE;
+use crate::engine::meaning::models::LONGEST_PAUSE;
 use crate::engine::meaning::models::Meaning;
+use crate::engine::meaning::models::Outage;
+use crate::engine::meaning::models::Wake;
 use crate::files;
-use chrono::DateTime;
 use chrono::TimeDelta;
-use chrono::Utc;
-use serde::Deserialize;
-use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// A host that did not answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outage {
-    /// The model that was asked.
-    pub model: String,
-    pub host: String,
-    /// When it failed first.
-    pub since: DateTime<Utc>,
-    /// When it is tried again, at the next call.
-    pub next: DateTime<Utc>,
-    /// What it said last.
-    pub reason: String,
-    pause_seconds: i64,
-}
-
-/// The first pause, and the longest: a host that is started anew is soon found, and one that is gone
-/// is asked once in half an hour.
-const FIRST_PAUSE: i64 = 30;
-
-const LONGEST_PAUSE: i64 = 30 * 60;
 
 /// Longer reasons are cut.
 const MOST_CHARACTERS: usize = 200;
 
 /// What a host is tried with where nothing else waits for it.
 const PROBE: &str = "Is anybody there?";
-
-impl Outage {
-    /// How long to wait before it is worth a try, at `now`.
-    fn left(&self, now: DateTime<Utc>) -> TimeDelta {
-        // A clock that was set back must not keep the host from being asked for years.
-        let longest = TimeDelta::seconds(LONGEST_PAUSE);
-        (self.next - now).clamp(TimeDelta::zero(), longest)
-    }
-}
 
 fn outage_path(meaning: &Meaning) -> PathBuf {
     meaning.live.state().join("model-outage.json")

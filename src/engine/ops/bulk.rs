@@ -5,12 +5,12 @@
 //! looked at once, until all are decided, or until one needs to see what another one of them became.
 
 use crate::engine::error::EngineError;
-use crate::engine::live::reading::stem_of;
 use crate::engine::ops::duplicates;
 use crate::engine::ops::duplicates::Earlier;
 use crate::engine::ops::duplicates::Renewal;
 use crate::engine::ops::remember;
 use crate::engine::parts::Engine;
+use crate::engine::texts::stem_of;
 use crate::engine::write::new;
 use crate::engine::write::title_lock;
 use crate::files::FilesError;

@@ -8,21 +8,21 @@ use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
 use crate::engine::live::names;
 use crate::engine::live::names::EARLIER_OF;
-use crate::engine::live::reading::parse;
-use crate::engine::live::reading::stem_of;
 use crate::engine::live::rows;
 use crate::engine::live::usage;
 use crate::engine::ops::relations::titles;
-use crate::engine::ops::remember::Remembered;
-use crate::engine::ops::remember::WriteOutcome;
-use crate::engine::ops::remember::check_details;
+use crate::engine::ops::remembered::Remembered;
+use crate::engine::ops::remembered::WriteOutcome;
 use crate::engine::ops::retrieval::similar;
 use crate::engine::ops::retrieval::similar::Likeness;
 use crate::engine::ops::retrieval::similar::Similar;
 use crate::engine::ops::update;
 use crate::engine::ops::update::check_change;
+use crate::engine::ops::update::check_details;
 use crate::engine::ops::update::edited;
 use crate::engine::parts::Engine;
+use crate::engine::texts::parse;
+use crate::engine::texts::stem_of;
 use crate::engine::write::new;
 use crate::engine::write::put;
 use crate::engine::write::put::Edited;
@@ -192,7 +192,7 @@ pub(in crate::engine) fn relate(
                 && !new
                     .links
                     .iter()
-                    .any(|link| crate::engine::live::names::is_called(stem, &link.to))
+                    .any(|link| crate::engine::texts::is_called(stem, &link.to))
         });
     }
     new.links

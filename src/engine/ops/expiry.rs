@@ -3,13 +3,13 @@
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
-use crate::engine::live::reading::parse;
 use crate::engine::live::rows;
 use crate::engine::live::usage;
 use crate::engine::ops::forget;
 use crate::engine::ops::forget::Archived;
 use crate::engine::ops::retrieval::search;
 use crate::engine::parts::Engine;
+use crate::engine::texts::parse;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::model::Filter;

@@ -5,10 +5,10 @@
 //! what this process wrote since. A contradiction that is said in a long text is not seen.
 
 use crate::engine::live::current_snapshot;
-use crate::engine::live::names::is_called;
 use crate::engine::live::rows;
 use crate::engine::live::usage;
 use crate::engine::parts::Engine;
+use crate::engine::texts::is_called;
 use crate::engine::write::recent::MANY_UNSEEN;
 use crate::engine::write::recent::RECENT;
 use crate::engine::write::recent::Written;

@@ -4,17 +4,18 @@ use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
 use crate::engine::live::names;
-use crate::engine::live::reading::parse;
-use crate::engine::live::reading::stem_of;
 use crate::engine::live::rows;
 use crate::engine::ops::duplicates;
 use crate::engine::ops::hints;
-use crate::engine::ops::hints::Contradicted;
+use crate::engine::ops::remembered::Remembered;
+use crate::engine::ops::remembered::WriteOutcome;
 use crate::engine::ops::update;
+use crate::engine::ops::update::check_details;
 use crate::engine::ops::update::superseded_by;
 use crate::engine::parts::Engine;
+use crate::engine::texts::parse;
+use crate::engine::texts::stem_of;
 use crate::engine::write::new;
-use crate::engine::write::screen::Screened;
 use crate::engine::write::title_lock;
 use crate::files::Place;
 use crate::lifecycle::Decision;
@@ -23,54 +24,13 @@ use crate::lifecycle::IDEMPOTENCY_KEY as KEY;
 use crate::lifecycle::Suggestion;
 use crate::lifecycle::WritePolicy;
 use crate::model::Filter;
-use crate::model::Kind;
 use crate::model::Memory;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
 use crate::model::Stem;
 use crate::model::Visibility;
 use crate::model::is_global_namespace;
-use crate::model::misfit;
 use crate::model::normalized_namespace;
-
-/// A memory that is safely on disk.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Remembered {
-    pub stem: Stem,
-    pub became: WriteOutcome,
-    /// The memories that are now marked as superseded by it.
-    pub superseded: Vec<Stem>,
-    /// Those that are nearly the same; it is linked with them.
-    pub near: Vec<Suggestion>,
-    /// Those that it is linked with because they share its topics.
-    pub related: Vec<Stem>,
-    /// One that has the very same text, and stays beside it.
-    pub same_text: Option<Stem>,
-    /// Those that it may contradict.
-    pub contradicted: Vec<Contradicted>,
-    /// The fields that one which was there got from it; none for one that was added.
-    pub changed: Vec<&'static str>,
-    /// Whether one that was there lives longer than what was to be stored, and goes on so.
-    pub lives_on: bool,
-    /// The credentials in it.
-    pub screened: Screened,
-}
-
-/// How a memory came to be there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WriteOutcome {
-    /// It was written.
-    Added,
-    /// It had been written before, by a call with the same idempotency key.
-    Repeated,
-    /// It was there and says the very same; what was stated beside the text is in `changed`.
-    Known,
-    /// It was there, and has this text now.
-    Updated {
-        /// What it said before, in the archive; `None` if it said the same.
-        earlier: Option<Stem>,
-    },
-}
 
 /// What became of a memory that was to be stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,28 +43,6 @@ pub enum Stored {
 impl Stored {
     fn written(remembered: Remembered) -> Stored {
         Stored::Written(Box::new(remembered))
-    }
-}
-
-impl Remembered {
-    pub(in crate::engine) fn of(stem: Stem, became: WriteOutcome) -> Remembered {
-        Remembered {
-            stem,
-            became,
-            superseded: Vec::new(),
-            near: Vec::new(),
-            related: Vec::new(),
-            same_text: None,
-            contradicted: Vec::new(),
-            changed: Vec::new(),
-            lives_on: false,
-            screened: Screened::default(),
-        }
-    }
-
-    /// Whether it had been written before, by a call with the same idempotency key.
-    pub fn existed(&self) -> bool {
-        self.became == WriteOutcome::Repeated
     }
 }
 
@@ -308,18 +246,4 @@ fn names<'a>(memory: &'a NewMemory, policy: &'a WritePolicy) -> Vec<(&'a str, &'
     };
     let names = policy.named_by.iter().map(text);
     names.collect::<Option<_>>().unwrap_or_default()
-}
-
-/// Whether the metadata is what memories of its kind hold.
-pub(in crate::engine) fn check_details(
-    kind: Option<Kind>,
-    metadata: &[(String, MetaValue)],
-) -> Result<(), EngineError> {
-    let misfit = kind.and_then(|kind| Some((kind, misfit(kind, metadata)?)));
-    match misfit {
-        None => Ok(()),
-        Some((kind, (key, wanted))) => Err(EngineError::Invalid(format!(
-            "`metadata.{key}` of a memory of the kind {kind} must be {wanted}"
-        ))),
-    }
 }

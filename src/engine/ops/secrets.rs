@@ -3,10 +3,10 @@
 use crate::engine::error::EngineError;
 use crate::engine::error::FoundSecret;
 use crate::engine::live::names;
-use crate::engine::live::reading::parse;
-use crate::engine::live::reading::stem_of;
 use crate::engine::ops::maintenance::purged;
 use crate::engine::parts::Engine;
+use crate::engine::texts::parse;
+use crate::engine::texts::stem_of;
 use crate::engine::write::screen;
 use crate::engine::write::screen::found_but;
 use crate::engine::write::screen::told;

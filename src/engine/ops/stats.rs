@@ -3,10 +3,10 @@
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
-use crate::engine::live::reading::stem_of;
 use crate::engine::live::rows;
 use crate::engine::live::usage;
 use crate::engine::parts::Engine;
+use crate::engine::texts::stem_of;
 use crate::files::Place;
 use crate::index::AsOf;
 use crate::index::RankedQueryKind;

@@ -5,14 +5,16 @@ use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
 use crate::engine::live::leader;
 use crate::engine::live::leader::Leader;
-use crate::engine::live::reading::parse;
-use crate::engine::live::reading::stem_of;
 use crate::engine::live::rows;
 use crate::engine::ops::adopt_notes;
+use crate::engine::ops::finding::Finding;
+use crate::engine::ops::finding::finding;
 use crate::engine::ops::relations::conflicts;
 use crate::engine::ops::retrieval::search;
 use crate::engine::ops::stats;
 use crate::engine::parts::Engine;
+use crate::engine::texts::parse;
+use crate::engine::texts::stem_of;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Version;
@@ -29,14 +31,6 @@ use chrono::Duration;
 use chrono::Utc;
 use std::collections::HashMap;
 use std::path::PathBuf;
-
-/// Something to know or to mend about one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// The file's path below the store's folder.
-    pub file: String,
-    pub problem: Problem,
-}
 
 /// The state of a store.
 #[derive(Debug, Clone, PartialEq)]
@@ -221,13 +215,6 @@ fn writer(engine: &Engine) -> Option<String> {
     let path = engine.live.writer_lock_path();
     let said = || crate::files::said(&path).map(|(text, _)| text);
     crate::files::is_held(&path).then(|| said().unwrap_or_default())
-}
-
-fn finding(name: &str, problem: Problem) -> Finding {
-    Finding {
-        file: Place::Files.path_of(name),
-        problem,
-    }
 }
 
 /// The names in a sorted listing that are not told apart by their stems, or not by their handles:

@@ -2,11 +2,10 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::live::names;
-use crate::engine::live::reading::parse;
-use crate::engine::live::reading::stem_of;
 use crate::engine::live::usage;
-use crate::engine::ops::remember::check_details;
 use crate::engine::parts::Engine;
+use crate::engine::texts::parse;
+use crate::engine::texts::stem_of;
 use crate::engine::write::put;
 use crate::engine::write::put::Edited;
 use crate::engine::write::screen;
@@ -16,11 +15,14 @@ use crate::format;
 use crate::format::FormatError;
 use crate::journal::TIER;
 use crate::model::Change;
+use crate::model::Kind;
 use crate::model::Memory;
+use crate::model::MetaValue;
 use crate::model::Patch;
 use crate::model::Stem;
 use crate::model::Tier;
 use crate::model::Timestamp;
+use crate::model::misfit;
 
 /// The change that marks a memory as superseded by `stem`.
 pub(in crate::engine) fn superseded_by(stem: &Stem) -> Change {
@@ -263,5 +265,19 @@ pub(in crate::engine) fn check_change(memory: &Memory, change: &Change) -> Resul
         Patch::Keep => check_details(kind, &memory.metadata),
         Patch::Set(metadata) => check_details(kind, metadata),
         Patch::Clear => Ok(()),
+    }
+}
+
+/// Whether the metadata is what memories of its kind hold.
+pub(in crate::engine) fn check_details(
+    kind: Option<Kind>,
+    metadata: &[(String, MetaValue)],
+) -> Result<(), EngineError> {
+    let misfit = kind.and_then(|kind| Some((kind, misfit(kind, metadata)?)));
+    match misfit {
+        None => Ok(()),
+        Some((kind, (key, wanted))) => Err(EngineError::Invalid(format!(
+            "`metadata.{key}` of a memory of the kind {kind} must be {wanted}"
+        ))),
     }
 }

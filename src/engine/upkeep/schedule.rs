@@ -3,7 +3,7 @@
 use crate::engine::error::EngineError;
 use crate::engine::ops::maintenance::perform;
 use crate::engine::ops::maintenance::propose;
-use crate::engine::ops::maintenance::propose::Proposed;
+use crate::engine::ops::maintenance::proposed::Proposed;
 use crate::engine::ops::past::kept;
 use crate::engine::parts::Engine;
 use crate::files::Lock;

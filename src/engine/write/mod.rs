@@ -13,5 +13,5 @@ pub(in crate::engine) mod tombstones;
 pub(in crate::engine) mod words;
 pub(in crate::engine) mod writer;
 
-pub use put::preview;
+pub use screen::preview;
 pub use title_lock::hold_title;

@@ -1,16 +1,16 @@
 //! Writes one changed memory, if its file is as it was read.
 
 use crate::engine::error::EngineError;
-use crate::engine::live::reading::parse;
-use crate::engine::live::reading::stem_of;
+use crate::engine::texts::parse;
+use crate::engine::texts::stem_of;
 use crate::engine::write::replace;
 use crate::engine::write::screen::Screened;
+use crate::engine::write::screen::preview;
 use crate::engine::write::writer::Writer;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Replaced;
 use crate::files::Version;
-use crate::format;
 use crate::model::Memory;
 use crate::model::Stem;
 
@@ -28,11 +28,6 @@ pub(in crate::engine) fn put_aside(
     }
     writer.live.changed_by_us(&name);
     Ok(())
-}
-
-/// Reads `bytes` as the memory at `name` would be read, for checking before saving.
-pub fn preview(writer: &Writer, name: &str, bytes: &[u8]) -> Memory {
-    format::parse(&stem_of(name), bytes, writer.live.clock.now())
 }
 
 /// Writes `bytes` over the version `seen`; `None` if the file is another one by now.

@@ -1,6 +1,6 @@
 //! Puts a text in the place of another, of which no version is lost.
 
-use crate::engine::live::reading::stem_of;
+use crate::engine::texts::stem_of;
 use crate::engine::write::tombstones;
 use crate::engine::write::writer::Writer;
 use crate::files::FilesError;

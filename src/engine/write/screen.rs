@@ -2,9 +2,10 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::error::FoundSecret;
-use crate::engine::write::put;
+use crate::engine::texts::stem_of;
 use crate::engine::write::writer::Writer;
 use crate::format;
+use crate::model::Memory;
 use crate::secrets;
 use crate::secrets::Policy;
 use crate::secrets::Secret;
@@ -158,10 +159,15 @@ pub(in crate::engine) fn redacted(
     known: &[String],
 ) -> Option<Vec<u8>> {
     let redacted = without(std::str::from_utf8(bytes).ok()?, known)?.into_bytes();
-    let before = put::preview(writer, name, bytes).problems;
-    let after = put::preview(writer, name, &redacted).problems;
+    let before = preview(writer, name, bytes).problems;
+    let after = preview(writer, name, &redacted).problems;
     after
         .iter()
         .all(|problem| before.contains(problem))
         .then_some(redacted)
+}
+
+/// Reads `bytes` as the memory at `name` would be read, for checking before saving.
+pub fn preview(writer: &Writer, name: &str, bytes: &[u8]) -> Memory {
+    format::parse(&stem_of(name), bytes, writer.live.clock.now())
 }

@@ -5,8 +5,8 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::live::reading;
-use crate::engine::live::reading::FOLDERS;
-use crate::engine::live::reading::name_of;
+use crate::engine::texts::FOLDERS;
+use crate::engine::texts::name_of;
 use crate::engine::write::writer::Writer;
 use crate::files::tombstone_of;
 use crate::format::Tombstone;

@@ -1,12 +1,12 @@
 //! What processes said of their changes, for whoever commits them: with which tool a file was changed,
 //! and which changes were one deed.
 
-use crate::engine::write::writer::Writer;
 use crate::files::leave_line;
 use crate::files::take_lines;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::marker::PhantomData;
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
@@ -136,34 +136,37 @@ impl Words {
     }
 }
 
-/// Leaves word with which tool the file `name` was changed, for whoever commits it.
-pub(in crate::engine) fn leave_word(writer: &Writer, tool: &str, name: &str) {
-    if !writer.has_history {
-        return;
-    }
-    let client = writer.client();
-    let tool = match client.as_str() {
+/// Leaves word below `state` with which tool `client` changed the file `name`, for whoever commits it.
+/// All that a process does which runs for one command is one deed.
+pub(in crate::engine) fn leave_word(
+    state: &Path,
+    client: &str,
+    is_command: bool,
+    tool: &str,
+    name: &str,
+) {
+    let tool = match client {
         "" => tool.to_owned(),
         client => format!("{tool} ({})", client.replace(['\t', '\n'], " ")),
     };
     let deed = match DEED.get() {
         (deed, 1..) => deed,
-        // All that a command does is one.
-        _ if !writer.live.has_background() => 0,
+        _ if is_command => 0,
         _ => next_deed(),
     };
     let line = format!("{tool}\t{name}\t{:x}-{deed:x}", std::process::id());
     // The commit then says "by hand".
-    let _ = leave_line(&notes_of_tools(writer), &line);
+    let _ = leave_line(&notes_of_tools(state), &line);
 }
 
-pub(in crate::engine) fn words(writer: &Writer) -> Words {
+/// What was left below `state`.
+pub(in crate::engine) fn words(state: &Path) -> Words {
     Words {
-        notes: notes_of_tools(writer),
+        notes: notes_of_tools(state),
         taken: None,
     }
 }
 
-fn notes_of_tools(writer: &Writer) -> PathBuf {
-    writer.live.state().join("tools.log")
+fn notes_of_tools(state: &Path) -> PathBuf {
+    state.join("tools.log")
 }

@@ -5,10 +5,10 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::live::names::Recalled;
-use crate::engine::live::reading::stem_of;
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::usage;
 use crate::engine::live::usage::UNRECORDED;
+use crate::engine::texts::stem_of;
 use crate::engine::write::recent::Recent;
 use crate::engine::write::words;
 use crate::engine::write::words::OneDeed;
@@ -104,7 +104,7 @@ impl Writer {
 
     /// As [`Writer::changed_with`], with the reason that somebody gave.
     pub(in crate::engine) fn changed_because(&self, tool: &str, name: &str, why: Option<&str>) {
-        words::leave_word(self, tool, name);
+        self.leave_word(tool, name);
         self.record(tool, name, why);
         self.live.changed_by_us(name);
     }
@@ -219,6 +219,14 @@ impl Writer {
         }
         if let Err(error) = self.live.journal.record(lines) {
             usage::warn_of_journal(&self.live, UNRECORDED, &error);
+        }
+    }
+
+    /// Leaves word with which tool the file `name` was changed, for whoever commits it.
+    pub(in crate::engine) fn leave_word(&self, tool: &str, name: &str) {
+        if self.has_history {
+            let (state, is_command) = (self.live.state(), !self.live.has_background());
+            words::leave_word(state, &self.client(), is_command, tool, name);
         }
     }
 }

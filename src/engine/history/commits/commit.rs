@@ -2,45 +2,51 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
+use crate::engine::history::commits::compare::COMMITTED;
+use crate::engine::history::commits::compare::Difference;
+use crate::engine::history::commits::compare::Done;
+use crate::engine::history::commits::compare::OWN_CHANGE;
+use crate::engine::history::commits::compare::Why;
+use crate::engine::history::commits::compare::are_journals;
+use crate::engine::history::commits::compare::compare;
+use crate::engine::history::commits::compare::compare_all;
+use crate::engine::history::commits::compare::compare_settings;
+use crate::engine::history::commits::compare::pass_over_left_out;
+use crate::engine::history::commits::compare::stamped;
+use crate::engine::history::commits::compare::told;
 use crate::engine::history::commits::dates;
 use crate::engine::history::commits::message::Attribution;
 use crate::engine::history::commits::message::ChangeKind;
 use crate::engine::history::commits::message::MemoryChange;
-use crate::engine::history::commits::message::Reason;
 use crate::engine::history::commits::message::message;
 use crate::engine::history::commits::quarantine;
 use crate::engine::history::commits::replaced;
 use crate::engine::history::commits::replaced::AfterReplaced;
+use crate::engine::history::commits::take_over;
+use crate::engine::history::git_work::begin_git_work;
+use crate::engine::history::git_work::committed_to;
 use crate::engine::history::remote::consent;
 use crate::engine::history::remote::journals;
-use crate::engine::history::remote::journals::are_journals;
-use crate::engine::history::remote::setup;
 use crate::engine::history::remote::unfinished;
 use crate::engine::history::repair;
 use crate::engine::history::tidy;
 use crate::engine::live::leader;
 use crate::engine::live::pending::Pending;
 use crate::engine::live::reading;
-use crate::engine::live::reading::name_of;
-use crate::engine::live::reading::parse;
-use crate::engine::live::reading::place_of;
 use crate::engine::live::usage;
 use crate::engine::options::SETTINGS;
+use crate::engine::texts::name_of;
+use crate::engine::texts::parse;
+use crate::engine::texts::place_of;
 use crate::engine::write::replace;
 use crate::engine::write::words;
 use crate::engine::write::words::BY_HAND;
 use crate::engine::write::words::FOUND;
 use crate::engine::write::words::Words;
-use crate::files::CrashMarker;
-use crate::files::Entry;
-use crate::files::FilesError;
-use crate::files::JOURNALS;
-use crate::files::Listing;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::files::Version;
 use crate::files::is_journal;
-use crate::files::tombstone_of;
 use crate::format::is_memory_name;
 use crate::git::Id;
 use crate::git::NewText;
@@ -48,11 +54,8 @@ use crate::git::Owner;
 use crate::git::RESUME;
 use crate::git::Repository;
 use crate::git::Staged;
-use crate::git::Stamped;
-use crate::git::Trees;
-use rayon::prelude::*;
+
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 use std::collections::HashMap;
 
 /// What became of an attempt to commit.
@@ -70,46 +73,8 @@ pub enum Committed {
     Paused(String),
 }
 
-/// A file that differs from the newest commit.
-pub(in crate::engine) struct Difference {
-    /// Below the store's folder.
-    pub path: String,
-    pub before: Option<Id>,
-    pub after: Option<Id>,
-    /// The file as it was read, where it is another one soon: this is what is committed.
-    pub read: Option<Version>,
-}
-
-/// What was done together.
-struct Done {
-    /// In nanoseconds since 1970.
-    at: i64,
-    /// A program told of it.
-    is_told: bool,
-    /// Something was deleted.
-    is_gone: bool,
-    files: Vec<MemoryChange>,
-}
-
-/// What a commit is made for.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::engine) enum Why<'a> {
-    /// Something changed.
-    Changed,
-    /// Somebody asked for it.
-    Asked,
-    /// More than the files tell.
-    For(&'a Reason),
-}
-
-/// What the branch's log says of a commit that was made on this machine.
-pub(in crate::engine) const COMMITTED: &str = "memdir: commit";
-
 /// More files than this that people changed at once are one deed, such as a folder that was copied.
 const MOST_BY_HAND: usize = 8;
-
-/// In nanoseconds: the program changes a file and ends its work in the folder within this.
-pub(in crate::engine) const OWN_CHANGE: i64 = 100_000_000;
 
 /// A commit of more files names only some of the agents and users.
 const READ_FOR_DOERS: usize = 32;
@@ -195,9 +160,9 @@ pub fn commit_what_was_there(history: &History) -> Result<Committed, EngineError
         None => false,
     };
     if !has_history {
-        words::leave_word(&history.writer, FOUND, SETTINGS);
+        history.writer.leave_word(FOUND, SETTINGS);
         for entry in history.live.store.list(Place::Files)?.entries {
-            words::leave_word(&history.writer, FOUND, &entry.name);
+            history.writer.leave_word(FOUND, &entry.name);
         }
     }
     commit_everything(history)
@@ -215,7 +180,7 @@ pub(in crate::engine) fn commit_locked(
         return Ok(Committed::Nothing);
     }
     let repository = match consent::repository(history)? {
-        Some(repository) if setup::take_over_own(history, &repository)? => {
+        Some(repository) if take_over::take_over_own(history, &repository)? => {
             consent::repository(history)?.unwrap_or(repository)
         }
         Some(repository) => repository,
@@ -258,7 +223,7 @@ pub(in crate::engine) fn commit_locked(
     }
     match begin_git_work(history, &repository)? {
         Some(_at_work) => {
-            let mut words = words::words(&history.writer);
+            let mut words = words::words(history.live.state());
             let done = commit_in(history, &repository, pending, user, why, &mut words);
             if !matches!(done, Ok(Committed::Done { .. })) {
                 words.put_back();
@@ -267,35 +232,6 @@ pub(in crate::engine) fn commit_locked(
         }
         None => Ok(Committed::Busy),
     }
-}
-
-/// The commit that a server made or saw last.
-pub(in crate::engine) fn committed_to(history: &History) -> std::sync::MutexGuard<'_, Option<Id>> {
-    history
-        .committed_to
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// Begins to write to the repository, cleared of locks that killed processes left; `None` while
-/// somebody else seems to be at work. The caller holds the store's lock for it.
-pub(in crate::engine) fn begin_git_work(
-    history: &History,
-    repository: &Repository,
-) -> Result<Option<CrashMarker>, EngineError> {
-    let at_work = CrashMarker::begin(&history.live.state().join("git-at-work"))?;
-    repository.end_moving()?;
-    let taken = repository.clear_locks(&repository.branch(), at_work.was_interrupted);
-    for path in &taken.set_aside {
-        tracing::info!("set aside {}, whose maker is gone", path.display());
-    }
-    if taken.in_use.is_empty() {
-        return Ok(Some(at_work));
-    }
-    if at_work.was_interrupted {
-        at_work.leave_unfinished();
-    }
-    Ok(None)
 }
 
 /// Whether there is nothing yet that could be committed.
@@ -458,167 +394,6 @@ fn commit_in(
     })
 }
 
-/// Compares single files.
-fn compare(
-    history: &History,
-    trees: &mut Trees<'_>,
-    names: &BTreeSet<String>,
-) -> Result<Vec<Difference>, EngineError> {
-    let mut differences = Vec::new();
-    for name in names {
-        for place in [Place::Files, Place::Archive] {
-            let path = place.path_of(name);
-            let before = trees.file(&path)?;
-            let after = match history.live.store.look_at(place, name) {
-                None => None,
-                Some(Err(_)) => continue, // No file of ours; what was committed stays.
-                Some(Ok(_)) => match history.live.store.reader(place).read(name, u64::MAX) {
-                    Ok(version) => Some(Id::of_text(&version.bytes)),
-                    Err(FilesError::Missing { .. }) => None,
-                    Err(error) => return Err(error.into()),
-                },
-            };
-            if before != after {
-                differences.push(Difference {
-                    path,
-                    before,
-                    after,
-                    read: None,
-                });
-            }
-        }
-    }
-    Ok(differences)
-}
-
-/// Compares every file, reading those only that git's index does not know.
-pub(in crate::engine) fn compare_all(
-    history: &History,
-    repository: &Repository,
-    trees: &mut Trees<'_>,
-) -> Result<Vec<Difference>, EngineError> {
-    let known = repository.known_files();
-    let mut differences = Vec::new();
-    for (place, folder) in [(Place::Files, "files"), (Place::Archive, "archive")] {
-        let mut committed: HashMap<String, Id> = trees.files_below(folder)?.into_iter().collect();
-        let mut listing = history.live.store.list(place)?;
-        // One that was killed may have left the only file that holds a text.
-        if !history
-            .live
-            .store
-            .remove_leftovers(place, &listing.temps)
-            .is_empty()
-        {
-            listing = history.live.store.list(place)?;
-        }
-        let reader = history.live.store.reader(place);
-        let ids: Vec<Option<Id>> = listing
-            .entries
-            .par_iter()
-            .map(|entry| {
-                let path = place.path_of(&entry.name);
-                known.id_of(&stamped(&path, entry)).or_else(|| {
-                    let version = reader.read(&entry.name, u64::MAX).ok()?;
-                    Some(Id::of_text(&version.bytes))
-                })
-            })
-            .collect();
-        for (entry, after) in listing.entries.iter().zip(ids) {
-            let path = place.path_of(&entry.name);
-            let before = committed.remove(&path);
-            // One that cannot be read now is looked at another time.
-            if let Some(after) = after.filter(|after| before != Some(*after)) {
-                differences.push(Difference {
-                    path,
-                    before,
-                    after: Some(after),
-                    read: None,
-                });
-            }
-        }
-        let skipped: BTreeSet<String> = listing
-            .skipped
-            .iter()
-            .map(|skipped| place.path_of(&skipped.name))
-            .collect();
-        let mut gone: Vec<(String, Id)> = committed
-            .into_iter()
-            .filter(|(path, _)| is_ours(path) && !skipped.contains(path))
-            .collect();
-        gone.sort_unstable();
-        differences.extend(gone.into_iter().map(|(path, before)| Difference {
-            path,
-            before: Some(before),
-            after: None,
-            read: None,
-        }));
-    }
-    Ok(differences)
-}
-
-/// Takes out of `differences` what is only missing because this machine has no such file: it is
-/// not deleted, and other machines have it.
-pub(in crate::engine) fn pass_over_left_out(
-    history: &History,
-    repository: &Repository,
-    differences: &mut Vec<Difference>,
-) -> Result<(), EngineError> {
-    let mut failed = None;
-    differences.retain(|difference| match (difference.before, difference.after) {
-        (Some(before), None) => match repository.left_out(&difference.path, before) {
-            Ok(why) => why.is_none() && !is_case_twin(history, &difference.path),
-            Err(error) => {
-                failed = Some(error);
-                true
-            }
-        },
-        _ => true,
-    });
-    failed.map_or(Ok(()), |error| Err(error.into()))
-}
-
-/// Whether the system finds a file of another spelling at `path`, one that no listing has.
-pub(in crate::engine) fn is_case_twin(history: &History, path: &str) -> bool {
-    place_of(path).is_some_and(|(place, name)| {
-        let is_found = matches!(history.live.store.look_at(place, &name), Some(Ok(_)));
-        let is_listed = |listing: Listing| listing.entries.iter().any(|one| one.name == name);
-        is_found
-            && history
-                .live
-                .store
-                .list(place)
-                .is_ok_and(|listing| !is_listed(listing))
-    })
-}
-
-/// Compares what lies beside the memories.
-pub(in crate::engine) fn compare_settings(
-    history: &History,
-    repository: &Repository,
-    trees: &mut Trees<'_>,
-    differences: &mut Vec<Difference>,
-) -> Result<(), EngineError> {
-    let purged = history.live.store.purged()?;
-    // A name that was held back came to no other machine.
-    let tombstones = purged
-        .iter()
-        .map(|stem| tombstone_of(stem))
-        .filter(|path| repository.untaken(path, 0).is_none());
-    for path in std::iter::once(SETTINGS.to_owned()).chain(tombstones) {
-        let before = trees.file(&path)?;
-        let after = reading::bytes_at(&history.live, &path)?.map(|bytes| Id::of_text(&bytes));
-        if before != after && after.is_some() {
-            differences.push(Difference {
-                path,
-                before,
-                after,
-                read: None,
-            });
-        }
-    }
-    Ok(())
-}
-
 /// Who wrote what differs, and with what, as far as it can be known.
 fn doers(history: &History, differences: &[Difference], words: &mut Words) -> Attribution {
     let mut doers = Attribution::default();
@@ -724,72 +499,4 @@ pub(in crate::engine) fn done_at(history: &History, path: &str) -> i64 {
     let times = history.live.store.folder_times(place, &folders);
     let time = times.and_then(|times| times.first().map(|(_, time)| *time));
     time.unwrap_or(i64::MIN)
-}
-
-/// Whether the program commits a file of this path.
-pub(in crate::engine) fn is_ours(path: &str) -> bool {
-    let mut parts = path.split('/').rev();
-    parts.next().is_some_and(is_memory_name) && parts.all(|folder| !folder.starts_with('.'))
-}
-
-pub(in crate::engine) fn stamped(path: &str, entry: &Entry) -> Stamped {
-    Stamped {
-        path: path.to_owned(),
-        size: entry.stamp.size,
-        modified: entry.stamp.modified,
-        inode: entry.stamp.inode,
-        changed: entry.changed,
-    }
-}
-
-/// What happened, by the files that differ: one that is gone from a place and new in another was
-/// moved.
-fn told(differences: &[Difference]) -> Vec<MemoryChange> {
-    let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    let is_archived = |path: &str| path.starts_with("archive/");
-    let is_other = |path: &str| place_of(path).is_none();
-    if are_journals(differences) {
-        let (deed, path) = (ChangeKind::Use, JOURNALS.to_owned());
-        return vec![MemoryChange { deed, path }];
-    }
-    let mut gone: HashMap<String, &Difference> = differences
-        .iter()
-        .filter(|difference| difference.after.is_none() && !is_journal(&difference.path))
-        .map(|difference| (file_of(&difference.path), difference))
-        .collect();
-    let mut told = Vec::new();
-    for difference in differences {
-        let path = &difference.path;
-        let deed = match (difference.before, difference.after) {
-            _ if is_journal(path) => continue,
-            (None, Some(_)) if is_other(path) => ChangeKind::AddOther,
-            _ if is_other(path) => ChangeKind::ChangeOther,
-            (_, None) => continue,
-            (Some(_), Some(_)) => ChangeKind::Change,
-            (None, Some(_)) => match gone.remove(&file_of(path)) {
-                None => ChangeKind::Add,
-                Some(from) => match (is_archived(&from.path), is_archived(path)) {
-                    (false, true) => ChangeKind::Forget,
-                    (true, false) => ChangeKind::Restore,
-                    _ => ChangeKind::Move,
-                },
-            },
-        };
-        told.push(MemoryChange {
-            deed,
-            path: path.clone(),
-        });
-    }
-    let deleted = differences
-        .iter()
-        .filter(|difference| gone.contains_key(&file_of(&difference.path)));
-    told.extend(
-        deleted
-            .filter(|difference| difference.after.is_none())
-            .map(|difference| MemoryChange {
-                deed: ChangeKind::Delete,
-                path: difference.path.clone(),
-            }),
-    );
-    told
 }

@@ -7,6 +7,7 @@ use crate::engine::history::remote::exchanger::Exchanger;
 use crate::engine::history::remote::journals;
 use crate::engine::history::remote::journals::ALONE_AFTER;
 use crate::engine::history::tidy;
+use crate::engine::history::warn_once::WarnOnce;
 use crate::engine::live::usage;
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -77,27 +78,6 @@ impl Drop for Committer {
         let _ = self.events.send(Event::Stop);
         // What waits is committed by the next process; nobody waits for it here.
         drop(self.thread.take());
-    }
-}
-
-/// Says the same thing once.
-#[derive(Default)]
-pub(in crate::engine) struct WarnOnce {
-    said: Option<String>,
-}
-
-impl WarnOnce {
-    /// Says it, unless it was what was said last.
-    pub fn say(&mut self, what: String) {
-        if self.said.as_ref() != Some(&what) {
-            tracing::warn!("{what}");
-            self.said = Some(what);
-        }
-    }
-
-    /// All is well again: whatever comes is new.
-    pub fn forget(&mut self) {
-        self.said = None;
     }
 }
 

@@ -8,9 +8,9 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::engine::history::commits::commit::is_ours;
-use crate::engine::history::remote::three_way_merge::Plan;
-use crate::engine::history::remote::three_way_merge::Step;
+use crate::engine::history::commits::compare::is_ours;
+use crate::engine::history::remote::merge_plan::Plan;
+use crate::engine::history::remote::merge_plan::Step;
 use crate::format::content_start;
 use crate::git::Id;
 use crate::git::PathChange;

@@ -1,6 +1,6 @@
 //! What a commit says of itself.
 
-use crate::engine::live::reading::stem_of;
+use crate::engine::texts::stem_of;
 use crate::files::Place;
 use std::collections::BTreeSet;
 use std::collections::HashMap;

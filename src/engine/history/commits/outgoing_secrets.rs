@@ -6,13 +6,13 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::error::Leak;
+use crate::engine::error::Quarantined;
 use crate::engine::history::History;
-use crate::engine::history::commits::commit::COMMITTED;
-use crate::engine::history::commits::commit::is_ours;
-use crate::engine::history::commits::quarantine::Quarantined;
+use crate::engine::history::commits::compare::COMMITTED;
+use crate::engine::history::commits::compare::is_ours;
 use crate::engine::history::remote::journals::credentials_since;
 use crate::engine::live::reading;
-use crate::engine::live::reading::name_of;
+use crate::engine::texts::name_of;
 use crate::engine::write::screen::not_allowed;
 use crate::engine::write::screen::not_allowed_by;
 use crate::files::Place;

@@ -5,19 +5,28 @@
 //! Promises: the text that was looked at is the text that is committed; what was committed of such
 //! a memory before stays as it is. It is told by file, kind and line.
 
+use crate::engine::error::BROKEN;
+use crate::engine::error::DEPTH;
 use crate::engine::error::EngineError;
+use crate::engine::error::FOLDER;
+use crate::engine::error::MARKERS;
+use crate::engine::error::NAME;
+use crate::engine::error::NAMED;
+use crate::engine::error::Quarantined;
+use crate::engine::error::SIZE;
+use crate::engine::error::SYSTEM;
 use crate::engine::history::History;
-use crate::engine::history::commits::commit;
-use crate::engine::history::commits::commit::Difference;
-use crate::engine::history::commits::commit::is_ours;
+use crate::engine::history::commits::compare;
+use crate::engine::history::commits::compare::Difference;
+use crate::engine::history::commits::compare::is_ours;
 use crate::engine::history::remote::consent;
 use crate::engine::history::remote::journals;
 use crate::engine::history::remote::journals::credentials_since;
-use crate::engine::history::remote::three_way_merge::Step;
+use crate::engine::history::remote::merge_plan::Step;
 use crate::engine::live::reading;
-use crate::engine::live::reading::name_of;
-use crate::engine::live::reading::stem_of;
 use crate::engine::options::SETTINGS;
+use crate::engine::texts::name_of;
+use crate::engine::texts::stem_of;
 use crate::engine::write::put;
 use crate::engine::write::screen::not_allowed;
 use crate::files::FilesError;
@@ -36,82 +45,8 @@ use crate::git::Repository;
 use crate::model::Stem;
 use crate::secrets::Policy;
 use std::collections::BTreeSet;
-use std::fmt;
-
-/// Why a memory is not committed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Quarantined {
-    /// The memory's path below the store's folder.
-    pub file: String,
-    /// The line of the file on which it begins, from 1; 0 if it is the file as a whole.
-    pub line: usize,
-    /// Such as `a GitHub token`.
-    pub kind: &'static str,
-}
-
-/// The kinds that are no credentials.
-const MARKERS: &str = "git's conflict markers";
-
-const NAMED: &str = "has a name that holds a credential";
-
-const NAME: &str = "has a name that git acts on, so that no other machine takes it";
 
 const NO_NOTE: &str = "is no note";
-
-const DEPTH: &str = "lies in more folders than another machine takes";
-
-const SYSTEM: &str = "has a name or path that not every system holds";
-
-const FOLDER: &str = "lies in a folder that is called as a memory is";
-
-const BROKEN: &str = "cannot be read, so that none of its settings counts";
-
-const SIZE: &str = "has more bytes than another machine takes (10 MiB)";
-
-impl Quarantined {
-    /// Whether it is because of git's conflict markers, and not of a credential.
-    pub fn is_unmerged(&self) -> bool {
-        self.kind == MARKERS
-    }
-
-    /// Whether it is because of the file as a whole: its name or size, or settings that cannot be
-    /// read.
-    pub fn is_untaken(&self) -> bool {
-        self.line == 0
-    }
-
-    /// Whether it is in something that is no memory: the settings, or a journal.
-    pub fn is_beside(&self) -> bool {
-        self.file == SETTINGS || is_journal(&self.file)
-    }
-
-    /// What to do about it, as commands or words.
-    pub fn remedy(&self) -> String {
-        let id = stem_of(&self.file);
-        let id = id.short();
-        match self.kind {
-            _ if self.is_beside() && self.line > 0 => "take it out of the file".to_owned(),
-            MARKERS => format!("`memdir resolve {id}`"),
-            NAME | NAMED | SYSTEM => "rename the file".to_owned(),
-            FOLDER => "rename the folder".to_owned(),
-            BROKEN => "correct it; `memdir git diff` shows what was changed".to_owned(),
-            DEPTH => "move the file up".to_owned(),
-            SIZE if is_journal(&self.file) => "shorten it".to_owned(),
-            SIZE => "shorten it, or make several memories of it".to_owned(),
-            _ => format!("`memdir redact {id}` or `memdir allow {id}`"),
-        }
-    }
-}
-
-impl fmt::Display for Quarantined {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Quarantined { file, line, kind } = self;
-        if self.is_untaken() {
-            return write!(f, "{file} {kind}: {}", self.remedy());
-        }
-        write!(f, "{file} holds {kind} on line {line}")
-    }
-}
 
 /// By what the memory at `path` is told from others: the file's name where it is an id, which is one
 /// memory wherever it lies; else the name below `files/` or `archive/`, as many folders may have an
@@ -143,10 +78,10 @@ pub fn held_back(history: &History) -> Result<Vec<Quarantined>, EngineError> {
     }
     let secrets = holds_secrets_back(history, &repository);
     let mut trees = repository.trees(repository.head()?)?;
-    let mut differences = commit::compare_all(history, &repository, &mut trees)?;
-    commit::compare_settings(history, &repository, &mut trees, &mut differences)?;
+    let mut differences = compare::compare_all(history, &repository, &mut trees)?;
+    compare::compare_settings(history, &repository, &mut trees, &mut differences)?;
     journals::compare_journals(history, &repository, &mut trees, true, &mut differences)?;
-    commit::pass_over_left_out(history, &repository, &mut differences)?;
+    compare::pass_over_left_out(history, &repository, &mut differences)?;
     let mut held = Vec::new();
     for difference in &differences {
         let found = held_in(history, &repository, difference, secrets)?;

@@ -7,22 +7,22 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::engine::history::commits::commit;
-use crate::engine::history::commits::commit::COMMITTED;
-use crate::engine::history::commits::commit::Difference;
+use crate::engine::history::commits::compare::COMMITTED;
+use crate::engine::history::commits::compare::Difference;
 use crate::engine::history::commits::message::Attribution;
 use crate::engine::history::commits::message::ChangeKind;
 use crate::engine::history::commits::message::MemoryChange;
 use crate::engine::history::commits::message::message;
 use crate::engine::history::commits::quarantine;
+use crate::engine::history::git_work;
 use crate::engine::history::past_commits::PastCommits;
 use crate::engine::history::remote::consent;
 use crate::engine::history::remote::unfinished;
 use crate::engine::live::reading;
-use crate::engine::live::reading::name_of;
-use crate::engine::live::reading::place_of;
-use crate::engine::live::reading::stem_of;
-use crate::engine::write::put;
+use crate::engine::texts::name_of;
+use crate::engine::texts::place_of;
+use crate::engine::texts::stem_of;
+use crate::engine::write::screen;
 use crate::engine::write::tombstones;
 use crate::engine::write::words::BY_HAND;
 use crate::engine::write::words::Words;
@@ -245,7 +245,7 @@ fn commit_formers(
             deed,
             path: former.path.clone(),
         });
-        let memory = put::preview(&history.writer, name_of(&former.path), &former.bytes);
+        let memory = screen::preview(&history.writer, name_of(&former.path), &former.bytes);
         doers.tools.insert(former.tool.clone());
         doers.add(memory.agent, memory.user);
     }
@@ -286,7 +286,7 @@ fn commit_formers(
     };
     let is_moved = repository.move_branch(head, commit, COMMITTED, &staged)?;
     if is_moved && history.live.has_background() {
-        *commit::committed_to(history) = Some(commit);
+        *git_work::committed_to(history) = Some(commit);
     }
     Ok(is_moved.then_some(commit))
 }

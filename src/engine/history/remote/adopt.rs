@@ -2,7 +2,7 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::engine::history::remote::three_way_merge::Plan;
+use crate::engine::history::remote::merge_plan::Plan;
 use crate::git::Id;
 use crate::git::Repository;
 use std::collections::BTreeMap;

@@ -3,10 +3,10 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::engine::history::commits::commit;
+use crate::engine::history::commits::compare;
 use crate::engine::history::commits::quarantine;
 use crate::engine::history::remote::journals;
-use crate::engine::history::remote::three_way_merge::Step;
+use crate::engine::history::remote::merge_plan::Step;
 use crate::engine::history::remote::unfinished;
 use crate::engine::history::remote::unfinished::Unfinished;
 use crate::files::FilesError;
@@ -59,7 +59,7 @@ pub(in crate::engine) fn apply(
                 is_done
             }
         };
-        if !is_done && step.before.is_none() && commit::is_case_twin(history, &step.path) {
+        if !is_done && step.before.is_none() && compare::is_case_twin(history, &step.path) {
             // Another memory has its name here; the history has both.
             tracing::warn!(
                 "{} is left out: its name differs from another one's only in its case, which this file system does not tell apart",

@@ -5,12 +5,11 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::engine::history::remote::exchange::Remote;
-use crate::engine::history::remote::setup;
 use crate::git::Address;
 use crate::git::GitError;
 use crate::git::GitSetting;
 use crate::git::Honoured;
+use crate::git::Id;
 use crate::git::Network;
 use crate::git::NetworkSettings;
 use crate::git::Owner;
@@ -90,7 +89,7 @@ fn agreed_to(history: &History, remote: &Remote) -> Option<bool> {
             None => false,
             // The variable that only switches it on means the store that was named.
             Some("") => history.consent.is_named(),
-            Some(named) => setup::is_same_remote(history, named, remote.address.for_git()),
+            Some(named) => is_same_remote(history, named, remote.address.for_git()),
         };
     if is_named {
         return Some(false);
@@ -144,4 +143,100 @@ pub fn forgotten_remote(history: &History) -> Option<String> {
     Some(format!(
         "its repository does not name the remote {address} any more, to which you agreed; `memdir sync --setup {address}{local}` sets it up again"
     ))
+}
+
+pub(in crate::engine) fn is_same_remote(history: &History, one: &str, other: &str) -> bool {
+    let parsed = |text: &str| Address::parse_in(history.live.root(), text, true).ok();
+    match (parsed(one), parsed(other)) {
+        (Some(one), Some(other)) => one.for_git() == other.for_git(),
+        _ => one == other,
+    }
+}
+
+/// What is to be said of the remote that the options name, where `repository` does not follow
+/// them.
+pub(in crate::engine) fn unfollowed_remote(
+    history: &History,
+    repository: &Repository,
+) -> Option<String> {
+    let named = history.git.as_ref()?.remote.as_deref()?;
+    match repository.owner() {
+        Owner::Other => Some("the setting `remote` is not followed there".to_owned()),
+        _ if named.is_empty() => None,
+        Owner::Store | Owner::Asked => {
+            let origin = repository.remote("origin")?;
+            (!is_same_remote(history, named, &origin)).then(|| {
+                let named = without_credentials(named);
+                format!("the store's own counts; the setting `remote` names another: {named}")
+            })
+        }
+    }
+}
+
+/// The remote of a store, as it was written down.
+pub(in crate::engine) struct Remote {
+    pub address: Address,
+    /// Where commits go, if that is elsewhere.
+    pub push_address: Option<Address>,
+    /// Whether the repository says that it may be on this machine. No consent: version 0.1 noted it
+    /// there.
+    pub is_noted_as_local: bool,
+    pub(in crate::engine) branch: String,
+}
+
+impl Remote {
+    pub fn of(repository: &Repository) -> Result<Option<Remote>, EngineError> {
+        let Some(name) = repository.get("remote") else {
+            return Ok(None);
+        };
+        let Some(address) = repository.remote(&name) else {
+            return Ok(None);
+        };
+        let parsed = |what: &str, address: &str| {
+            // Whether it may be on this machine is a matter of consent, not of form.
+            Address::parse_in(&repository.work_folder(), address, true)
+                .map_err(|error| EngineError::Invalid(format!("{what}: {error}")))
+        };
+        let push_address = repository.push_address(&name);
+        let push_address = push_address
+            .map(|address| parsed("the remote's address to push to (pushurl)", &address));
+        Ok(Some(Remote {
+            address: parsed("the remote's address", &address)?,
+            push_address: push_address.transpose()?,
+            is_noted_as_local: repository.get("local").as_deref() == Some("allowed"),
+            branch: repository.branch(),
+        }))
+    }
+
+    /// What the user agrees to who agrees to this remote.
+    pub fn consent(&self, allow_local: bool) -> RemoteConsent {
+        let push_address = self.push_address.as_ref();
+        RemoteConsent {
+            address: self.address.for_git().to_owned(),
+            push_address: push_address.map(|address| address.for_git().to_owned()),
+            allow_local,
+        }
+    }
+
+    /// Gets the remote's branch; its newest commit, `None` if there is no such branch.
+    pub fn fetch(
+        &self,
+        network: &Network,
+        repository: &Repository,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Id>, EngineError> {
+        let to = self.tip_ref();
+        let tip = network.fetch(repository.path(), &self.address, &self.branch, &to, stop)?;
+        Ok(tip.as_deref().and_then(Id::parse))
+    }
+
+    /// What stands for the remote's branch.
+    pub(in crate::engine) fn tip_ref(&self) -> String {
+        format!("refs/memdir/remote/{}", self.branch)
+    }
+
+    /// What stands for the last of its commits that is part of the history here.
+    pub fn seen_ref(&self) -> String {
+        format!("refs/memdir/seen/{}", self.branch)
+    }
 }

@@ -7,82 +7,41 @@ use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::commit;
 use crate::engine::history::commits::commit::Committed;
-use crate::engine::history::commits::commit::stamped;
+use crate::engine::history::commits::compare::stamped;
 use crate::engine::history::commits::dates;
 use crate::engine::history::commits::deletions;
 use crate::engine::history::commits::outgoing_secrets;
+use crate::engine::history::git_work;
 use crate::engine::history::remote::adopt;
 use crate::engine::history::remote::apply;
 use crate::engine::history::remote::consent;
+use crate::engine::history::remote::consent::Remote;
+use crate::engine::history::remote::exchanged::Accept;
+use crate::engine::history::remote::exchanged::Exchanged;
+use crate::engine::history::remote::exchanged::Moved;
 use crate::engine::history::remote::foreign_files;
+use crate::engine::history::remote::merge_plan::Plan;
 use crate::engine::history::remote::sources::Commits;
 use crate::engine::history::remote::state;
 use crate::engine::history::remote::three_way_merge;
-use crate::engine::history::remote::three_way_merge::Plan;
 use crate::engine::history::remote::unfinished;
 use crate::engine::history::remote::unfinished::Unfinished;
 use crate::engine::history::repair;
 use crate::engine::history::tidy;
 use crate::engine::live::reading;
-use crate::engine::live::reading::stem_of;
+use crate::engine::texts::stem_of;
 use crate::files::CrashMarker;
 use crate::files::Lock;
 use crate::files::is_journal;
-use crate::git::Address;
 use crate::git::Id;
 use crate::git::LeftOut;
-use crate::git::Network;
 use crate::git::NewText;
 use crate::git::Owner;
 use crate::git::Pushed;
 use crate::git::Repository;
 use crate::git::Staged;
 use crate::git::Trees;
-use crate::trust::RemoteConsent;
 use std::collections::BTreeMap;
-
-/// How an attempt to come into step ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Exchanged {
-    /// Both hold the same.
-    InStep(Moved),
-    /// There is nothing to come into step with.
-    NoRemote,
-    /// Another process is at it.
-    Busy,
-    /// This store is not committed.
-    Off,
-    /// Why nothing is exchanged before somebody has looked at it.
-    Paused(String),
-}
-
-/// What went from one side to the other.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Moved {
-    /// Files that changed here.
-    pub pulled: usize,
-    /// Commits that were sent.
-    pub pushed: usize,
-    /// Memories that both sides changed in ways that exclude each other: each is two now.
-    pub conflicts: Vec<String>,
-    /// Other files of the repository that both sides changed: they stay as they were here.
-    pub kept: Vec<String>,
-    /// What came and is no file here, as this machine cannot or must not have it.
-    pub left_out: Vec<LeftOut>,
-    /// How much more of that there is.
-    pub unnamed: usize,
-}
-
-/// What somebody has looked at and wants all the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Accept {
-    /// That more than a fifth of the memories was deleted, or all of them.
-    pub deletions: bool,
-    /// That the remote's history is another one than before, or has nothing in common with ours.
-    pub other_history: bool,
-    /// That a history which was rewritten counts, and what was taken out of it is not sent again.
-    pub rewritten: bool,
-}
 
 /// How often the remote may be faster before it is left alone for a while.
 const ROUNDS: usize = 5;
@@ -340,7 +299,7 @@ fn begin_pull(
     if repository.is_git_committing() {
         return Ok(Err(Pulled::Again));
     }
-    let at_work = commit::begin_git_work(history, repository)?;
+    let at_work = git_work::begin_git_work(history, repository)?;
     Ok(at_work.map_or(Err(Pulled::Again), |at_work| Ok((lock, at_work))))
 }
 
@@ -403,7 +362,7 @@ pub(in crate::engine) fn finish_merge_first(history: &History) -> Result<bool, E
     if !is_merge_unfinished(history, &repository)? {
         return Ok(false);
     }
-    if let Some(_at_work) = commit::begin_git_work(history, &repository)? {
+    if let Some(_at_work) = git_work::begin_git_work(history, &repository)? {
         finish_merge_locked(history, &repository, &mut Moved::default())?;
     }
     Ok(true)
@@ -520,7 +479,7 @@ fn carry_out(
         unfinished::end_merge(history, repository)?;
     }
     if history.live.has_background() {
-        *commit::committed_to(history) = Some(commit);
+        *git_work::committed_to(history) = Some(commit);
     }
     moved.pulled += plan.steps.len();
     moved.conflicts.extend(plan.conflicts);
@@ -634,72 +593,4 @@ fn not_to_send(
         }
     }
     Ok(None)
-}
-
-/// The remote of a store, as it was written down.
-pub(in crate::engine) struct Remote {
-    pub address: Address,
-    /// Where commits go, if that is elsewhere.
-    pub push_address: Option<Address>,
-    /// Whether the repository says that it may be on this machine. No consent: version 0.1 noted it
-    /// there.
-    pub is_noted_as_local: bool,
-    branch: String,
-}
-
-impl Remote {
-    pub fn of(repository: &Repository) -> Result<Option<Remote>, EngineError> {
-        let Some(name) = repository.get("remote") else {
-            return Ok(None);
-        };
-        let Some(address) = repository.remote(&name) else {
-            return Ok(None);
-        };
-        let parsed = |what: &str, address: &str| {
-            // Whether it may be on this machine is a matter of consent, not of form.
-            Address::parse_in(&repository.work_folder(), address, true)
-                .map_err(|error| EngineError::Invalid(format!("{what}: {error}")))
-        };
-        let push_address = repository.push_address(&name);
-        let push_address = push_address
-            .map(|address| parsed("the remote's address to push to (pushurl)", &address));
-        Ok(Some(Remote {
-            address: parsed("the remote's address", &address)?,
-            push_address: push_address.transpose()?,
-            is_noted_as_local: repository.get("local").as_deref() == Some("allowed"),
-            branch: repository.branch(),
-        }))
-    }
-
-    /// What the user agrees to who agrees to this remote.
-    pub fn consent(&self, allow_local: bool) -> RemoteConsent {
-        let push_address = self.push_address.as_ref();
-        RemoteConsent {
-            address: self.address.for_git().to_owned(),
-            push_address: push_address.map(|address| address.for_git().to_owned()),
-            allow_local,
-        }
-    }
-
-    /// Gets the remote's branch; its newest commit, `None` if there is no such branch.
-    pub fn fetch(
-        &self,
-        network: &Network,
-        repository: &Repository,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<Option<Id>, EngineError> {
-        let to = self.tip_ref();
-        let tip = network.fetch(repository.path(), &self.address, &self.branch, &to, stop)?;
-        Ok(tip.as_deref().and_then(Id::parse))
-    }
-
-    /// What stands for the remote's branch.
-    fn tip_ref(&self) -> String {
-        format!("refs/memdir/remote/{}", self.branch)
-    }
-
-    /// What stands for the last of its commits that is part of the history here.
-    pub fn seen_ref(&self) -> String {
-        format!("refs/memdir/seen/{}", self.branch)
-    }
 }

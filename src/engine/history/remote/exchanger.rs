@@ -2,11 +2,11 @@
 //! silent for minutes, and what is written meanwhile is committed all the same.
 
 use crate::engine::history::History;
-use crate::engine::history::commits::committer::WarnOnce;
 use crate::engine::history::remote::consent;
-use crate::engine::history::remote::exchange::Accept;
-use crate::engine::history::remote::exchange::Exchanged;
+use crate::engine::history::remote::exchanged::Accept;
+use crate::engine::history::remote::exchanged::Exchanged;
 use crate::engine::history::remote::setup;
+use crate::engine::history::warn_once::WarnOnce;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;

@@ -7,24 +7,20 @@
 use crate::engine::error::EngineError;
 use crate::engine::error::FoundSecret;
 use crate::engine::history::History;
-use crate::engine::history::commits::commit::COMMITTED;
-use crate::engine::history::commits::commit::Difference;
+use crate::engine::history::commits::compare::COMMITTED;
+use crate::engine::history::commits::compare::Difference;
 use crate::engine::history::remote::foreign_files::lies_behind_link;
-use crate::engine::history::remote::three_way_merge::Plan;
-use crate::engine::history::remote::three_way_merge::Sources;
-use crate::engine::history::remote::three_way_merge::Step;
+use crate::engine::history::remote::journal_union::united;
+use crate::engine::history::remote::merge_plan::Step;
 use crate::engine::live::reading;
 use crate::engine::write::screen::found_in;
 use crate::files::FilesError;
 use crate::files::JOURNALS;
 use crate::files::Replaced;
 use crate::files::Version;
-use crate::files::is_below_journals;
 use crate::files::is_journal;
 use crate::files::journal_lock;
-use crate::format::unite_journals;
 use crate::git::Id;
-use crate::git::PathChange;
 use crate::git::Repository;
 use crate::git::Trees;
 use chrono::DateTime;
@@ -184,13 +180,6 @@ fn is_due(last: Option<i64>, now: i64) -> bool {
     last.is_none_or(|at| is_old(at) || at > now)
 }
 
-/// Whether nothing but journals differs.
-pub(in crate::engine) fn are_journals(differences: &[Difference]) -> bool {
-    differences
-        .iter()
-        .all(|difference| is_journal(&difference.path))
-}
-
 /// The credentials in the lines that a journal has and `before`, an earlier text of it, has not.
 pub(in crate::engine) fn credentials_since(before: &[u8], bytes: &[u8]) -> Vec<FoundSecret> {
     let pairs = before.iter().zip(bytes);
@@ -207,48 +196,6 @@ pub(in crate::engine) fn credentials_since(before: &[u8], bytes: &[u8]) -> Vec<F
     });
     found.iter_mut().for_each(|one| one.line += passed);
     found
-}
-
-/// Plans how the journals of the local side take in what the other one changed.
-pub(in crate::engine) fn unite(
-    local: &[PathChange],
-    remote: &[PathChange],
-    sources: &dyn Sources,
-    plan: &mut Plan,
-) -> Result<(), EngineError> {
-    let is_one = |change: &&PathChange| is_below_journals(&change.path);
-    let ours: BTreeMap<&str, &PathChange> = local
-        .iter()
-        .filter(is_one)
-        .map(|change| (change.path.as_str(), change))
-        .collect();
-    for theirs in remote.iter().filter(is_one) {
-        let mut step = Step {
-            path: theirs.path.clone(),
-            before: theirs.before,
-            after: theirs.after,
-            text: None,
-        };
-        if let Some(ours) = ours.get(theirs.path.as_str()) {
-            let text = |id: Option<Id>| id.map(|id| sources.text(id)).transpose();
-            let base = text(theirs.before)?.unwrap_or_default();
-            let (here, there) = (text(ours.after)?, text(theirs.after)?);
-            step.text = united(&base, here.as_deref(), there.as_deref());
-            step.before = ours.after;
-            step.after = step.text.as_deref().map(Id::of_text);
-        }
-        if step.before != step.after {
-            plan.steps.push(step);
-        }
-    }
-    Ok(())
-}
-
-/// What two sides have of a journal together; `None`: no such file.
-fn united(base: &[u8], one: Option<&[u8]>, other: Option<&[u8]>) -> Option<Vec<u8>> {
-    let text = unite_journals(base, one.unwrap_or_default(), other.unwrap_or_default());
-    let is_there = one.is_some() && other.is_some() || !text.is_empty();
-    is_there.then_some(text)
 }
 
 #[cfg(test)]

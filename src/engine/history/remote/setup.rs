@@ -2,17 +2,19 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::engine::history::commits::dates;
-use crate::engine::history::commits::deletions::is_memory;
 use crate::engine::history::commits::outgoing_secrets;
+use crate::engine::history::commits::take_over::Content;
+use crate::engine::history::commits::take_over::MOST_LOOKED_AT;
+use crate::engine::history::commits::take_over::checked_out;
+use crate::engine::history::commits::take_over::has;
+use crate::engine::history::commits::take_over::look_into;
 use crate::engine::history::remote::consent;
+use crate::engine::history::remote::consent::is_same_remote;
 use crate::engine::history::remote::exchange;
-use crate::engine::history::remote::exchange::Accept;
-use crate::engine::history::remote::exchange::Exchanged;
+use crate::engine::history::remote::exchanged::Accept;
+use crate::engine::history::remote::exchanged::Exchanged;
 use crate::engine::history::remote::state;
 use crate::git::Address;
-use crate::git::Id;
-use crate::git::Network;
 use crate::git::Owner;
 use crate::git::RemoteBranches;
 use crate::git::Repository;
@@ -31,9 +33,6 @@ pub struct Setup<'a> {
     /// Whether the remote may hold other things than memories.
     pub accept_history: bool,
 }
-
-/// A remote with more branches is a project, and no other machine's memories are on its last ones.
-const MOST_LOOKED_AT: usize = 8;
 
 /// As [`exchange`]; where a store has a repository of its own, or none yet, and names no
 /// remote, the one that the options name is written down first. In somebody's repository they
@@ -76,38 +75,10 @@ pub fn come_into_step(
     set_up
 }
 
-/// What is to be said of the remote that the options name, where `repository` does not follow
-/// them.
-pub(in crate::engine) fn unfollowed_remote(
-    history: &History,
-    repository: &Repository,
-) -> Option<String> {
-    let named = history.git.as_ref()?.remote.as_deref()?;
-    match repository.owner() {
-        Owner::Other => Some("the setting `remote` is not followed there".to_owned()),
-        _ if named.is_empty() => None,
-        Owner::Store | Owner::Asked => {
-            let origin = repository.remote("origin")?;
-            (!is_same_remote(history, named, &origin)).then(|| {
-                let named = without_credentials(named);
-                format!("the store's own counts; the setting `remote` names another: {named}")
-            })
-        }
-    }
-}
-
 /// The remote's address as it was written down; `None` if the store has none.
 pub fn remote_address(history: &History) -> Option<String> {
     let repository = consent::repository(history).ok()??;
     repository.remote(&repository.get("remote")?)
-}
-
-pub(in crate::engine) fn is_same_remote(history: &History, one: &str, other: &str) -> bool {
-    let parsed = |text: &str| Address::parse_in(history.live.root(), text, true).ok();
-    match (parsed(one), parsed(other)) {
-        (Some(one), Some(other)) => one.for_git() == other.for_git(),
-        _ => one == other,
-    }
 }
 
 /// Writes down the remote of this store and comes into step with it. Until then, nothing is
@@ -203,41 +174,10 @@ pub fn set_up_remote(
     exchange::exchange(history, accept, stop)
 }
 
-/// Makes a repository that somebody made by hand, or another program did, the store's own, if it is
-/// nothing else: the user named the store, the repository is of the same folder, and it
-/// holds memories and nothing that has no business beside them. Its network waits for consent.
-pub(in crate::engine) fn take_over_own(
-    history: &History,
-    repository: &Repository,
-) -> Result<bool, EngineError> {
-    let is_of_store = repository.owner() == Owner::Other
-        && history.consent.is_named()
-        && !history.live.is_read_only()
-        && repository.obstacle().is_none()
-        && repository.work_folder().canonicalize().ok() == history.live.root().canonicalize().ok();
-    let Some(branch) = repository.checked_out().filter(|_| is_of_store) else {
-        return Ok(false);
-    };
-    if let Some(head) = repository.head()? {
-        let others = repository.changes_elsewhere(None, head)?;
-        if !others.iter().all(|change| is_usual(&change.path)) {
-            return Ok(false);
-        }
-    }
-    repository.take_over(&branch)?;
-    if let Some(head) = repository.head()?
-        && let Err(error) = dates::date_found(history, repository, head)
-    {
-        tracing::info!("cannot date the notes of the repository: {error}");
-    }
-    tracing::info!(
-        "the repository of {} is the store's own from now on",
-        history.live.root().display()
-    );
-    Ok(true)
-}
-
-fn address(setup: &Setup<'_>, known: Option<&str>) -> Result<Address, EngineError> {
+pub(in crate::engine) fn address(
+    setup: &Setup<'_>,
+    known: Option<&str>,
+) -> Result<Address, EngineError> {
     let Some(address) = setup.address.or(known) else {
         return Err(EngineError::Invalid(
             "there is no remote yet: name its address".to_owned(),
@@ -256,18 +196,6 @@ fn branch_for(repository: &Repository, branches: &RemoteBranches) -> String {
     match &branches.head {
         Some(head) if !has(branches, &ours) && has(branches, head) => head.clone(),
         _ => ours,
-    }
-}
-
-fn has(branches: &RemoteBranches, branch: &str) -> bool {
-    branches.branches.iter().any(|(name, _)| name == branch)
-}
-
-fn checked_out(repository: &Repository, is_theirs: bool) -> Result<String, EngineError> {
-    match repository.checked_out() {
-        Some(branch) => Ok(branch),
-        None if is_theirs => Err(EngineError::Invalid("no branch is checked out".to_owned())),
-        None => Ok(repository.branch()),
     }
 }
 
@@ -290,44 +218,6 @@ fn choose_branch(
         tracing::warn!("memories go to the branch `{branch}` now, and went to `{before}`");
     }
     Ok(())
-}
-
-/// What a branch of a remote holds.
-#[derive(Default)]
-struct Content {
-    has_memories: bool,
-    /// A file that has no business beside memories.
-    other: Option<String>,
-}
-
-/// Looks at what the remote's `branch` holds, and keeps nothing of it.
-fn look_into(
-    repository: &Repository,
-    network: &Network,
-    address: &Address,
-    branch: &str,
-    stop: &dyn Fn() -> bool,
-) -> Result<Content, EngineError> {
-    let to = "refs/memdir/looked-at";
-    let tip = network.fetch(repository.path(), address, branch, to, stop)?;
-    repository.keep_newest(to, 0)?;
-    let Some(tip) = tip.as_deref().and_then(Id::parse) else {
-        return Ok(Content::default());
-    };
-    let mut content = Content::default();
-    let ours = repository.changes(None, tip)?;
-    content.has_memories = ours.iter().any(|change| is_memory(&change.path));
-    let others = repository.changes_elsewhere(None, tip)?;
-    let mut others = others.into_iter().map(|change| change.path);
-    content.other = others.find(|path| !is_usual(path));
-    Ok(content)
-}
-
-/// Whether a file may lie in a repository of memories before the first of them.
-fn is_usual(path: &str) -> bool {
-    let starts = ["README", "LICENSE"];
-    starts.iter().any(|start| path.starts_with(start))
-        || [".gitignore", ".gitattributes"].contains(&path)
 }
 
 /// Refuses a remote that is somebody's project, and says where else memories are.

@@ -4,10 +4,10 @@
 //! when a memory needs it.
 
 use crate::engine::error::EngineError;
-use crate::engine::history::remote::three_way_merge::Lying;
-use crate::engine::history::remote::three_way_merge::Sources;
+use crate::engine::history::remote::merge_plan::Lying;
+use crate::engine::history::remote::merge_plan::Sources;
 use crate::engine::history::remote::three_way_merge::stem_of_path;
-use crate::engine::live::reading::name_of;
+use crate::engine::texts::name_of;
 use crate::engine::write::tombstones::all_texts_since_added;
 use crate::files::tombstone_of;
 use crate::format::Tombstone;

@@ -2,13 +2,12 @@
 //! for whoever asks, by whichever process it was.
 
 use crate::engine::error::EngineError;
+use crate::engine::error::Quarantined;
 use crate::engine::history::History;
 use crate::engine::history::commits::quarantine;
-use crate::engine::history::commits::quarantine::Quarantined;
 use crate::engine::history::remote::consent;
-use crate::engine::history::remote::exchange::Exchanged;
-use crate::engine::history::remote::exchange::Remote;
-use crate::engine::history::remote::setup;
+use crate::engine::history::remote::consent::Remote;
+use crate::engine::history::remote::exchanged::Exchanged;
 use crate::git::Id;
 use crate::git::Means;
 use crate::git::Network;
@@ -86,7 +85,7 @@ pub fn git_status(history: &History) -> Result<GitStatus, EngineError> {
     if repository.owner() == Owner::Other {
         let mut why =
             "the store lies in somebody's repository; `memdir sync --setup` consents".to_owned();
-        if let Some(unfollowed) = setup::unfollowed_remote(history, &repository) {
+        if let Some(unfollowed) = consent::unfollowed_remote(history, &repository) {
             let _ = write!(why, "; {unfollowed}");
         }
         return off(&why);
@@ -96,7 +95,7 @@ pub fn git_status(history: &History) -> Result<GitStatus, EngineError> {
         Some(head) => Some((head.short(), repository.moment(head)?.at)),
         None => None,
     };
-    let mut note = setup::unfollowed_remote(history, &repository);
+    let mut note = consent::unfollowed_remote(history, &repository);
     let remote = match Remote::of(&repository)? {
         None => {
             let why = || failure_to_set_up(history).or_else(|| consent::forgotten_remote(history));

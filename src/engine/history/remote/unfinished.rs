@@ -11,7 +11,7 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::engine::history::commits::commit::Difference;
+use crate::engine::history::commits::compare::Difference;
 use crate::files::begin_lines;
 use crate::files::is_below_journals;
 use crate::files::leave_line;

@@ -5,12 +5,12 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::deletions::is_memory;
-use crate::engine::history::remote::three_way_merge::Plan;
-use crate::engine::history::remote::three_way_merge::Sources;
-use crate::engine::history::remote::three_way_merge::Step;
+use crate::engine::history::remote::merge_plan::Plan;
+use crate::engine::history::remote::merge_plan::Sources;
+use crate::engine::history::remote::merge_plan::Step;
 use crate::engine::history::with::side::Files;
+use crate::engine::history::with::side::Found;
 use crate::engine::history::with::side::stem_of_path;
-use crate::engine::history::with::two_stores::carried_out;
 use crate::git::Id;
 use crate::model::Stem;
 use std::collections::BTreeSet;
@@ -98,4 +98,19 @@ fn is_purged(stem: &str, text: Id, sources: &dyn Sources) -> Result<bool, Engine
         Stem::parse(stem).is_some() || !stone.names_texts() || stone.names(&text.to_string())
     };
     Ok(sources.tombstone(stem)?.is_some_and(is_about))
+}
+
+/// What `files` become by `plan`.
+pub(in crate::engine) fn carried_out(files: &Files, plan: &Plan) -> Files {
+    let mut after = files.clone();
+    for step in &plan.steps {
+        match step.after {
+            Some(id) => {
+                let at = files.get(&step.path).map_or(0, |found| found.at);
+                after.insert(step.path.clone(), Found { id, at });
+            }
+            None => drop(after.remove(&step.path)),
+        }
+    }
+    after
 }

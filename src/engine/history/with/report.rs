@@ -1,8 +1,8 @@
 //! What is asked of a sync between two stores, and what it tells.
 
 use crate::engine::history::commits::deletions::is_memory;
-use crate::engine::history::remote::three_way_merge::Plan;
-use crate::engine::history::remote::three_way_merge::Step;
+use crate::engine::history::remote::merge_plan::Plan;
+use crate::engine::history::remote::merge_plan::Step;
 use crate::engine::history::with::side::Files;
 use crate::engine::history::with::side::stem_of_path;
 use std::collections::BTreeMap;

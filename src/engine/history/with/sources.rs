@@ -2,20 +2,20 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::deletions::is_memory;
+use crate::engine::history::remote::merge_plan::Lying;
+use crate::engine::history::remote::merge_plan::Plan;
+use crate::engine::history::remote::merge_plan::Sources;
 use crate::engine::history::remote::three_way_merge;
-use crate::engine::history::remote::three_way_merge::Lying;
-use crate::engine::history::remote::three_way_merge::Plan;
-use crate::engine::history::remote::three_way_merge::Sources;
 use crate::engine::history::with::record::Base;
 use crate::engine::history::with::side::Files;
 use crate::engine::history::with::side::Side;
 use crate::engine::history::with::side::stem_of_path;
-use crate::engine::history::with::two_stores::changes;
 use crate::engine::write::tombstones::texts_since_added;
 use crate::files::tombstone_of;
 use crate::format::Tombstone;
 use crate::git::Honoured;
 use crate::git::Id;
+use crate::git::PathChange;
 use crate::git::Repository;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -172,4 +172,29 @@ impl Sources for Both<'_> {
         }
         Ok(texts)
     }
+}
+
+pub(in crate::engine) fn is_skipped(path: &str, skipped: &BTreeSet<String>) -> bool {
+    skipped.contains(stem_of_path(path))
+}
+
+/// How `files` differ from what was in common.
+pub(in crate::engine) fn changes(
+    base: &Base,
+    files: &Files,
+    skipped: &BTreeSet<String>,
+) -> Vec<PathChange> {
+    let paths: BTreeSet<&String> = base.keys().chain(files.keys()).collect();
+    let change = |path: &String| {
+        let before = base.get(path).copied();
+        let after = files.get(path).map(|found| found.id);
+        // Nobody takes the word back that a memory was purged.
+        let is_unsaid = after.is_none() && !is_memory(path);
+        (before != after && !is_unsaid && !is_skipped(path, skipped)).then(|| PathChange {
+            path: path.clone(),
+            before,
+            after,
+        })
+    };
+    paths.into_iter().filter_map(change).collect()
 }

@@ -19,10 +19,11 @@ use crate::engine::history::remote::apply;
 use crate::engine::history::remote::apply::File;
 use crate::engine::history::remote::foreign_files::lies_behind_link;
 use crate::engine::history::remote::journals;
-use crate::engine::history::remote::three_way_merge::Plan;
-use crate::engine::history::remote::three_way_merge::Step;
+use crate::engine::history::remote::merge_plan::Plan;
+use crate::engine::history::remote::merge_plan::Step;
 use crate::engine::history::with::journal_copies;
 use crate::engine::history::with::keep;
+use crate::engine::history::with::keep::carried_out;
 use crate::engine::history::with::record;
 use crate::engine::history::with::record::Base;
 use crate::engine::history::with::record::Notes;
@@ -33,22 +34,20 @@ pub use crate::engine::history::with::report::Taken;
 pub use crate::engine::history::with::report::With;
 pub use crate::engine::history::with::report::WithReport;
 use crate::engine::history::with::side::Files;
-use crate::engine::history::with::side::Found;
 use crate::engine::history::with::side::Side;
 use crate::engine::history::with::side::check_store;
 use crate::engine::history::with::side::stem_of_path;
 use crate::engine::history::with::sources::Both;
 use crate::engine::history::with::sources::Texts;
 use crate::engine::history::with::sources::find_text;
+use crate::engine::history::with::sources::is_skipped;
 use crate::engine::history::with::sources::repositories;
 use crate::engine::live::leader;
-use crate::engine::write::words;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::files::STATE_FOLDER;
 use crate::files::tombstone_of;
 use crate::git::Id;
-use crate::git::PathChange;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::path::Path;
@@ -314,7 +313,7 @@ fn apply_with(
             return Ok(Some(step.path.clone()));
         }
         let name = step.path.split_once('/').map_or("", |(_, name)| name);
-        words::leave_word(&history.writer, "sync --with", name);
+        history.writer.leave_word("sync --with", name);
         if let (File::Memory(Place::Files, name), None, Some(id)) = (&file, &step.text, step.after)
         {
             let found = sides.iter().filter_map(|side| side.files.get(&step.path));
@@ -477,31 +476,6 @@ fn planned(
     Ok((plan, deleted))
 }
 
-/// How `files` differ from what was in common.
-pub(in crate::engine) fn changes(
-    base: &Base,
-    files: &Files,
-    skipped: &BTreeSet<String>,
-) -> Vec<PathChange> {
-    let paths: BTreeSet<&String> = base.keys().chain(files.keys()).collect();
-    let change = |path: &String| {
-        let before = base.get(path).copied();
-        let after = files.get(path).map(|found| found.id);
-        // Nobody takes the word back that a memory was purged.
-        let is_unsaid = after.is_none() && !is_memory(path);
-        (before != after && !is_unsaid && !is_skipped(path, skipped)).then(|| PathChange {
-            path: path.clone(),
-            before,
-            after,
-        })
-    };
-    paths.into_iter().filter_map(change).collect()
-}
-
-fn is_skipped(path: &str, skipped: &BTreeSet<String>) -> bool {
-    skipped.contains(stem_of_path(path))
-}
-
 /// What `base` says of memories that this run says nothing of.
 fn kept(base: &Base, skipped: &BTreeSet<String>) -> Base {
     let mut kept = base.clone();
@@ -517,21 +491,6 @@ fn in_common(side: &Side, skipped: &BTreeSet<String>, base: &Base) -> Base {
     common.extend(files.map(|(path, found)| (path.clone(), found.id)));
     common.extend(side.journals.iter().map(|(path, id)| (path.clone(), *id)));
     common
-}
-
-/// What `files` become by `plan`.
-pub(in crate::engine) fn carried_out(files: &Files, plan: &Plan) -> Files {
-    let mut after = files.clone();
-    for step in &plan.steps {
-        match step.after {
-            Some(id) => {
-                let at = files.get(&step.path).map_or(0, |found| found.at);
-                after.insert(step.path.clone(), Found { id, at });
-            }
-            None => drop(after.remove(&step.path)),
-        }
-    }
-    after
 }
 
 fn new_texts(plan: &Plan) -> HashMap<Id, Vec<u8>> {

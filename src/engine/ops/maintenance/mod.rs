@@ -2,5 +2,6 @@
 
 pub(in crate::engine) mod perform;
 pub(in crate::engine) mod propose;
+pub(in crate::engine) mod proposed;
 pub(in crate::engine) mod purged;
 pub(in crate::engine) mod record;

@@ -1,16 +1,16 @@
 //! Performs plans, and takes them back.
 
 use crate::engine::error::EngineError;
-use crate::engine::live::reading::parse;
-use crate::engine::live::reading::stem_of;
-use crate::engine::ops::maintenance::propose::Proposed;
-use crate::engine::ops::maintenance::propose::RECORDS_KEPT;
+use crate::engine::ops::maintenance::proposed::Proposed;
+use crate::engine::ops::maintenance::proposed::RECORDS_KEPT;
 use crate::engine::ops::maintenance::record::PlanState;
 use crate::engine::ops::maintenance::record::Recorded;
 use crate::engine::ops::maintenance::record::Records;
 use crate::engine::ops::maintenance::record::Step;
 use crate::engine::ops::update::edited;
 use crate::engine::parts::Engine;
+use crate::engine::texts::parse;
+use crate::engine::texts::stem_of;
 use crate::engine::write::new;
 use crate::engine::write::replace;
 use crate::engine::write::screen;

@@ -1,10 +1,10 @@
 //! What a purge takes out of the records of plans.
 
-use crate::engine::live::reading::stem_of;
 use crate::engine::ops::maintenance::perform;
 use crate::engine::ops::maintenance::record::Recorded;
 use crate::engine::ops::maintenance::record::is_plan;
 use crate::engine::parts::Engine;
+use crate::engine::texts::stem_of;
 use crate::files;
 use crate::model::Stem;
 use std::path::Path;

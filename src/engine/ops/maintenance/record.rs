@@ -5,7 +5,7 @@
 //! that came along with a copy of the store, or that somebody put there, is none: each says in which
 //! folder it was written, by what nobody else can know, and names memories only.
 
-use crate::engine::live::reading::stem_of;
+use crate::engine::texts::stem_of;
 use crate::files;
 use crate::format;
 use crate::format::is_memory_name;

@@ -5,13 +5,13 @@
 //! back. A run that was killed is ended by the next one.
 
 use crate::engine::error::EngineError;
-use crate::engine::history::commits::commit;
+use crate::engine::history::git_work;
 use crate::engine::history::remote::consent;
-use crate::engine::history::remote::exchange::Remote;
+use crate::engine::history::remote::consent::Remote;
 use crate::engine::live::names::Matches;
-use crate::engine::live::reading::stem_of;
 use crate::engine::ops::past::purge;
 use crate::engine::parts::Engine;
+use crate::engine::texts::stem_of;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::git::Owner;
@@ -104,7 +104,7 @@ pub fn erase(engine: &Engine, purged: &[(Stem, String)]) -> Result<Erased, Engin
     let _still = Lock::take(&engine.live.state().join("exchange.lock"), "the remote")?;
     let _lock = Lock::take(&engine.live.state().join("sync.lock"), "the repository")?;
     let repository = history_to_rewrite(engine)?;
-    let Some(_at_work) = commit::begin_git_work(&engine.history, &repository)? else {
+    let Some(_at_work) = git_work::begin_git_work(&engine.history, &repository)? else {
         return Err(EngineError::Invalid(
             "git is at work in the repository; try again in a moment".to_owned(),
         ));
@@ -123,7 +123,7 @@ pub fn erase(engine: &Engine, purged: &[(Stem, String)]) -> Result<Erased, Engin
     };
     let Rewritten { commits, texts } = repository.rewrite_without(&is_gone)?;
     if engine.live.has_background() {
-        *commit::committed_to(&engine.history) = repository.head()?;
+        *git_work::committed_to(&engine.history) = repository.head()?;
     }
     Ok(Erased {
         commits,

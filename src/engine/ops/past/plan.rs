@@ -6,12 +6,12 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::past_commits::PastCommits;
-use crate::engine::live::reading::FOLDERS;
-use crate::engine::live::reading::name_of;
-use crate::engine::live::reading::place_of;
-use crate::engine::live::reading::stem_of;
 use crate::engine::options::SETTINGS;
 use crate::engine::parts::Engine;
+use crate::engine::texts::FOLDERS;
+use crate::engine::texts::name_of;
+use crate::engine::texts::place_of;
+use crate::engine::texts::stem_of;
 use crate::engine::write::tombstones;
 use crate::files::FilesError;
 use crate::files::Place;

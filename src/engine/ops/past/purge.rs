@@ -14,7 +14,6 @@ use crate::engine::live::indexing;
 use crate::engine::live::names;
 use crate::engine::live::names::Matches;
 use crate::engine::live::reading;
-use crate::engine::live::reading::stem_of;
 use crate::engine::ops::duplicates::earlier_text_of;
 use crate::engine::ops::forget;
 use crate::engine::ops::forget::Forgotten;
@@ -22,9 +21,9 @@ use crate::engine::ops::maintenance::purged;
 use crate::engine::ops::past::log;
 use crate::engine::ops::relations::succession;
 use crate::engine::parts::Engine;
+use crate::engine::texts::stem_of;
 use crate::engine::write::tombstones;
 use crate::engine::write::tombstones::texts_since_added;
-use crate::engine::write::words;
 use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
@@ -296,7 +295,7 @@ fn purge_one(
         }
     }
     let removed = remove_files(engine, stem, name, reach, leaves_word, why)?;
-    words::leave_word(&engine.writer, "purge", stem.as_str());
+    engine.writer.leave_word("purge", stem.as_str());
     Ok(removed)
 }
 

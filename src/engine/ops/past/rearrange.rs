@@ -8,10 +8,9 @@ use crate::engine::error::EngineError;
 use crate::engine::history::commits::message::Reason;
 use crate::engine::history::turn;
 use crate::engine::live::reading;
-use crate::engine::live::reading::stem_of;
 use crate::engine::options::SETTINGS;
 use crate::engine::parts::Engine;
-use crate::engine::write::words;
+use crate::engine::texts::stem_of;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Replaced;
@@ -142,7 +141,7 @@ fn set_layout(engine: &Engine, layout: Layout) -> Result<(), EngineError> {
             .put_beside(SETTINGS, seen.as_ref(), bytes)?
             == Replaced::Done
         {
-            words::leave_word(&engine.writer, "layout", SETTINGS);
+            engine.writer.leave_word("layout", SETTINGS);
             return Ok(());
         }
     }

@@ -7,21 +7,20 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::commit;
-use crate::engine::history::commits::commit::Why;
+use crate::engine::history::commits::compare::Why;
 use crate::engine::history::commits::deletions::RESET;
 use crate::engine::history::commits::message::Reason;
 use crate::engine::history::past_commits;
-use crate::engine::history::remote::exchange::Remote;
+use crate::engine::history::remote::consent::Remote;
 use crate::engine::history::turn;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::indexing;
 use crate::engine::live::pending::Pending;
 use crate::engine::live::reading;
-use crate::engine::live::reading::stem_of;
 use crate::engine::options::SETTINGS;
 use crate::engine::parts::Engine;
+use crate::engine::texts::stem_of;
 use crate::engine::write::tombstones;
-use crate::engine::write::words;
 use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
@@ -407,7 +406,7 @@ fn bring_one(engine: &Engine, place: Place, name: &str, bytes: &[u8]) -> Result<
         // It lives again, and so its life begins anew.
         Place::Files => engine.writer.changed_with(RESTORE, name),
         Place::Archive => {
-            words::leave_word(&engine.writer, "reset", name);
+            engine.writer.leave_word("reset", name);
             engine.live.changed_by_us(name);
         }
     }

@@ -7,12 +7,12 @@
 use crate::engine::error::EngineError;
 use crate::engine::error::PastError;
 use crate::engine::history::commits::commit;
-use crate::engine::history::commits::commit::COMMITTED;
-use crate::engine::history::commits::commit::OWN_CHANGE;
 use crate::engine::history::commits::commit_message;
 use crate::engine::history::commits::commit_message::CommitMessage;
 use crate::engine::history::commits::commit_message::UNDOES;
 use crate::engine::history::commits::commit_message::Undoes;
+use crate::engine::history::commits::compare::COMMITTED;
+use crate::engine::history::commits::compare::OWN_CHANGE;
 use crate::engine::history::commits::dates;
 use crate::engine::history::commits::message::Reason;
 use crate::engine::history::commits::quarantine;
@@ -23,16 +23,15 @@ use crate::engine::history::turn;
 use crate::engine::history::turn::MAX_TRIES;
 use crate::engine::live::names;
 use crate::engine::live::reading;
-use crate::engine::live::reading::place_of;
 use crate::engine::ops::past::log;
 use crate::engine::ops::past::plan;
 use crate::engine::ops::past::plan::Operation;
 use crate::engine::ops::past::plan::Plan;
 pub use crate::engine::ops::past::plan::UndoneFile;
 use crate::engine::parts::Engine;
+use crate::engine::texts::place_of;
 use crate::engine::write::replace;
 use crate::engine::write::tombstones;
-use crate::engine::write::words;
 use crate::engine::write::words::BY_HAND;
 use crate::engine::write::words::FOUND;
 use crate::files::FilesError;
@@ -582,7 +581,7 @@ fn perform(
         Operation::Settings { seen, bytes } => {
             let name = &seen.entry.name;
             // No memory: the index need not know.
-            words::leave_word(&engine.writer, tool, name);
+            engine.writer.leave_word(tool, name);
             names.insert(name.clone());
             engine
                 .live

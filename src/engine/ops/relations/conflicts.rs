@@ -11,17 +11,18 @@ use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
 use crate::engine::live::names;
 use crate::engine::live::names::Names;
-use crate::engine::live::reading::parse;
-use crate::engine::live::reading::stem_of;
 use crate::engine::live::rows;
 use crate::engine::ops::forget;
+use crate::engine::ops::relations::contender::Conflict;
+use crate::engine::ops::relations::contender::Contender;
+use crate::engine::ops::relations::contender::contender;
 use crate::engine::ops::relations::links;
 use crate::engine::ops::relations::titles;
 use crate::engine::ops::update::edited;
 use crate::engine::parts::Engine;
+use crate::engine::texts::parse;
+use crate::engine::texts::stem_of;
 use crate::engine::write::put;
-use crate::engine::write::words;
-use crate::files::FilesError;
 use crate::files::Place;
 use crate::format;
 use crate::format::Merged;
@@ -34,38 +35,6 @@ use crate::model::Patch;
 use crate::model::Stem;
 use crate::model::Visibility;
 use std::collections::HashMap;
-
-/// One of two memories that contradict each other.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Contender {
-    pub memory: Memory,
-    /// Its path below `files/`.
-    pub name: String,
-}
-
-/// Two memories that contradict each other, by their names.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Conflict {
-    pub pair: [Contender; 2],
-}
-
-impl Conflict {
-    /// Whether `other` is a pair of the same memories.
-    fn is_of(&self, other: &Conflict) -> bool {
-        let is_there = |one: &Contender| self.pair.iter().any(|known| known.name == one.name);
-        other.pair.iter().all(is_there)
-    }
-
-    /// The one that is not the file `name`; `None` if neither is.
-    fn other_than(&self, name: &str) -> Option<&Contender> {
-        let [one, other] = &self.pair;
-        match (one.name == name, other.name == name) {
-            (true, _) => Some(other),
-            (_, true) => Some(one),
-            _ => None,
-        }
-    }
-}
 
 /// What became of a pair, or of all pairs of one memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -305,7 +274,9 @@ pub fn take_out_markers(engine: &Engine, id: &str) -> Result<Option<Unmarked>, E
                 aside,
                 aside_stem,
             } => {
-                words::leave_word(&engine.writer, "resolve", &format!("{aside_stem}.md"));
+                engine
+                    .writer
+                    .leave_word("resolve", &format!("{aside_stem}.md"));
                 put::put_aside(&engine.writer, Place::Files, &aside_stem, &aside)?;
                 (kept, Some(aside_stem))
             }
@@ -342,21 +313,6 @@ fn unmark_pair(engine: &Engine, from: &str, other: &str) -> Result<(), EngineErr
         }
     }
     Err(changes_too_fast(stem_of(from).short()))
-}
-
-/// The memory in the file `name`; `None` if it is gone.
-pub(in crate::engine) fn contender(
-    engine: &Engine,
-    name: &str,
-) -> Result<Option<Contender>, EngineError> {
-    match engine.live.store.reader(Place::Files).read(name, u64::MAX) {
-        Ok(version) => Ok(Some(Contender {
-            memory: parse(&version.entry, &version.bytes),
-            name: name.to_owned(),
-        })),
-        Err(FilesError::Missing { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn changes_too_fast(id: &str) -> EngineError {

@@ -11,19 +11,14 @@ use crate::engine::live::names;
 use crate::engine::live::names::Names;
 use crate::engine::live::names::Recalled;
 use crate::engine::live::names::former_id;
-use crate::engine::live::names::is_called;
 use crate::engine::live::names::is_former;
-use crate::engine::live::reading::parse;
-use crate::engine::live::reading::stem_of;
 use crate::engine::live::rows;
-use crate::engine::ops::relations::succession;
 use crate::engine::ops::retrieval::recall;
-use crate::engine::ops::retrieval::search;
-use crate::engine::ops::retrieval::search::Hit;
-use crate::engine::ops::retrieval::search::QueryKind;
-use crate::engine::ops::retrieval::search::Search;
 use crate::engine::ops::update;
 use crate::engine::parts::Engine;
+use crate::engine::texts::is_called;
+use crate::engine::texts::parse;
+use crate::engine::texts::stem_of;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Snapshot;
@@ -39,7 +34,6 @@ use crate::model::is_bare;
 use crate::model::mentioned;
 use crate::model::plain_id;
 use crate::model::stripped_id;
-use crate::ranking::Ranking;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::cell::OnceCell;
@@ -201,57 +195,6 @@ pub fn count_stated_relations(engine: &Engine) -> Result<usize, EngineError> {
         .filter_map(|name| rows::read_memory(&engine.live, name));
     let memories: Vec<Memory> = memories.collect();
     Ok(stated_relations(engine, &memories)?.len())
-}
-
-/// The memories that pass `filter` and are linked with one of `stems`, in either direction, but
-/// for these themselves; each once, with what links it, in the order of `stems`, and of each
-/// what it points to first.
-///
-/// # Errors
-///
-/// Fails if the store cannot be searched.
-pub fn neighbours(
-    engine: &Engine,
-    stems: &[Stem],
-    filter: &Filter,
-) -> Result<Vec<(Relation, Hit)>, EngineError> {
-    let mut linked: Vec<(Stem, Relation)> = Vec::new();
-    let seen_from = filter.seen_from.as_deref();
-    let each = succession::current_relations(engine, stems, seen_from)?;
-    for relations in each.into_iter().flatten() {
-        let to = relations.to.into_iter();
-        let to = to.filter_map(|relation| Some((relation.to.clone()?, relation)));
-        let from = relations.from.into_iter();
-        let from = from.map(|relation| (relation.from.clone(), relation));
-        for (other, relation) in to.chain(from) {
-            let is_known = linked.iter().any(|(known, _)| *known == other);
-            if !is_known && !stems.contains(&other) {
-                linked.push((other, relation));
-            }
-        }
-    }
-    if let Some(only) = &filter.stems {
-        linked.retain(|(other, _)| only.contains(other));
-    }
-    if linked.is_empty() {
-        return Ok(Vec::new());
-    }
-    let search = Search {
-        wanted: QueryKind::Everything,
-        filter: Filter {
-            stems: Some(linked.iter().map(|(other, _)| other.clone()).collect()),
-            ..filter.clone()
-        },
-        ranking: Ranking::default(),
-        limit: linked.len(),
-        offset: 0,
-    };
-    let mut hits = search::search(engine, &search)?.hits;
-    let found = linked.into_iter().filter_map(|(other, relation)| {
-        let at = hits.iter().position(|hit| hit.memory.stem == other)?;
-        Some((relation, hits.swap_remove(at)))
-    });
-    Ok(found.collect())
 }
 
 /// The memories that pass `filter` and are called by a name that stands in `text`, as a whole

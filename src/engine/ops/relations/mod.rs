@@ -1,7 +1,9 @@
 //! //! How memories stand to each other: links, succession, contradictions, equal titles.
 
 pub(in crate::engine) mod conflicts;
+pub(in crate::engine) mod contender;
 pub(in crate::engine) mod links;
+pub(in crate::engine) mod neighbours;
 pub(in crate::engine) mod relating;
 pub(in crate::engine) mod succession;
 pub(in crate::engine) mod titles;

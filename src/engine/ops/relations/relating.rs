@@ -6,9 +6,9 @@
 //! the keys for relations change.
 
 use crate::engine::error::EngineError;
-use crate::engine::live::names::is_called;
 use crate::engine::ops::update;
 use crate::engine::parts::Engine;
+use crate::engine::texts::is_called;
 use crate::files::Place;
 use crate::import::Relation;
 use crate::import::SUPERSEDED_BY;

@@ -7,19 +7,25 @@
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
-use crate::engine::live::reading::stem_of;
 use crate::engine::live::rows;
-use crate::engine::live::shared_titles;
+use crate::engine::live::shared_titles::Files;
 use crate::engine::live::shared_titles::called;
+use crate::engine::live::store::LiveStore;
 use crate::engine::live::usage;
-use crate::engine::ops::relations::conflicts;
-use crate::engine::ops::relations::conflicts::Conflict;
-use crate::engine::ops::relations::conflicts::Contender;
+use crate::engine::ops::relations::contender;
+use crate::engine::ops::relations::contender::Conflict;
+use crate::engine::ops::relations::contender::Contender;
 use crate::engine::parts::Engine;
+use crate::engine::texts::stem_of;
+use crate::index::Snapshot;
 use crate::model::Filter;
 use crate::model::Memory;
+use crate::model::Visibility;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::PoisonError;
 
 /// The current memories of which several of one user have one title in one namespace, in groups
 /// of at least two; in each, the one that was changed last comes first.
@@ -33,7 +39,7 @@ pub fn same_titles(engine: &Engine) -> Result<Vec<Vec<Contender>>, EngineError> 
 
 fn same_titles_now(engine: &Engine) -> Result<Vec<Vec<Contender>>, EngineError> {
     let snapshot = current_snapshot::snapshot(&engine.live)?;
-    let files = shared_titles::with_shared_titles(&engine.live, &snapshot)?;
+    let files = with_shared_titles(&engine.live, &snapshot)?;
     if files.is_empty() {
         return Ok(Vec::new());
     }
@@ -44,7 +50,7 @@ fn same_titles_now(engine: &Engine) -> Result<Vec<Vec<Contender>>, EngineError> 
     };
     let mut groups: BTreeMap<[String; 3], Vec<Contender>> = BTreeMap::new();
     for name in rows::names_of(&engine.live, snapshot.as_ref(), &filter)? {
-        if let Some(contender) = conflicts::contender(engine, &name)?
+        if let Some(contender) = contender::contender(engine, &name)?
             && let Some(called) = called(&contender.memory)
         {
             groups.entry(called).or_default().push(contender);
@@ -83,4 +89,38 @@ pub(in crate::engine) fn title_pairs(engine: &Engine) -> Result<Vec<Conflict>, E
         })
     });
     Ok(pairs.collect())
+}
+
+/// The files whose titles other files have, too.
+pub(in crate::engine) fn with_shared_titles(
+    live: &LiveStore,
+    snapshot: &Arc<dyn Snapshot>,
+) -> Result<Files, EngineError> {
+    let mut kept = (live.titles.0.lock()).unwrap_or_else(PoisonError::into_inner);
+    if let Some((view, files)) = kept.as_ref()
+        && view
+            .upgrade()
+            .is_some_and(|view| Arc::ptr_eq(&view, snapshot))
+    {
+        return Ok(Arc::clone(files));
+    }
+    let mut files = Vec::new();
+    for title in snapshot.shared("title")? {
+        let filter = Filter {
+            equals: vec![("title".to_owned(), title)],
+            visibility: Visibility::Everything,
+            ..Filter::default()
+        };
+        let named = rows::names_of(live, snapshot.as_ref(), &filter)?;
+        files.extend(
+            Some(named)
+                .filter(|named| named.len() > 1)
+                .unwrap_or_default(),
+        );
+    }
+    let mut seen = HashSet::new();
+    files.retain(|name| seen.insert(name.clone()));
+    let files = Arc::new(files);
+    *kept = Some((Arc::downgrade(snapshot), Arc::clone(&files)));
+    Ok(files)
 }

@@ -2,8 +2,8 @@
 
 use crate::engine::live::names;
 use crate::engine::live::names::Recalled;
-use crate::engine::live::reading::parse;
 use crate::engine::parts::Engine;
+use crate::engine::texts::parse;
 
 /// Reads the memories called `ids`, in that order, with one entry for each.
 pub fn recall(engine: &Engine, ids: &[String]) -> Vec<Recalled> {

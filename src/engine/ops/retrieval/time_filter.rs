@@ -3,9 +3,9 @@
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
-use crate::engine::live::reading::stem_of;
 use crate::engine::live::rows;
 use crate::engine::parts::Engine;
+use crate::engine::texts::stem_of;
 use crate::model::Filter;
 use crate::model::Stem;
 use crate::model::Timestamp;

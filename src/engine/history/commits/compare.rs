@@ -1,0 +1,300 @@
+//! What differs between the files and the newest commit.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::message::ChangeKind;
+use crate::engine::history::commits::message::MemoryChange;
+use crate::engine::history::commits::message::Reason;
+use crate::engine::live::reading;
+use crate::engine::options::SETTINGS;
+use crate::engine::texts::place_of;
+use crate::files::Entry;
+use crate::files::FilesError;
+use crate::files::JOURNALS;
+use crate::files::Listing;
+use crate::files::Place;
+use crate::files::Version;
+use crate::files::is_journal;
+use crate::files::tombstone_of;
+use crate::format::is_memory_name;
+use crate::git::Id;
+use crate::git::Repository;
+use crate::git::Stamped;
+use crate::git::Trees;
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+/// What happened, by the files that differ: one that is gone from a place and new in another was
+/// moved.
+pub(in crate::engine) fn told(differences: &[Difference]) -> Vec<MemoryChange> {
+    let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_archived = |path: &str| path.starts_with("archive/");
+    let is_other = |path: &str| place_of(path).is_none();
+    if are_journals(differences) {
+        let (deed, path) = (ChangeKind::Use, JOURNALS.to_owned());
+        return vec![MemoryChange { deed, path }];
+    }
+    let mut gone: HashMap<String, &Difference> = differences
+        .iter()
+        .filter(|difference| difference.after.is_none() && !is_journal(&difference.path))
+        .map(|difference| (file_of(&difference.path), difference))
+        .collect();
+    let mut told = Vec::new();
+    for difference in differences {
+        let path = &difference.path;
+        let deed = match (difference.before, difference.after) {
+            _ if is_journal(path) => continue,
+            (None, Some(_)) if is_other(path) => ChangeKind::AddOther,
+            _ if is_other(path) => ChangeKind::ChangeOther,
+            (_, None) => continue,
+            (Some(_), Some(_)) => ChangeKind::Change,
+            (None, Some(_)) => match gone.remove(&file_of(path)) {
+                None => ChangeKind::Add,
+                Some(from) => match (is_archived(&from.path), is_archived(path)) {
+                    (false, true) => ChangeKind::Forget,
+                    (true, false) => ChangeKind::Restore,
+                    _ => ChangeKind::Move,
+                },
+            },
+        };
+        told.push(MemoryChange {
+            deed,
+            path: path.clone(),
+        });
+    }
+    let deleted = differences
+        .iter()
+        .filter(|difference| gone.contains_key(&file_of(&difference.path)));
+    told.extend(
+        deleted
+            .filter(|difference| difference.after.is_none())
+            .map(|difference| MemoryChange {
+                deed: ChangeKind::Delete,
+                path: difference.path.clone(),
+            }),
+    );
+    told
+}
+
+/// What the branch's log says of a commit that was made on this machine.
+pub(in crate::engine) const COMMITTED: &str = "memdir: commit";
+
+/// A file that differs from the newest commit.
+pub(in crate::engine) struct Difference {
+    /// Below the store's folder.
+    pub path: String,
+    pub before: Option<Id>,
+    pub after: Option<Id>,
+    /// The file as it was read, where it is another one soon: this is what is committed.
+    pub read: Option<Version>,
+}
+
+/// What a commit is made for.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::engine) enum Why<'a> {
+    /// Something changed.
+    Changed,
+    /// Somebody asked for it.
+    Asked,
+    /// More than the files tell.
+    For(&'a Reason),
+}
+
+/// Whether the program commits a file of this path.
+pub(in crate::engine) fn is_ours(path: &str) -> bool {
+    let mut parts = path.split('/').rev();
+    parts.next().is_some_and(is_memory_name) && parts.all(|folder| !folder.starts_with('.'))
+}
+
+pub(in crate::engine) fn stamped(path: &str, entry: &Entry) -> Stamped {
+    Stamped {
+        path: path.to_owned(),
+        size: entry.stamp.size,
+        modified: entry.stamp.modified,
+        inode: entry.stamp.inode,
+        changed: entry.changed,
+    }
+}
+
+/// In nanoseconds: the program changes a file and ends its work in the folder within this.
+pub(in crate::engine) const OWN_CHANGE: i64 = 100_000_000;
+
+/// What was done together.
+pub(in crate::engine) struct Done {
+    /// In nanoseconds since 1970.
+    pub(in crate::engine) at: i64,
+    /// A program told of it.
+    pub(in crate::engine) is_told: bool,
+    /// Something was deleted.
+    pub(in crate::engine) is_gone: bool,
+    pub(in crate::engine) files: Vec<MemoryChange>,
+}
+
+/// Compares single files.
+pub(in crate::engine) fn compare(
+    history: &History,
+    trees: &mut Trees<'_>,
+    names: &BTreeSet<String>,
+) -> Result<Vec<Difference>, EngineError> {
+    let mut differences = Vec::new();
+    for name in names {
+        for place in [Place::Files, Place::Archive] {
+            let path = place.path_of(name);
+            let before = trees.file(&path)?;
+            let after = match history.live.store.look_at(place, name) {
+                None => None,
+                Some(Err(_)) => continue, // No file of ours; what was committed stays.
+                Some(Ok(_)) => match history.live.store.reader(place).read(name, u64::MAX) {
+                    Ok(version) => Some(Id::of_text(&version.bytes)),
+                    Err(FilesError::Missing { .. }) => None,
+                    Err(error) => return Err(error.into()),
+                },
+            };
+            if before != after {
+                differences.push(Difference {
+                    path,
+                    before,
+                    after,
+                    read: None,
+                });
+            }
+        }
+    }
+    Ok(differences)
+}
+
+/// Compares every file, reading those only that git's index does not know.
+pub(in crate::engine) fn compare_all(
+    history: &History,
+    repository: &Repository,
+    trees: &mut Trees<'_>,
+) -> Result<Vec<Difference>, EngineError> {
+    let known = repository.known_files();
+    let mut differences = Vec::new();
+    for (place, folder) in [(Place::Files, "files"), (Place::Archive, "archive")] {
+        let mut committed: HashMap<String, Id> = trees.files_below(folder)?.into_iter().collect();
+        let mut listing = history.live.store.list(place)?;
+        // One that was killed may have left the only file that holds a text.
+        if !history
+            .live
+            .store
+            .remove_leftovers(place, &listing.temps)
+            .is_empty()
+        {
+            listing = history.live.store.list(place)?;
+        }
+        let reader = history.live.store.reader(place);
+        let ids: Vec<Option<Id>> = listing
+            .entries
+            .par_iter()
+            .map(|entry| {
+                let path = place.path_of(&entry.name);
+                known.id_of(&stamped(&path, entry)).or_else(|| {
+                    let version = reader.read(&entry.name, u64::MAX).ok()?;
+                    Some(Id::of_text(&version.bytes))
+                })
+            })
+            .collect();
+        for (entry, after) in listing.entries.iter().zip(ids) {
+            let path = place.path_of(&entry.name);
+            let before = committed.remove(&path);
+            // One that cannot be read now is looked at another time.
+            if let Some(after) = after.filter(|after| before != Some(*after)) {
+                differences.push(Difference {
+                    path,
+                    before,
+                    after: Some(after),
+                    read: None,
+                });
+            }
+        }
+        let skipped: BTreeSet<String> = listing
+            .skipped
+            .iter()
+            .map(|skipped| place.path_of(&skipped.name))
+            .collect();
+        let mut gone: Vec<(String, Id)> = committed
+            .into_iter()
+            .filter(|(path, _)| is_ours(path) && !skipped.contains(path))
+            .collect();
+        gone.sort_unstable();
+        differences.extend(gone.into_iter().map(|(path, before)| Difference {
+            path,
+            before: Some(before),
+            after: None,
+            read: None,
+        }));
+    }
+    Ok(differences)
+}
+
+/// Takes out of `differences` what is only missing because this machine has no such file: it is
+/// not deleted, and other machines have it.
+pub(in crate::engine) fn pass_over_left_out(
+    history: &History,
+    repository: &Repository,
+    differences: &mut Vec<Difference>,
+) -> Result<(), EngineError> {
+    let mut failed = None;
+    differences.retain(|difference| match (difference.before, difference.after) {
+        (Some(before), None) => match repository.left_out(&difference.path, before) {
+            Ok(why) => why.is_none() && !is_case_twin(history, &difference.path),
+            Err(error) => {
+                failed = Some(error);
+                true
+            }
+        },
+        _ => true,
+    });
+    failed.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Whether the system finds a file of another spelling at `path`, one that no listing has.
+pub(in crate::engine) fn is_case_twin(history: &History, path: &str) -> bool {
+    place_of(path).is_some_and(|(place, name)| {
+        let is_found = matches!(history.live.store.look_at(place, &name), Some(Ok(_)));
+        let is_listed = |listing: Listing| listing.entries.iter().any(|one| one.name == name);
+        is_found
+            && history
+                .live
+                .store
+                .list(place)
+                .is_ok_and(|listing| !is_listed(listing))
+    })
+}
+
+/// Compares what lies beside the memories.
+pub(in crate::engine) fn compare_settings(
+    history: &History,
+    repository: &Repository,
+    trees: &mut Trees<'_>,
+    differences: &mut Vec<Difference>,
+) -> Result<(), EngineError> {
+    let purged = history.live.store.purged()?;
+    // A name that was held back came to no other machine.
+    let tombstones = purged
+        .iter()
+        .map(|stem| tombstone_of(stem))
+        .filter(|path| repository.untaken(path, 0).is_none());
+    for path in std::iter::once(SETTINGS.to_owned()).chain(tombstones) {
+        let before = trees.file(&path)?;
+        let after = reading::bytes_at(&history.live, &path)?.map(|bytes| Id::of_text(&bytes));
+        if before != after && after.is_some() {
+            differences.push(Difference {
+                path,
+                before,
+                after,
+                read: None,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether nothing but journals differs.
+pub(in crate::engine) fn are_journals(differences: &[Difference]) -> bool {
+    differences
+        .iter()
+        .all(|difference| is_journal(&difference.path))
+}

@@ -1,0 +1,102 @@
+//! Takes over the repository of a store that another program made.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::commits::dates;
+use crate::engine::history::commits::deletions::is_memory;
+use crate::git::Address;
+use crate::git::Id;
+use crate::git::Network;
+use crate::git::Owner;
+use crate::git::RemoteBranches;
+use crate::git::Repository;
+
+pub(in crate::engine) fn checked_out(
+    repository: &Repository,
+    is_theirs: bool,
+) -> Result<String, EngineError> {
+    match repository.checked_out() {
+        Some(branch) => Ok(branch),
+        None if is_theirs => Err(EngineError::Invalid("no branch is checked out".to_owned())),
+        None => Ok(repository.branch()),
+    }
+}
+
+pub(in crate::engine) fn has(branches: &RemoteBranches, branch: &str) -> bool {
+    branches.branches.iter().any(|(name, _)| name == branch)
+}
+
+/// Whether a file may lie in a repository of memories before the first of them.
+pub(in crate::engine) fn is_usual(path: &str) -> bool {
+    let starts = ["README", "LICENSE"];
+    starts.iter().any(|start| path.starts_with(start))
+        || [".gitignore", ".gitattributes"].contains(&path)
+}
+
+/// What a branch of a remote holds.
+#[derive(Default)]
+pub(in crate::engine) struct Content {
+    pub(in crate::engine) has_memories: bool,
+    /// A file that has no business beside memories.
+    pub(in crate::engine) other: Option<String>,
+}
+
+/// Looks at what the remote's `branch` holds, and keeps nothing of it.
+pub(in crate::engine) fn look_into(
+    repository: &Repository,
+    network: &Network,
+    address: &Address,
+    branch: &str,
+    stop: &dyn Fn() -> bool,
+) -> Result<Content, EngineError> {
+    let to = "refs/memdir/looked-at";
+    let tip = network.fetch(repository.path(), address, branch, to, stop)?;
+    repository.keep_newest(to, 0)?;
+    let Some(tip) = tip.as_deref().and_then(Id::parse) else {
+        return Ok(Content::default());
+    };
+    let mut content = Content::default();
+    let ours = repository.changes(None, tip)?;
+    content.has_memories = ours.iter().any(|change| is_memory(&change.path));
+    let others = repository.changes_elsewhere(None, tip)?;
+    let mut others = others.into_iter().map(|change| change.path);
+    content.other = others.find(|path| !is_usual(path));
+    Ok(content)
+}
+
+/// A remote with more branches is a project, and no other machine's memories are on its last ones.
+pub(in crate::engine) const MOST_LOOKED_AT: usize = 8;
+
+/// Makes a repository that somebody made by hand, or another program did, the store's own, if it is
+/// nothing else: the user named the store, the repository is of the same folder, and it
+/// holds memories and nothing that has no business beside them. Its network waits for consent.
+pub(in crate::engine) fn take_over_own(
+    history: &History,
+    repository: &Repository,
+) -> Result<bool, EngineError> {
+    let is_of_store = repository.owner() == Owner::Other
+        && history.consent.is_named()
+        && !history.live.is_read_only()
+        && repository.obstacle().is_none()
+        && repository.work_folder().canonicalize().ok() == history.live.root().canonicalize().ok();
+    let Some(branch) = repository.checked_out().filter(|_| is_of_store) else {
+        return Ok(false);
+    };
+    if let Some(head) = repository.head()? {
+        let others = repository.changes_elsewhere(None, head)?;
+        if !others.iter().all(|change| is_usual(&change.path)) {
+            return Ok(false);
+        }
+    }
+    repository.take_over(&branch)?;
+    if let Some(head) = repository.head()?
+        && let Err(error) = dates::date_found(history, repository, head)
+    {
+        tracing::info!("cannot date the notes of the repository: {error}");
+    }
+    tracing::info!(
+        "the repository of {} is the store's own from now on",
+        history.live.root().display()
+    );
+    Ok(true)
+}

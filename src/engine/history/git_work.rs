@@ -1,0 +1,36 @@
+//! Marks of a process that works in the repository, and the commit that it saw last.
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::files::CrashMarker;
+use crate::git::Id;
+use crate::git::Repository;
+
+/// Begins to write to the repository, cleared of locks that killed processes left; `None` while
+/// somebody else seems to be at work. The caller holds the store's lock for it.
+pub(in crate::engine) fn begin_git_work(
+    history: &History,
+    repository: &Repository,
+) -> Result<Option<CrashMarker>, EngineError> {
+    let at_work = CrashMarker::begin(&history.live.state().join("git-at-work"))?;
+    repository.end_moving()?;
+    let taken = repository.clear_locks(&repository.branch(), at_work.was_interrupted);
+    for path in &taken.set_aside {
+        tracing::info!("set aside {}, whose maker is gone", path.display());
+    }
+    if taken.in_use.is_empty() {
+        return Ok(Some(at_work));
+    }
+    if at_work.was_interrupted {
+        at_work.leave_unfinished();
+    }
+    Ok(None)
+}
+
+/// The commit that a server made or saw last.
+pub(in crate::engine) fn committed_to(history: &History) -> std::sync::MutexGuard<'_, Option<Id>> {
+    history
+        .committed_to
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}

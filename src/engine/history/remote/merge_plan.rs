@@ -1,0 +1,76 @@
+//! What a merge would do, as steps, and where it reads from.
+
+use crate::engine::error::EngineError;
+use crate::format::Tombstone;
+use crate::git::GitError;
+use crate::git::Id;
+use crate::git::NewText;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+/// What is to be done to the local side, so that it holds what both say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::engine) struct Plan {
+    /// In the order of their paths.
+    pub steps: Vec<Step>,
+    /// Stems of memories that both sides changed in ways that exclude each other.
+    pub conflicts: Vec<String>,
+    /// Files of purged memories that the other side holds: they are to be in no commit of both.
+    pub buried: Vec<String>,
+    /// Files that go because their memory was purged.
+    pub purged: BTreeSet<String>,
+    /// Later versions of memories that were put aside: instead of what else is planned for them.
+    pub(in crate::engine) moved_on: Vec<Step>,
+}
+
+impl Plan {
+    /// The texts to commit for the steps: all but those of this plan stand in some commit.
+    pub fn text_of(&self) -> impl FnMut(&str, Id) -> Result<NewText, GitError> + '_ {
+        let steps = self.steps.iter();
+        let texts = steps.filter_map(|step| Some((step.path.as_str(), step.text.as_ref()?)));
+        let texts: HashMap<&str, &Vec<u8>> = texts.collect();
+        move |path, _| {
+            let text = texts.get(path);
+            Ok(text.map_or(NewText::Known, |text| NewText::Bytes((*text).clone())))
+        }
+    }
+}
+
+/// One file of the local side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine) struct Step {
+    /// Below the store's folder.
+    pub path: String,
+    /// What the local side holds there.
+    pub before: Option<Id>,
+    /// What it shall hold.
+    pub after: Option<Id>,
+    /// The text of `after`, where no commit holds it yet.
+    pub text: Option<Vec<u8>>,
+}
+
+/// What a plan is made with.
+pub(in crate::engine) trait Sources {
+    /// The text of a file.
+    fn text(&self, id: Id) -> Result<Vec<u8>, EngineError>;
+    /// The text of a file that both sides come from; `None` where nobody has it any more.
+    fn base_text(&self, id: Id) -> Result<Option<Vec<u8>>, EngineError> {
+        self.text(id).map(Some)
+    }
+    /// Whether the local side holds a memory `stem`, live or forgotten.
+    fn is_here(&self, stem: &str) -> Result<bool, EngineError>;
+    /// Where the live memory `stem` lies on the local side, and what it holds; on the other one where
+    /// the local one has none.
+    fn memory(&self, stem: &str) -> Result<Option<Lying>, EngineError>;
+    /// When the local side, or the other one, last changed a file of the memory `stem`; in seconds
+    /// since 1970.
+    fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError>;
+    /// The word of either side that the memory `stem` was purged.
+    fn tombstone(&self, stem: &str) -> Result<Option<Tombstone>, EngineError>;
+    /// Every text that the file at `path` of the local side, or of the other one, has had since it
+    /// was added.
+    fn texts(&self, path: &str, is_local: bool) -> Result<BTreeSet<Id>, EngineError>;
+}
+
+/// Where a file lies, and what it holds.
+pub(in crate::engine) type Lying = (String, Id);

@@ -1,0 +1,55 @@
+//! Two memories that contradict each other, as they are shown.
+
+use crate::engine::error::EngineError;
+use crate::engine::parts::Engine;
+use crate::engine::texts::parse;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::model::Memory;
+
+/// Two memories that contradict each other, by their names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conflict {
+    pub pair: [Contender; 2],
+}
+
+impl Conflict {
+    /// Whether `other` is a pair of the same memories.
+    pub(in crate::engine) fn is_of(&self, other: &Conflict) -> bool {
+        let is_there = |one: &Contender| self.pair.iter().any(|known| known.name == one.name);
+        other.pair.iter().all(is_there)
+    }
+
+    /// The one that is not the file `name`; `None` if neither is.
+    pub(in crate::engine) fn other_than(&self, name: &str) -> Option<&Contender> {
+        let [one, other] = &self.pair;
+        match (one.name == name, other.name == name) {
+            (true, _) => Some(other),
+            (_, true) => Some(one),
+            _ => None,
+        }
+    }
+}
+
+/// One of two memories that contradict each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contender {
+    pub memory: Memory,
+    /// Its path below `files/`.
+    pub name: String,
+}
+
+/// The memory in the file `name`; `None` if it is gone.
+pub(in crate::engine) fn contender(
+    engine: &Engine,
+    name: &str,
+) -> Result<Option<Contender>, EngineError> {
+    match engine.live.store.reader(Place::Files).read(name, u64::MAX) {
+        Ok(version) => Ok(Some(Contender {
+            memory: parse(&version.entry, &version.bytes),
+            name: name.to_owned(),
+        })),
+        Err(FilesError::Missing { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,64 @@
+//! What is one link away from the answers of a search.
+
+use crate::engine::error::EngineError;
+use crate::engine::ops::relations::links::Relation;
+use crate::engine::ops::relations::succession;
+use crate::engine::ops::retrieval::search;
+use crate::engine::ops::retrieval::search::Hit;
+use crate::engine::ops::retrieval::search::QueryKind;
+use crate::engine::ops::retrieval::search::Search;
+use crate::engine::parts::Engine;
+use crate::model::Filter;
+use crate::model::Stem;
+use crate::ranking::Ranking;
+
+/// The memories that pass `filter` and are linked with one of `stems`, in either direction, but
+/// for these themselves; each once, with what links it, in the order of `stems`, and of each
+/// what it points to first.
+///
+/// # Errors
+///
+/// Fails if the store cannot be searched.
+pub fn neighbours(
+    engine: &Engine,
+    stems: &[Stem],
+    filter: &Filter,
+) -> Result<Vec<(Relation, Hit)>, EngineError> {
+    let mut linked: Vec<(Stem, Relation)> = Vec::new();
+    let seen_from = filter.seen_from.as_deref();
+    let each = succession::current_relations(engine, stems, seen_from)?;
+    for relations in each.into_iter().flatten() {
+        let to = relations.to.into_iter();
+        let to = to.filter_map(|relation| Some((relation.to.clone()?, relation)));
+        let from = relations.from.into_iter();
+        let from = from.map(|relation| (relation.from.clone(), relation));
+        for (other, relation) in to.chain(from) {
+            let is_known = linked.iter().any(|(known, _)| *known == other);
+            if !is_known && !stems.contains(&other) {
+                linked.push((other, relation));
+            }
+        }
+    }
+    if let Some(only) = &filter.stems {
+        linked.retain(|(other, _)| only.contains(other));
+    }
+    if linked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let search = Search {
+        wanted: QueryKind::Everything,
+        filter: Filter {
+            stems: Some(linked.iter().map(|(other, _)| other.clone()).collect()),
+            ..filter.clone()
+        },
+        ranking: Ranking::default(),
+        limit: linked.len(),
+        offset: 0,
+    };
+    let mut hits = search::search(engine, &search)?.hits;
+    let found = linked.into_iter().filter_map(|(other, relation)| {
+        let at = hits.iter().position(|hit| hit.memory.stem == other)?;
+        Some((relation, hits.swap_remove(at)))
+    });
+    Ok(found.collect())
+}

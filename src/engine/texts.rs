@@ -1,0 +1,71 @@
+//! From a file to a memory: names of files, and what a text holds.
+
+use crate::files::Entry;
+use crate::files::Place;
+use crate::model::Memory;
+use crate::model::Problem;
+use crate::model::Stem;
+use crate::model::plain_id;
+use std::time::Duration;
+use std::time::SystemTime;
+/// A file that changed so shortly before it was read may change again without a trace: file
+/// systems keep times in steps of at most this.
+pub(in crate::engine) const RACY_NANOS: i64 = 2_000_000_000;
+
+/// The stem of a file name below the memory directory.
+pub(in crate::engine) fn stem_of(name: &str) -> Stem {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    Stem::from_file_name(file.strip_suffix(".md").unwrap_or(file))
+}
+
+/// Reads the memory out of a file's bytes.
+pub(in crate::engine) fn parse(entry: &Entry, bytes: &[u8]) -> Memory {
+    let modified = chrono::DateTime::from_timestamp_nanos(entry.stamp.modified);
+    crate::format::parse(&stem_of(&entry.name), bytes, modified)
+}
+
+/// Whether a file's text looks as if its writer had only begun: nothing, or a frontmatter without
+/// its end.
+pub(in crate::engine) fn is_half_written(memory: &Memory) -> bool {
+    let begins_a_fence = |content: &str| !content.is_empty() && "---\n".starts_with(content);
+    memory.problems.iter().any(|problem| match problem {
+        Problem::Empty | Problem::FrontmatterNotClosed => true,
+        Problem::NoFrontmatter => begins_a_fence(&memory.content),
+        _ => false,
+    })
+}
+
+/// How long ago a moment of the file system's clock was; `None` if it lies ahead.
+pub(in crate::engine) fn age(nanos: i64) -> Option<Duration> {
+    let since = Duration::from_nanos(u64::try_from(nanos).ok()?);
+    SystemTime::UNIX_EPOCH.checked_add(since)?.elapsed().ok()
+}
+
+/// Whether a file that was changed at `changed` and is read after `now` may change again without a
+/// trace.
+pub(in crate::engine) fn is_racy(changed: i64, now: i64) -> bool {
+    changed > now.saturating_sub(RACY_NANOS)
+}
+
+/// The name below `files/` or `archive/`.
+pub(in crate::engine) fn name_of(path: &str) -> &str {
+    path.split_once('/').map_or(path, |(_, name)| name)
+}
+
+/// The place and the name below it that a path below the store means.
+pub(in crate::engine) fn place_of(path: &str) -> Option<(Place, String)> {
+    [Place::Files, Place::Archive].iter().find_map(|place| {
+        let name = path.strip_prefix(&place.path_of(""))?;
+        Some((*place, name.to_owned()))
+    })
+}
+
+/// Where memories lie.
+pub(in crate::engine) const FOLDERS: [&str; 2] = ["files", "archive"];
+
+/// Whether `id`, as a link has it, names the memory `stem`.
+pub(in crate::engine) fn is_called(stem: &Stem, id: &str) -> bool {
+    let id = plain_id(id);
+    let id = id.rsplit('/').next().unwrap_or(&id);
+    id == plain_id(stem.as_str()) || id == stem.short()
+}
