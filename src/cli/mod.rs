@@ -27,6 +27,7 @@ mod maintain;
 mod maintenance;
 mod mcp;
 mod model;
+mod no_store;
 mod opened;
 mod output;
 mod pager;
@@ -64,7 +65,6 @@ use crate::config::Flags;
 use crate::config::Provider;
 use crate::config::StoreOrigin;
 use crate::engine::Engine;
-use crate::engine::EngineError;
 use crate::engine::GitOptions;
 use crate::engine::Models;
 use crate::engine::Options;
@@ -364,11 +364,10 @@ impl Context {
         let root = &config.store.value;
         if !crate::config::is_store(root) {
             if !may_create || !self.may_make_store() {
-                return Err(EngineError::NoStore(root.clone()).into());
+                return Err(no_store::no_store(root));
             }
-            crate::files::create_private_folder(&root.join("files")).map_err(|error| {
-                Failure::new(format!("cannot create the store {}", root.display())).because(error)
-            })?;
+            crate::files::create_private_folder(&root.join("files"))
+                .map_err(|error| no_store::not_made(root, error))?;
             if config.store_origin == StoreOrigin::Flag {
                 self.output.note(made(root));
             }
@@ -387,7 +386,7 @@ impl Context {
             false => beside,
         };
         if !(is_there || may_create) {
-            return Err(EngineError::NoStore(root.to_owned()).into());
+            return Err(no_store::no_store(root));
         }
         let options = Options {
             state: Some(beside.join("state")),

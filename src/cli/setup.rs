@@ -37,25 +37,7 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
     if context.config.read_only {
         return Err(Failure::new("a store cannot be made with --read-only"));
     }
-    let folder = match &command.folder {
-        _ if command.notes.is_some() || command.here => {
-            let named = command.notes.as_deref().unwrap_or(Path::new("."));
-            let folder = clean(&context.environment.folder.join(named));
-            match command.notes {
-                Some(_) => in_place(context, &folder)?,
-                None => folder,
-            }
-        }
-        Some(folder) => context.environment.folder.join(folder),
-        None if matches!(
-            context.config.store_origin,
-            crate::config::StoreOrigin::Flag
-        ) =>
-        {
-            context.config.store.value.clone()
-        }
-        None => context.environment.folder.clone(),
-    };
+    let folder = folder_to_make(context, command)?;
     if context.config.read_only {
         return Err(EngineError::ReadOnly(folder).into());
     }
@@ -70,8 +52,7 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
             notes.join(IN_PLACE).display()
         )));
     }
-    let cannot =
-        |error| Failure::new(format!("cannot make a store in {}", folder.display())).because(error);
+    let cannot = |error| super::no_store::not_made(&folder, error);
     let existed = folder.join("memdir.toml").exists();
     let begun = crate::files::Begun::at(&folder);
     let was_trusted = super::trust::is_recorded(&context.environment, &folder);
@@ -148,6 +129,49 @@ pub(super) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Fai
         }
     }
     Ok(Outcome::Done)
+}
+
+/// The folder that becomes a store: the one that `init` names, else that of `--store`, else the working
+/// folder.
+///
+/// # Errors
+///
+/// Fails if `--store` and `init` name different folders.
+fn folder_to_make(context: &Context, command: &Init) -> Result<PathBuf, Failure> {
+    let working = &context.environment.folder;
+    let (option, named) = match (&command.notes, &command.folder) {
+        (Some(notes), _) => ("--notes", clean(&working.join(notes))),
+        (None, _) if command.here => ("--here", clean(working)),
+        (None, Some(folder)) => ("FOLDER", working.join(folder)),
+        (None, None) => ("", working.clone()),
+    };
+    let by_flag = context.config.store_origin == crate::config::StoreOrigin::Flag;
+    let flag = Some(&context.config.store.value).filter(|_| by_flag);
+    if let (Some(flag), "") = (flag, option) {
+        return Ok(flag.clone());
+    }
+    let folder = match option {
+        "--notes" => in_place(context, &named)?,
+        _ => named.clone(),
+    };
+    if let Some(flag) = flag
+        .map(|flag| clean(flag))
+        .filter(|flag| *flag != clean(&named) && *flag != folder)
+    {
+        let what = format!(
+            "cannot make one store in two folders: --store names {}, and {option} {}",
+            flag.display(),
+            named.display()
+        );
+        let hint = match option {
+            "--notes" => {
+                "Leave --store out: the store of notes in place lies in `.memdir-store` beside them."
+            }
+            _ => "Leave --store out, or have it name the same folder.",
+        };
+        return Err(Failure::new(what).hint(hint));
+    }
+    Ok(folder)
 }
 
 /// The store that opens the folder `notes` in place.

@@ -39,8 +39,7 @@ pub(super) fn trust(context: &mut Context, command: &Trust) -> Result<Outcome, F
         return revoke(&mut context.output, &records, &store);
     }
     if !crate::config::is_store(&store) {
-        let what = format!("{} is no store", store.display());
-        return Err(Failure::new(what).hint("`memdir init FOLDER` makes one."));
+        return Err(super::no_store::no_store(&store));
     }
     let settings = foreign_settings(&store);
     if command.show {

@@ -32,7 +32,7 @@ pub(super) fn sync_with(
     let engine = context.engine()?;
     let folder = crate::config::store_at(&context.environment.folder.join(folder));
     if !holds_memories(&folder) {
-        return Err(EngineError::NoStore(folder).into());
+        return Err(super::no_store::no_store(&folder));
     }
     let direction = command.direction;
     let is_written = direction != Direction::Pull && !command.dry_run;

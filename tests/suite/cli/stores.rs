@@ -466,3 +466,60 @@ fn a_write_that_goes_elsewhere_than_the_folder_suggests_says_so() {
     let said = run(command.current_dir(&inside));
     assert!(!said.stderr.contains("looks like"), "{said:?}");
 }
+
+#[test]
+fn a_folder_that_is_no_store_says_why_and_what_to_do() {
+    let home = Home::new();
+    home.write("file", "somebody's");
+    let parts = [
+        "a store in",
+        "file is no folder",
+        "hint: Name another folder",
+    ];
+    for store in ["file", "file/below", "file/far/below"] {
+        run(home.bare().args(["--store", store, "init"])).complains(2, &parts);
+        for arguments in [&["remember", "x"][..], &["list"], &["mcp"], &["serve"]] {
+            run(home.bare().args(["--store", store]).args(arguments)).complains(2, &parts);
+            run(home.bare().env("MEMDIR_STORE", store).args(arguments)).complains(2, &parts);
+        }
+    }
+    let parts = [
+        "no store: neither it nor the folder",
+        "far exists",
+        "memdir init",
+    ];
+    for arguments in [&["remember", "x"][..], &["list"], &["mcp"], &["serve"]] {
+        run(home
+            .bare()
+            .args(["--store", "far/away/new"])
+            .args(arguments))
+        .complains(2, &parts);
+    }
+    run(home.bare().args(["--store", "near", "list"])).complains(
+        2,
+        &["near is no store: there is nothing yet", "memdir init"],
+    );
+    assert_eq!(fs::read(home.root().join("file")).unwrap(), b"somebody's");
+    assert!(!home.root().join("far").exists());
+}
+
+#[test]
+fn init_refuses_two_folders_for_one_store() {
+    let home = Home::new();
+    home.make("notes");
+    let init =
+        |store: &str, more: &[&str]| run(home.bare().args(["--store", store, "init"]).args(more));
+    for more in [&["--notes", "notes"][..], &["--here"], &["other"]] {
+        init("x", more).complains(
+            2,
+            &["cannot make one store in two folders", "Leave --store out"],
+        );
+    }
+    assert_eq!(names(&home.root().join("notes")), [""; 0]);
+    assert!(!home.root().join("x").exists() && !home.root().join("other").exists());
+    // The same folder under both names is one.
+    init("notes", &["--notes", "./notes"]).done();
+    assert!(home.root().join("notes/.memdir-store/memdir.toml").exists());
+    init("same", &["./same"]).done();
+    assert!(home.root().join("same/memdir.toml").exists());
+}
