@@ -19,6 +19,7 @@ use super::mcp::McpSettings;
 use super::sources::Layer;
 use super::sources::Sources;
 use super::sources::printable;
+use super::values::check_aiaml_sync;
 use super::values::git_setting;
 use super::values::languages;
 use super::values::layout;
@@ -265,6 +266,8 @@ impl Config {
         let llm = LlmSetting::read(environment, &user_layer, &mut warnings)?;
         let duplicates = DuplicateSettings::read(environment, layers, &mut warnings)?;
         let mcp = McpSettings::read(environment, &user_layer, &mut warnings)?;
+        let log = log(environment, &mut warnings);
+        check_aiaml_sync(&sources, &mut warnings);
         let editor = sources.text("editor", &["MEMDIR_EDITOR", "VISUAL", "EDITOR"])?;
         Ok(Config {
             index_dir: optional(
@@ -292,7 +295,7 @@ impl Config {
             llm,
             duplicates,
             mcp,
-            log: log(environment),
+            log,
             read_only: flags.read_only,
             store,
             store_origin,
@@ -977,6 +980,41 @@ mod tests {
         let own = [("AIAML_ENABLE_SYNC", "false"), ("MEMDIR_GIT", "on")];
         assert!(read(&own).git.value);
         assert_eq!(read(&[("LOCI_LOG_LEVEL", "INFO")]).log.value, "info");
+        let own = [
+            ("MEMDIR_LOG", "rmcp=trace,info"),
+            ("LOCI_LOG_LEVEL", "loud"),
+        ];
+        let own = read(&own);
+        assert_eq!(
+            (own.log.value.as_str(), own.warnings.len()),
+            ("rmcp=trace,info", 0)
+        );
+        assert_eq!(read(&[("RUST_LOG", "hyper")]).warnings.len(), 0);
+    }
+
+    #[test]
+    fn a_variable_of_no_sense_is_warned_of_once_with_what_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let check = |name: &str, value: &str, taken: &str| {
+            let environment = environment(folder.path(), &[(name, value)]);
+            let read = Config::read(&Flags::default(), &environment).unwrap();
+            let [warning] = read.warnings.as_slice() else {
+                panic!("{name}={value}: {:?}", read.warnings);
+            };
+            let named = format!("{name} is `{value}`");
+            assert!(
+                warning.starts_with(&named) && warning.ends_with(taken),
+                "{warning}"
+            );
+            assert!(read.git.value && read.remote.value.is_none(), "{name}");
+            assert_eq!(read.log.value, "warn", "{name}");
+        };
+        check("AIAML_ENABLE_SYNC", "maybe", "taken as not set");
+        check("AIAML_LOG_LEVEL", "LOUD", "`warn` is taken");
+        check("LOCI_LOG_LEVEL", "loud", "`warn` is taken");
+        check("MEMDIR_LOG", "loud", "`warn` is taken");
+        check("MEMDIR_LOG", "memdir=loud", "`warn` is taken");
+        check("RUST_LOG", "memdir=loud", "`warn` is taken");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::settings::Setting;
 use super::settings::optional;
 use super::sources::Layer;
 use super::sources::Sources;
+use super::sources::printable;
 use crate::model::Layout;
 use crate::secrets::Policy;
 use crate::words::Language;
@@ -45,8 +46,7 @@ pub(super) fn languages(sources: &Sources<'_>) -> Result<Setting<Vec<Language>>,
 pub(super) fn git_setting(sources: &Sources<'_>) -> Result<Setting<bool>, ConfigError> {
     let Some(Setting { value, origin }) = sources.text("git", &["MEMDIR_GIT"])? else {
         // That program keeps no history then.
-        let aiaml = sources.variable(&["AIAML_ENABLE_SYNC"]);
-        if let Some(setting) = aiaml.filter(|setting| setting.value.eq_ignore_ascii_case("false")) {
+        if let Some(setting) = aiaml_sync(sources).filter(|setting| setting.value == Ok(false)) {
             return Ok(Setting {
                 value: false,
                 origin: setting.origin,
@@ -122,7 +122,39 @@ pub(super) fn limit(sources: &Sources<'_>) -> Result<Setting<usize>, ConfigError
     }
 }
 
-pub(super) fn log(environment: &Environment) -> Setting<String> {
+/// What `AIAML_ENABLE_SYNC` says; `Err` with its value if that is neither `true` nor `false`.
+fn aiaml_sync(sources: &Sources<'_>) -> Option<Setting<Result<bool, String>>> {
+    let Setting { value, origin } = sources.variable(&["AIAML_ENABLE_SYNC"])?;
+    let value = match value.to_lowercase().as_str() {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(value),
+    };
+    Some(Setting { value, origin })
+}
+
+/// Warns of a value of `AIAML_ENABLE_SYNC` that nobody knows, once for all that it decides.
+pub(super) fn check_aiaml_sync(sources: &Sources<'_>, warnings: &mut Vec<String>) {
+    if let Some(Setting {
+        value: Err(value),
+        origin,
+    }) = aiaml_sync(sources)
+    {
+        let shown = printable(&value, LONGEST_VALUE);
+        warnings.push(format!(
+            "{origin} is `{shown}`, which is neither true nor false: it is taken as not set"
+        ));
+    }
+}
+
+/// How many characters of a variable's value are shown in a warning.
+const LONGEST_VALUE: usize = 40;
+
+/// The level of logs where nothing better is said.
+const USUAL_LEVEL: &str = "warn";
+
+/// A level that nobody knows is warned of, and the usual one is taken.
+pub(super) fn log(environment: &Environment, warnings: &mut Vec<String>) -> Setting<String> {
     let sources = Sources {
         environment,
         layers: [&Layer::default(), &Layer::default()],
@@ -133,30 +165,55 @@ pub(super) fn log(environment: &Environment) -> Setting<String> {
         "AIAML_LOG_LEVEL",
         "LOCI_LOG_LEVEL",
     ];
-    match sources.variable(&names) {
-        Some(Setting {
-            value,
-            origin: origin @ Origin::Variable("AIAML_LOG_LEVEL" | "LOCI_LOG_LEVEL"),
-        }) => {
-            // Those programs' levels have their own names.
-            let value = match value.to_uppercase().as_str() {
-                "TRACE" => "trace",
-                "DEBUG" => "debug",
-                "INFO" => "info",
-                "ERROR" | "CRITICAL" => "error",
-                _ => "warn",
-            };
-            Setting {
-                value: value.to_owned(),
-                origin,
-            }
-        }
-        Some(setting) => setting,
-        None => Setting {
-            value: "warn".to_owned(),
+    let Some(Setting { value, origin }) = sources.variable(&names) else {
+        return Setting {
+            value: USUAL_LEVEL.to_owned(),
             origin: Origin::Default,
-        },
+        };
+    };
+    let level = match origin {
+        Origin::Variable("AIAML_LOG_LEVEL" | "LOCI_LOG_LEVEL") => foreign_level(&value),
+        // Where other programs are meant, too, one word may name one of them.
+        Origin::Variable("RUST_LOG") => is_filter(&value).then_some(value.as_str()),
+        _ => (is_filter(&value) && !is_unknown_word(&value)).then_some(value.as_str()),
+    };
+    if level.is_none() {
+        let shown = printable(&value, LONGEST_VALUE);
+        warnings.push(format!(
+            "{origin} is `{shown}`, which is no level (off, error, warn, info, debug, trace): `{USUAL_LEVEL}` is taken"
+        ));
     }
+    Setting {
+        value: level.unwrap_or(USUAL_LEVEL).to_owned(),
+        origin,
+    }
+}
+
+/// The level that other programs call `name`, if one does.
+fn foreign_level(name: &str) -> Option<&'static str> {
+    Some(match name.to_uppercase().as_str() {
+        "TRACE" => "trace",
+        "DEBUG" => "debug",
+        "INFO" => "info",
+        "WARN" | "WARNING" => "warn",
+        "ERROR" | "CRITICAL" => "error",
+        "OFF" => "off",
+        _ => return None,
+    })
+}
+
+fn is_filter(value: &str) -> bool {
+    tracing_subscriber::EnvFilter::try_new(value).is_ok()
+}
+
+/// Whether a filter is one word that is no level, nor this program: a target that logs nothing.
+fn is_unknown_word(value: &str) -> bool {
+    let is_word = !value.contains(['=', ',', '[', ':']);
+    is_word
+        && value != "memdir"
+        && value
+            .parse::<tracing::level_filters::LevelFilter>()
+            .is_err()
 }
 
 /// Of the store alone: a user's other stores are none of its business.
@@ -195,17 +252,18 @@ pub(super) fn secrets_setting(sources: &Sources<'_>) -> Result<Setting<Policy>, 
 /// three-tool program an address alone is consent, and so is `AIAML_ENABLE_SYNC=true` without one.
 pub(super) fn remote(sources: &Sources<'_>) -> Setting<Option<String>> {
     let names = ["MEMDIR_REMOTE", "AIAML_GITHUB_REMOTE"];
-    let enabled = sources.variable(&["AIAML_ENABLE_SYNC"]);
-    let says = |word: &str| {
-        let value = enabled.as_ref().map(|setting| setting.value.to_lowercase());
-        value.as_deref() == Some(word)
+    let enabled = aiaml_sync(sources);
+    let says = |on| {
+        enabled
+            .as_ref()
+            .is_some_and(|setting| setting.value == Ok(on))
     };
     let named = sources.variable(&names);
     let is_aiaml = |setting: &Setting<String>| setting.origin == Origin::Variable(names[1]);
     let remote = match named {
-        Some(named) if is_aiaml(&named) && says("false") => None,
+        Some(named) if is_aiaml(&named) && says(false) => None,
         Some(named) => Some(named),
-        None if says("true") => enabled.clone().map(|setting| Setting {
+        None if says(true) => enabled.clone().map(|setting| Setting {
             value: String::new(),
             origin: setting.origin,
         }),

@@ -523,3 +523,12 @@ fn init_refuses_two_folders_for_one_store() {
     init("same", &["./same"]).done();
     assert!(home.root().join("same/memdir.toml").exists());
 }
+
+#[test]
+fn a_log_level_that_nobody_knows_is_told_and_hides_no_warning() {
+    let home = Home::new();
+    let ran = run(home.command(&["list"]).env("MEMDIR_LOG", "loud"));
+    let told = ran.stderr.matches("MEMDIR_LOG is `loud`").count();
+    assert_eq!(told, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("`warn` is taken"), "{}", ran.stderr);
+}
