@@ -6,6 +6,8 @@
 //! change then shows up in review. Write one `use crate::module::…` per line; the grouped form
 //! `crate::{…}` is reported, as is `super::super::`.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
@@ -102,6 +104,38 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
 ];
+
+/// The parts of the engine with the parts that their files may name, lowest first: a part is a file
+/// or a folder of `src/engine`. `mod.rs` only lists what others may see.
+const ENGINE_PARTS: &[(&str, &[&str])] = &[
+    ("options", &[]),
+    ("texts", &[]),
+    ("error", &["options", "texts"]),
+    ("live", &["options", "texts", "error"]),
+    ("write", &["options", "texts", "error", "live"]),
+    ("meaning", &["options", "texts", "error", "live"]),
+    ("history", &["options", "texts", "error", "live", "write"]),
+    (
+        "parts",
+        &["options", "error", "live", "write", "meaning", "history"],
+    ),
+    (
+        "ops",
+        &[
+            "options", "texts", "error", "live", "write", "meaning", "history", "parts",
+        ],
+    ),
+    (
+        "upkeep",
+        &["error", "live", "meaning", "history", "parts", "ops"],
+    ),
+];
+
+/// Types whose methods stand in more than three files, as they were before the rule.
+const SPREAD_TYPES: &[&str] = &["Repository", "Store", "Journal"];
+
+/// Folders with more than 20 files, as they were before the rule.
+const LARGE_FOLDERS: &[&str] = &["cli", "index/embedded"];
 
 /// Text that may occur only in the files of the listed modules. Tests at the end of a file may
 /// name anything: they set scenes that the module itself must not make.
@@ -217,6 +251,164 @@ fn a_dialect_knows_no_other_dialect() {
         }
     }
     assert!(violations.is_empty(), "\n{}", violations.join("\n"));
+}
+
+#[test]
+fn parts_of_the_engine_use_only_what_lies_below_them() {
+    for (i, (part, may_use)) in ENGINE_PARTS.iter().enumerate() {
+        for used in *may_use {
+            let below = ENGINE_PARTS[..i].iter().any(|(lower, _)| lower == used);
+            assert!(below, "`{part}` may use `{used}`, which is not above it");
+        }
+    }
+    let engine = source().join("engine");
+    let mut violations = Vec::new();
+    for file in rust_files(&engine) {
+        let part = top_module(&engine, &file);
+        if part == "mod" {
+            continue;
+        }
+        let Some((_, may_use)) = ENGINE_PARTS.iter().find(|(name, _)| *name == part) else {
+            violations.push(format!("`{part}` is missing from ENGINE_PARTS"));
+            continue;
+        };
+        for path in paths_in(&file) {
+            let Some(("engine", rest)) = path.split_once("::") else {
+                continue;
+            };
+            let used = rest.split("::").next().unwrap();
+            if used != part && !may_use.contains(&used) {
+                violations.push(format!("{}: `{part}` uses `{used}`", file.display()));
+            }
+        }
+    }
+    assert!(violations.is_empty(), "\n{}", violations.join("\n"));
+}
+
+#[test]
+fn no_two_files_of_the_engine_import_each_other() {
+    let src = source();
+    let files = rust_files(&src.join("engine"));
+    let of_module: BTreeMap<String, usize> = files
+        .iter()
+        .enumerate()
+        .map(|(i, file)| (module_path(&src, file), i))
+        .collect();
+    let imports: Vec<BTreeSet<usize>> = files
+        .iter()
+        .enumerate()
+        .map(|(i, file)| {
+            let paths = paths_in(file).into_iter();
+            let used = paths.filter_map(|path| file_of(&of_module, &path));
+            used.filter(|used| *used != i).collect()
+        })
+        .collect();
+    assert!(
+        imports.iter().flatten().count() > files.len(),
+        "{imports:?}"
+    );
+    // Files that import nothing that is left go first; what remains imports itself in the end.
+    let mut left: BTreeSet<usize> = (0..files.len()).collect();
+    while let Some(&free) = left.iter().find(|file| imports[**file].is_disjoint(&left)) {
+        left.remove(&free);
+    }
+    let circles: Vec<_> = left.iter().map(|file| files[*file].display()).collect();
+    assert!(circles.is_empty(), "in or above a circle: {circles:#?}");
+}
+
+#[test]
+fn the_methods_of_a_type_stand_in_three_files_at_most() {
+    let src = source();
+    let mut homes: BTreeMap<(String, String), BTreeSet<PathBuf>> = BTreeMap::new();
+    for file in rust_files(&src) {
+        for line in code_of(&file).lines() {
+            if let Some(name) = own_impl(line) {
+                let of = (top_module(&src, &file), name.to_owned());
+                homes.entry(of).or_default().insert(file.clone());
+            }
+        }
+    }
+    assert!(homes.len() > 100, "{}", homes.len());
+    let spread = homes.iter().filter(|(_, files)| files.len() > 3);
+    let spread: Vec<_> = spread
+        .filter(|((_, name), _)| !SPREAD_TYPES.contains(&name.as_str()))
+        .collect();
+    assert!(spread.is_empty(), "{spread:#?}");
+}
+
+#[test]
+fn a_folder_holds_twenty_files_at_most() {
+    let src = source();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for file in rust_files(&src) {
+        let folder = file.parent().unwrap().strip_prefix(&src).unwrap();
+        *counts.entry(folder.display().to_string()).or_default() += 1;
+    }
+    counts.retain(|folder, count| *count > 20 && !LARGE_FOLDERS.contains(&folder.as_str()));
+    assert!(counts.is_empty(), "{counts:?}");
+}
+
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// The code of a file before its tests, without comments; nothing of a file of tests.
+fn code_of(file: &Path) -> String {
+    if file.file_name().is_some_and(|name| name == "tests.rs") {
+        return String::new();
+    }
+    let text = fs::read_to_string(file).unwrap();
+    let lines = text.lines().take_while(|line| *line != "#[cfg(test)]");
+    let lines = lines.map(|line| line.split("//").next().unwrap());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Every path that begins with `crate::`, without that; what is only shown to others, and who may
+/// see something, is no use.
+fn paths_in(file: &Path) -> Vec<String> {
+    let code = code_of(file);
+    let lines = code.lines().filter(|line| {
+        let line = line.trim_start();
+        !(line.starts_with("pub use ") || line.starts_with("pub(super) use "))
+    });
+    let mut paths = Vec::new();
+    for line in lines {
+        for rest in line.replace("(in crate::", "(in ").split("crate::").skip(1) {
+            let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+            paths.push(rest[..end.unwrap_or(rest.len())].to_owned());
+        }
+    }
+    paths
+}
+
+/// Such as `engine::live::store`.
+fn module_path(src: &Path, file: &Path) -> String {
+    let path = file.strip_prefix(src).unwrap().with_extension("");
+    let parts = path.iter().map(|part| part.to_str().unwrap());
+    let parts: Vec<_> = parts.filter(|part| *part != "mod").collect();
+    parts.join("::")
+}
+
+/// The file of the longest module that `path` begins with.
+fn file_of(of_module: &BTreeMap<String, usize>, path: &str) -> Option<usize> {
+    let mut module = path;
+    loop {
+        if let Some(file) = of_module.get(module) {
+            return Some(*file);
+        }
+        module = module.rsplit_once("::")?.0;
+    }
+}
+
+/// The type whose own methods begin at this line.
+fn own_impl(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("impl")?;
+    let rest = match rest.strip_prefix('<') {
+        Some(generic) => generic.split_once("> ")?.1,
+        None => rest.strip_prefix(' ')?,
+    };
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_'))?;
+    (!rest.contains(" for ")).then(|| &rest[..end])
 }
 
 fn names_path(line: &str, path: &str) -> bool {
