@@ -7,18 +7,19 @@
 
 #![allow(clippy::print_stdout, reason = "it prints what it measured")]
 
-use memdir::engine::ops;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
+
+use serde_json::Value;
 
 use memdir::clock::SystemClock;
 use memdir::engine::Engine;
 use memdir::engine::Options;
 use memdir::engine::Stored;
+use memdir::engine::ops;
 use memdir::lifecycle::WritePolicy;
 use memdir::model::NewMemory;
-use serde_json::Value;
 
 fn main() {
     // `cargo bench` adds an option of its own.

@@ -6,8 +6,6 @@
 
 #![allow(clippy::print_stdout, reason = "it prints what it measured")]
 
-use memdir::engine::live;
-use memdir::engine::ops;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,6 +19,8 @@ use memdir::engine::Engine;
 use memdir::engine::Options;
 use memdir::engine::QueryKind;
 use memdir::engine::Search;
+use memdir::engine::live;
+use memdir::engine::ops;
 use memdir::lifecycle::WritePolicy;
 use memdir::model::Filter;
 use memdir::model::NewMemory;

@@ -1,6 +1,5 @@
 //! The command that makes memories of notes that people wrote by hand.
 
-use crate::engine::ops;
 use serde_json::json;
 
 use super::Context;
@@ -9,6 +8,7 @@ use super::args::Adopt;
 use super::fail::Failure;
 use crate::engine::AdoptedNote;
 use crate::engine::Writer;
+use crate::engine::ops;
 
 pub(super) fn adopt(context: &mut Context, command: &Adopt) -> Result<Outcome, Failure> {
     let engine = context.engine()?;

@@ -1,6 +1,5 @@
 //! Commands about forgotten memories: list them, bring them back, take them away for good.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -19,6 +18,7 @@ use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Forgotten;
 use crate::engine::Unpurged;
+use crate::engine::ops;
 use crate::model::Stem;
 
 pub(super) fn archive(context: &mut Context, command: &Archive) -> Result<Outcome, Failure> {

@@ -1,7 +1,5 @@
 //! Edits a memory's file in the user's editor.
 
-use crate::engine::ops;
-use crate::engine::write;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::Command;
@@ -12,6 +10,8 @@ use super::args::Edit;
 use super::fail::Failure;
 use super::output::ID;
 use crate::engine::Engine;
+use crate::engine::ops;
+use crate::engine::write;
 use crate::files::Draft;
 use crate::model::Problem;
 

@@ -1,8 +1,5 @@
 //! The command that measures how well questions find their answers.
 
-use crate::engine::live;
-use crate::engine::meaning;
-use crate::engine::ops;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -23,6 +20,9 @@ use crate::engine::Imported;
 use crate::engine::QueryKind;
 use crate::engine::Ranking;
 use crate::engine::Search;
+use crate::engine::live;
+use crate::engine::meaning;
+use crate::engine::ops;
 use crate::eval;
 use crate::eval::Dataset;
 use crate::eval::Measures;

@@ -1,6 +1,5 @@
 //! Commands that bring memories in and out: import, export.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -17,6 +16,7 @@ use crate::engine;
 use crate::engine::Engine;
 use crate::engine::Imported;
 use crate::engine::Recalled;
+use crate::engine::ops;
 use crate::import;
 use crate::import::Defaults;
 use crate::model::Memory;

@@ -3,7 +3,6 @@
 //! Promises: each file is the memory's own, byte for byte but for links that name others by what they
 //! are called here; nothing that is there is replaced.
 
-use crate::engine::ops;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,6 +13,7 @@ use super::Context;
 use super::Outcome;
 use super::fail::Failure;
 use crate::engine::Engine;
+use crate::engine::ops;
 use crate::files::Given;
 use crate::format;
 use crate::format::NoteLink;

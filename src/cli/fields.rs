@@ -1,6 +1,5 @@
 //! Options → fields of a memory, changes, filters.
 
-use crate::engine::live;
 use std::io::Read;
 use std::str::FromStr;
 
@@ -19,6 +18,7 @@ use crate::engine::BadEnd;
 use crate::engine::END_FORMS;
 use crate::engine::Engine;
 use crate::engine::EngineError;
+use crate::engine::live;
 use crate::engine::read_end;
 use crate::format::from_json;
 use crate::model::Change;

@@ -1,7 +1,5 @@
 //! Commands that find and show: think, recall, list, grep.
 
-use crate::engine::live;
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -34,6 +32,8 @@ use crate::engine::QueryKind;
 use crate::engine::Ranking;
 use crate::engine::Recalled;
 use crate::engine::Search;
+use crate::engine::live;
+use crate::engine::ops;
 use crate::model::Budget;
 use crate::model::Filter;
 use crate::model::Memory;

@@ -1,7 +1,5 @@
 //! Commands about what was: log, diff, undo, and git itself.
 
-use crate::engine::history;
-use crate::engine::ops;
 use std::process::Command;
 
 use chrono::DateTime;
@@ -35,6 +33,8 @@ use crate::engine::Recalled;
 use crate::engine::Revision;
 use crate::engine::Undone;
 use crate::engine::UndoneFile;
+use crate::engine::history;
+use crate::engine::ops;
 use crate::git::compare_texts;
 
 /// `recall` tells of so many changes.

@@ -1,12 +1,12 @@
 //! The command that moves memories into other folders.
 
-use crate::engine::ops;
 use serde_json::json;
 
 use super::Context;
 use super::Outcome;
 use super::args::Rearrange;
 use super::fail::Failure;
+use crate::engine::ops;
 
 pub(super) fn layout(context: &mut Context, command: &Rearrange) -> Result<Outcome, Failure> {
     let engine = context.engine()?;

@@ -1,8 +1,6 @@
 //! Commands about the life of memories: what one is as of now, what points to it, what was done
 //! with it, and what no longer lives. What was forgotten is the business of `archive`.
 
-use crate::engine::live;
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -31,6 +29,8 @@ use crate::engine::Recalled;
 use crate::engine::Record;
 use crate::engine::Relation;
 use crate::engine::Relations;
+use crate::engine::live;
+use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Visibility;
 

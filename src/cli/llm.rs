@@ -1,6 +1,5 @@
 //! From settings to a language model, and what it is asked for.
 
-use crate::engine::ops;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use crate::config::LlmProvider;
 use crate::dialect::Assistant;
 use crate::engine::Engine;
 use crate::engine::Proposed;
+use crate::engine::ops;
 use crate::fetch::Address;
 use crate::fetch::Client;
 use crate::fetch::Key;

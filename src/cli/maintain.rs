@@ -1,9 +1,5 @@
 //! Commands about the store's state: reindex, status, verify.
 
-use crate::engine::history;
-use crate::engine::live;
-use crate::engine::meaning;
-use crate::engine::ops;
 use chrono::DateTime;
 use chrono::Utc;
 use indicatif::ProgressBar;
@@ -30,6 +26,10 @@ use crate::engine::Leader;
 use crate::engine::MeaningStatus;
 use crate::engine::Outage;
 use crate::engine::Quarantined;
+use crate::engine::history;
+use crate::engine::live;
+use crate::engine::meaning;
+use crate::engine::ops;
 use crate::lifecycle::FLAGGED_BELOW;
 
 /// A bar on standard error; hidden where nobody looks.

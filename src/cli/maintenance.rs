@@ -1,6 +1,5 @@
 //! Commands that maintain many memories at once: each makes a plan, shows it, and performs it.
 
-use crate::engine::ops;
 use chrono::TimeDelta;
 use serde_json::Value;
 use serde_json::json;
@@ -23,6 +22,7 @@ use super::output::Output;
 use crate::engine::Engine;
 use crate::engine::PlanState;
 use crate::engine::Proposed;
+use crate::engine::ops;
 use crate::lifecycle::FLAGGED_BELOW;
 use crate::lifecycle::Grouping;
 use crate::lifecycle::Proposal;

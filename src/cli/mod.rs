@@ -45,8 +45,6 @@ mod when;
 mod with;
 mod write;
 
-use crate::engine::live;
-use crate::engine::meaning;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -68,6 +66,8 @@ use crate::engine::Engine;
 use crate::engine::GitOptions;
 use crate::engine::Models;
 use crate::engine::Options;
+use crate::engine::live;
+use crate::engine::meaning;
 use crate::files::LinkPolicy;
 use crate::lifecycle::Maintenance;
 use crate::trust::Consent;

@@ -1,7 +1,5 @@
 //! The command that takes memories away for good.
 
-use crate::engine::live;
-use crate::engine::ops;
 use std::io::IsTerminal;
 
 use serde_json::Value;
@@ -19,6 +17,8 @@ use crate::engine::Purged;
 use crate::engine::Recalled;
 use crate::engine::RemoteHistory;
 use crate::engine::Unpurged;
+use crate::engine::live;
+use crate::engine::ops;
 use crate::files::BACKUPS;
 use crate::model::Stem;
 

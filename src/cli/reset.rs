@@ -1,6 +1,5 @@
 //! The command that takes all memories away into a backup, and brings a backup back.
 
-use crate::engine::ops;
 use std::io::IsTerminal;
 
 use serde_json::Value;
@@ -14,6 +13,7 @@ use crate::engine::BroughtBack;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Reset as Done;
+use crate::engine::ops;
 use crate::files::Medium;
 
 pub(super) fn reset(context: &mut Context, command: &Reset) -> Result<Outcome, Failure> {

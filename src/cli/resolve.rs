@@ -1,6 +1,5 @@
 //! The command that decides between memories that contradict each other.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -23,6 +22,7 @@ use crate::engine::EngineError;
 use crate::engine::PastChange;
 use crate::engine::Unmarked;
 use crate::engine::Unmerged;
+use crate::engine::ops;
 use crate::git::compare_texts;
 use crate::model::Memory;
 use crate::model::Stem;

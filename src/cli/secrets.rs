@@ -1,6 +1,5 @@
 //! Commands about the credentials that memories hold: allow, redact.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -12,6 +11,7 @@ use super::output::ID;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Settled;
+use crate::engine::ops;
 
 pub(super) fn allow(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
     settle(context, command, "allowed", ops::allow_secrets)

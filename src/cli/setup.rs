@@ -1,7 +1,5 @@
 //! Commands around a store: init, path, completions, man.
 
-use crate::engine::history;
-use crate::engine::ops;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -18,6 +16,8 @@ use super::fail::Failure;
 use super::output::Output;
 use crate::engine::EngineError;
 use crate::engine::Recalled;
+use crate::engine::history;
+use crate::engine::ops;
 use crate::model::IN_PLACE;
 
 /// What a new store's settings file says. It marks the folder as a store.

@@ -1,6 +1,5 @@
 //! Commands that count: stats, topics, namespaces.
 
-use crate::engine::ops;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -14,6 +13,7 @@ use super::args::Stats;
 use super::fail::Failure;
 use super::output::DIM;
 use super::output::ID;
+use crate::engine::ops;
 use crate::model::Filter;
 
 pub(super) fn stats(context: &mut Context, command: &Stats) -> Result<Outcome, Failure> {

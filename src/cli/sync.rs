@@ -1,6 +1,5 @@
 //! The command that brings this machine and the others into step: sync.
 
-use crate::engine::history;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -18,6 +17,7 @@ use crate::engine::EngineError;
 use crate::engine::Exchanged;
 use crate::engine::GitStatus;
 use crate::engine::Setup;
+use crate::engine::history;
 use crate::git::NetworkError;
 
 /// Longer than anything takes that is not the network.

@@ -1,6 +1,5 @@
 //! The command that brings two stores on this machine into step: `sync --with`.
 
-use crate::engine::history;
 use std::path::Path;
 
 use serde_json::Value;
@@ -23,6 +22,7 @@ use crate::engine::Options;
 use crate::engine::Taken;
 use crate::engine::With;
 use crate::engine::WithReport;
+use crate::engine::history;
 
 pub(super) fn sync_with(
     context: &mut Context,

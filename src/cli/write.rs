@@ -1,7 +1,5 @@
 //! Commands that write memories: remember, update, forget, restore.
 
-use crate::engine::live;
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -28,6 +26,8 @@ use crate::engine::Stored;
 use crate::engine::Suggestion;
 use crate::engine::WriteOutcome;
 use crate::engine::WritePolicy;
+use crate::engine::live;
+use crate::engine::ops;
 use crate::model::NewMemory;
 use crate::model::Timestamp;
 

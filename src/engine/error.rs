@@ -1,5 +1,12 @@
 //! Why an operation of the engine failed.
 
+use std::fmt;
+use std::path::PathBuf;
+
+use chrono::DateTime;
+use chrono::SecondsFormat;
+use chrono::Utc;
+
 use crate::embed::EmbedError;
 use crate::engine::options::SETTINGS;
 use crate::engine::texts::stem_of;
@@ -11,11 +18,6 @@ use crate::git::NetworkError;
 use crate::index::IndexError;
 use crate::journal::JournalError;
 use crate::model::POSSIBLE_TIMES;
-use chrono::DateTime;
-use chrono::SecondsFormat;
-use chrono::Utc;
-use std::fmt;
-use std::path::PathBuf;
 
 /// What could not be done.
 #[derive(Debug, thiserror::Error)]

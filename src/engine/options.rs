@@ -1,5 +1,9 @@
 //! How a store is opened: values that come from the command line, the environment and files.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
 use crate::embed::Embedder;
 use crate::files::LinkPolicy;
 use crate::lifecycle::Life;
@@ -10,9 +14,6 @@ use crate::secrets::Policy;
 use crate::trust::Consent;
 use crate::trust::Naming;
 use crate::words::Language;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
 
 /// The file that holds the store's settings.
 pub(in crate::engine) const SETTINGS: &str = "memdir.toml";

@@ -5,6 +5,8 @@
 //! commits and exchanges what `write` and `live` tell of. What is done with them are functions in
 //! `ops`; nothing is done here.
 
+use std::sync::Arc;
+
 use super::history::History;
 use super::live::store::LiveStore;
 use super::meaning::models::Meaning;
@@ -14,7 +16,6 @@ use crate::clock::Clock;
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::dates;
 use crate::lifecycle::Maintenance;
-use std::sync::Arc;
 
 /// A store with everything that can be done to it. Shared between threads.
 pub struct Engine {

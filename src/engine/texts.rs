@@ -1,13 +1,14 @@
 //! From a file to a memory: names of files, and what a text holds.
 
+use std::time::Duration;
+use std::time::SystemTime;
+
 use crate::files::Entry;
 use crate::files::Place;
 use crate::model::Memory;
 use crate::model::Problem;
 use crate::model::Stem;
 use crate::model::plain_id;
-use std::time::Duration;
-use std::time::SystemTime;
 /// A file that changed so shortly before it was read may change again without a trace: file
 /// systems keep times in steps of at most this.
 pub(in crate::engine) const RACY_NANOS: i64 = 2_000_000_000;

@@ -4,7 +4,6 @@
 //! or git. Who takes the events too slowly is told `lost` once there is room again: then a list has
 //! to be read anew.
 
-use crate::engine::live;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,6 +26,7 @@ use super::answer::RequestError;
 use crate::engine::Changed;
 use crate::engine::Engine;
 use crate::engine::Listening;
+use crate::engine::live;
 
 /// So many streams are open at most.
 const MOST_LISTENERS: i64 = 64;

@@ -1,7 +1,5 @@
 //! Puts a server together: routes, layers, listeners; and ends it in order.
 
-use crate::engine::history;
-use crate::engine::ops;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
@@ -58,6 +56,8 @@ use crate::dialect::Caller;
 use crate::dialect::Endpoint;
 use crate::dialect::Refusal;
 use crate::dialect::Verb;
+use crate::engine::history;
+use crate::engine::ops;
 use crate::mcp::Gate;
 use crate::mcp::Served;
 use crate::mcp::Streamable;

@@ -4,7 +4,6 @@
 //! session ends, and `subscriptions/listen`, some addresses until the request ends. What may be kept
 //! for a while is never told: the client asks again when it is time.
 
-use crate::engine::live;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -17,6 +16,7 @@ use super::Served;
 use super::resources;
 use crate::engine::Changed;
 use crate::engine::Listening;
+use crate::engine::live;
 
 /// So many addresses of one client are followed at most.
 const MOST: usize = 1000;

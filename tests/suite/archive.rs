@@ -1,6 +1,5 @@
 //! Forgotten memories: listed, brought back, taken away for good.
 
-use memdir::engine::ops;
 use std::fs;
 
 use chrono::TimeDelta;
@@ -12,6 +11,7 @@ use crate::support::memory_text;
 use crate::support::new_memory;
 use crate::support::noon;
 use crate::sync::Git;
+use memdir::engine::ops;
 
 #[test]
 fn the_family_says_and_does_what_the_single_commands_do() {

@@ -1,18 +1,18 @@
 //! The archive gives up replaced texts after a while, those that the history holds and no others.
 
-use memdir::engine::ops;
 use std::fs;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use chrono::Utc;
-use memdir::engine::Engine;
-use memdir::engine::GitOptions;
-use memdir::engine::Options;
 
 use crate::program::Home;
 use crate::program::names;
 use crate::support::clock;
+use memdir::engine::Engine;
+use memdir::engine::GitOptions;
+use memdir::engine::Options;
+use memdir::engine::ops;
 
 /// A store in which one memory was replaced twice, and another one forgotten.
 fn replaced(settings: &str) -> Home {

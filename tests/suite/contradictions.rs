@@ -1,16 +1,8 @@
 //! Hints at memories that contradict each other: given where they do, hardly ever elsewhere, and
 //! never in the way of writing.
 
-use memdir::engine::ops;
 use std::fs;
 
-use memdir::engine::Contradicted;
-use memdir::engine::Engine;
-use memdir::engine::Stored;
-use memdir::engine::WriteOutcome;
-use memdir::engine::WritePolicy;
-use memdir::model::NewMemory;
-use memdir::model::Stem;
 use serde_json::Value;
 use serde_json::json;
 
@@ -19,6 +11,14 @@ use crate::session::Session;
 use crate::support::TestStore;
 use crate::support::new_memory;
 use crate::support::query;
+use memdir::engine::Contradicted;
+use memdir::engine::Engine;
+use memdir::engine::Stored;
+use memdir::engine::WriteOutcome;
+use memdir::engine::WritePolicy;
+use memdir::engine::ops;
+use memdir::model::NewMemory;
+use memdir::model::Stem;
 
 /// Stores a memory as agents do; its stem, and what it may contradict.
 #[track_caller]

@@ -1,24 +1,11 @@
 //! A copy of a store says what the store says: times are those of the texts and of what was done, not
 //! those that a copy gives to its files.
 
-use memdir::engine::live;
-use memdir::engine::ops;
 use std::fs;
 
 use chrono::DateTime;
 use chrono::TimeDelta;
 use chrono::Utc;
-
-use memdir::engine::Engine;
-use memdir::engine::Method;
-use memdir::engine::Ranking;
-use memdir::engine::Recalled;
-use memdir::engine::Search;
-use memdir::lifecycle::Cleanup;
-use memdir::model::Change;
-use memdir::model::Filter;
-use memdir::model::Memory;
-use memdir::model::NewMemory;
 
 use crate::support::TestStore;
 use crate::support::at;
@@ -26,6 +13,18 @@ use crate::support::new_memory;
 use crate::support::noon;
 use crate::support::query;
 use crate::support::touch;
+use memdir::engine::Engine;
+use memdir::engine::Method;
+use memdir::engine::Ranking;
+use memdir::engine::Recalled;
+use memdir::engine::Search;
+use memdir::engine::live;
+use memdir::engine::ops;
+use memdir::lifecycle::Cleanup;
+use memdir::model::Change;
+use memdir::model::Filter;
+use memdir::model::Memory;
+use memdir::model::NewMemory;
 
 fn copy_of(store: &TestStore, written: DateTime<Utc>) -> TestStore {
     let copy = TestStore::new();

@@ -1,5 +1,16 @@
 //! Memories that say what others say: what becomes of them by each policy, and that no text is lost.
 
+use serde_json::Value;
+use serde_json::json;
+
+use crate::program::Home;
+use crate::program::names;
+use crate::session::Session;
+use crate::support::TestStore;
+use crate::support::keywords;
+use crate::support::new_memory;
+use crate::support::query;
+use crate::support::regular_files;
 use memdir::engine::DuplicatePolicy;
 use memdir::engine::Engine;
 use memdir::engine::Remembered;
@@ -14,17 +25,6 @@ use memdir::model::NewMemory;
 use memdir::model::Stem;
 use memdir::model::Tier;
 use memdir::model::Timestamp;
-use serde_json::Value;
-use serde_json::json;
-
-use crate::program::Home;
-use crate::program::names;
-use crate::session::Session;
-use crate::support::TestStore;
-use crate::support::keywords;
-use crate::support::new_memory;
-use crate::support::query;
-use crate::support::regular_files;
 
 const PORT: &str =
     "The gateway of atlas listens on port 8080 and is reached through the tunnel only.";

@@ -1,13 +1,19 @@
 //! Nothing that was acknowledged and nothing that somebody else wrote is ever lost.
 
-use memdir::engine::live;
-use memdir::engine::ops;
 use std::fs;
 use std::fs::File;
 use std::path::PathBuf;
 
+use crate::support::TestStore;
+use crate::support::holding;
+use crate::support::memory_text;
+use crate::support::new_memory;
+use crate::support::noon;
+use crate::support::regular_files;
 use memdir::engine::EngineError;
 use memdir::engine::Recalled;
+use memdir::engine::live;
+use memdir::engine::ops;
 use memdir::files::FilesError;
 use memdir::files::Place;
 use memdir::files::Replaced;
@@ -17,13 +23,6 @@ use memdir::model::Handle;
 use memdir::model::NewMemory;
 use memdir::model::Patch;
 use memdir::model::Timestamp;
-
-use crate::support::TestStore;
-use crate::support::holding;
-use crate::support::memory_text;
-use crate::support::new_memory;
-use crate::support::noon;
-use crate::support::regular_files;
 
 const NAME: &str = "20260101_000000_aaaaaaaa.md";
 

@@ -1,19 +1,9 @@
 //! Stores as other programs, people and accidents leave them.
 
-use memdir::engine::live;
-use memdir::engine::ops;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use memdir::engine::Engine;
-use memdir::engine::Finding;
-use memdir::engine::QueryKind;
-use memdir::engine::Recalled;
-use memdir::engine::Search;
-use memdir::model::Filter;
-use memdir::model::Memory;
-use memdir::model::Problem;
 use serde_json::Value;
 
 use crate::support::TestStore;
@@ -23,6 +13,16 @@ use crate::support::holding;
 use crate::support::keywords;
 use crate::support::memory_text;
 use crate::support::query;
+use memdir::engine::Engine;
+use memdir::engine::Finding;
+use memdir::engine::QueryKind;
+use memdir::engine::Recalled;
+use memdir::engine::Search;
+use memdir::engine::live;
+use memdir::engine::ops;
+use memdir::model::Filter;
+use memdir::model::Memory;
+use memdir::model::Problem;
 
 fn expectations(name: &str) -> Value {
     let text = fs::read_to_string(fixture(name).join("expected.json")).unwrap();

@@ -1,7 +1,5 @@
 //! A search answers for the files as they are now, whatever became of the index.
 
-use memdir::engine::live;
-use memdir::engine::ops;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -9,17 +7,20 @@ use std::path::PathBuf;
 use std::sync::Barrier;
 
 use chrono::Duration;
+use proptest::collection::vec;
+
 use memdir::engine::Engine;
 use memdir::engine::EngineError;
 use memdir::engine::Options;
 use memdir::engine::QueryKind;
 use memdir::engine::Search;
+use memdir::engine::live;
+use memdir::engine::ops;
 use memdir::model::Change;
 use memdir::model::Filter;
 use memdir::model::Memory;
 use memdir::model::NewMemory;
 use memdir::model::Timestamp;
-use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::sample::select;

@@ -2,6 +2,14 @@
 
 use chrono::DateTime;
 use chrono::Utc;
+
+use crate::support::TestStore;
+use crate::support::at;
+use crate::support::found;
+use crate::support::holding;
+use crate::support::memory_text;
+use crate::support::new_memory;
+use crate::support::noon;
 use memdir::engine::Engine;
 use memdir::engine::EngineError;
 use memdir::engine::QueryKind;
@@ -12,14 +20,6 @@ use memdir::engine::ops;
 use memdir::model::Change;
 use memdir::model::Filter;
 use memdir::model::Patch;
-
-use crate::support::TestStore;
-use crate::support::at;
-use crate::support::found;
-use crate::support::holding;
-use crate::support::memory_text;
-use crate::support::new_memory;
-use crate::support::noon;
 
 fn everything() -> Search {
     Search {

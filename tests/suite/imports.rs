@@ -3,7 +3,6 @@
 //! Each source brings a generated export of [`COUNT`] memories in a ring of links, with one damaged
 //! record among them, and says how each memory should look in the store.
 
-use memdir::engine::ops;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -11,6 +10,7 @@ use std::path::PathBuf;
 
 use memdir::engine::Import;
 use memdir::engine::Imported;
+use memdir::engine::ops;
 use memdir::import;
 use memdir::import::Defaults;
 use proptest::prelude::*;

@@ -1,8 +1,6 @@
 //! What may become of the index's own files: locked by a process that was stopped, in the way,
 //! damaged without a trace, brought from another machine.
 
-use memdir::engine::live;
-use memdir::engine::ops;
 use std::fs;
 use std::fs::File;
 use std::path::Path;
@@ -10,6 +8,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::time::Instant;
 
+use tempfile::TempDir;
+
+use crate::support::TestStore;
+use crate::support::at;
+use crate::support::holding;
+use crate::support::memory_text;
+use crate::support::new_memory;
+use crate::support::noon;
+use crate::support::regular_files;
+use crate::support::touch;
+use memdir::engine::live;
+use memdir::engine::ops;
 use memdir::index::AsOf;
 use memdir::index::Document;
 use memdir::index::Index;
@@ -24,16 +34,6 @@ use memdir::model::Filter;
 use memdir::model::Stamp;
 use memdir::model::Stem;
 use memdir::words::Language;
-use tempfile::TempDir;
-
-use crate::support::TestStore;
-use crate::support::at;
-use crate::support::holding;
-use crate::support::memory_text;
-use crate::support::new_memory;
-use crate::support::noon;
-use crate::support::regular_files;
-use crate::support::touch;
 
 fn index(state: &Path) -> EmbeddedIndex {
     EmbeddedIndex::new(state, &[Language::default()])

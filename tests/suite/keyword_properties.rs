@@ -1,17 +1,20 @@
 //! Keyword search equals a plain scan of all files, written here straight from the formula:
 //! on random stores, with filters, and while the store changes.
 
-use memdir::engine::live;
-use memdir::engine::ops;
 use std::collections::BTreeMap;
 use std::fs;
 
 use chrono::DateTime;
 use chrono::Duration;
 use chrono::Utc;
+use proptest::collection::vec;
+use proptest::option;
+
 use memdir::engine::Engine;
 use memdir::engine::QueryKind;
 use memdir::engine::Search;
+use memdir::engine::live;
+use memdir::engine::ops;
 use memdir::model::Change;
 use memdir::model::Filter;
 use memdir::model::Kind;
@@ -19,8 +22,6 @@ use memdir::model::NewMemory;
 use memdir::model::Stem;
 use memdir::model::Timestamp;
 use memdir::model::TopicMatch;
-use proptest::collection::vec;
-use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::sample::select;

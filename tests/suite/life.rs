@@ -1,23 +1,11 @@
 //! The life of memories: tiers, ends, uses, relations, and what is noted of it all.
 
-use memdir::engine::live;
-use memdir::engine::ops;
 use std::fs;
 use std::sync::Arc;
 
 use chrono::DateTime;
 use chrono::TimeDelta;
 use chrono::Utc;
-use memdir::clock::SystemClock;
-use memdir::engine::Background;
-use memdir::engine::Engine;
-use memdir::engine::QueryKind;
-use memdir::engine::Search;
-use memdir::model::Filter;
-use memdir::model::NewMemory;
-use memdir::model::Stem;
-use memdir::model::Tier;
-use memdir::model::Visibility;
 use serde_json::Value;
 
 use crate::program::Home;
@@ -29,6 +17,18 @@ use crate::support::new_memory;
 use crate::support::noon;
 use crate::support::query;
 use crate::support::regular_files;
+use memdir::clock::SystemClock;
+use memdir::engine::Background;
+use memdir::engine::Engine;
+use memdir::engine::QueryKind;
+use memdir::engine::Search;
+use memdir::engine::live;
+use memdir::engine::ops;
+use memdir::model::Filter;
+use memdir::model::NewMemory;
+use memdir::model::Stem;
+use memdir::model::Tier;
+use memdir::model::Visibility;
 
 fn after(hours: i64) -> DateTime<Utc> {
     noon() + TimeDelta::hours(hours)

@@ -1,17 +1,9 @@
 //! Links in the place of a store's own folders, and other things in the place of its derived files.
 
-use memdir::engine::live;
-use memdir::engine::ops;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use memdir::engine::Engine;
-use memdir::engine::EngineError;
-use memdir::engine::Finding;
-use memdir::files::FilesError;
-use memdir::files::LinkPolicy;
-use memdir::model::Problem;
 use tempfile::TempDir;
 
 use crate::support::TestStore;
@@ -20,6 +12,14 @@ use crate::support::holding;
 use crate::support::memory_text;
 use crate::support::new_memory;
 use crate::support::noon;
+use memdir::engine::Engine;
+use memdir::engine::EngineError;
+use memdir::engine::Finding;
+use memdir::engine::live;
+use memdir::engine::ops;
+use memdir::files::FilesError;
+use memdir::files::LinkPolicy;
+use memdir::model::Problem;
 
 const OURS: &str = "20260114_091500_aaaaaaaa.md";
 const THEIRS: &str = "20260114_091500_bbbbbbbb.md";

@@ -1,16 +1,24 @@
 //! Maintenance: plans are performed whole or not at all, and what they did is taken back.
 
-use memdir::engine::live;
-use memdir::engine::ops;
-use memdir::engine::upkeep;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
 use chrono::TimeDelta;
+
+use crate::program::Home;
+use crate::support::TestStore;
+use crate::support::clock;
+use crate::support::new_memory;
+use crate::support::noon;
+use crate::support::query;
+use crate::support::regular_files;
 use memdir::engine::Engine;
 use memdir::engine::EngineError;
 use memdir::engine::Proposed;
+use memdir::engine::live;
+use memdir::engine::ops;
+use memdir::engine::upkeep;
 use memdir::lifecycle::Cleanup;
 use memdir::lifecycle::Compaction;
 use memdir::lifecycle::Decay;
@@ -26,14 +34,6 @@ use memdir::model::Stem;
 use memdir::model::Tier;
 use memdir::model::Timestamp;
 use memdir::model::Visibility;
-
-use crate::program::Home;
-use crate::support::TestStore;
-use crate::support::clock;
-use crate::support::new_memory;
-use crate::support::noon;
-use crate::support::query;
-use crate::support::regular_files;
 
 /// An episodic memory of so many days before noon.
 fn episode(content: &str, days: i64) -> NewMemory {

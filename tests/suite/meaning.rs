@@ -2,9 +2,6 @@
 //!
 //! The tiny model takes words apart: `breadous` is near to `bread`, which stemming does not see.
 
-use memdir::engine::live;
-use memdir::engine::meaning;
-use memdir::engine::ops;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
@@ -13,6 +10,17 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use serde_json::Value;
+
+use crate::program::Home;
+use crate::running::until;
+use crate::support::TestStore;
+use crate::support::clock;
+use crate::support::fixture;
+use crate::support::memory_text;
+use crate::support::new_memory;
+use crate::support::noon;
+use crate::support::query;
 use memdir::clock::SystemClock;
 use memdir::embed::EmbedError;
 use memdir::embed::Embedder;
@@ -27,18 +35,10 @@ use memdir::engine::Models;
 use memdir::engine::Options;
 use memdir::engine::Ranking;
 use memdir::engine::Search;
+use memdir::engine::live;
+use memdir::engine::meaning;
+use memdir::engine::ops;
 use memdir::model::Filter;
-use serde_json::Value;
-
-use crate::program::Home;
-use crate::running::until;
-use crate::support::TestStore;
-use crate::support::clock;
-use crate::support::fixture;
-use crate::support::memory_text;
-use crate::support::new_memory;
-use crate::support::noon;
-use crate::support::query;
 
 const BREAD: &str = "20260101_000000_aaaaaaaa.md";
 const RIVER: &str = "20260102_000000_bbbbbbbb.md";

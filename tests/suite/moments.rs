@@ -1,19 +1,18 @@
 //! Notes that were put into a store in one moment: they are no talk, and no context of each other.
 
-use memdir::engine::ops;
 use std::path::Path;
 
 use chrono::DateTime;
 use chrono::TimeDelta;
 use chrono::Utc;
 
-use memdir::engine::Engine;
-
 use crate::support::TestStore;
 use crate::support::at;
 use crate::support::memory_text;
 use crate::support::query;
 use crate::support::touch;
+use memdir::engine::Engine;
+use memdir::engine::ops;
 
 const COPIED: &str = "2026-05-30T10:00:00Z";
 

@@ -1,7 +1,5 @@
 //! Processes that run for long: what they see of others' changes, and who of them leads.
 
-use memdir::engine::live;
-use memdir::engine::ops;
 use std::fs;
 use std::fs::File;
 use std::io::Write;
@@ -13,12 +11,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use std::time::Instant;
 
-use memdir::clock::SystemClock;
-use memdir::engine::Background;
-use memdir::engine::Engine;
-use memdir::engine::QueryKind;
-use memdir::engine::Search;
-use memdir::files::Lock;
 use serde_json::Value;
 use serde_json::json;
 
@@ -28,6 +20,14 @@ use crate::support::TestStore;
 use crate::support::holding;
 use crate::support::memory_text;
 use crate::support::new_memory;
+use memdir::clock::SystemClock;
+use memdir::engine::Background;
+use memdir::engine::Engine;
+use memdir::engine::QueryKind;
+use memdir::engine::Search;
+use memdir::engine::live;
+use memdir::engine::ops;
+use memdir::files::Lock;
 
 const ONE: &str = "20260101_000000_aaaaaaaa.md";
 const TWO: &str = "20260101_000000_bbbbbbbb.md";

@@ -1,7 +1,6 @@
 //! Stores for tests: folders that vanish, engines on them, and random input that is the same
 //! on every run.
 
-use memdir::engine::ops;
 use std::collections::BTreeMap;
 use std::fs;
 use std::fs::File;
@@ -12,6 +11,10 @@ use std::time::SystemTime;
 
 use chrono::DateTime;
 use chrono::Utc;
+use proptest::test_runner::Config;
+use proptest::test_runner::RngSeed;
+use tempfile::TempDir;
+
 use memdir::clock::Clock;
 use memdir::clock::FixedClock;
 use memdir::engine::Engine;
@@ -19,11 +22,9 @@ use memdir::engine::Hit;
 use memdir::engine::Options;
 use memdir::engine::QueryKind;
 use memdir::engine::Search;
+use memdir::engine::ops;
 use memdir::model::Filter;
 use memdir::model::NewMemory;
-use proptest::test_runner::Config;
-use proptest::test_runner::RngSeed;
-use tempfile::TempDir;
 
 /// A store in a folder of its own, gone with the value.
 pub struct TestStore {

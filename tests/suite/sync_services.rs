@@ -1,13 +1,13 @@
 //! What sync services and file managers leave beside memories.
 
-use memdir::engine::live;
-use memdir::engine::ops;
 use std::fs;
 
 use crate::support::TestStore;
 use crate::support::holding;
 use crate::support::memory_text;
 use crate::support::regular_files;
+use memdir::engine::live;
+use memdir::engine::ops;
 
 const NAME: &str = "20260101_000000_aaaaaaaa.md";
 

@@ -3,6 +3,13 @@
 use chrono::DateTime;
 use chrono::TimeDelta;
 use chrono::Utc;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::program::Home;
+use crate::support::TestStore;
+use crate::support::new_memory;
+use crate::support::noon;
 use memdir::engine::live;
 use memdir::engine::ops;
 use memdir::engine::write;
@@ -11,13 +18,6 @@ use memdir::model::NewMemory;
 use memdir::model::Patch;
 use memdir::model::Stem;
 use memdir::model::Tier;
-use serde_json::Value;
-use serde_json::json;
-
-use crate::program::Home;
-use crate::support::TestStore;
-use crate::support::new_memory;
-use crate::support::noon;
 
 fn day(number: i64) -> DateTime<Utc> {
     noon() + TimeDelta::days(number)

@@ -1,12 +1,11 @@
 //! What the words of memories' fields stand for: namespaces within each other, kinds, scopes.
 
-use memdir::engine::ops;
-use memdir::model::NewMemory;
-
 use crate::program::Home;
 use crate::support::TestStore;
 use crate::support::new_memory;
 use crate::support::query;
+use memdir::engine::ops;
+use memdir::model::NewMemory;
 
 #[test]
 fn a_namespace_holds_those_within_it() {

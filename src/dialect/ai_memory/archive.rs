@@ -1,6 +1,5 @@
 //! The archive: `memory_archive_list`, `_restore`, `_purge` and `_stats`.
 
-use crate::engine::ops;
 use std::collections::BTreeMap;
 
 use chrono::DateTime;
@@ -26,6 +25,7 @@ use crate::dialect::ToolError;
 use crate::dialect::parameter::Literal;
 use crate::engine::EngineError;
 use crate::engine::Forgotten;
+use crate::engine::ops;
 use crate::model::Stem;
 use crate::model::is_same_namespace;
 

@@ -1,7 +1,5 @@
 //! `memory_consolidate`: one memory in place of several.
 
-use crate::engine::live;
-use crate::engine::ops;
 use std::collections::BTreeMap;
 
 use serde_json::json;
@@ -20,6 +18,8 @@ use crate::dialect::ToolError;
 use crate::dialect::parameter::Literal;
 use crate::dialect::reply::object;
 use crate::engine::Proposed;
+use crate::engine::live;
+use crate::engine::ops;
 use crate::model::Memory;
 use crate::model::Stem;
 use crate::model::Tier;

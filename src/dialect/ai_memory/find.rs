@@ -1,8 +1,6 @@
 //! `memory_recall`, `memory_search`, `memory_list` and `memory_session_start`: which memories there
 //! are for something.
 
-use crate::engine::meaning;
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -31,6 +29,8 @@ use crate::engine::Recalled;
 use crate::engine::Search;
 use crate::engine::SearchResults;
 use crate::engine::Toward;
+use crate::engine::meaning;
+use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Tier;

@@ -1,6 +1,5 @@
 //! `memory_forget` and `memory_gc`: many memories at once to the archive.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -18,6 +17,7 @@ use crate::dialect::Tool;
 use crate::dialect::ToolError;
 use crate::dialect::parameter::Literal;
 use crate::engine::Archived;
+use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Stem;
 use crate::model::Tier;

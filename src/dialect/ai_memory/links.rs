@@ -1,7 +1,5 @@
 //! `memory_link` and `memory_get_links`.
 
-use crate::engine::live;
-use crate::engine::ops;
 use serde_json::json;
 
 use super::check;
@@ -16,6 +14,8 @@ use crate::dialect::Reply;
 use crate::dialect::Tool;
 use crate::dialect::ToolError;
 use crate::dialect::parameter::Literal;
+use crate::engine::live;
+use crate::engine::ops;
 
 pub(super) const LINK: Tool = tool(
     "memory_link",

@@ -1,7 +1,5 @@
 //! `memory_get`, `memory_delete` and `memory_promote`: one memory by its id.
 
-use crate::engine::live;
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -19,6 +17,8 @@ use crate::dialect::Parameter;
 use crate::dialect::Reply;
 use crate::dialect::Tool;
 use crate::dialect::ToolError;
+use crate::engine::live;
+use crate::engine::ops;
 
 const ID: Parameter = Parameter::text("id", "Its id, or the beginning of it, if unique").required();
 

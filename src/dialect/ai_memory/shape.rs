@@ -1,7 +1,5 @@
 //! How a memory, a relation and an answer with memories look in this tool set.
 
-use crate::engine::live;
-use crate::engine::ops;
 use chrono::DateTime;
 use chrono::SecondsFormat;
 use chrono::SubsecRound;
@@ -20,6 +18,8 @@ use crate::dialect::toon;
 use crate::dialect::toon::toon;
 use crate::engine::Engine;
 use crate::engine::Relation;
+use crate::engine::live;
+use crate::engine::ops;
 use crate::model::Memory;
 use crate::model::Stem;
 

@@ -1,7 +1,6 @@
 //! `memory_expand_query`, `memory_auto_tag` and `memory_detect_contradiction`: by a language model
 //! where the user has named one, else from the memories that are there. The reply says which.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -20,6 +19,7 @@ use crate::dialect::Reply;
 use crate::dialect::Tool;
 use crate::dialect::ToolError;
 use crate::engine::EngineError;
+use crate::engine::ops;
 use crate::model::Change;
 use crate::model::Filter;
 use crate::model::Memory;

@@ -1,6 +1,5 @@
 //! The standards of namespaces: `memory_namespace_set_standard`, `_get_standard`, `_clear_standard`.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -16,6 +15,7 @@ use crate::dialect::Reply;
 use crate::dialect::Tool;
 use crate::dialect::ToolError;
 use crate::dialect::reply::object;
+use crate::engine::ops;
 use crate::model::is_same_namespace;
 
 const NAMESPACE: Parameter = Parameter::text("namespace", "").required();

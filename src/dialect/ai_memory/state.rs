@@ -1,7 +1,5 @@
 //! `memory_stats` and `memory_capabilities`: the store and the server in numbers and words.
 
-use crate::engine::meaning;
-use crate::engine::ops;
 use chrono::TimeDelta;
 use serde_json::Value;
 use serde_json::json;
@@ -17,6 +15,8 @@ use crate::dialect::ToolError;
 use crate::engine::QueryKind;
 use crate::engine::Ranking;
 use crate::engine::Search;
+use crate::engine::meaning;
+use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Tier;
 use crate::model::Visibility;

@@ -1,7 +1,6 @@
 //! One title in one namespace is one memory in this tool set. Of several that came in another way (a
 //! merge, an import, an editor), the one that was changed last is shown, and the others are named.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -12,6 +11,7 @@ use crate::dialect::ToolError;
 use crate::dialect::reply::add_note;
 use crate::engine::Contender;
 use crate::engine::Engine;
+use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Stem;
 

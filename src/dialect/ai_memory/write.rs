@@ -1,8 +1,5 @@
 //! `memory_store` and `memory_update`.
 
-use crate::engine::live;
-use crate::engine::ops;
-use crate::engine::write;
 use std::cmp::Ordering;
 
 use serde_json::Value;
@@ -30,7 +27,10 @@ use crate::engine::Stored;
 use crate::engine::TitleLock;
 use crate::engine::WriteOutcome;
 use crate::engine::WritePolicy;
+use crate::engine::live;
+use crate::engine::ops;
 use crate::engine::tier_rank;
+use crate::engine::write;
 use crate::model::Change;
 use crate::model::Filter;
 use crate::model::Memory;

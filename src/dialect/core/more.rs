@@ -1,8 +1,6 @@
 //! Further tools of our own that `--tools` adds: each costs every conversation its description, and
 //! three are enough for most.
 
-use crate::engine::live;
-use crate::engine::ops;
 use serde_json::json;
 
 use super::failure_object;
@@ -17,6 +15,8 @@ use crate::dialect::reply::object;
 use crate::engine::EngineError;
 use crate::engine::QueryKind;
 use crate::engine::Search;
+use crate::engine::live;
+use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Stem;
 

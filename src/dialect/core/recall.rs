@@ -1,6 +1,5 @@
 //! `recall`: whole memories by their ids.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -18,6 +17,7 @@ use crate::dialect::shape;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Recalled;
+use crate::engine::ops;
 use crate::model::estimated_tokens;
 
 /// The most ids that one `recall` takes.

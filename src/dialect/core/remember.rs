@@ -1,6 +1,5 @@
 //! `remember`: from arguments to a memory on disk.
 
-use crate::engine::ops;
 use serde_json::json;
 
 use super::remembered::remember_reply;
@@ -11,6 +10,7 @@ use crate::dialect::Reply;
 use crate::dialect::ToolError;
 use crate::dialect::shape;
 use crate::engine::WritePolicy;
+use crate::engine::ops;
 use crate::model::NewMemory;
 
 /// The key of metadata that came without one.

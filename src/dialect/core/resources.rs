@@ -2,7 +2,6 @@
 //!
 //! A program reads them, and not a model that was asked something: that is no use of a memory.
 
-use crate::engine::ops;
 use std::fmt::Write as _;
 
 use super::listing::line;
@@ -13,6 +12,7 @@ use crate::dialect::ToolError;
 use crate::engine::EngineError;
 use crate::engine::QueryKind;
 use crate::engine::Search;
+use crate::engine::ops;
 use crate::model::Filter;
 
 /// How many memories are the newest.

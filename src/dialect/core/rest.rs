@@ -1,6 +1,5 @@
 //! Further addresses of the HTTP interface, which are ours: topics, the past of a memory, the store.
 
-use crate::engine::ops;
 use chrono::SecondsFormat;
 use serde_json::Value;
 use serde_json::json;
@@ -20,6 +19,7 @@ use crate::engine::PastText;
 use crate::engine::Proof;
 use crate::engine::Revision;
 use crate::engine::Toward;
+use crate::engine::ops;
 use crate::engine::read_moment;
 
 pub(in crate::dialect) const ENDPOINTS: &[Endpoint] = &[TOPICS, HISTORY, DIFF, STATUS, VERIFY];

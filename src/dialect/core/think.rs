@@ -1,7 +1,5 @@
 //! `think`: from arguments to a search, and from hits to previews.
 
-use crate::engine::live;
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -24,6 +22,8 @@ use crate::engine::QueryKind;
 use crate::engine::Search;
 use crate::engine::SearchResults;
 use crate::engine::Toward;
+use crate::engine::live;
+use crate::engine::ops;
 use crate::model::Budget;
 use crate::model::Filter;
 use crate::model::Stem;

@@ -6,8 +6,6 @@
 //! depends on which other entries are shown. What writes takes an entry by the key that it has at
 //! this moment and by nothing else: a key that merely ends with an id is a new one.
 
-use crate::engine::live;
-use crate::engine::ops;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -22,6 +20,8 @@ use crate::dialect::ToolError;
 use crate::engine::EARLIER_OF;
 use crate::engine::Hit;
 use crate::engine::Recalled;
+use crate::engine::live;
+use crate::engine::ops;
 use crate::model::Memory;
 use crate::model::MetaValue;
 use crate::model::Stem;

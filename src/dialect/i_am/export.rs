@@ -1,6 +1,5 @@
 //! `export_memories`: every live entry, as markdown or as the JSON of the original's file.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -16,6 +15,7 @@ use crate::dialect::Call;
 use crate::dialect::JsonObject;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
+use crate::engine::ops;
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let format = arguments.set_text("output_format")?;

@@ -1,6 +1,5 @@
 //! `connections`, `add_link`, `remove_link`.
 
-use crate::engine::ops;
 use serde_json::json;
 
 use super::entry::Entry;
@@ -14,6 +13,7 @@ use crate::dialect::Arguments;
 use crate::dialect::Call;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
+use crate::engine::ops;
 
 /// What a mention in a text is: nobody linked it.
 const MENTIONS: &str = "mentions";

@@ -1,6 +1,5 @@
 //! `recall` and `search`: what is told counts as used.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -23,6 +22,7 @@ use crate::engine::Method;
 use crate::engine::QueryKind;
 use crate::engine::Ranking;
 use crate::engine::Search;
+use crate::engine::ops;
 use crate::model::estimated_tokens;
 
 /// The most results of a search.

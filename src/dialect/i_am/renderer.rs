@@ -1,7 +1,5 @@
 //! Says what entries are: their fields, as the specification names them.
 
-use crate::engine::live;
-use crate::engine::ops;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -22,6 +20,8 @@ use crate::dialect::JsonObject;
 use crate::dialect::ToolError;
 use crate::dialect::reply::object;
 use crate::engine::Search;
+use crate::engine::live;
+use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stem;

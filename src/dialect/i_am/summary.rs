@@ -1,6 +1,5 @@
 //! What there is, in sum: `session_start`, `status`, `about_me`, `about_us`, `reflect`.
 
-use crate::engine::ops;
 use std::collections::HashMap;
 
 use chrono::TimeDelta;
@@ -25,6 +24,7 @@ use crate::dialect::ToolError;
 use crate::dialect::preview;
 use crate::dialect::reply::object;
 use crate::engine::Reflection;
+use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Patch;
 use crate::model::Stem;

@@ -1,7 +1,5 @@
 //! `remember` and `forget`.
 
-use crate::engine::live;
-use crate::engine::ops;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
@@ -37,6 +35,8 @@ use crate::engine::Stored;
 use crate::engine::Suggestion;
 use crate::engine::WriteOutcome;
 use crate::engine::WritePolicy;
+use crate::engine::live;
+use crate::engine::ops;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
 use crate::model::Stem;

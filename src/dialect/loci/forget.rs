@@ -1,6 +1,5 @@
 //! `forget_memory`: out of sight, or gone for good.
 
-use crate::engine::ops;
 use serde_json::json;
 
 use super::needed;
@@ -11,6 +10,7 @@ use crate::dialect::ToolError;
 use crate::dialect::reply::object;
 use crate::engine::EngineError;
 use crate::engine::Recalled;
+use crate::engine::ops;
 use crate::model::Stem;
 
 /// What became of a memory.

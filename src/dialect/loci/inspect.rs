@@ -1,7 +1,5 @@
 //! `memory_inspect`: all about one memory.
 
-use crate::engine::live;
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -20,6 +18,8 @@ use crate::engine::EngineError;
 use crate::engine::Forgotten;
 use crate::engine::Recalled;
 use crate::engine::Record;
+use crate::engine::live;
+use crate::engine::ops;
 use crate::model::Memory;
 use crate::model::Timestamp;
 

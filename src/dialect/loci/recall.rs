@@ -1,6 +1,5 @@
 //! `recall_memory`: a search in two steps, previews and then whole memories by their ids.
 
-use crate::engine::ops;
 use std::collections::HashMap;
 
 use serde_json::Value;
@@ -32,6 +31,7 @@ use crate::engine::Recalled;
 use crate::engine::Relations;
 use crate::engine::Search;
 use crate::engine::SearchResults;
+use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Kind;
 use crate::model::Memory;

@@ -1,6 +1,5 @@
 //! `store_relation`: a link between two entities.
 
-use crate::engine::ops;
 use serde_json::json;
 
 use super::needed;
@@ -10,6 +9,7 @@ use crate::dialect::Call;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
 use crate::engine::Recalled;
+use crate::engine::ops;
 use crate::model::Kind;
 use crate::model::Stem;
 

@@ -1,7 +1,5 @@
 //! How memories and their relations look in replies of the typed set.
 
-use crate::engine::live;
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -11,6 +9,8 @@ use crate::engine::EngineError;
 use crate::engine::Forgotten;
 use crate::engine::Relation;
 use crate::engine::Relations;
+use crate::engine::live;
+use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Kind;
 use crate::model::Memory;

@@ -1,6 +1,5 @@
 //! `memory_stats`: the store in numbers.
 
-use crate::engine::ops;
 use serde_json::json;
 
 use super::group;
@@ -16,6 +15,7 @@ use crate::engine::EngineError;
 use crate::engine::QueryKind;
 use crate::engine::Ranking;
 use crate::engine::Search;
+use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Kind;
 use crate::model::Scope;

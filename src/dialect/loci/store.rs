@@ -1,6 +1,5 @@
 //! `store_memory`: from arguments to a memory on disk.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -20,6 +19,7 @@ use crate::engine::Stored;
 use crate::engine::Suggestion;
 use crate::engine::WriteOutcome;
 use crate::engine::WritePolicy;
+use crate::engine::ops;
 use crate::model::Kind;
 use crate::model::MetaValue;
 use crate::model::NewMemory;

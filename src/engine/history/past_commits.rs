@@ -1,5 +1,11 @@
 //! The commits of a store, read for those who look back.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use chrono::DateTime;
+use chrono::Utc;
+
 use crate::engine::error::EngineError;
 use crate::engine::error::PastError;
 use crate::engine::history::History;
@@ -14,10 +20,6 @@ use crate::git::Places;
 use crate::git::Repository;
 use crate::git::STORE_PARTS;
 use crate::model::Stem;
-use chrono::DateTime;
-use chrono::Utc;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 /// The commits of a store that has some.
 pub(in crate::engine) struct PastCommits {

@@ -1,5 +1,7 @@
 //! A turn at the repository: others wait while one operation commits what it found and what it did.
 
+use std::collections::BTreeSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::error::PastError;
 use crate::engine::history::History;
@@ -10,7 +12,6 @@ use crate::engine::history::commits::message::Reason;
 use crate::engine::history::remote::exchange;
 use crate::engine::live::pending::Pending;
 use crate::files::Lock;
-use std::collections::BTreeSet;
 
 /// How often it is begun anew because somebody else was faster.
 pub(in crate::engine) const MAX_TRIES: usize = 8;

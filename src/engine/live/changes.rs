@@ -4,6 +4,9 @@
 //! read; several close together are told as one. Without a listener nothing is compared. What the
 //! news are for is left to the listeners.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use crate::engine::live::listeners::Changed;
 use crate::engine::live::listeners::Tell;
 use crate::engine::live::reconcile::differing;
@@ -11,8 +14,6 @@ use crate::engine::live::store::LiveStore;
 use crate::engine::texts::stem_of;
 use crate::index::Snapshot;
 use crate::model::Stem;
-use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// Somebody listens until this is dropped.
 pub struct Listening {

@@ -10,6 +10,11 @@
 //! While a file is being written anew, and when it was taken away a moment ago, its last good
 //! text stands for a little while.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+use std::time::Instant;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::freshness::DISTRUST_INTERVAL;
 use crate::engine::live::freshness::FLUX_PATIENCE;
@@ -34,10 +39,6 @@ use crate::files::Listing;
 use crate::files::Place;
 use crate::index::Snapshot;
 use crate::watch::Watch;
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
 
 /// From so many changed files on they are indexed at once and not searched through an overlay:
 /// about what a commit costs.

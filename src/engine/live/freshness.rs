@@ -3,6 +3,12 @@
 //!
 //! Only a memory of what was looked at: who looks, and when, is the business of `current_snapshot`.
 
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use std::time::Instant;
+
 use crate::engine::texts::RACY_NANOS;
 use crate::engine::texts::age;
 use crate::engine::texts::is_half_written;
@@ -13,11 +19,6 @@ use crate::index::Document;
 use crate::index::Indexed;
 use crate::index::Overlay;
 use crate::index::Snapshot;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
 
 /// What this process knows of the store.
 #[derive(Default)]

@@ -3,6 +3,8 @@
 //! Whoever writes the index holds its lock, and nothing else for as long as that takes: searches
 //! go on meanwhile over the overlay.
 
+use std::time::Duration;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::freshness::Freshness;
 use crate::engine::live::index_recovery;
@@ -18,7 +20,6 @@ use crate::files::Place;
 use crate::index::Document;
 use crate::index::IndexError;
 use crate::index::Overlay;
-use std::time::Duration;
 
 /// How far indexing has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

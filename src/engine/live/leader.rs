@@ -6,6 +6,10 @@
 //! which folder times; or that it is not, as soon as it hears of a change. A heartbeat older than
 //! a second says nothing.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::freshness::Freshness;
 use crate::engine::live::freshness::YOUNG_FOLDER_NANOS;
@@ -15,9 +19,6 @@ use crate::engine::live::store::LiveStore;
 use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
 
 /// How often the leader says that it is there.
 pub(in crate::engine) const BEAT: Duration = Duration::from_millis(400);

@@ -1,13 +1,14 @@
 //! Who is told of changes.
 
-use crate::engine::texts::is_called;
-use crate::index::Snapshot;
-use crate::model::Stem;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
+
+use crate::engine::texts::is_called;
+use crate::index::Snapshot;
+use crate::model::Stem;
 
 /// Who listens, and what they know.
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! //! The store as it is on the disk at this moment: what is indexed, what differs from it, how changes are
+//! The store as it is on the disk at this moment: what is indexed, what differs from it, how changes are
 //! learnt of, and who leads.
 //!
 //! Promise: a snapshot in which every file is as it is on disk, and the only way to read. It writes

@@ -3,6 +3,13 @@
 //! What came in by an import keeps the id that it had there as `source_id` in its metadata, a fact of
 //! the index: whoever knows the old id finds the memory by it. A name of its own goes first.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::time::Duration;
+use std::time::Instant;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::freshness::HALF_WRITTEN_PATIENCE;
@@ -28,12 +35,6 @@ use crate::model::Visibility;
 use crate::model::plain_id;
 use crate::model::stripped_id;
 use crate::model::unwrapped_id;
-use std::borrow::Cow;
-use std::cell::OnceCell;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::time::Duration;
-use std::time::Instant;
 
 /// What a memory was called where it comes from; `None` of an earlier text, whose id another has.
 pub(in crate::engine) fn former_id(memory: &Memory) -> Option<&str> {

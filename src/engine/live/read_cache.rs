@@ -9,12 +9,6 @@
 //! that was changed just before, and nothing at all where the times are another machine's. There is a
 //! bound to all of it together. What the index says of a file is left to who asks: the hash tells.
 
-use crate::engine::texts::is_racy;
-use crate::files::Entry;
-use crate::files::Reader;
-use crate::model::Memory;
-use crate::model::Stamp;
-use crate::ranking::ShingleSet;
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -24,6 +18,13 @@ use std::sync::OnceLock;
 use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
+
+use crate::engine::texts::is_racy;
+use crate::files::Entry;
+use crate::files::Reader;
+use crate::model::Memory;
+use crate::model::Stamp;
+use crate::ranking::ShingleSet;
 
 /// A memory as it was read from its file, shared by all who have it.
 #[derive(Debug, Clone)]

@@ -1,11 +1,12 @@
 //! Compares the memory directory with what is indexed.
 
+use std::borrow::Cow;
+
 use crate::engine::texts::RACY_NANOS;
 use crate::files::Entry;
 use crate::files::Listing;
 use crate::index::Indexed;
 use crate::index::Snapshot;
-use std::borrow::Cow;
 
 /// The names of the files that two states of the index hold in different versions, or one of them
 /// only.

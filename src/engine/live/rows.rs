@@ -1,5 +1,7 @@
 //! Which files pass a filter, as they are indexed, and the memory in one file.
 
+use std::ops::Range;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
@@ -16,7 +18,6 @@ use crate::index::Snapshot;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stem;
-use std::ops::Range;
 
 /// The memories that pass `filter`, newest first, as they are indexed: no file is read.
 ///

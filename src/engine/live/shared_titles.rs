@@ -1,11 +1,12 @@
 //! Which memories have equal titles in one namespace, as of a snapshot.
 
-use crate::index::Snapshot;
-use crate::model::Memory;
-use crate::model::normalized_namespace;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::Weak;
+
+use crate::index::Snapshot;
+use crate::model::Memory;
+use crate::model::normalized_namespace;
 
 /// Files of one title, as they are indexed in one view.
 pub(in crate::engine) type Files = Arc<Vec<String>>;

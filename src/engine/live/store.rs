@@ -2,6 +2,21 @@
 //!
 //! Promise: nothing is read from anywhere else. Everything is opened here, and only here.
 
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::OnceLock;
+use std::sync::PoisonError;
+use std::sync::TryLockError;
+use std::sync::atomic::AtomicBool;
+
+use chrono::DateTime;
+use chrono::Utc;
+
 use crate::clock::Clock;
 use crate::engine::error::EngineError;
 use crate::engine::live::freshness::Freshness;
@@ -25,19 +40,6 @@ use crate::model::Handle;
 use crate::model::Layout;
 use crate::model::Stem;
 use crate::words::Language;
-use chrono::DateTime;
-use chrono::Utc;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::OnceLock;
-use std::sync::PoisonError;
-use std::sync::TryLockError;
-use std::sync::atomic::AtomicBool;
 
 /// The directory of a store with its index. Shared between threads.
 pub struct LiveStore {

@@ -1,5 +1,12 @@
 //! What memories are as of now: their file, the uses and records of the journals, and the clock.
 
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+
+use chrono::DateTime;
+use chrono::Utc;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::store::LiveStore;
 use crate::index::AsOf;
@@ -15,11 +22,6 @@ use crate::model::Stem;
 use crate::model::Tier;
 use crate::model::Timestamp;
 use crate::model::Usage;
-use chrono::DateTime;
-use chrono::Utc;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
 
 pub(in crate::engine) const UNRECORDED: &str = "uses and changes are not recorded";
 

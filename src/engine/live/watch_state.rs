@@ -1,8 +1,9 @@
 //! How changes become known: by events, or by looking.
 
-use crate::watch::Watch;
 use std::sync::Arc;
 use std::time::Instant;
+
+use crate::watch::Watch;
 
 /// How changes become known.
 #[derive(Default)]

@@ -1,16 +1,17 @@
 //! How this process learns of changes: by the system's events where it can.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::PoisonError;
+use std::time::Duration;
+use std::time::Instant;
+
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::watch_state::Watching;
 use crate::files::Medium;
 use crate::files::Place;
 use crate::format::is_memory_name;
 use crate::watch::Watch;
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::PoisonError;
-use std::time::Duration;
-use std::time::Instant;
 
 /// How long to wait before another try to watch.
 const RETRY: Duration = Duration::from_secs(5);

@@ -3,6 +3,16 @@
 //! A model is asked without any lock being held; only keeping what it made takes the index's
 //! writer lock. A memory without a vector is found by its words.
 
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+use std::time::Instant;
+
 use crate::embed::EmbedError;
 use crate::embed::Embedder;
 use crate::embed::Vector;
@@ -24,15 +34,6 @@ use crate::index::passage;
 use crate::model::Memory;
 use crate::secrets;
 use crate::vectors::Key;
-use std::collections::HashMap;
-use std::collections::HashSet;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc;
-use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
-use std::time::Instant;
 
 /// So many passages are embedded at a time. What is made is kept more often where it takes long: a
 /// few seconds of work at most are lost when a process ends.

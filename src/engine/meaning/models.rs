@@ -5,17 +5,6 @@
 //! that one. So a store loses nothing while a change of the model is under way. How models are
 //! found and opened is left to whoever opens the engine.
 
-use crate::embed::Embedder;
-use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::store::LiveStore;
-use crate::engine::options::Models;
-use crate::index::Snapshot;
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
-use serde::Deserialize;
-use serde::Serialize;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -23,6 +12,19 @@ use std::sync::OnceLock;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+
+use chrono::DateTime;
+use chrono::TimeDelta;
+use chrono::Utc;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::embed::Embedder;
+use crate::engine::error::EngineError;
+use crate::engine::live::current_snapshot;
+use crate::engine::live::store::LiveStore;
+use crate::engine::options::Models;
+use crate::index::Snapshot;
 
 /// Finds memories of one store by their meaning.
 pub struct Meaning {

@@ -4,6 +4,11 @@
 //! after a pause that doubles with each failure: in the background where there is one. What is known
 //! lies beside the index, for all processes and for the next command.
 
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+
 use crate::embed::EmbedError;
 use crate::embed::Embedder;
 use crate::engine::meaning::models;
@@ -13,9 +18,6 @@ use crate::engine::meaning::models::Meaning;
 use crate::engine::meaning::models::Outage;
 use crate::engine::meaning::models::Wake;
 use crate::files;
-use chrono::TimeDelta;
-use std::path::PathBuf;
-use std::time::Duration;
 
 /// Longer reasons are cut.
 const MOST_CHARACTERS: usize = 200;

@@ -5,6 +5,11 @@
 //! replaced unseen. A run that was cut short is finished by the next one: the names that notes are to
 //! get are in their frontmatter before a link or a file changes.
 
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::path::Path;
+use std::path::PathBuf;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::message::Reason;
 use crate::engine::history::turn;
@@ -32,10 +37,6 @@ use crate::model::Memory;
 use crate::model::Patch;
 use crate::model::Problem;
 use crate::model::Stem;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::path::Path;
-use std::path::PathBuf;
 
 /// Who counts as the writer of notes that name none.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,8 @@
 //! What is decided about each is what `remember` decides. Only writing waits, so that the store is
 //! looked at once, until all are decided, or until one needs to see what another one of them became.
 
+use std::collections::HashSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::ops::duplicates;
 use crate::engine::ops::duplicates::Earlier;
@@ -23,7 +25,6 @@ use crate::lifecycle::DuplicatePolicy;
 use crate::lifecycle::WritePolicy;
 use crate::model::NewMemory;
 use crate::model::Stem;
-use std::collections::HashSet;
 
 /// What became of each memory of a batch; `None` while it waits to be written.
 type Outcome = Option<Result<Stem, EngineError>>;

@@ -3,6 +3,12 @@
 //! `lifecycle` decides; here is what it decides about, and what follows. A memory that is renewed
 //! leaves its earlier text in the archive, as a memory of its own, before it is changed.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use chrono::DateTime;
+use chrono::Utc;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
@@ -54,10 +60,6 @@ use crate::model::Stem;
 use crate::model::Timestamp;
 use crate::model::TopicMatch;
 use crate::model::Visibility;
-use chrono::DateTime;
-use chrono::Utc;
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 const EARLIER_TEXT: &str = "an earlier text of ";
 

@@ -1,5 +1,9 @@
 //! Memories whose life has ended go to the archive, from which they can be restored.
 
+use chrono::DateTime;
+use chrono::TimeDelta;
+use chrono::Utc;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
@@ -14,9 +18,6 @@ use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::model::Filter;
 use crate::model::Visibility;
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
 
 /// What ended so long ago is archived unasked: journals of other machines, which may say that it
 /// was used, come within an hour while both are on.

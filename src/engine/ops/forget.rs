@@ -1,5 +1,11 @@
 //! Forgetting, which never loses: memories move to `archive/` and back.
 
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use chrono::DateTime;
+use chrono::Utc;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
@@ -28,10 +34,6 @@ use crate::model::Memory;
 use crate::model::Stem;
 use crate::ranking::Ranking;
 use crate::secrets;
-use chrono::DateTime;
-use chrono::Utc;
-use std::collections::HashMap;
-use std::collections::HashSet;
 
 /// A memory that was moved.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,11 @@
 //! the rarest words are read and compared, in a view of the store that may be a moment old, with
 //! what this process wrote since. A contradiction that is said in a long text is not seen.
 
+use std::sync::Arc;
+use std::sync::PoisonError;
+use std::time::Duration;
+use std::time::Instant;
+
 use crate::engine::live::current_snapshot;
 use crate::engine::live::rows;
 use crate::engine::live::usage;
@@ -22,10 +27,6 @@ use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stem;
 use crate::secrets;
-use std::sync::Arc;
-use std::sync::PoisonError;
-use std::time::Duration;
-use std::time::Instant;
 
 /// A memory that a new one may contradict.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,14 @@
 //! Brings foreign memories in, and own ones out.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+use chrono::DateTime;
+use chrono::TimeDelta;
+use chrono::Utc;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
@@ -40,13 +49,6 @@ use crate::model::Timestamp;
 use crate::model::Usage;
 use crate::model::Visibility;
 use crate::secrets;
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
 
 /// How to import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,4 +1,4 @@
-//! //! What the program can do: one operation a file, under its own name.
+//! What the program can do: one operation a file, under its own name.
 //!
 //! Operations are functions over the parts of the engine. They never ask who is calling: what differs
 //! between callers comes in as values. None answers from the index alone.

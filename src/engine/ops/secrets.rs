@@ -1,5 +1,7 @@
 //! What the user decides about credentials that were found: allow them, or take them out.
 
+use std::collections::HashSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::error::FoundSecret;
 use crate::engine::live::names;
@@ -17,7 +19,6 @@ use crate::files::Version;
 use crate::format;
 use crate::model::Stem;
 use crate::secrets;
-use std::collections::HashSet;
 
 /// A memory whose credentials were allowed or taken out.
 #[derive(Debug, Clone, PartialEq, Eq)]

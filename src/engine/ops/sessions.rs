@@ -3,12 +3,13 @@
 //! Each beginning is a record in the journal of this copy, so that several servers lose none of
 //! them, and the counts of several machines add up.
 
+use std::collections::BTreeSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::parts::Engine;
 use crate::journal::Record;
 use crate::journal::SESSION;
 use crate::model::Stem;
-use std::collections::BTreeSet;
 
 /// So many memories of a source are named, to know it again.
 const MOST_NAMED: usize = 256;

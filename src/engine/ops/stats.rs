@@ -1,5 +1,11 @@
 //! The store in numbers.
 
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+
+use chrono::DateTime;
+use chrono::Utc;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
@@ -16,10 +22,6 @@ use crate::lifecycle::FLAGGED_BELOW;
 use crate::model::Filter;
 use crate::model::Stem;
 use crate::model::Visibility;
-use chrono::DateTime;
-use chrono::Utc;
-use std::collections::BTreeMap;
-use std::collections::HashSet;
 
 /// How many memories there are, and of what sort.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

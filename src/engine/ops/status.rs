@@ -1,5 +1,12 @@
 //! What state the store is in.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use chrono::DateTime;
+use chrono::Duration;
+use chrono::Utc;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
@@ -26,11 +33,6 @@ use crate::model::Filter;
 use crate::model::Layout;
 use crate::model::Problem;
 use crate::model::Visibility;
-use chrono::DateTime;
-use chrono::Duration;
-use chrono::Utc;
-use std::collections::HashMap;
-use std::path::PathBuf;
 
 /// The state of a store.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,5 +1,9 @@
 //! Proves that every file is sound, and indexed as it is.
 
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::collections::HashSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::repair;
 use crate::engine::live::current_snapshot;
@@ -24,9 +28,6 @@ use crate::model::Memory;
 use crate::model::Problem;
 use crate::model::Stem;
 use crate::model::plain_id;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::collections::HashSet;
 
 /// What a comparison of files and index showed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

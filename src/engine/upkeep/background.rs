@@ -3,6 +3,13 @@
 //! Everything that can wake it is one [`Event`]. It sleeps while nothing happens; only the leader
 //! wakes twice a second to say that it is there.
 
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use std::time::Instant;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::committer::Committer;
 use crate::engine::live::changes;
@@ -16,12 +23,6 @@ use crate::engine::meaning::embedding::Embedding;
 use crate::engine::ops::expiry;
 use crate::engine::parts::Engine;
 use crate::engine::upkeep::schedule;
-use std::sync::Arc;
-use std::sync::mpsc;
-use std::sync::mpsc::RecvTimeoutError;
-use std::thread::JoinHandle;
-use std::time::Duration;
-use std::time::Instant;
 
 /// Everything that can wake the loop.
 #[derive(Debug)]

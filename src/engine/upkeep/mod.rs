@@ -1,4 +1,4 @@
-//! //! What a server does unasked: it indexes, commits, embeds, archives what has expired.
+//! What a server does unasked: it indexes, commits, embeds, archives what has expired.
 
 pub(in crate::engine) mod background;
 pub(in crate::engine) mod schedule;

@@ -1,5 +1,11 @@
 //! Maintenance that a server does by itself, where its user has switched it on.
 
+use std::sync::Arc;
+
+use chrono::DateTime;
+use chrono::TimeDelta;
+use chrono::Utc;
+
 use crate::engine::error::EngineError;
 use crate::engine::ops::maintenance::perform;
 use crate::engine::ops::maintenance::propose;
@@ -8,10 +14,6 @@ use crate::engine::ops::past::kept;
 use crate::engine::parts::Engine;
 use crate::files::Lock;
 use crate::model::Filter;
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
-use std::sync::Arc;
 
 /// When maintenance was done last, beside the records of plans, and whose turn it is.
 const LAST: [&str; 2] = ["scheduled", "schedule.lock"];

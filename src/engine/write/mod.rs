@@ -1,4 +1,4 @@
-//! //! The only way to change a memory.
+//! The only way to change a memory.
 //!
 //! Promise: a memory is on disk whole or not at all, and every version that is replaced stays
 //! reachable.

@@ -1,8 +1,9 @@
 //! What this process wrote last.
 
-use crate::lifecycle::Claims;
 use std::collections::VecDeque;
 use std::time::Instant;
+
+use crate::lifecycle::Claims;
 
 pub(in crate::engine) const MANY_UNSEEN: usize = 64;
 

@@ -1,5 +1,7 @@
 //! What becomes of credentials in a text that is about to be written.
 
+use std::borrow::Cow;
+
 use crate::engine::error::EngineError;
 use crate::engine::error::FoundSecret;
 use crate::engine::texts::stem_of;
@@ -9,7 +11,6 @@ use crate::model::Memory;
 use crate::secrets;
 use crate::secrets::Policy;
 use crate::secrets::Secret;
-use std::borrow::Cow;
 
 /// What was found in a text that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,9 +1,10 @@
 //! One title in one namespace is written by one process at a time.
 
+use std::collections::BTreeMap;
+
 use crate::engine::error::EngineError;
 use crate::engine::write::writer::Writer;
 use crate::files::Lock;
-use std::collections::BTreeMap;
 
 /// A title that nobody else gives to a memory meanwhile.
 pub struct TitleLock {

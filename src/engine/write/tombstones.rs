@@ -3,6 +3,10 @@
 //! An id is nobody else's, so its tombstone is about every file of that name. Other names are used
 //! again: there it is about the texts that were purged, and what became of them.
 
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::collections::HashSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::reading;
 use crate::engine::texts::FOLDERS;
@@ -13,9 +17,6 @@ use crate::format::Tombstone;
 use crate::git::Id;
 use crate::git::Repository;
 use crate::model::Stem;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::collections::HashSet;
 
 /// The word that the memory `stem` was purged, here or on another machine.
 ///

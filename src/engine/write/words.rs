@@ -1,8 +1,6 @@
 //! What processes said of their changes, for whoever commits them: with which tool a file was changed,
 //! and which changes were one deed.
 
-use crate::files::leave_line;
-use crate::files::take_lines;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -10,6 +8,9 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
+
+use crate::files::leave_line;
+use crate::files::take_lines;
 
 /// What a commit says of a change that no program told of.
 pub(in crate::engine) const BY_HAND: &str = "by hand";

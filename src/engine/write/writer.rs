@@ -3,6 +3,14 @@
 //! Uses and records go to the journal; losing one costs a count, never the operation that it tells
 //! of, so a journal that cannot be written is a warning.
 
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use chrono::DateTime;
+use chrono::TimeDelta;
+use chrono::Utc;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::names::Recalled;
 use crate::engine::live::store::LiveStore;
@@ -17,12 +25,6 @@ use crate::lifecycle::WritePolicy;
 use crate::model::Stem;
 use crate::model::is_possible_time;
 use crate::secrets::Policy;
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 
 /// Changes the memories of one store.
 pub struct Writer {

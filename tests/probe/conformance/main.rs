@@ -18,6 +18,9 @@ mod tools;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use fixtures::Fixtures;
+use fixtures::Shared;
+
 use memdir::clock::SystemClock;
 use memdir::engine::Engine;
 use memdir::engine::Options;
@@ -26,9 +29,6 @@ use memdir::http::Settings;
 use memdir::mcp::Gate;
 use memdir::mcp::Served;
 use memdir::mcp::Streamable;
-
-use fixtures::Fixtures;
-use fixtures::Shared;
 
 fn main() -> ExitCode {
     tracing_subscriber::fmt()

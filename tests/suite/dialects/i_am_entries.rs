@@ -1,14 +1,7 @@
 //! What the category set makes of entries, on an engine whose clock stands still.
 
-use memdir::engine::ops;
 use std::fs;
 
-use memdir::dialect::Call;
-use memdir::dialect::Caller;
-use memdir::dialect::Preferences;
-use memdir::dialect::named;
-use memdir::engine::Engine;
-use memdir::model::NewMemory;
 use serde_json::Value;
 use serde_json::json;
 
@@ -19,6 +12,13 @@ use crate::support::memory_text;
 use crate::support::new_memory;
 use crate::support::noon;
 use crate::support::touch;
+use memdir::dialect::Call;
+use memdir::dialect::Caller;
+use memdir::dialect::Preferences;
+use memdir::dialect::named;
+use memdir::engine::Engine;
+use memdir::engine::ops;
+use memdir::model::NewMemory;
 
 /// Calls a tool; what it answers, error or not.
 #[track_caller]

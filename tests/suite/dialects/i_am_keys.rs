@@ -1,11 +1,7 @@
 //! Which entry a key of the category set means, and which it never does.
 
-use memdir::engine::ops;
 use std::fs;
 
-use memdir::engine::Engine;
-use memdir::engine::Options;
-use memdir::secrets::Policy;
 use serde_json::json;
 
 use super::i_am_entries::entry;
@@ -21,6 +17,10 @@ use crate::support::clock;
 use crate::support::memory_text;
 use crate::support::new_memory;
 use crate::support::noon;
+use memdir::engine::Engine;
+use memdir::engine::Options;
+use memdir::engine::ops;
+use memdir::secrets::Policy;
 
 /// The listed keys of a category.
 fn keys(engine: &Engine, category: &str) -> Vec<String> {

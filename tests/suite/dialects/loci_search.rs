@@ -1,6 +1,5 @@
 //! `recall_memory`: what is found, in which order, how much of it.
 
-use memdir::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -9,6 +8,7 @@ use super::open;
 use super::refused;
 use crate::program::Home;
 use crate::session::Session;
+use memdir::engine::ops;
 
 fn loci(home: &Home) -> Session {
     open(home, "loci", &[])

@@ -1,11 +1,10 @@
 //! Many copies of one text: they do not keep everything else out of an answer.
 
-use memdir::engine::Search;
-use memdir::engine::ops;
-
 use crate::support::TestStore;
 use crate::support::memory_text;
 use crate::support::query;
+use memdir::engine::Search;
+use memdir::engine::ops;
 
 const QUESTION: &str = "where do herons of the river build their nests";
 

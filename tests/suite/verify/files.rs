@@ -1,10 +1,6 @@
 //! Damage of memory files.
 
-use memdir::engine::ops;
 use std::fs;
-
-use memdir::engine::Engine;
-use memdir::engine::Options;
 
 use super::ARCHIVED;
 use super::NEW;
@@ -23,6 +19,9 @@ use crate::support::holding;
 use crate::support::memory_text;
 use crate::support::noon;
 use crate::support::query;
+use memdir::engine::Engine;
+use memdir::engine::Options;
+use memdir::engine::ops;
 
 /// Seeds one damage and expects exactly these findings: files below the store with their codes.
 #[track_caller]

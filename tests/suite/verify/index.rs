@@ -1,7 +1,5 @@
 //! Damage of the index.
 
-use memdir::engine::live;
-use memdir::engine::ops;
 use std::fs;
 use std::path::Path;
 
@@ -17,6 +15,8 @@ use crate::support::holding;
 use crate::support::memory_text;
 use crate::support::regular_files;
 use crate::support::touch;
+use memdir::engine::live;
+use memdir::engine::ops;
 
 /// Harms the one file of the index whose name ends with `ending`, and expects it to be named.
 #[track_caller]

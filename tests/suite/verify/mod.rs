@@ -5,15 +5,14 @@ mod files;
 mod index;
 mod program;
 
-use memdir::engine::live;
-use memdir::engine::ops;
 use std::fs;
-
-use memdir::engine::Proof;
 
 use crate::support::TestStore;
 use crate::support::holding;
 use crate::support::memory_text;
+use memdir::engine::Proof;
+use memdir::engine::live;
+use memdir::engine::ops;
 
 const ONE: &str = "20260101_000000_aaaaaaaa.md";
 const TWO: &str = "20260102_000000_bbbbbbbb.md";

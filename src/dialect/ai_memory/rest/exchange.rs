@@ -1,6 +1,5 @@
 //! `/export` and `/import`: all memories and links at once.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -24,6 +23,7 @@ use crate::engine::Import;
 use crate::engine::ImportDefaults;
 use crate::engine::Imported;
 use crate::engine::ai_memory_objects;
+use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Handle;
 use crate::model::Memory;

@@ -1,6 +1,5 @@
 //! `/memories`: to make, list, read, change and remove them.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -26,6 +25,7 @@ use crate::dialect::ai_memory::titles::OTHERS;
 use crate::dialect::ai_memory::titles::Titles;
 use crate::dialect::ai_memory::write;
 use crate::engine::EngineError;
+use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Position;
 use crate::model::Stem;

@@ -1,6 +1,5 @@
 //! `/health`, `/stats` and `/namespaces`: the store in words and numbers.
 
-use crate::engine::ops;
 use serde_json::Value;
 use serde_json::json;
 
@@ -13,6 +12,7 @@ use crate::dialect::Call;
 use crate::dialect::Endpoint;
 use crate::dialect::ToolError;
 use crate::dialect::ai_memory::state;
+use crate::engine::ops;
 
 pub(super) const HEALTH: Endpoint = Endpoint {
     statuses: &[200, 503],

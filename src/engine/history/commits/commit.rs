@@ -1,5 +1,8 @@
 //! Commits what changed since the newest commit.
 
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::compare::COMMITTED;
@@ -54,9 +57,6 @@ use crate::git::Owner;
 use crate::git::RESUME;
 use crate::git::Repository;
 use crate::git::Staged;
-
-use std::collections::BTreeMap;
-use std::collections::HashMap;
 
 /// What became of an attempt to commit.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,12 @@
 //! The thread that commits, beside the background loop: what it does may take long.
 
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use std::time::Instant;
+
 use crate::engine::history::History;
 use crate::engine::history::commits::commit;
 use crate::engine::history::commits::commit::Committed;
@@ -9,12 +16,6 @@ use crate::engine::history::remote::journals::ALONE_AFTER;
 use crate::engine::history::tidy;
 use crate::engine::history::warn_once::WarnOnce;
 use crate::engine::live::usage;
-use std::sync::Arc;
-use std::sync::mpsc;
-use std::sync::mpsc::RecvTimeoutError;
-use std::thread::JoinHandle;
-use std::time::Duration;
-use std::time::Instant;
 
 /// Everything that can wake it.
 #[derive(Debug)]

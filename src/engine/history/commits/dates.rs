@@ -6,6 +6,10 @@
 //! that it took from a commit, brought back, or found as git wrote it, the time of the commit that
 //! its text is from. The text stays as it is.
 
+use std::collections::BTreeSet;
+
+use chrono::DateTime;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::commit_message;
@@ -24,8 +28,6 @@ use crate::git::Id;
 use crate::git::LastChanges;
 use crate::git::Repository;
 use crate::journal::RESTORE;
-use chrono::DateTime;
-use std::collections::BTreeSet;
 
 /// Dates the notes that git wrote since this was done last: a clone, a checkout or a pull that
 /// somebody made. Costs a look at the newest commit's id where there was none.

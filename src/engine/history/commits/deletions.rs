@@ -6,6 +6,9 @@
 //! accepted or that was in step a day ago, so that many small losses count as the large one that
 //! they are.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::compare::is_ours;
@@ -15,8 +18,6 @@ use crate::format::content_start;
 use crate::git::Id;
 use crate::git::PathChange;
 use crate::git::Repository;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 /// So many go when somebody tidies up by hand; what takes more is worth a word.
 const FEW: usize = 5;

@@ -1,10 +1,11 @@
 //! What a commit says of itself.
 
-use crate::engine::texts::stem_of;
-use crate::files::Place;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::fmt::Write;
+
+use crate::engine::texts::stem_of;
+use crate::files::Place;
 
 /// What happened to one memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

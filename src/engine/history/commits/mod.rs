@@ -1,4 +1,4 @@
-//! //! Commits: which files changed, who changed them and how, what is held back, and what a commit says.
+//! Commits: which files changed, who changed them and how, what is held back, and what a commit says.
 
 pub(in crate::engine) mod commit;
 pub(in crate::engine) mod commit_message;

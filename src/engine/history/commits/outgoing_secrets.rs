@@ -4,6 +4,8 @@
 //! Promises: what was sent cannot be called back, so nothing is sent that is not known to be sound;
 //! what a memory's file allows today is allowed in its earlier texts.
 
+use std::collections::HashSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::error::Leak;
 use crate::engine::error::Quarantined;
@@ -22,7 +24,6 @@ use crate::git::CommitInfo;
 use crate::git::Id;
 use crate::git::Repository;
 use crate::secrets::Policy;
-use std::collections::HashSet;
 
 /// The credentials in everything that was ever committed.
 pub(in crate::engine) fn leaks_in_history(

@@ -5,6 +5,8 @@
 //! Promises: the text that was looked at is the text that is committed; what was committed of such
 //! a memory before stays as it is. It is told by file, kind and line.
 
+use std::collections::BTreeSet;
+
 use crate::engine::error::BROKEN;
 use crate::engine::error::DEPTH;
 use crate::engine::error::EngineError;
@@ -44,7 +46,6 @@ use crate::git::PathRejection;
 use crate::git::Repository;
 use crate::model::Stem;
 use crate::secrets::Policy;
-use std::collections::BTreeSet;
 
 const NO_NOTE: &str = "is no note";
 

@@ -5,6 +5,9 @@
 //! the archive does; one of a purged memory just goes. What must not be committed, such as a text with
 //! a credential, stays aside on this machine.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::compare::COMMITTED;
@@ -32,8 +35,6 @@ use crate::git::Id;
 use crate::git::NewText;
 use crate::git::Repository;
 use crate::git::Staged;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 /// A text that some commit is to hold before the files are committed as they are now.
 struct Former {

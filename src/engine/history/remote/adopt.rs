@@ -1,11 +1,12 @@
 //! Follows a remote whose history was rewritten: nothing of the old commits stays in the branch.
 
+use std::collections::BTreeMap;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::remote::merge_plan::Plan;
 use crate::git::Id;
 use crate::git::Repository;
-use std::collections::BTreeMap;
 
 /// A commit that rests on `tip` alone and holds the files of `head` after `plan`; `tip` itself
 /// if that is all the same.

@@ -3,6 +3,8 @@
 //! Whatever happens in between, the next attempt goes on from there: what files are to become is
 //! written down before the first one is changed (`unfinished`), and the branch is moved last.
 
+use std::collections::BTreeMap;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::commit;
@@ -41,7 +43,6 @@ use crate::git::Pushed;
 use crate::git::Repository;
 use crate::git::Staged;
 use crate::git::Trees;
-use std::collections::BTreeMap;
 
 /// How often the remote may be faster before it is left alone for a while.
 const ROUNDS: usize = 5;

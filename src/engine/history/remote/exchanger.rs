@@ -1,12 +1,6 @@
 //! The thread that comes into step with the remote, beside the one that commits: a remote may keep
 //! silent for minutes, and what is written meanwhile is committed all the same.
 
-use crate::engine::history::History;
-use crate::engine::history::remote::consent;
-use crate::engine::history::remote::exchanged::Accept;
-use crate::engine::history::remote::exchanged::Exchanged;
-use crate::engine::history::remote::setup;
-use crate::engine::history::warn_once::WarnOnce;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -14,6 +8,13 @@ use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 use std::time::Instant;
+
+use crate::engine::history::History;
+use crate::engine::history::remote::consent;
+use crate::engine::history::remote::exchanged::Accept;
+use crate::engine::history::remote::exchanged::Exchanged;
+use crate::engine::history::remote::setup;
+use crate::engine::history::warn_once::WarnOnce;
 
 /// Everything that can wake it.
 #[derive(Debug)]

@@ -4,6 +4,8 @@
 //! Promises: none of them stands in the way of the memories; no text that is in no commit is
 //! overwritten.
 
+use std::path::Path;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::files::FilesError;
@@ -12,7 +14,6 @@ use crate::git::Id;
 use crate::git::OtherChange;
 use crate::git::Owner;
 use crate::git::Repository;
-use std::path::Path;
 
 /// A larger file is left to git.
 const LARGEST: u64 = 10 << 20;
@@ -79,7 +80,8 @@ fn take_over(
     Ok(())
 }
 
-/// As [`Engine::lies_behind_link`], of the store at `root`.
+/// Whether a folder of the store at `root`, on the way to `path`, is something else, so that it would
+/// lead elsewhere.
 pub(in crate::engine) fn lies_behind_link(root: &Path, path: &str) -> bool {
     let folders = Path::new(path).ancestors().skip(1);
     let is_other = |folder: &Path| {

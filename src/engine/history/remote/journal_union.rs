@@ -1,5 +1,7 @@
 //! Two versions of a journal become one: the lines of both.
 
+use std::collections::BTreeMap;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::remote::merge_plan::Plan;
 use crate::engine::history::remote::merge_plan::Sources;
@@ -8,7 +10,6 @@ use crate::files::is_below_journals;
 use crate::format::unite_journals;
 use crate::git::Id;
 use crate::git::PathChange;
-use std::collections::BTreeMap;
 
 /// Plans how the journals of the local side take in what the other one changed.
 pub(in crate::engine) fn unite(

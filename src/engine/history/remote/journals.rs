@@ -4,6 +4,13 @@
 //! no line, and never contradict each other. They are no memories: deletions, purging, undoing and
 //! the log pass over them. What their lines mean is the business of others.
 
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+use std::time::Duration;
+
+use chrono::DateTime;
+use chrono::Utc;
+
 use crate::engine::error::EngineError;
 use crate::engine::error::FoundSecret;
 use crate::engine::history::History;
@@ -23,11 +30,6 @@ use crate::files::journal_lock;
 use crate::git::Id;
 use crate::git::Repository;
 use crate::git::Trees;
-use chrono::DateTime;
-use chrono::Utc;
-use std::collections::BTreeMap;
-use std::collections::HashSet;
-use std::time::Duration;
 
 /// Journals alone are committed so long after the last commit that was made here: else each use
 /// would be one.

@@ -1,12 +1,13 @@
 //! What a merge would do, as steps, and where it reads from.
 
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
 use crate::engine::error::EngineError;
 use crate::format::Tombstone;
 use crate::git::GitError;
 use crate::git::Id;
 use crate::git::NewText;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
 
 /// What is to be done to the local side, so that it holds what both say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,4 +1,4 @@
-//! //! The exchange with a remote: consent, fetching, the three-way merge, carrying it out, sending.
+//! The exchange with a remote: consent, fetching, the three-way merge, carrying it out, sending.
 
 pub(in crate::engine) mod adopt;
 pub(in crate::engine) mod apply;

@@ -1,5 +1,7 @@
 //! Gives a store its remote: on request, or because the environment names one.
 
+use std::path::Path;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::outgoing_secrets;
@@ -19,7 +21,6 @@ use crate::git::Owner;
 use crate::git::RemoteBranches;
 use crate::git::Repository;
 use crate::git::without_credentials;
-use std::path::Path;
 
 /// What somebody who names a remote says.
 #[derive(Debug, Clone, Copy)]

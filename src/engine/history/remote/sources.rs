@@ -3,6 +3,13 @@
 //! Promises: what costs a walk through commits is walked through once for all memories, and only
 //! when a memory needs it.
 
+use std::cell::OnceCell;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::collections::HashSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::remote::merge_plan::Lying;
 use crate::engine::history::remote::merge_plan::Sources;
@@ -14,12 +21,6 @@ use crate::format::Tombstone;
 use crate::git::Id;
 use crate::git::LastChanges;
 use crate::git::Repository;
-use std::cell::OnceCell;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::collections::HashSet;
 
 /// A merge's texts and times.
 pub(in crate::engine) struct Commits<'a> {

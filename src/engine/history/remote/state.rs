@@ -1,6 +1,8 @@
 //! How the store and its remote stand to each other, as the last attempt found it: written down
 //! for whoever asks, by whichever process it was.
 
+use std::fmt::Write;
+
 use crate::engine::error::EngineError;
 use crate::engine::error::Quarantined;
 use crate::engine::history::History;
@@ -13,7 +15,6 @@ use crate::git::Means;
 use crate::git::Network;
 use crate::git::Owner;
 use crate::git::Repository;
-use std::fmt::Write;
 
 /// How the last attempt to come into step ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

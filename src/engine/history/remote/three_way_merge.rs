@@ -4,6 +4,10 @@
 //! What only one side changed is taken; what both changed is merged by meaning. A change wins over
 //! a deletion and over forgetting; nothing that only one side says is dropped.
 
+use std::collections::BTreeMap;
+
+use chrono::DateTime;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::remote::journal_union;
 use crate::engine::history::remote::merge_plan::Lying;
@@ -25,8 +29,6 @@ use crate::git::Id;
 use crate::git::PathChange;
 use crate::model::Link;
 use crate::model::Stem;
-use chrono::DateTime;
-use std::collections::BTreeMap;
 
 /// Plans how the local side takes in what the other one changed. Both lists of changes begin at
 /// what they come from together.

@@ -3,6 +3,9 @@
 //! Promises: a file that is gone without a word may be lost as well as deleted. So its text goes to
 //! the archive, or stays where it is; only a tombstone takes a text away.
 
+use std::collections::BTreeSet;
+use std::collections::HashSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::deletions::is_memory;
 use crate::engine::history::remote::merge_plan::Plan;
@@ -13,8 +16,6 @@ use crate::engine::history::with::side::Found;
 use crate::engine::history::with::side::stem_of_path;
 use crate::git::Id;
 use crate::model::Stem;
-use std::collections::BTreeSet;
-use std::collections::HashSet;
 
 /// What the journal says of such a memory.
 pub(in crate::engine) const WHY: &str = "sync --with: its file was gone from the other store";

@@ -1,4 +1,4 @@
-//! //! Two stores on one machine come into step: a stick, a folder of a sync service.
+//! Two stores on one machine come into step: a stick, a folder of a sync service.
 
 pub(in crate::engine) mod journal_copies;
 pub(in crate::engine) mod keep;

@@ -8,6 +8,14 @@
 //! store has, or had just before, was in common. A store that was only read from cannot carry one:
 //! then it must be the same folder, by path, number and birth.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde::Serialize;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::with::side::Side;
 use crate::engine::history::with::side::WITH;
@@ -15,12 +23,6 @@ use crate::files::FilesError;
 use crate::files::STATE_FOLDER;
 use crate::files::Store;
 use crate::git::Id;
-use serde::Deserialize;
-use serde::Serialize;
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
 
 /// Files that were in common, by their paths below the store's folder.
 pub(in crate::engine) type Base = BTreeMap<String, Id>;

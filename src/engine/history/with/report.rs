@@ -1,13 +1,14 @@
 //! What is asked of a sync between two stores, and what it tells.
 
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+use std::path::Path;
+
 use crate::engine::history::commits::deletions::is_memory;
 use crate::engine::history::remote::merge_plan::Plan;
 use crate::engine::history::remote::merge_plan::Step;
 use crate::engine::history::with::side::Files;
 use crate::engine::history::with::side::stem_of_path;
-use std::collections::BTreeMap;
-use std::collections::HashSet;
-use std::path::Path;
 
 /// Which of two stores takes in what the other one has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

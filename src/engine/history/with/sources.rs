@@ -1,5 +1,9 @@
 //! Where texts, and what is said of stems, are found in two folders.
 
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::path::Path;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::deletions::is_memory;
 use crate::engine::history::remote::merge_plan::Lying;
@@ -17,9 +21,6 @@ use crate::git::Honoured;
 use crate::git::Id;
 use crate::git::PathChange;
 use crate::git::Repository;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::path::Path;
 
 /// Where texts are found.
 pub(in crate::engine) struct Texts<'a> {

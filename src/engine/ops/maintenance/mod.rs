@@ -1,4 +1,4 @@
-//! //! Plans of maintenance: what would be done, doing it, and taking it back.
+//! Plans of maintenance: what would be done, doing it, and taking it back.
 
 pub(in crate::engine) mod perform;
 pub(in crate::engine) mod propose;

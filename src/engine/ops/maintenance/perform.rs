@@ -1,5 +1,7 @@
 //! Performs plans, and takes them back.
 
+use std::io;
+
 use crate::engine::error::EngineError;
 use crate::engine::ops::maintenance::proposed::Proposed;
 use crate::engine::ops::maintenance::proposed::RECORDS_KEPT;
@@ -26,7 +28,6 @@ use crate::journal::UNDO_DECAY;
 use crate::lifecycle::Operation;
 use crate::model::Stem;
 use crate::model::Timestamp;
-use std::io;
 
 /// What a plan has done.
 #[derive(Debug, Clone, PartialEq)]

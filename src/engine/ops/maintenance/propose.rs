@@ -5,6 +5,9 @@
 //! Before the first step a record of all steps lies on disk: a plan that was interrupted is taken
 //! back by whoever comes next, and one that was performed can be taken back later, without git, too.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
@@ -44,8 +47,6 @@ use crate::model::Memory;
 use crate::model::Stem;
 use crate::model::Timestamp;
 use crate::model::Visibility;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 /// Memories as maintenance sees them, with their files.
 struct Gathered {

@@ -1,11 +1,13 @@
 //! A plan with the texts that it was made from.
 
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+
 use crate::lifecycle::Plan;
 use crate::model::Memory;
 use crate::model::NewMemory;
 use crate::model::Stem;
-use chrono::TimeDelta;
-use std::collections::BTreeMap;
 
 /// A plan, and the files it was made from.
 #[derive(Debug, Clone)]

@@ -1,5 +1,7 @@
 //! What a purge takes out of the records of plans.
 
+use std::path::Path;
+
 use crate::engine::ops::maintenance::perform;
 use crate::engine::ops::maintenance::record::Recorded;
 use crate::engine::ops::maintenance::record::is_plan;
@@ -7,7 +9,6 @@ use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
 use crate::files;
 use crate::model::Stem;
-use std::path::Path;
 
 /// Removes every record of a plan that did anything to one of the memories: it holds texts of
 /// theirs. Without it the plan cannot be taken back; a log line says so. One that was

@@ -5,18 +5,20 @@
 //! that came along with a copy of the store, or that somebody put there, is none: each says in which
 //! folder it was written, by what nobody else can know, and names memories only.
 
+use std::io;
+use std::path::PathBuf;
+
+use chrono::DateTime;
+use chrono::Utc;
+use serde::Deserialize;
+use serde::Serialize;
+
 use crate::engine::texts::stem_of;
 use crate::files;
 use crate::format;
 use crate::format::is_memory_name;
 use crate::model::Handle;
 use crate::model::Memory;
-use chrono::DateTime;
-use chrono::Utc;
-use serde::Deserialize;
-use serde::Serialize;
-use std::io;
-use std::path::PathBuf;
 
 /// What became of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

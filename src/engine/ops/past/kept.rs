@@ -4,6 +4,9 @@
 //! store's own repository holds, byte for byte, stays; so does what was forgotten, and any text that
 //! went for another reason. `restore ID@REV` brings back what is removed.
 
+use chrono::DateTime;
+use chrono::Utc;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::replaced;
 use crate::engine::history::past_commits;
@@ -16,8 +19,6 @@ use crate::engine::parts::Engine;
 use crate::files::Place;
 use crate::files::Replaced;
 use crate::git::Id;
-use chrono::DateTime;
-use chrono::Utc;
 
 /// The word for it in the journal and in commits.
 const REMOVE: &str = "gc";

@@ -4,6 +4,9 @@
 //! times when it was not there; commits that did not touch the store are passed over; nothing is
 //! written. Works for stores that can only be read. Committing what waits first is the caller's.
 
+use chrono::DateTime;
+use chrono::Utc;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::commit_message;
 use crate::engine::history::commits::commit_message::CommitMessage;
@@ -24,8 +27,6 @@ use crate::git::CommitInfo;
 use crate::git::Id;
 use crate::model::Stem;
 use crate::model::plain_id;
-use chrono::DateTime;
-use chrono::Utc;
 
 /// One commit, as far as people want to know.
 #[derive(Debug, Clone, PartialEq, Eq)]

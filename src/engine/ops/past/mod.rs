@@ -1,4 +1,4 @@
-//! //! The history as people use it: log, undo, restore, purge, reset.
+//! The history as people use it: log, undo, restore, purge, reset.
 
 pub(in crate::engine) mod erase;
 pub(in crate::engine) mod kept;

@@ -4,6 +4,10 @@
 //! changed since is merged, or refused. Making a plan changes nothing. Doing it is the business of
 //! `undo`.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::past_commits::PastCommits;
 use crate::engine::options::SETTINGS;
@@ -24,9 +28,6 @@ use crate::git::CommitInfo;
 use crate::git::Id;
 use crate::git::PathChange;
 use crate::model::Stem;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
 
 /// What becomes of one file when a commit is undone.
 #[derive(Debug, Clone, PartialEq, Eq)]

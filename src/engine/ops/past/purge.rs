@@ -4,6 +4,8 @@
 //! interrupted can be done again; the word never holds any of the text. The history is not
 //! rewritten: what was committed stays in it, and whoever asks is told so.
 
+use std::collections::BTreeSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::message::Reason;
 use crate::engine::history::commits::replaced;
@@ -32,7 +34,6 @@ use crate::files::tombstone_of;
 use crate::git::Id;
 use crate::model::Stem;
 use crate::secrets;
-use std::collections::BTreeSet;
 
 /// A memory that is gone for good.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,9 @@
 //! moved: what lies in a folder of somebody's own, or has another name, stays. A run that was
 //! interrupted is finished by the next one.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::message::Reason;
 use crate::engine::history::turn;
@@ -15,8 +18,6 @@ use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Replaced;
 use crate::model::Layout;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 /// What became of the files.
 #[derive(Debug, Clone, PartialEq, Eq)]

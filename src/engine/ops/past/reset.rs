@@ -5,6 +5,11 @@
 //! not told before somebody says so (`deletions`). Settings, journals and the words of what was
 //! purged stay in the store; the backup has copies of them.
 
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::path::Path;
+use std::path::PathBuf;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::commit;
 use crate::engine::history::commits::compare::Why;
@@ -31,10 +36,6 @@ use crate::files::tombstone_of;
 use crate::format::unite_journals;
 use crate::journal::RESTORE;
 use crate::model::Stem;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::path::Path;
-use std::path::PathBuf;
 
 /// What a reset took away, or would take away.
 #[derive(Debug, Default)]

@@ -4,6 +4,8 @@
 //! if they have one title in one namespace. Resolving never loses a text: the memory that is not kept
 //! is forgotten, and what was changed is links only. A text in which git left its conflict markers becomes one memory, or such a pair.
 
+use std::collections::HashMap;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::remote::three_way_merge::RELATION;
 use crate::engine::history::remote::three_way_merge::is_conflict;
@@ -34,7 +36,6 @@ use crate::model::Memory;
 use crate::model::Patch;
 use crate::model::Stem;
 use crate::model::Visibility;
-use std::collections::HashMap;
 
 /// What became of a pair, or of all pairs of one memory.
 #[derive(Debug, Clone, PartialEq, Eq)]

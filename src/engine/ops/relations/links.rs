@@ -4,6 +4,12 @@
 //! text says `[[…]]` or `memory://…`. What points to a memory is found by the index. A relation to a
 //! memory that was forgotten is shown again once that is restored.
 
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::collections::HashSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
@@ -34,11 +40,6 @@ use crate::model::is_bare;
 use crate::model::mentioned;
 use crate::model::plain_id;
 use crate::model::stripped_id;
-use std::borrow::Cow;
-use std::cell::Cell;
-use std::cell::OnceCell;
-use std::collections::BTreeSet;
-use std::collections::HashSet;
 
 /// What a mention in a text is.
 const MENTIONS: &str = "mentions";

@@ -5,6 +5,9 @@
 //! one of its memories is new, so that what somebody took out of a file stays out. Only the lines of
 //! the keys for relations change.
 
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+
 use crate::engine::error::EngineError;
 use crate::engine::ops::update;
 use crate::engine::parts::Engine;
@@ -18,8 +21,6 @@ use crate::model::Link;
 use crate::model::Memory;
 use crate::model::Patch;
 use crate::model::Stem;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
 
 /// As many as `format` lets one memory hold.
 const MAX_LINKS: usize = 200;

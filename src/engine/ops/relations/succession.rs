@@ -4,6 +4,10 @@
 //! that replaced it takes over what it had replaced: the archive is not in the index, and an earlier
 //! text must not come back because of it.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
@@ -26,9 +30,6 @@ use crate::model::Memory;
 use crate::model::Patch;
 use crate::model::Stem;
 use crate::model::Visibility;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashSet;
 
 /// The live memory that replaces this one: by the mark it bears, or because that one says so.
 ///

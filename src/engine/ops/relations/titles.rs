@@ -4,6 +4,12 @@
 //! storing keeps it to one; a merge, an import or an editor may bring a second one. Of several, the
 //! one that was changed last counts. Nothing is written here; `conflicts` settles such pairs.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::PoisonError;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
@@ -21,11 +27,6 @@ use crate::index::Snapshot;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Visibility;
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::collections::HashSet;
-use std::sync::Arc;
-use std::sync::PoisonError;
 
 /// The current memories of which several of one user have one title in one namespace, in groups
 /// of at least two; in each, the one that was changed last comes first.

@@ -1,4 +1,4 @@
-//! //! From a question to memories: search, recall, grep, what is alike or related.
+//! From a question to memories: search, recall, grep, what is alike or related.
 
 pub(in crate::engine) mod grep;
 pub(in crate::engine) mod recall;

@@ -3,6 +3,9 @@
 //! What a language model would be asked for, counted: words that stand in many of the memories that a
 //! text finds and in few others, and topics in use that fit a memory. Nothing is written.
 
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
@@ -20,8 +23,6 @@ use crate::ranking::Ranking;
 use crate::words::Analyzer;
 use crate::words::Part;
 use crate::words::is_stop_word;
-use std::collections::BTreeMap;
-use std::collections::HashSet;
 
 /// So many of the best hits are read, and so many memories that are like another.
 const READ: usize = 20;

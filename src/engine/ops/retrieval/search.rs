@@ -1,5 +1,9 @@
 //! Finds memories and proves each against the disk.
 
+use std::collections::HashSet;
+use std::time::Duration;
+use std::time::Instant;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
@@ -28,9 +32,6 @@ use crate::ranking::Parts;
 use crate::ranking::Ranking;
 use crate::ranking::keyword::Keyword;
 use crate::words::Analyzer;
-use std::collections::HashSet;
-use std::time::Duration;
-use std::time::Instant;
 
 /// What is looked for.
 #[derive(Debug, Clone, PartialEq)]

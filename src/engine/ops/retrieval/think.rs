@@ -1,7 +1,7 @@
 //! Keeps many copies of one text from filling an answer.
 //!
 //! Whoever may write can write one text a thousand times, each a little different, and nothing else
-//! would be found. Promises: where that did not happen, an answer is what [`Engine::search`] gives,
+//! would be found. Promises: where that did not happen, an answer is what [`search`](search::search) gives,
 //! to the byte; where it did, the two best of the copies stay where they are, and the others follow
 //! all that is no copy. Nothing is left out of the store for it, and nothing out of the count.
 

@@ -1,5 +1,11 @@
 //! Which memories tell of a time that a text asks for.
 
+use chrono::DateTime;
+use chrono::Local;
+use chrono::NaiveDate;
+use chrono::TimeDelta;
+use chrono::Utc;
+
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
@@ -12,11 +18,6 @@ use crate::model::Timestamp;
 use crate::model::is_possible_time;
 use crate::model::start_of_day;
 use crate::ranking::AskedTime;
-use chrono::DateTime;
-use chrono::Local;
-use chrono::NaiveDate;
-use chrono::TimeDelta;
-use chrono::Utc;
 
 /// Holds the day on which something happened that was written down later.
 const EVENT_DATE: &str = "metadata.event_date";
