@@ -325,6 +325,19 @@ impl Arguments {
         })
     }
 
+    /// As [`Arguments::object`]; what is none is kept as one, under the key `note`, and what whoever
+    /// gave it is told of that.
+    pub fn object_or_note(&self, name: &str) -> (Option<JsonObject>, Option<String>) {
+        match (self.object(name), self.value(name)) {
+            (Err(_), Some(plain)) => {
+                let object = JsonObject::from_iter([("note".to_owned(), plain.clone())]);
+                let told = format!("`{name}` is no object and was kept as {{\"note\": …}}");
+                (Some(object), Some(told))
+            }
+            (object, _) => (object.ok().flatten(), None),
+        }
+    }
+
     /// A list of objects, or one as JSON in a text; a lone object is a list of it. Each item is
     /// read by itself, so that a bad one costs only itself.
     ///

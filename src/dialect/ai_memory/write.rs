@@ -176,7 +176,8 @@ fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     if remembered.lives_on {
         put("life", json!("it lives longer than that, and goes on so"));
     }
-    let warnings = remembered.screened.warnings();
+    let mut warnings = remembered.screened.warnings();
+    warnings.extend(arguments.object_or_note("metadata").1);
     if !warnings.is_empty() {
         put("warnings", json!(warnings));
     }
@@ -258,7 +259,8 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     if let Some(note) = wanted.and_then(|tier| retiered(call, before, tier, &edited.memory)) {
         reply.insert("note".to_owned(), json!(note));
     }
-    let warnings = edited.screened.warnings();
+    let mut warnings = edited.screened.warnings();
+    warnings.extend(arguments.object_or_note("metadata").1);
     if !warnings.is_empty() {
         reply.insert("warnings".to_owned(), json!(warnings));
     }

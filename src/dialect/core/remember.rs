@@ -5,16 +5,12 @@ use serde_json::json;
 use super::remembered::remember_reply;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
-use crate::dialect::JsonObject;
 use crate::dialect::Reply;
 use crate::dialect::ToolError;
 use crate::dialect::shape;
 use crate::engine::WritePolicy;
 use crate::engine::ops;
 use crate::model::NewMemory;
-
-/// The key of metadata that came without one.
-const NOTE: &str = "note";
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let memory = memory(call, arguments)?;
@@ -29,7 +25,9 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
         let shown: String = name.chars().take(40).collect();
         format!("`{shown}` is no argument of `remember` and was not kept")
     });
-    let notices: Vec<String> = others.chain(metadata(arguments)?.1).collect();
+    let notices: Vec<String> = others
+        .chain(arguments.object_or_note("metadata").1)
+        .collect();
     let is_noticed = !notices.is_empty();
     for warning in notices {
         let warnings = reply.structured.entry("warnings").or_insert(json!([]));
@@ -66,18 +64,7 @@ fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError
         importance: arguments.number("importance")?.map(|n| n as u8),
         expires: arguments.end("expires", call.engine.live.now())?,
         supersedes: arguments.list("supersedes")?.unwrap_or_default(),
-        metadata: shape::metadata(metadata(arguments)?.0),
+        metadata: shape::metadata(arguments.object_or_note("metadata").0.unwrap_or_default()),
         ..NewMemory::default()
     })
-}
-
-/// The metadata, and what is told of it: what is no object is kept as one, under the key `note`.
-fn metadata(arguments: &Arguments) -> Result<(JsonObject, Option<String>), ToolError> {
-    let given = arguments.values().get("metadata");
-    let Some(plain) = given.filter(|_| arguments.object("metadata").is_err()) else {
-        return Ok((arguments.object("metadata")?.unwrap_or_default(), None));
-    };
-    let object = JsonObject::from_iter([(NOTE.to_owned(), plain.clone())]);
-    let told = format!("`metadata` is no object and was kept as {{\"{NOTE}\": …}}");
-    Ok((object, Some(told)))
 }

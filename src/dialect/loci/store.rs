@@ -46,8 +46,8 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
         ToolError::refused(format!("`type` is missing: {}", Kind::WORDS.join(", ")))
     })?;
     let scope: Option<Scope> = arguments.word("scope")?;
-    let metadata = arguments.object("metadata")?.unwrap_or_default();
-    let metadata = shape::metadata(metadata);
+    let (metadata, told) = arguments.object_or_note("metadata");
+    let metadata = shape::metadata(metadata.unwrap_or_default());
     let supersedes = arguments.set_text("supersedes")?;
     let place = TargetScope::of(call, kind, scope, supersedes.as_deref())?;
     let memory = NewMemory {
@@ -67,7 +67,10 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
         ..call.engine.writer.write_policy().clone()
     };
     match ops::remember_as(call.engine, memory, None, &policy)? {
-        Stored::Written(remembered) => Ok(reply(call.engine, &remembered, kind, place.warning)),
+        Stored::Written(remembered) => {
+            let warnings = place.warning.into_iter().chain(told).collect();
+            Ok(reply(call.engine, &remembered, kind, warnings))
+        }
         Stored::Suggested(_) => unreachable!("suggestions were not asked for"),
     }
 }
@@ -147,7 +150,7 @@ fn topics(metadata: &[(String, MetaValue)]) -> Vec<String> {
     topics
 }
 
-fn reply(engine: &Engine, remembered: &Remembered, kind: Kind, warning: Option<String>) -> Reply {
+fn reply(engine: &Engine, remembered: &Remembered, kind: Kind, told: Vec<String>) -> Reply {
     let id = engine.live.shown_id(&remembered.stem);
     let is_known = remembered.became == WriteOutcome::Known;
     if is_known {
@@ -197,7 +200,7 @@ fn reply(engine: &Engine, remembered: &Remembered, kind: Kind, warning: Option<S
     put("may_contradict", contradicted.collect());
     let warnings = remembered.screened.warnings().into_iter();
     let warnings = warnings.map(|warning| json!(warning));
-    let warnings = warnings.chain(warning.map(|warning| json!(warning)));
+    let warnings = warnings.chain(told.into_iter().map(|warning| json!(warning)));
     put("warnings", warnings.collect());
     if let Some(same) = &remembered.same_text {
         reply.insert("same_text_as".to_owned(), json!(engine.live.shown_id(same)));

@@ -186,10 +186,6 @@ mod storing {
                 "none of group, global",
             ),
             (
-                json!({"content": "x", "type": "semantic", "metadata": [1]}),
-                "`metadata` must be an object",
-            ),
-            (
                 json!({"content": "x", "type": "procedural", "metadata": {"steps": "one"}}),
                 "`metadata.steps`",
             ),

@@ -14,6 +14,7 @@ mod loci_gone;
 mod loci_rows;
 mod loci_search;
 mod loci_tools;
+mod plain_metadata;
 mod same_text;
 
 use std::fs;
