@@ -198,7 +198,7 @@ pub(super) fn expires_at(
 pub(super) fn metadata(
     arguments: &Arguments,
 ) -> Result<Option<Vec<(String, MetaValue)>>, ToolError> {
-    let Some(object) = arguments.object_or_note("metadata").0 else {
+    let Some(object) = arguments.object("metadata")? else {
         return Ok(None);
     };
     let length = written(&object).len();

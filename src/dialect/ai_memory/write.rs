@@ -176,8 +176,7 @@ fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     if remembered.lives_on {
         put("life", json!("it lives longer than that, and goes on so"));
     }
-    let mut warnings = remembered.screened.warnings();
-    warnings.extend(arguments.object_or_note("metadata").1);
+    let warnings = remembered.screened.warnings();
     if !warnings.is_empty() {
         put("warnings", json!(warnings));
     }
@@ -259,8 +258,7 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     if let Some(note) = wanted.and_then(|tier| retiered(call, before, tier, &edited.memory)) {
         reply.insert("note".to_owned(), json!(note));
     }
-    let mut warnings = edited.screened.warnings();
-    warnings.extend(arguments.object_or_note("metadata").1);
+    let warnings = edited.screened.warnings();
     if !warnings.is_empty() {
         reply.insert("warnings".to_owned(), json!(warnings));
     }

@@ -238,6 +238,7 @@ fn every_limit_is_kept_and_named() {
     tried("expires_at", json!("2020-01-01T00:00:00Z"), "in the past");
     tried("expires_at", json!("soon"), "RFC3339");
     tried("metadata", json!({"x": long(65_536)}), "metadata exceeds");
+    tried("metadata", json!([1]), "metadata");
     tried("titel", json!("x"), "there is no argument `titel`");
     let said = json_of(
         &mut session,
