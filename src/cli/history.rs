@@ -217,7 +217,7 @@ pub(super) fn git(context: &mut Context, command: &Git) -> Result<Outcome, Failu
     Ok(Outcome::Code(u8::try_from(code).unwrap_or(2)))
 }
 
-/// What git does with the files it looks after, and what does that here.
+/// Git commands that work on files, each with the memdir command to run instead.
 const ON_FILES: [(&[&str], &str); 6] = [
     (
         &["status", "diff"],
@@ -381,7 +381,7 @@ fn titles(engine: &Engine, output: &mut Output, change: &PastChange) -> Result<(
     Ok(())
 }
 
-/// What the memory was called as of the change.
+/// The memory's title as of the change.
 fn title(engine: &Engine, output: &Output, id: &str, change: &PastChange) -> String {
     let title = ops::headline_at(engine, id, &change.commit);
     let title = title

@@ -59,12 +59,12 @@ fn cannot(verb: &str, root: &Path) -> Failure {
     }
 }
 
-/// What keeps a path from being a folder.
+/// The reason why a path is no folder.
 enum Obstacle {
     None,
-    /// Nothing is there, in a folder that exists.
+    /// The path is free, and the folder above it exists.
     Missing,
-    /// Nothing is there, and this folder, its nearest missing one above, is missing, too.
+    /// The path is free, and this folder above it, the nearest missing one, is missing too.
     NoParent(std::path::PathBuf),
     /// This is no folder: the path itself, or one above it.
     File(std::path::PathBuf),

@@ -122,7 +122,7 @@ pub(super) fn limit(sources: &Sources<'_>) -> Result<Setting<usize>, ConfigError
     }
 }
 
-/// What `AIAML_ENABLE_SYNC` says; `Err` with its value if that is neither `true` nor `false`.
+/// The value of `AIAML_ENABLE_SYNC`; `Err` with its value if that is neither `true` nor `false`.
 fn aiaml_sync(sources: &Sources<'_>) -> Option<Setting<Result<bool, String>>> {
     let Setting { value, origin } = sources.variable(&["AIAML_ENABLE_SYNC"])?;
     let value = match value.to_lowercase().as_str() {
