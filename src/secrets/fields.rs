@@ -490,6 +490,7 @@ mod tests {
 
         #[test]
         fn each_kind_is_found_alone(value in "[a-z]{3}[0-9][A-Z]{2}[0-9][a-z]{2}[A-Z][0-9]{2}[a-z]{4}") {
+            prop_assume!(!placeholder::is_example(&value) && value::entropy(&value) >= 2.8);
             for before in [
                 "Authorization: token ",
                 "curl -u alice:",

@@ -65,13 +65,18 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || lists(METHODS, &word)
         || lists(WORDS, &word)
         || lists(WORDS, stem)
-        || value.contains("xxx")
-        || value.contains("XXX")
+        || is_crossed_out(value)
         || value.contains("***")
         || value.contains("...")
         || value.contains('…')
         || is_masked('•')
         || is_masked('█')
+}
+
+/// `sk-xxx`: crosses, and words at most beside them. A random value may hold three by chance.
+fn is_crossed_out(value: &str) -> bool {
+    let has_crosses = value.contains("xxx") || value.contains("XXX");
+    has_crosses && is_wordy(&value.replace(['x', 'X'], ""))
 }
 
 fn lists(words: &str, word: &str) -> bool {
