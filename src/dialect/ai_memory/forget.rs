@@ -6,6 +6,7 @@ use serde_json::json;
 use super::check;
 use super::shape;
 use super::takes_away;
+use super::titles::Titles;
 use super::tool;
 use super::writes;
 use crate::dialect::Arguments;
@@ -62,26 +63,29 @@ fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         return Err(ToolError::refused(what));
     }
     let dry_run = arguments.flag("dry_run")?.unwrap_or(false);
+    let titles = Titles::of(call)?;
     let archived = ops::forget_all(call.engine, &filter, None, dry_run)?;
-    Ok(reply(call, "deleted", archived, dry_run))
+    Ok(reply(call, "deleted", archived, &titles, dry_run))
 }
 
 fn gc(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let dry_run = arguments.flag("dry_run")?.unwrap_or(false);
     let archived = ops::expire(call.engine, dry_run)?;
-    Ok(reply(call, "expired_deleted", archived, dry_run))
+    let titles = Titles::default();
+    Ok(reply(call, "expired_deleted", archived, &titles, dry_run))
 }
 
-/// What was archived, or would be. What could not be is said, without where it lies.
-fn reply(call: &Call<'_>, done: &str, archived: Archived, dry_run: bool) -> Reply {
+/// What was archived, or would be, a title counted once. What could not be is said, without where
+/// it lies.
+fn reply(call: &Call<'_>, done: &str, archived: Archived, titles: &Titles, dry_run: bool) -> Reply {
     let stems: Vec<Stem> = archived.moved.into_iter().map(|moved| moved.stem).collect();
     let mut reply = JsonObject::new();
     let mut put = |key: &str, value: Value| drop(reply.insert(key.to_owned(), value));
-    let count = if dry_run { 0 } else { stems.len() };
-    put(done, json!(count));
+    let count = titles.count(&stems);
+    put(done, json!(if dry_run { 0 } else { count }));
     if dry_run {
         put("dry_run", json!(true));
-        put("would_delete", json!(stems.len()));
+        put("would_delete", json!(count));
     }
     put("ids", json!(shape::shown_ids(call.engine, &stems)));
     if !archived.failed.is_empty() {

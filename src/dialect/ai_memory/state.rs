@@ -1,10 +1,13 @@
 //! `memory_stats` and `memory_capabilities`: the store and the server in numbers and words.
 
+use std::cmp::Reverse;
+
 use chrono::TimeDelta;
 use serde_json::Value;
 use serde_json::json;
 
 use super::reads;
+use super::titles::Titles;
 use super::tool;
 use crate::dialect::Arguments;
 use crate::dialect::Call;
@@ -42,18 +45,20 @@ pub(super) const CAPABILITIES: Tool = tool(
 
 fn stats(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
-    let stats = ops::stats(engine, &Filter::default())?;
+    let titles = Titles::of(call)?;
+    let shown = titles.narrow(Filter::default());
+    let stats = ops::stats(engine, &shown)?;
     let mut by_tier = Vec::new();
     for tier in [Tier::Long, Tier::Mid, Tier::Short] {
-        let count = of_tier(call, tier)?;
+        let count = of_tier(call, &shown, tier)?;
         by_tier.push(json!({"tier": tier.as_str(), "count": count}));
     }
-    let by_namespace = namespaces(call)?;
+    let by_namespace = namespaces(call, &titles)?;
     Ok(Reply::json(json!({
         "total": stats.memories,
         "by_tier": by_tier,
         "by_namespace": by_namespace,
-        "expiring_soon": ops::ending_by(engine, engine.live.now() + SOON)?,
+        "expiring_soon": ops::ending_by(engine, &shown, engine.live.now() + SOON)?,
         "links_count": ops::count_stated_relations(engine)?,
         "db_size_bytes": stats.bytes,
         "archived": stats.archived,
@@ -61,22 +66,27 @@ fn stats(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
 }
 
 /// Every namespace with its number of memories, the largest first.
-pub(super) fn namespaces(call: &Call<'_>) -> Result<Vec<Value>, ToolError> {
-    let namespaces = ops::facet(call.engine, "namespace")?.into_iter();
+pub(super) fn namespaces(call: &Call<'_>, titles: &Titles) -> Result<Vec<Value>, ToolError> {
+    let mut namespaces = ops::facet(call.engine, "namespace")?;
+    for (namespace, count) in &mut namespaces {
+        *count = count.saturating_sub(titles.not_shown_in(namespace));
+    }
+    namespaces.sort_by_key(|(_, count)| Reverse(*count));
     Ok(namespaces
+        .into_iter()
         .map(|(namespace, count)| json!({"namespace": namespace, "count": count}))
         .collect())
 }
 
-/// How many live memories are of the tier as of now.
-fn of_tier(call: &Call<'_>, tier: Tier) -> Result<usize, ToolError> {
+/// How many live memories that pass `shown` are of the tier as of now.
+fn of_tier(call: &Call<'_>, shown: &Filter, tier: Tier) -> Result<usize, ToolError> {
     let search = Search {
         wanted: QueryKind::Everything,
         filter: Filter {
             tiers: vec![tier],
             untiered: tier == Tier::Long,
             visibility: Visibility::Everything,
-            ..Filter::default()
+            ..shown.clone()
         },
         ranking: Ranking::default(),
         limit: 0,

@@ -13,12 +13,14 @@ use crate::engine::Contender;
 use crate::engine::Engine;
 use crate::engine::ops;
 use crate::model::Filter;
+use crate::model::Memory;
 use crate::model::Stem;
 
 /// The key of a memory's field that names the others of its title.
 pub(super) const OTHERS: &str = "same_title";
 
 /// The memories that share a title with another one, in groups.
+#[derive(Default)]
 pub(super) struct Titles(Vec<Vec<Contender>>);
 
 impl Titles {
@@ -28,16 +30,39 @@ impl Titles {
 
     /// The filter, which of each group lets only the one pass that is shown.
     pub fn narrow(&self, mut filter: Filter) -> Filter {
-        for group in &self.0 {
-            let shown = group[0].memory.stem.short();
-            let others = group[1..].iter().map(|one| one.memory.stem.short());
-            // By their ids: of two files of one id the one that is shown has to pass.
-            let others = others.filter(|other| *other != shown);
-            filter
-                .differs
-                .extend(others.map(|other| ("id".to_owned(), other.to_owned())));
-        }
+        let ids = self.not_shown().map(|memory| memory.stem.short());
         filter
+            .differs
+            .extend(ids.map(|id| ("id".to_owned(), id.to_owned())));
+        filter
+    }
+
+    /// How many memories of `namespace` are not shown.
+    pub fn not_shown_in(&self, namespace: &str) -> usize {
+        let theirs = |memory: &&Memory| memory.namespace_or_global() == namespace;
+        self.not_shown().filter(theirs).count()
+    }
+
+    /// How many memories `stems` are in this tool set.
+    pub fn count(&self, stems: &[Stem]) -> usize {
+        let repeated = self.0.iter().map(|group| {
+            let files = stems.iter().filter(|stem| {
+                let mut group = group.iter();
+                group.any(|one| one.memory.stem == **stem)
+            });
+            files.count().saturating_sub(1)
+        });
+        stems.len() - repeated.sum::<usize>()
+    }
+
+    /// The memories for which another one of their title is shown.
+    fn not_shown(&self) -> impl Iterator<Item = &Memory> {
+        self.0.iter().flat_map(|group| {
+            let shown = group[0].memory.stem.short();
+            let others = group[1..].iter().map(|one| &one.memory);
+            // By their ids: of two files of one id the one that is shown has to pass a filter.
+            others.filter(move |other| other.stem.short() != shown)
+        })
     }
 
     /// Names in each of `rows`, memories as they are shown, the others of its title. Returns what is to

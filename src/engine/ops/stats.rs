@@ -182,15 +182,20 @@ fn count(
     Ok(rows::page_of(&engine.live, snapshot, &filter, 0..0)?.0)
 }
 
-/// How many memories live now and no longer at the moment `until`, unless they are used.
+/// How many of the memories that pass `filter` live now and no longer at the moment `until`, unless
+/// they are used. Its visibility is not looked at.
 ///
 /// # Errors
 ///
 /// Fails if the directory cannot be read.
-pub fn ending_by(engine: &Engine, until: DateTime<Utc>) -> Result<usize, EngineError> {
+pub fn ending_by(
+    engine: &Engine,
+    filter: &Filter,
+    until: DateTime<Utc>,
+) -> Result<usize, EngineError> {
     let filter = Filter {
         visibility: Visibility::Expired,
-        ..Filter::default()
+        ..filter.clone()
     };
     index_recovery::mending(&engine.live, || {
         let snapshot = current_snapshot::snapshot(&engine.live)?;

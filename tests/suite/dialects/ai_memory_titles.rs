@@ -210,3 +210,30 @@ fn a_title_that_two_machines_stored_meets_by_git() {
         assert_eq!(same_title(home).as_array().unwrap().len(), 1);
     }
 }
+
+#[test]
+fn memories_of_one_title_count_as_one() {
+    let home = Home::new();
+    two_of_a_title(&home);
+    let mut session = open(&home);
+    let stats = json_of(&mut session, "stats", json!({}));
+    assert_eq!(stats["total"], 2);
+    assert_eq!(
+        stats["by_namespace"],
+        json!([{"namespace": "global", "count": 2}])
+    );
+    let tiers = stats["by_tier"].as_array().unwrap().iter();
+    let counts = tiers.map(|tier| tier["count"].as_u64().unwrap());
+    assert_eq!(counts.sum::<u64>(), 2);
+    let forget = |dry_run| json!({"pattern": "harbour", "dry_run": dry_run});
+    let would = json_of(&mut session, "forget", forget(true));
+    assert_eq!(would["would_delete"], 2);
+    assert_eq!(would["ids"].as_array().unwrap().len(), 3);
+    let forgotten = json_of(&mut session, "forget", forget(false));
+    assert_eq!(forgotten["deleted"], 2);
+    let stats = json_of(&mut session, "stats", json!({}));
+    assert_eq!(
+        (&stats["total"], &stats["archived"]),
+        (&json!(0), &json!(3))
+    );
+}

@@ -12,6 +12,7 @@ use crate::dialect::Call;
 use crate::dialect::Endpoint;
 use crate::dialect::ToolError;
 use crate::dialect::ai_memory::state;
+use crate::dialect::ai_memory::titles::Titles;
 use crate::engine::ops;
 
 pub(super) const HEALTH: Endpoint = Endpoint {
@@ -64,7 +65,7 @@ pub(super) const NAMESPACES: Endpoint = reads(
 );
 
 fn namespaces(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
-    let namespaces = state::namespaces(call)?;
+    let namespaces = state::namespaces(call, &Titles::of(call)?)?;
     Ok(Answer::json(json!({"namespaces": namespaces})))
 }
 
