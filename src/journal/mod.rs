@@ -60,6 +60,10 @@ pub const UNDO_DECAY: &str = "undo decay";
 /// these were imported from.
 pub const SESSION: &str = "session";
 
+/// The word for a note that states no time and is older than the commit that first holds its text:
+/// of the file that the record names, the text whose id is its reason is as old as the record.
+pub const DATE: &str = "date";
+
 /// The word for a change that states another tier: uses up to then earn no longer life.
 pub const TIER: &str = "tier";
 

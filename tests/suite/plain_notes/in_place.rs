@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
+use std::time::SystemTime;
 
 use serde_json::json;
 
@@ -292,6 +294,10 @@ fn a_vault_that_somebody_hands_over_is_used_after_consent() {
 #[test]
 fn a_vault_and_a_store_on_another_machine_come_into_step() {
     let vault = Vault::new();
+    let old = vault.path().join("Garden/Old.md");
+    fs::write(&old, "Tulips of another year.\n").unwrap();
+    let age = SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000);
+    fs::File::open(&old).unwrap().set_modified(age).unwrap();
     let remote = vault.0.make("remote.git");
     let bare = git2::Repository::init_bare(&remote).unwrap();
     let address = remote.to_str().unwrap();
@@ -308,6 +314,8 @@ fn a_vault_and_a_store_on_another_machine_come_into_step() {
         fs::read_to_string(there.join("files/Garden/Roses.md")).unwrap(),
         VAULT[2].1
     );
+    let came = fs::metadata(there.join("files/Garden/Old.md")).unwrap();
+    assert_eq!(came.modified().unwrap(), age);
     let on_there =
         |arguments: &[&str]| run(vault.0.bare().env("MEMDIR_STORE", &there).args(arguments));
     fs::write(there.join("files/Garden/Roses.md"), "Climbing roses.\n").unwrap();

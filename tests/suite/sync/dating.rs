@@ -223,3 +223,46 @@ fn adopting_a_note_and_undoing_it_leaves_time_and_permissions() {
     let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o644);
 }
+
+/// Puts notes into the store of `home` as a folder of old notes holds them: two with equal texts
+/// among them.
+fn put_old_notes(home: &Home) {
+    for (name, text, days) in [
+        ("elm.md", "the tree is an elm\n", 0),
+        ("oak.md", "the tree is an oak\n", 400),
+        ("yard/elm.md", "the tree is an elm\n", 90),
+    ] {
+        let path = home.files().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        let age = Duration::new(OLD + days * 86_400, 123_456_000);
+        let file = fs::File::open(path).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + age).unwrap();
+    }
+}
+
+#[test]
+fn notes_that_are_older_than_their_commit_are_so_in_every_clone() {
+    let machines = Machines::new(1);
+    let [original, other] = [Home::new(), Home::new()];
+    put_old_notes(&original);
+    machines.join(&original);
+    machines.join(&other);
+    let listed = |home: &Home| home.run(&["list", "--json"]).json();
+    let here = (scores(&original), listed(&original));
+    assert_eq!(here.0.len(), 3, "{here:?}");
+    assert_eq!(seconds(&original, "elm.md"), OLD);
+    assert_eq!((scores(&other), listed(&other)), here);
+    let clone = cloned_by_git(&original);
+    assert_eq!((scores(&clone), listed(&clone)), here);
+    // A later text is as old as its own commit.
+    original.put("oak.md", "the tree is an oak, felled\n");
+    original.run(&["sync"]).done();
+    other.run(&["sync"]).done();
+    let edited = seconds(&original, "oak.md");
+    let came = seconds(&other, "oak.md");
+    assert!(
+        edited > NEW && came.abs_diff(edited) < 60,
+        "{edited} {came}"
+    );
+}

@@ -274,6 +274,9 @@ fn commit_in(
         Pending::Names(names) => Some(names),
     };
     compare_settings(history, repository, &mut trees, &mut differences)?;
+    if let Err(error) = dates::record_dates(history, repository, &differences) {
+        tracing::info!("cannot record how old notes are: {error}");
+    }
     let is_thorough = names.is_none();
     journals::compare_journals(
         history,

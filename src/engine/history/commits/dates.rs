@@ -4,15 +4,20 @@
 //! matter, as its name and its frontmatter say when it was made; for a note without either, the time
 //! of the file is all there is. So that a clone does not make such notes new, memdir gives a file
 //! that it took from a commit, brought back, or found as git wrote it, the time of the commit that
-//! its text is from. The text stays as it is.
+//! its text is from. Where the file was older than that commit, as in a folder of notes that became a
+//! store, the journal of whoever committed it says how old. The text stays as it is.
 
 use std::collections::BTreeSet;
+use std::collections::HashMap;
 
 use chrono::DateTime;
+use chrono::TimeDelta;
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::commit_message;
+use crate::engine::history::commits::compare::Difference;
+use crate::engine::history::commits::quarantine;
 use crate::engine::history::past_commits;
 use crate::engine::history::past_commits::PastCommits;
 use crate::engine::history::remote::apply::File;
@@ -27,7 +32,9 @@ use crate::files::write_derived;
 use crate::git::Id;
 use crate::git::LastChanges;
 use crate::git::Repository;
+use crate::journal::DATE;
 use crate::journal::RESTORE;
+use crate::journal::Record;
 
 /// Dates the notes that git wrote since this was done last: a clone, a checkout or a pull that
 /// somebody made. Costs a look at the newest commit's id where there was none.
@@ -113,6 +120,56 @@ pub(in crate::engine) fn date_found(
     date(history, repository, names.collect(), commit)
 }
 
+/// Records how old the notes among `differences` are that state no time and that their commit would
+/// make newer.
+pub(in crate::engine) fn record_dates(
+    history: &History,
+    repository: &Repository,
+    differences: &[Difference],
+) -> Result<(), EngineError> {
+    let now = history.live.clock.now();
+    let mut records = Vec::new();
+    for difference in differences {
+        let Some((name, id)) = difference.path.strip_prefix("files/").zip(difference.after) else {
+            continue;
+        };
+        let Some(version) = undated(history, name, id)? else {
+            continue;
+        };
+        let at = DateTime::from_timestamp_nanos(version.entry.stamp.modified);
+        if now - at > COMMIT_WAITS && quarantine::passes(history, repository, difference)? {
+            records.push(Record {
+                at,
+                did: DATE.to_owned(),
+                of: vec![name.to_owned()],
+                client: String::new(),
+                why: Some(id.to_string()),
+            });
+        }
+    }
+    if records.is_empty() {
+        return Ok(());
+    }
+    let known = recorded_dates(history)?;
+    records.retain(|record| !known.contains_key(&dated_text(record)));
+    Ok(history.live.journal.record(records)?)
+}
+
+/// When the texts of notes were written that were older than their commits, by the name of the note
+/// and the id of the text.
+fn recorded_dates(history: &History) -> Result<HashMap<(String, String), i64>, EngineError> {
+    let records = history.live.journal.records(|record| record.did == DATE)?;
+    let dates = records.into_iter();
+    Ok(dates
+        .filter_map(|record| Some((dated_text(&record), record.at.timestamp_nanos_opt()?)))
+        .collect())
+}
+
+fn dated_text(record: &Record) -> (String, String) {
+    let name = record.of.first().cloned().unwrap_or_default();
+    (name, record.why.clone().unwrap_or_default())
+}
+
 /// Dates those of `names` that still are as in the commit `to`.
 fn date(
     history: &History,
@@ -121,19 +178,28 @@ fn date(
     to: Id,
 ) -> Result<(), EngineError> {
     let mut last_changes: Option<LastChanges<'_>> = None;
+    let mut recorded = None;
     for (name, id) in names {
         date_file(history, &name, id, || {
+            let recorded = match &mut recorded {
+                Some(recorded) => recorded,
+                empty => empty.insert(recorded_dates(history)?),
+            };
+            if let Some(at) = recorded.get(&(name.clone(), id.to_string())) {
+                return Ok(*at);
+            }
             let changes = match &mut last_changes {
                 Some(changes) => changes,
                 empty => empty.insert(repository.last_changes(to, None, |path| path)?),
             };
-            Ok(changes.of_text(&Place::Files.path_of(&name), brings_back)?)
+            let at = changes.of_text(&Place::Files.path_of(&name), brings_back)?;
+            Ok(at.saturating_mul(1_000_000_000))
         })?;
     }
     Ok(())
 }
 
-/// Gives a note with the text `id` that states no time the time `at`, in seconds since 1970, if
+/// Gives a note with the text `id` that states no time the time `at`, in nanoseconds since 1970, if
 /// its file has a later one.
 pub(in crate::engine) fn date_file(
     history: &History,
@@ -141,17 +207,10 @@ pub(in crate::engine) fn date_file(
     id: Id,
     at: impl FnOnce() -> Result<i64, EngineError>,
 ) -> Result<(), EngineError> {
-    if stem_of(name).time().is_some() {
+    let Some(version) = undated(history, name, id)? else {
         return Ok(());
-    }
-    let version = match history.live.store.reader(Place::Files).read(name, u64::MAX) {
-        Err(FilesError::Missing { .. } | FilesError::NotRegular { .. }) => return Ok(()),
-        other => other?,
     };
-    if Id::of_text(&version.bytes) != id || states_its_time(&version) {
-        return Ok(());
-    }
-    let at = at()?.saturating_mul(1_000_000_000);
+    let at = at()?;
     if at.saturating_add(STEP) <= version.entry.stamp.modified {
         history
             .live
@@ -162,11 +221,27 @@ pub(in crate::engine) fn date_file(
     Ok(())
 }
 
+/// The note called `name` as it is, if its text is `id` and states no time.
+fn undated(history: &History, name: &str, id: Id) -> Result<Option<Version>, EngineError> {
+    if stem_of(name).time().is_some() {
+        return Ok(None);
+    }
+    let version = match history.live.store.reader(Place::Files).read(name, u64::MAX) {
+        Err(FilesError::Missing { .. } | FilesError::NotRegular { .. }) => return Ok(None),
+        other => other?,
+    };
+    let is_undated = Id::of_text(&version.bytes) == id && !states_its_time(&version);
+    Ok(is_undated.then_some(version))
+}
+
 /// The file of derived things that names the commit up to which notes were dated.
 const DATED: &str = "dated";
 
 /// Commits tell seconds: a file within that, in nanoseconds, is as old as its commit.
 const STEP: i64 = 1_000_000_000;
+
+/// A commit follows a change within that: what is older by more was there before.
+const COMMIT_WAITS: TimeDelta = TimeDelta::minutes(1);
 
 /// Whether a commit with this message gives memories texts that they had before.
 fn brings_back(message: &str) -> bool {

@@ -127,6 +127,17 @@ fn holds_secrets_back(history: &History, repository: &Repository) -> bool {
     history.writer.secrets != Policy::Off && repository.get("remote").is_some()
 }
 
+/// Whether the file that differs, and was not read yet, may be committed as it is.
+pub(in crate::engine) fn passes(
+    history: &History,
+    repository: &Repository,
+    difference: &Difference,
+) -> Result<bool, EngineError> {
+    let secrets = holds_secrets_back(history, repository);
+    let held = held_in(history, repository, difference, secrets)?;
+    Ok(held.is_some_and(|held| held.is_empty()))
+}
+
 /// What the file that differs holds and must not; `None` if it is another one by now.
 fn held_in(
     history: &History,

@@ -319,7 +319,7 @@ fn apply_with(
             let found = sides.iter().filter_map(|side| side.files.get(&step.path));
             let times = found.filter(|found| found.id == id).map(|found| found.at);
             if let Some(at) = times.min() {
-                dates::date_file(history, name, id, || Ok(at))?;
+                dates::date_file(history, name, id, || Ok(at.saturating_mul(1_000_000_000)))?;
             }
         }
         if let File::Memory(_, name) = file {
