@@ -20,6 +20,7 @@ use crate::config::Environment;
 use crate::config::Flags;
 use crate::config::NewValue;
 use crate::config::SETTINGS_OF_STORE;
+use crate::config::help;
 use crate::config::with_settings;
 
 pub(super) fn config(context: &mut Context, command: &Option<Command>) -> Result<Outcome, Failure> {
@@ -173,8 +174,16 @@ fn check(
     let new = said_of(after)?;
     match new.into_iter().find(|one| !known.contains(one)) {
         None => Ok(()),
-        Some(why) => Err(Failure::new(format!("`{key}` cannot be set so: {why}"))
-            .hint("`memdir config` lists every setting. Nothing was changed.")),
+        Some(why) => {
+            let meaning = help(key)
+                .map(|help| format!("`{key}`: {help} "))
+                .unwrap_or_default();
+            Err(
+                Failure::new(format!("`{key}` cannot be set so: {why}")).hint(format!(
+                    "{meaning}`memdir config` lists every setting. Nothing was changed."
+                )),
+            )
+        }
     }
 }
 

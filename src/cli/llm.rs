@@ -37,7 +37,7 @@ pub(super) fn write_summaries(
     }
     ops::check_plan(engine, proposed)?;
     context.output.note(llm.notice());
-    let length = context.config.maintenance.value.compaction.budget;
+    let length = context.config.maintenance.compaction.budget;
     let is_gone = Cell::new(false);
     let failures = proposed.write_summaries(|_, sources| {
         // Nobody waits for a host again that has just not answered.
@@ -66,7 +66,7 @@ pub(super) fn assistant(context: &Context) -> Result<Option<Arc<dyn Assistant>>,
         return Ok(None);
     };
     tracing::info!("{}", llm.notice());
-    let length = context.config.maintenance.value.compaction.budget;
+    let length = context.config.maintenance.compaction.budget;
     Ok(Some(Arc::new(Asked { llm, length })))
 }
 
@@ -135,7 +135,7 @@ fn open(context: &Context) -> Result<Option<Llm>, Failure> {
     }
     // A machine without a graphics card thinks long before its first word.
     let limits = Limits {
-        silence: settings.timeout.value,
+        silence: settings.timeout,
         ..Limits::default()
     };
     let client = Client::new(&context.environment.variables, limits);
@@ -144,7 +144,7 @@ fn open(context: &Context) -> Result<Option<Llm>, Failure> {
         endpoint,
         model,
         key: key.map(Key::new),
-        deadline: settings.timeout.value,
+        deadline: settings.timeout,
     };
     let llm = Llm::new(settings, client).map_err(|error| unusable().because(error))?;
     Ok(Some(llm))

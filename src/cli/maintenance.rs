@@ -35,7 +35,7 @@ const MOST_NAMED: usize = 5;
 pub(super) fn compact(context: &mut Context, command: &Compact) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
-    let constants = &context.config.maintenance.value;
+    let constants = &context.config.maintenance;
     let mut compaction = constants.compaction.clone();
     if let Some(span) = &command.older_than {
         compaction.age = age(span)?;
@@ -54,7 +54,7 @@ pub(super) fn consolidate(
     command: &Consolidate,
 ) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
-    let budget = context.config.maintenance.value.compaction.budget;
+    let budget = context.config.maintenance.compaction.budget;
     let title = command.title.as_deref();
     let mut proposed = ops::plan_consolidation(&engine, &command.ids, title, budget)?;
     if let Some(text) = &command.content {
@@ -79,7 +79,7 @@ pub(super) fn auto_consolidate(
 ) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
-    let constants = &context.config.maintenance.value;
+    let constants = &context.config.maintenance;
     let min_count = command.min_count.unwrap_or(constants.consolidate_min);
     let grouping = Grouping {
         short_only: command.short_only,
@@ -94,7 +94,7 @@ pub(super) fn auto_consolidate(
 pub(super) fn cleanup(context: &mut Context, command: &Cleanup) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
-    let proposed = ops::plan_cleanup(&engine, &filter, &context.config.maintenance.value.cleanup)?;
+    let proposed = ops::plan_cleanup(&engine, &filter, &context.config.maintenance.cleanup)?;
     if !command.dry_run {
         return perform(context, &engine, &proposed, false);
     }
@@ -118,7 +118,7 @@ pub(super) fn cleanup(context: &mut Context, command: &Cleanup) -> Result<Outcom
 pub(super) fn reflect(context: &mut Context, command: &Reflect) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
-    let constants = context.config.maintenance.value.reflection.clone();
+    let constants = context.config.maintenance.reflection.clone();
     let (proposed, stale) = ops::plan_reflection(&engine, &filter, &constants)?;
     let output = &mut context.output;
     if !output.json {

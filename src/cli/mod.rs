@@ -69,7 +69,6 @@ use crate::engine::Options;
 use crate::engine::live;
 use crate::engine::meaning;
 use crate::files::LinkPolicy;
-use crate::lifecycle::Maintenance;
 use crate::trust::Consent;
 use crate::trust::Naming;
 
@@ -424,12 +423,9 @@ impl Context {
                 remote: config.remote.value.clone(),
             }),
             secrets: config.secrets.value,
-            life: config.life.value.clone(),
-            maintenance: Maintenance {
-                keep_replaced: config.archive_keep.value,
-                ..config.maintenance.value.clone()
-            },
-            writes: config.duplicates.value.clone(),
+            life: config.life.clone(),
+            maintenance: config.maintenance.clone(),
+            writes: config.duplicates.clone(),
             models: self.models(),
             consent,
             links,

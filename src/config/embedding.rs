@@ -9,14 +9,15 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::settings::ConfigError;
-use super::settings::Environment;
-use super::settings::Origin;
-use super::settings::Setting;
-use super::settings::expand_home;
-use super::settings::optional;
-use super::sources::Layer;
-use super::sources::Sources;
+use super::environment::Environment;
+use super::key::ApiKey;
+use super::key::held;
+use super::layer::Layer;
+use super::setting::ConfigError;
+use super::setting::Origin;
+use super::setting::Setting;
+use super::table::Id;
+use super::values::Values;
 
 /// Who makes the vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,23 +60,7 @@ pub struct Embedding {
     pub library: Setting<Option<PathBuf>>,
     /// Where models are downloaded from.
     pub hub: Setting<Option<String>>,
-    /// Whether the variable with the key holds something.
-    has_key: bool,
 }
-
-const TABLE: &str = "embedding";
-const KEYS: [&str; 10] = [
-    "provider",
-    "model",
-    "endpoint",
-    "dimensions",
-    "query_prefix",
-    "passage_prefix",
-    "max_tokens",
-    "pooling",
-    "threads",
-    "api_key_env",
-];
 
 impl fmt::Display for Provider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -89,17 +74,15 @@ impl fmt::Display for Provider {
 }
 
 impl FromStr for Provider {
-    type Err = String;
+    type Err = ();
 
-    fn from_str(text: &str) -> Result<Provider, String> {
-        match text.to_lowercase().as_str() {
-            "off" | "none" | "false" | "0" => Ok(Provider::Off),
+    fn from_str(text: &str) -> Result<Provider, ()> {
+        match text {
+            "off" => Ok(Provider::Off),
             "local" => Ok(Provider::Local),
             "voyage" => Ok(Provider::Voyage),
             "openai" => Ok(Provider::OpenAi),
-            _ => Err(format!(
-                "is `{text}`, which is none of local, voyage, openai and off"
-            )),
+            _ => Err(()),
         }
     }
 }
@@ -125,7 +108,7 @@ impl ModelName {
     pub fn read(text: &str, folder: &Path, environment: &Environment) -> ModelName {
         let looks_like_path = text.contains(['/', '\\']) || matches!(text, "." | ".." | "~");
         match looks_like_path {
-            true => ModelName::Folder(folder.join(expand_home(text, environment))),
+            true => ModelName::Folder(folder.join(environment.expand_home(text))),
             false => ModelName::Name(text.to_owned()),
         }
     }
@@ -141,78 +124,45 @@ impl fmt::Display for ModelName {
 }
 
 impl Embedding {
-    pub(super) fn read(
-        environment: &Environment,
-        user: &Layer,
-        warnings: &mut Vec<String>,
-    ) -> Result<Embedding, ConfigError> {
-        let layer = user.table(TABLE, &KEYS, warnings)?;
-        let nothing = Layer::default();
-        let sources = Sources {
-            environment,
-            layers: [&layer, &nothing],
+    pub(super) fn read(environment: &Environment, user: &Layer, values: &mut Values) -> Embedding {
+        let in_file = |id| {
+            user.get(id)
+                .map(|setting| setting.map(|value| value.to_string()))
         };
-        let text = |key: &'static str| {
-            let setting = sources.text(key, &[]).map_err(in_table)?;
-            // An empty prefix is one, too: the model's own is not wanted.
-            let may_be_empty = key.ends_with("_prefix");
-            Ok::<_, ConfigError>(
-                setting.filter(|setting| may_be_empty || !setting.value.trim().is_empty()),
-            )
-        };
-        let number = |key: &'static str, most: usize| {
-            let Some(setting) = text(key)? else {
-                return Ok(optional(None, |_| 0));
-            };
-            match setting.value.parse() {
-                Ok(value) if (1..=most).contains(&value) => Ok(optional(Some(setting), |_| value)),
-                _ => Err(in_table(ConfigError::BadValue {
-                    origin: setting.origin,
-                    key,
-                    what: format!(
-                        "is `{}`, which is no number from 1 to {most}",
-                        setting.value
-                    ),
-                })),
-            }
-        };
-        let endpoint = optional(text("endpoint")?, |endpoint| endpoint);
-        let folder = sources.variable(&["MEMDIR_MODEL_DIR"]);
-        let named = text("model")?;
+        let folder = environment.variable(Id::EmbeddingModel.row().variables);
+        let named = in_file(Id::EmbeddingModel);
         let origin = |setting: &Option<Setting<String>>| setting.as_ref().map(|s| s.origin.clone());
-        let provider = provider(&sources, origin(&folder).as_ref(), origin(&named).as_ref())?;
+        let stated = values.text(Id::EmbeddingProvider);
+        let provider = provider(stated, origin(&folder), origin(&named));
         let model = model(environment, provider.value, folder, named);
-        let named_key = optional(text("api_key_env")?, |name| name);
-        let usual_key = || {
-            // A key goes to another host than its own only if the user says so.
-            let usual = provider.value.usual_key();
-            usual
-                .filter(|_| endpoint.value.is_none())
-                .map(str::to_owned)
+        let endpoint = values.text(Id::EmbeddingEndpoint);
+        let key = ApiKey {
+            setting: Id::EmbeddingApiKeyEnv,
+            usual: provider.value.usual_key(),
+            endpoint: &endpoint,
         };
-        let api_key_env = match named_key.value {
-            Some(_) => named_key,
-            None => Setting {
-                value: usual_key(),
-                origin: Origin::Default,
-            },
-        };
-        let variable = |name: &'static str| sources.variable(&[name]);
-        Ok(Embedding {
-            dimensions: number("dimensions", 65_536)?,
-            query_prefix: optional(text("query_prefix")?, |prefix| prefix),
-            passage_prefix: optional(text("passage_prefix")?, |prefix| prefix),
-            max_tokens: number("max_tokens", 1_000_000)?,
-            pooling: optional(text("pooling")?, |pooling| pooling),
-            threads: number("threads", 1_024)?,
-            library: optional(variable("ORT_DYLIB_PATH"), PathBuf::from),
-            hub: optional(variable("HF_ENDPOINT"), |hub| hub),
-            has_key: key(&api_key_env, &environment.variables).is_some(),
+        let api_key_env = key.variable(environment, values);
+        let shown = provider.value.to_string();
+        values.put(Id::EmbeddingProvider, shown, provider.origin.clone());
+        let shown = model.value.as_ref().map(ToString::to_string);
+        let shown = shown.unwrap_or_default();
+        values.put(Id::EmbeddingModel, shown, model.origin.clone());
+        Embedding {
+            dimensions: values.whole_if_set(Id::EmbeddingDimensions),
+            query_prefix: values.text(Id::EmbeddingQueryPrefix),
+            passage_prefix: values.text(Id::EmbeddingPassagePrefix),
+            max_tokens: values.whole_if_set(Id::EmbeddingMaxTokens),
+            pooling: values.text(Id::EmbeddingPooling),
+            threads: values.whole_if_set(Id::EmbeddingThreads),
+            library: values
+                .text(Id::OrtLibrary)
+                .map(|path| path.map(PathBuf::from)),
+            hub: values.text(Id::Hub),
             provider,
             model,
             endpoint,
             api_key_env,
-        })
+        }
     }
 
     /// What the user's settings file at `path` would say with this text.
@@ -225,75 +175,15 @@ impl Embedding {
         text: &str,
         environment: &Environment,
     ) -> Result<Embedding, ConfigError> {
-        let layer = Layer::of_text(path, text)?;
-        Embedding::read(environment, &layer, &mut Vec::new())
+        let layer = Layer::of_user_text(path, text, &mut Vec::new())?;
+        let mut values = Values::read(environment, [&Layer::default(), &layer])?;
+        Ok(Embedding::read(environment, &layer, &mut values))
     }
 
     /// The provider's key, if the variable for it holds something. Not kept here, so that nothing
     /// that shows settings can show it.
     pub fn key(&self, variables: &HashMap<String, String>) -> Option<String> {
-        key(&self.api_key_env, variables)
-    }
-
-    /// Every setting with its value as text and its origin; the key itself is none of them.
-    pub(super) fn list(&self) -> Vec<(&'static str, String, &Origin)> {
-        fn shown<T: fmt::Display>(setting: &Setting<Option<T>>) -> String {
-            let value = setting.value.as_ref();
-            value.map_or_else(String::new, ToString::to_string)
-        }
-        let key = match &self.api_key_env.value {
-            None => String::new(),
-            Some(name) if self.has_key => format!("{name} (is set)"),
-            Some(name) => format!("{name} (is not set)"),
-        };
-        let library = self.library.value.as_ref();
-        let library = library.map_or_else(String::new, |path| path.display().to_string());
-        vec![
-            (
-                "embedding.provider",
-                self.provider.value.to_string(),
-                &self.provider.origin,
-            ),
-            ("embedding.model", shown(&self.model), &self.model.origin),
-            (
-                "embedding.endpoint",
-                shown(&self.endpoint),
-                &self.endpoint.origin,
-            ),
-            (
-                "embedding.dimensions",
-                shown(&self.dimensions),
-                &self.dimensions.origin,
-            ),
-            (
-                "embedding.query_prefix",
-                shown(&self.query_prefix),
-                &self.query_prefix.origin,
-            ),
-            (
-                "embedding.passage_prefix",
-                shown(&self.passage_prefix),
-                &self.passage_prefix.origin,
-            ),
-            (
-                "embedding.max_tokens",
-                shown(&self.max_tokens),
-                &self.max_tokens.origin,
-            ),
-            (
-                "embedding.pooling",
-                shown(&self.pooling),
-                &self.pooling.origin,
-            ),
-            (
-                "embedding.threads",
-                shown(&self.threads),
-                &self.threads.origin,
-            ),
-            ("embedding.api_key_env", key, &self.api_key_env.origin),
-            ("ort_dylib_path", library, &self.library.origin),
-            ("hf_endpoint", shown(&self.hub), &self.hub.origin),
-        ]
+        held(&self.api_key_env, variables)
     }
 }
 
@@ -306,81 +196,37 @@ fn model(
     named: Option<Setting<String>>,
 ) -> Setting<Option<ModelName>> {
     if provider.is_hosted() {
-        return optional(named, |name| ModelName::Name(name.trim().to_owned()));
+        return Setting::optional(named.map(|named| named.map(ModelName::Name)));
     }
     if folder.is_some() {
-        return optional(folder, |folder| {
-            let path = expand_home(&folder, environment);
+        let model = |folder: String| {
+            let path = environment.expand_home(&folder);
             ModelName::Folder(environment.folder.join(path))
-        });
+        };
+        return Setting::optional(folder.map(|folder| folder.map(model)));
     }
     // What a file says is seen from the folder of the file, wherever the program runs.
     let from = environment.config_folder.as_deref();
     let from = from.unwrap_or(&environment.folder);
-    optional(named, |text| {
-        ModelName::read(text.trim(), from, environment)
-    })
+    let model = |text: String| ModelName::read(&text, from, environment);
+    Setting::optional(named.map(|named| named.map(model)))
 }
 
 /// A variable comes first; a model folder in one means a local model; then the file; then whether
 /// there is a model.
 fn provider(
-    sources: &Sources<'_>,
-    folder: Option<&Origin>,
-    named: Option<&Origin>,
-) -> Result<Setting<Provider>, ConfigError> {
-    let stated = sources
-        .text("provider", &["MEMDIR_EMBEDDING"])
-        .map_err(in_table)?;
-    let counts = |origin: &Origin| matches!(origin, Origin::Variable(_)) || folder.is_none();
-    if let Some(Setting { value, origin }) = stated.filter(|stated| counts(&stated.origin)) {
-        return match value.trim().parse() {
-            Ok(value) => Ok(Setting { value, origin }),
-            Err(what) => Err(in_table(ConfigError::BadValue {
-                origin,
-                key: "provider",
-                what,
-            })),
-        };
+    stated: Setting<Option<String>>,
+    folder: Option<Origin>,
+    named: Option<Origin>,
+) -> Setting<Provider> {
+    let counts = matches!(stated.origin, Origin::Variable(_)) || folder.is_none();
+    let name = stated.value.as_deref().filter(|_| counts);
+    if let Some(provider) = name.and_then(|name| name.parse().ok()) {
+        return Setting::new(provider, stated.origin);
     }
-    Ok(match folder.or(named) {
-        Some(origin) => Setting {
-            value: Provider::Local,
-            origin: origin.clone(),
-        },
-        None => Setting {
-            value: Provider::Off,
-            origin: Origin::Default,
-        },
-    })
-}
-
-fn key(name: &Setting<Option<String>>, variables: &HashMap<String, String>) -> Option<String> {
-    let key = variables.get(name.value.as_ref()?)?.trim();
-    (!key.is_empty()).then(|| key.to_owned())
-}
-
-/// Says in which table a key stands.
-fn in_table(error: ConfigError) -> ConfigError {
-    match error {
-        ConfigError::BadValue { origin, key, what } => ConfigError::BadValue {
-            origin,
-            key: match key {
-                "provider" => "embedding.provider",
-                "model" => "embedding.model",
-                "endpoint" => "embedding.endpoint",
-                "dimensions" => "embedding.dimensions",
-                "query_prefix" => "embedding.query_prefix",
-                "passage_prefix" => "embedding.passage_prefix",
-                "max_tokens" => "embedding.max_tokens",
-                "pooling" => "embedding.pooling",
-                "threads" => "embedding.threads",
-                "api_key_env" => "embedding.api_key_env",
-                other => other,
-            },
-            what,
-        },
-        other => other,
+    match folder.or(named) {
+        Some(origin) => Setting::new(Provider::Local, origin),
+        None => Setting::new(Provider::Off, Origin::Default),
     }
 }
 
@@ -388,8 +234,8 @@ fn in_table(error: ConfigError) -> ConfigError {
 mod tests {
     use std::fs;
 
+    use super::super::environment::Flags;
     use super::super::settings::Config;
-    use super::super::settings::Flags;
     use super::*;
 
     const STORE: &str = "[embedding]\nprovider = \"openai\"\nmodel = \"/evil/model\"\n\

@@ -1,4 +1,5 @@
-//! Flags, environment and files → one [`Config`], each value with its origin.
+//! Flags, environment and files → one [`Config`], each value with its origin. `table` lists every
+//! setting once; `layer` reads a file by it, `values` joins what files and variables state.
 //!
 //! Order: flags, `MEMDIR_*` (and, where one exists, the three-tool program's) environment
 //! variables, the store's `memdir.toml`, the user's `config.toml`, defaults. What travels with a
@@ -8,40 +9,44 @@
 //! gets to read, and what agents may do. Promises: no settings of a store fail a command. Each is tried by
 //! itself and passed over, with a warning, where it has no sense or would guard less than its user wants.
 
-mod archive;
 mod discover;
-mod duplicates;
 mod edit;
 mod embedding;
-mod life;
+mod environment;
+mod key;
+mod layer;
+mod lives;
 mod llm;
-mod maintenance;
 mod mcp;
+mod setting;
 mod settings;
-mod sources;
+mod store;
+mod table;
+#[cfg(test)]
+mod tests;
 mod units;
+mod value;
 mod values;
+mod variables;
 
 pub use discover::MARK as SETTINGS_OF_STORE;
 pub use discover::StoreOrigin;
 pub use discover::is_marked;
 pub use discover::is_store;
 pub use discover::store_at;
-pub use duplicates::DuplicateSettings;
 pub use edit::NewValue;
 pub use edit::with_settings;
 pub use embedding::Embedding;
 pub use embedding::ModelName;
 pub use embedding::Provider;
-pub use life::LifeSettings;
+pub use environment::Environment;
+pub use environment::Flags;
 pub use llm::LlmProvider;
 pub use llm::LlmSetting;
-pub use maintenance::MaintenanceSettings;
 pub use mcp::McpSettings;
+pub use setting::ConfigError;
+pub use setting::Origin;
+pub use setting::Setting;
 pub use settings::Config;
-pub use settings::ConfigError;
-pub use settings::Environment;
-pub use settings::Flags;
-pub use settings::Origin;
-pub use settings::Setting;
+pub use table::help;
 pub use units::span;

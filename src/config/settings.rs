@@ -1,119 +1,38 @@
-//! The settings, where each comes from, and the one value made of them.
+//! All settings as one value, made of what flags, variables and files state.
 
-use std::collections::HashMap;
-use std::fmt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use chrono::TimeDelta;
-
 use super::discover;
 use super::discover::StoreOrigin;
-use super::duplicates::DuplicateSettings;
 use super::embedding::Embedding;
-use super::life::LifeSettings;
+use super::environment::Environment;
+use super::environment::Flags;
+use super::layer::Layer;
+use super::lives;
 use super::llm::LlmSetting;
-use super::maintenance::MaintenanceSettings;
 use super::mcp::McpSettings;
-use super::sources::Layer;
-use super::sources::Sources;
-use super::sources::printable;
-use super::values::check_aiaml_sync;
-use super::values::git_setting;
-use super::values::languages;
-use super::values::layout;
-use super::values::limit;
-use super::values::log;
-use super::values::remote;
-use super::values::secrets_setting;
-use super::values::sync_interval;
+use super::setting::ConfigError;
+use super::setting::Origin;
+use super::setting::Setting;
+use super::store::FoundStore;
+use super::store::find_store;
+use super::store::is_same_folder;
+use super::table::Id;
+use super::value::list;
+use super::values::Values;
+use super::variables;
 use crate::git;
+use crate::lifecycle::Life;
+use crate::lifecycle::Maintenance;
+use crate::lifecycle::WritePolicy;
 use crate::model::Layout;
 use crate::model::is_global_namespace;
 use crate::model::normalized_namespace;
 use crate::secrets::Policy;
 use crate::trust::Naming;
-use crate::trust::Records;
 use crate::words::Language;
-
-/// What is wrong with a setting.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    #[error("cannot read {}", path.display())]
-    Unreadable {
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    #[error("{} is no TOML: {what}", path.display())]
-    NotToml { path: PathBuf, what: String },
-    #[error("{origin}: `{key}` {what}")]
-    BadValue {
-        origin: Origin,
-        key: &'static str,
-        what: String,
-    },
-    #[error(
-        "there is no home folder to keep memories in: name a store with --store or MEMDIR_STORE"
-    )]
-    NoHome,
-}
-
-/// Where a value comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    Flag,
-    Variable(&'static str),
-    File(PathBuf),
-    /// Found by looking: a folder above, a git repository, the system's user name.
-    Found(&'static str),
-    Default,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::Flag => f.write_str("flag"),
-            Origin::Variable(name) => f.write_str(name),
-            Origin::File(path) => write!(f, "{}", path.display()),
-            Origin::Found(where_) => f.write_str(where_),
-            Origin::Default => f.write_str("default"),
-        }
-    }
-}
-
-/// A value and where it comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting<T> {
-    pub value: T,
-    pub origin: Origin,
-}
-
-/// What the command line says for all commands.
-#[derive(Debug, Clone, Default)]
-pub struct Flags {
-    pub store: Option<PathBuf>,
-    pub read_only: bool,
-}
-
-/// What surrounds the process. Tests make their own.
-#[derive(Debug, Clone, Default)]
-pub struct Environment {
-    pub variables: HashMap<String, String>,
-    pub folder: PathBuf,
-    pub config_folder: Option<PathBuf>,
-    pub data_folder: Option<PathBuf>,
-    pub cache_folder: Option<PathBuf>,
-    /// Where the user's records lie, such as which stores are trusted.
-    pub state_folder: Option<PathBuf>,
-}
-
-impl Environment {
-    /// The user's record of stores; `None` where there is no home to keep it in.
-    pub fn records(&self) -> Option<Records> {
-        self.state_folder.as_deref().map(Records::new)
-    }
-}
 
 /// Everything that can be set.
 #[derive(Debug, Clone)]
@@ -154,13 +73,14 @@ pub struct Config {
     pub secrets: Setting<Policy>,
     /// How texts become vectors, if at all.
     pub embedding: Embedding,
-    pub life: LifeSettings,
-    pub maintenance: MaintenanceSettings,
-    /// How long the archive keeps replaced texts that git holds; `None`: for ever.
-    pub archive_keep: Setting<Option<TimeDelta>>,
+    /// How long memories live.
+    pub life: Life,
+    /// What maintenance does, and what the archive gives up.
+    pub maintenance: Maintenance,
     /// Who writes summaries, if not the memories themselves.
     pub llm: LlmSetting,
-    pub duplicates: DuplicateSettings,
+    /// What becomes of a memory that says what another one says.
+    pub duplicates: WritePolicy,
     /// How agents are served.
     pub mcp: McpSettings,
     /// What is logged to standard error.
@@ -168,42 +88,9 @@ pub struct Config {
     pub read_only: bool,
     /// Things to tell the user once.
     pub warnings: Vec<String>,
+    /// Every setting as it is shown.
+    values: Values,
 }
-
-pub(super) const KEYS: [&str; 18] = [
-    "store",
-    "index_dir",
-    "agent",
-    "user",
-    "namespace",
-    "languages",
-    "limit",
-    "editor",
-    "git",
-    "sync_interval",
-    "secrets",
-    "embedding",
-    "life",
-    "maintenance",
-    "archive",
-    "llm",
-    "duplicates",
-    "mcp",
-];
-/// Keys that a store may bring along; of `git` and `secrets` see [`is_weaker`].
-const STORE_KEYS: [&str; 11] = [
-    "agent",
-    "user",
-    "namespace",
-    "languages",
-    "layout",
-    "limit",
-    "git",
-    "secrets",
-    "life",
-    "maintenance",
-    "duplicates",
-];
 
 impl Config {
     /// Puts the settings together.
@@ -217,11 +104,10 @@ impl Config {
     /// sense; names file and key.
     pub fn read(flags: &Flags, environment: &Environment) -> Result<Config, ConfigError> {
         let mut warnings = Vec::new();
-        let user_file = environment
-            .config_folder
-            .as_ref()
-            .map(|folder| folder.join("config.toml"));
-        let user_layer = Layer::read(user_file.as_deref(), &KEYS, &mut warnings)?;
+        let user_layer = match &environment.config_folder {
+            Some(folder) => Layer::of_user(&folder.join("config.toml"), &mut warnings)?,
+            None => Layer::default(),
+        };
         let FoundStore {
             store,
             origin: store_origin,
@@ -229,72 +115,52 @@ impl Config {
             lookalike,
             usual: usual_store,
         } = find_store(flags, environment, &user_layer)?;
-        let store_file = store.value.join(discover::MARK);
-        let store_layer = store_layer(&store.value, &store_file, &user_layer, &mut warnings)?;
-        let sources = Sources {
-            environment,
-            layers: [&store_layer, &user_layer],
-        };
-        let system_user = ["USER", "USERNAME", "LOGNAME"].iter().find_map(|name| {
-            environment
-                .variables
-                .get(*name)
-                .filter(|user| !user.is_empty())
-        });
-        let user = sources
-            .text("user", &["MEMDIR_USER"])?
-            .unwrap_or_else(|| match system_user {
-                Some(user) => Setting {
-                    value: user.clone(),
-                    origin: Origin::Found("system user"),
-                },
-                None => Setting {
-                    value: "unknown".to_owned(),
-                    origin: Origin::Default,
-                },
-            });
-        let default = |value: &str| Setting {
-            value: value.to_owned(),
-            origin: Origin::Default,
-        };
-        let secrets = secrets_setting(&sources)?;
-        let embedding = Embedding::read(environment, &user_layer, &mut warnings)?;
-        let layers = [&store_layer, &user_layer];
-        let life = LifeSettings::read(environment, layers, &mut warnings)?;
-        let maintenance = MaintenanceSettings::read(environment, layers, &mut warnings)?;
-        let archive_keep = super::archive::read(environment, &user_layer, &mut warnings)?;
-        let llm = LlmSetting::read(environment, &user_layer, &mut warnings)?;
-        let duplicates = DuplicateSettings::read(environment, layers, &mut warnings)?;
-        let mcp = McpSettings::read(environment, &user_layer, &mut warnings)?;
-        let log = log(environment, &mut warnings);
-        check_aiaml_sync(&sources, &mut warnings);
-        let editor = sources.text("editor", &["MEMDIR_EDITOR", "VISUAL", "EDITOR"])?;
+        let store_layer = store_layer(&store.value, &user_layer, &mut warnings);
+        let mut values = Values::read(environment, [&store_layer, &user_layer])?;
+        let embedding = Embedding::read(environment, &user_layer, &mut values);
+        let llm = LlmSetting::read(environment, &mut values);
+        let git = variables::git(environment, &values);
+        let remote = variables::remote(environment);
+        let log = variables::log(environment, &mut warnings);
+        variables::check_aiaml_sync(environment, &mut warnings);
+        let user = user(environment, &values);
+        let namespace = namespace(environment, &values, &store.value);
+        let shown = remote.value.as_deref().map(git::without_credentials);
+        for (id, shown, origin) in [
+            (Id::Store, store.value.display().to_string(), &store.origin),
+            (Id::User, user.value.clone(), &user.origin),
+            (Id::Git, on_or_off(git.value), &git.origin),
+            (Id::Remote, shown.unwrap_or_default(), &remote.origin),
+            (Id::Log, log.value.clone(), &log.origin),
+        ] {
+            values.put(id, shown, origin.clone());
+        }
+        let shown = namespace.value.clone();
+        let shown = shown.unwrap_or_else(|| "global".to_owned());
+        values.put(Id::Namespace, shown, namespace.origin.clone());
+        let seconds = |seconds| Duration::from_secs(seconds as u64);
         Ok(Config {
-            index_dir: optional(
-                sources.text("index_dir", &["MEMDIR_INDEX_DIR"])?,
-                PathBuf::from,
-            ),
+            index_dir: values
+                .text(Id::IndexDir)
+                .map(|path| path.map(PathBuf::from)),
             cache: environment.cache_folder.clone(),
-            agent: sources
-                .text("agent", &["MEMDIR_AGENT"])?
-                .unwrap_or_else(|| default("cli")),
+            agent: values.text(Id::Agent).map(Option::unwrap_or_default),
             user,
-            namespace: namespace(&sources, environment, &store.value)?,
-            languages: languages(&sources)?,
-            layout: layout(&sources)?,
-            limit: limit(&sources)?,
-            editor: optional(editor, |editor| editor),
-            git: git_setting(&sources)?,
-            sync_interval: sync_interval(&sources)?,
-            remote: remote(&sources),
-            secrets,
+            namespace,
+            languages: languages(&values),
+            layout: values.parsed(Id::Layout),
+            limit: values.whole(Id::Limit),
+            editor: values.text(Id::Editor),
+            git,
+            sync_interval: values.whole(Id::SyncInterval).map(seconds),
+            remote,
+            secrets: values.parsed(Id::Secrets),
             embedding,
-            life,
-            maintenance,
-            archive_keep,
+            life: lives::life(&values),
+            maintenance: lives::maintenance(&values),
             llm,
-            duplicates,
-            mcp,
+            duplicates: lives::duplicates(&values),
+            mcp: McpSettings::read(&values),
             log,
             read_only: flags.read_only,
             store,
@@ -303,6 +169,7 @@ impl Config {
             lookalike,
             usual_store,
             warnings,
+            values,
         })
     }
 
@@ -322,113 +189,22 @@ impl Config {
 
     /// Every setting with its value as text and its origin, in the order of the documentation.
     pub fn list(&self) -> Vec<(&'static str, String, &Origin)> {
-        let path = |path: &Option<PathBuf>| {
-            path.as_ref()
-                .map_or_else(String::new, |p| p.display().to_string())
-        };
-        let languages: Vec<&str> = self
-            .languages
-            .value
-            .iter()
-            .map(|language| language.name())
-            .collect();
-        let mut settings = vec![
-            (
-                "store",
-                self.store.value.display().to_string(),
-                &self.store.origin,
-            ),
-            (
-                "index_dir",
-                path(&self.index_dir.value),
-                &self.index_dir.origin,
-            ),
-            ("agent", self.agent.value.clone(), &self.agent.origin),
-            ("user", self.user.value.clone(), &self.user.origin),
-            (
-                "namespace",
-                self.namespace
-                    .value
-                    .clone()
-                    .unwrap_or_else(|| "global".to_owned()),
-                &self.namespace.origin,
-            ),
-            ("languages", languages.join(","), &self.languages.origin),
-            ("layout", self.layout.value.to_string(), &self.layout.origin),
-            ("limit", self.limit.value.to_string(), &self.limit.origin),
-            (
-                "editor",
-                self.editor.value.clone().unwrap_or_default(),
-                &self.editor.origin,
-            ),
-            ("git", on_or_off(self.git.value), &self.git.origin),
-            (
-                "remote",
-                self.remote
-                    .value
-                    .as_deref()
-                    .map(git::without_credentials)
-                    .unwrap_or_default(),
-                &self.remote.origin,
-            ),
-            (
-                "sync_interval",
-                self.sync_interval.value.as_secs().to_string(),
-                &self.sync_interval.origin,
-            ),
-            (
-                "secrets",
-                self.secrets.value.to_string(),
-                &self.secrets.origin,
-            ),
-            ("log", self.log.value.clone(), &self.log.origin),
-        ];
-        settings.extend(self.embedding.list());
-        settings.extend(self.life.list());
-        settings.extend(self.maintenance.list());
-        settings.push(super::archive::listed(&self.archive_keep));
-        settings.extend(self.llm.list());
-        settings.extend(self.duplicates.list());
-        settings.extend(self.mcp.list());
-        settings
+        self.values.list().collect()
     }
 }
 
 /// No more is said of one settings file.
 const MOST_WARNINGS: usize = 8;
 
-/// How many characters of a key, and of what is wrong with it, are shown.
-pub(super) const LONGEST_KEY: usize = 80;
+/// How many characters of what is wrong with a setting are shown.
 const LONGEST_REASON: usize = 200;
 
 /// The settings that the store at `root` brings, without those that this machine does not follow.
-fn store_layer(
-    root: &Path,
-    path: &Path,
-    user: &Layer,
-    warnings: &mut Vec<String>,
-) -> Result<Layer, ConfigError> {
-    let mut found = Vec::new();
-    let mut layer = Layer::of_store(path, &STORE_KEYS, &mut found);
-    let mut dropped = Vec::new();
-    for (setting, alone) in layer.single_settings() {
-        let mut unknown = Vec::new();
-        let why = match check(&alone, &setting[0], &mut unknown) {
-            Err(ConfigError::BadValue { what, .. }) => Some(what),
-            Err(error) => Some(error.to_string()),
-            Ok(()) => is_weaker(&alone, user, root)?.map(str::to_owned),
-        };
-        if why.is_some() || !unknown.is_empty() {
-            let key = printable(&setting.join("."), LONGEST_KEY);
-            let why = why.map(|why| {
-                let why = printable(&why, LONGEST_REASON);
-                format!("{}: `{key}` {why}; it is passed over", path.display())
-            });
-            found.extend(why.into_iter().chain(unknown));
-            dropped.push(setting);
-        }
-    }
-    dropped.iter().for_each(|setting| layer.remove(setting));
+fn store_layer(root: &Path, user: &Layer, warnings: &mut Vec<String>) -> Layer {
+    let path = root.join(discover::MARK);
+    let mut layer = Layer::of_store(&path, warnings);
+    remove_weaker(&mut layer, user, root);
+    let mut found: Vec<String> = layer.passed_over(LONGEST_REASON).collect();
     if found.len() > MOST_WARNINGS {
         let more = found.len() - MOST_WARNINGS;
         found.truncate(MOST_WARNINGS);
@@ -438,75 +214,31 @@ fn store_layer(
         ));
     }
     warnings.append(&mut found);
-    Ok(layer)
+    layer
 }
 
-/// Fails if the one setting of `layer`, under `key`, has a value of no sense; one in a table that
-/// nobody knows is `told`.
-fn check(layer: &Layer, key: &str, told: &mut Vec<String>) -> Result<(), ConfigError> {
-    let environment = Environment::default();
-    let nothing = Layer::default();
-    let layers = [layer, &nothing];
-    let sources = Sources {
-        environment: &environment,
-        layers,
+/// Takes out of a store's `layer` what would guard less than its user wants: whoever may write into
+/// a shared store must not end its history or have credentials sent.
+fn remove_weaker(layer: &mut Layer, user: &Layer, root: &Path) {
+    let policy = |layer: &Layer| -> Option<Policy> {
+        let name = layer.get(Id::Secrets)?.value.to_string();
+        name.parse().ok()
     };
-    match key {
-        "agent" => name(&sources, "agent"),
-        "user" => name(&sources, "user"),
-        "namespace" => name(&sources, "namespace"),
-        "languages" => languages(&sources).map(drop),
-        "layout" => layout(&sources).map(drop),
-        "limit" => limit(&sources).map(drop),
-        "git" => git_setting(&sources).map(drop),
-        "secrets" => secrets_setting(&sources).map(drop),
-        "life" => LifeSettings::read(&environment, layers, told).map(drop),
-        "maintenance" => MaintenanceSettings::read(&environment, layers, told).map(drop),
-        _ => DuplicateSettings::read(&environment, layers, told).map(drop),
-    }
-}
-
-/// Fails if the setting is no text that can stand in the frontmatter of every new memory.
-fn name(sources: &Sources<'_>, key: &'static str) -> Result<(), ConfigError> {
-    const LONGEST: usize = 256;
-    let Some(Setting { value, origin }) = sources.text(key, &[])? else {
-        return Ok(());
-    };
-    let what = if value.trim().is_empty() {
-        "is empty".to_owned()
-    } else if value.chars().any(char::is_control) {
-        "holds a control character".to_owned()
-    } else if value.len() > LONGEST {
-        format!("has more than {LONGEST} bytes")
-    } else {
-        return Ok(());
-    };
-    Err(ConfigError::BadValue { origin, key, what })
-}
-
-/// Why the one setting of a store's `layer` is not followed, if it would guard less than its user
-/// wants: whoever may write into a shared store must not end its history or have credentials sent.
-fn is_weaker(
-    layer: &Layer,
-    user: &Layer,
-    root: &Path,
-) -> Result<Option<&'static str>, ConfigError> {
-    let environment = Environment::default();
-    let of = |layer| Sources {
-        environment: &environment,
-        layers: [layer, layer],
-    };
-    if layer.has("secrets")
-        && secrets_setting(&of(layer))?.value < secrets_setting(&of(user))?.value
+    if let Some(stated) = policy(layer)
+        && stated < policy(user).unwrap_or_default()
     {
-        return Ok(Some("may be made stricter by a store, and not weaker"));
+        layer.remove(
+            Id::Secrets,
+            "may be made stricter by a store, and not weaker",
+        );
     }
-    if layer.has("git") && !git_setting(&of(layer))?.value && is_shared(root) {
-        return Ok(Some(
-            "may not be switched off by a store that other machines write, too: say it in your own config.toml, or by MEMDIR_GIT=off",
-        ));
+    let is_off = |layer: &Layer| {
+        let git = layer.get(Id::Git);
+        git.is_some_and(|git| git.value.to_string() == "off")
+    };
+    if is_off(layer) && is_shared(root) {
+        layer.remove(Id::Git, "may not be switched off by a store that other machines write, too: say it in your own config.toml, or by MEMDIR_GIT=off");
     }
-    Ok(None)
 }
 
 /// Whether what lies in the store may come from elsewhere by git. One that cannot be read may.
@@ -520,138 +252,37 @@ fn is_shared(root: &Path) -> bool {
     }
 }
 
-pub(super) fn optional<T>(
-    setting: Option<Setting<String>>,
-    make: impl FnOnce(String) -> T,
-) -> Setting<Option<T>> {
-    match setting {
-        Some(Setting { value, origin }) => Setting {
-            value: Some(make(value)),
-            origin,
-        },
-        None => Setting {
-            value: None,
-            origin: Origin::Default,
-        },
+/// Whose memories are written: as stated, else the system's name of the user.
+fn user(environment: &Environment, values: &Values) -> Setting<String> {
+    let stated = values.text(Id::User);
+    if let Some(user) = stated.value {
+        return Setting::new(user, stated.origin);
+    }
+    let system = environment.variable(&["USER", "USERNAME", "LOGNAME"]);
+    match system {
+        Some(system) => Setting::new(system.value, Origin::Found("system user")),
+        None => Setting::new("unknown".to_owned(), Origin::Default),
     }
 }
 
-/// The store to use, and how it was found.
-struct FoundStore {
-    store: Setting<PathBuf>,
-    origin: StoreOrigin,
-    /// As [`Config::untrusted`].
-    untrusted: Option<PathBuf>,
-    /// As [`Config::lookalike`].
-    lookalike: Option<PathBuf>,
-    /// As [`Config::usual_store`].
-    usual: Option<PathBuf>,
-}
-
-fn find_store(
-    flags: &Flags,
-    environment: &Environment,
-    user_layer: &Layer,
-) -> Result<FoundStore, ConfigError> {
-    let sources = Sources {
-        environment,
-        layers: [user_layer, user_layer],
-    };
-    let at = |value: &str| environment.folder.join(expand_home(value, environment));
-    let usual = match sources.text("store", &[])? {
-        Some(Setting { value, origin }) => Some((discover::store_at(&at(&value)), origin)),
-        None => {
-            let default = environment.data_folder.clone();
-            default.map(|value| (value, Origin::Default))
-        }
-    };
-    let found = |value: PathBuf, origin, store_origin| FoundStore {
-        store: Setting {
-            value: discover::store_at(&value),
-            origin,
-        },
-        origin: store_origin,
-        untrusted: None,
-        lookalike: None,
-        usual: usual.as_ref().map(|(value, _)| value.clone()),
-    };
-    if let Some(store) = &flags.store {
-        let value = environment.folder.join(store);
-        return Ok(found(value, Origin::Flag, StoreOrigin::Flag));
-    }
-    if let Some(Setting { value, origin }) = sources.variable(&["MEMDIR_STORE", "AIAML_MEMORY_DIR"])
-    {
-        let mut folder = at(&value);
-        // That program's name for the folder of the memories themselves.
-        let names_files = folder.ends_with("files") && !discover::is_store(&folder);
-        if origin == Origin::Variable("AIAML_MEMORY_DIR") && names_files {
-            folder.pop();
-        }
-        return Ok(found(folder, origin, StoreOrigin::Configured));
-    }
-    let is_usual = |above: &Path| {
-        let usual = usual.as_ref();
-        usual.is_some_and(|(usual, _)| is_same_folder(usual, above))
-    };
-    let is_trusted = |above: &Path| {
-        let records = environment.records();
-        records.is_some_and(|records| records.find(above).is_some())
-    };
-    let above = discover::nearest_store(&environment.folder).filter(|above| !is_usual(above));
-    if let Some(above) = above.as_ref().filter(|above| is_trusted(above)) {
-        let origin = Origin::Found("folder above");
-        return Ok(found(above.clone(), origin, StoreOrigin::Parent));
-    }
-    let (value, origin) = usual.clone().ok_or(ConfigError::NoHome)?;
-    let lookalike = discover::nearest_lookalike(&environment.folder)
-        .filter(|lookalike| above.is_none() && !is_usual(lookalike));
-    Ok(FoundStore {
-        untrusted: above,
-        lookalike,
-        ..found(value, origin, StoreOrigin::Configured)
-    })
-}
-
-fn is_same_folder(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
-    }
-}
-
-pub(super) fn expand_home(path: &str, environment: &Environment) -> PathBuf {
-    match (path.strip_prefix("~/"), environment.variables.get("HOME")) {
-        (Some(rest), Some(home)) => Path::new(home).join(rest),
-        _ => PathBuf::from(path),
-    }
+fn languages(values: &Values) -> Setting<Vec<Language>> {
+    let names = values.text(Id::Languages);
+    let read = |name: &str| name.parse().expect("the table's type takes no other");
+    names.map(|names| list(&names.unwrap_or_default(), read))
 }
 
 /// `project` (the default) means the project of the working folder, `global` none.
-fn namespace(
-    sources: &Sources<'_>,
-    environment: &Environment,
-    store: &Path,
-) -> Result<Setting<Option<String>>, ConfigError> {
-    let set = sources.text("namespace", &["MEMDIR_NAMESPACE"])?;
-    if let Some(Setting { value, origin }) = set
-        && value != "project"
-    {
-        let value = normalized_namespace(&value).into_owned();
-        return Ok(Setting {
-            value: Some(value).filter(|value| !is_global_namespace(value)),
-            origin,
-        });
+fn namespace(environment: &Environment, values: &Values, store: &Path) -> Setting<Option<String>> {
+    let stated = values.text(Id::Namespace);
+    if let Some(name) = stated.value.filter(|name| name != "project") {
+        let name = normalized_namespace(&name).into_owned();
+        let name = Some(name).filter(|name| !is_global_namespace(name));
+        return Setting::new(name, stated.origin);
     }
-    Ok(match git::project_name(&environment.folder, store) {
-        Some(project) => Setting {
-            value: Some(project),
-            origin: Origin::Found("git project"),
-        },
-        None => Setting {
-            value: None,
-            origin: Origin::Default,
-        },
-    })
+    match git::project_name(&environment.folder, store) {
+        Some(project) => Setting::new(Some(project), Origin::Found("git project")),
+        None => Setting::new(None, Origin::Default),
+    }
 }
 
 fn on_or_off(value: bool) -> String {
@@ -788,7 +419,7 @@ mod tests {
             fs::write(folder.path().join("memdir.toml"), text).unwrap();
             let read = read_trusted(folder.path(), &environment(folder.path(), &[]));
             assert_eq!(read.limit.value, 4, "{line} {table}");
-            assert_eq!(read.life.value.short_life.num_hours(), 2, "{line} {table}");
+            assert_eq!(read.life.short_life.num_hours(), 2, "{line} {table}");
             assert_eq!(read.agent.value, "cli", "{line} {table}");
             assert_eq!(read.namespace.value, None, "{line} {table}");
             assert_eq!(read.warnings.len(), 1, "{:?}", read.warnings);

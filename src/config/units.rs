@@ -1,8 +1,6 @@
-//! What values of tables are written as.
+//! Spans of time, as settings and conditions write them.
 
 use chrono::TimeDelta;
-
-use super::settings::ConfigError;
 
 /// A number of seconds, minutes, hours, days or weeks: `90m`, `6h`, `7d`.
 ///
@@ -38,34 +36,4 @@ pub(super) fn written(span: TimeDelta) -> String {
         || format!("{seconds}s"),
         |(size, unit)| format!("{}{unit}", seconds / size),
     )
-}
-
-pub(super) fn number(text: &str, most: u32) -> Result<u32, String> {
-    let number = text.trim().parse().ok().filter(|number| *number <= most);
-    number.ok_or_else(|| format!("no whole number from 0 to {most}"))
-}
-
-pub(super) fn share(text: &str) -> Result<f64, String> {
-    let number: Option<f64> = text.trim().parse().ok();
-    let number = number.filter(|number| (0.0..=1.0).contains(number));
-    number.ok_or_else(|| "no number from 0 to 1".to_owned())
-}
-
-/// Says in which table a key stands.
-pub(super) fn named(error: ConfigError, name: &'static str) -> ConfigError {
-    match error {
-        ConfigError::BadValue { origin, what, .. } => ConfigError::BadValue {
-            origin,
-            key: name,
-            what,
-        },
-        other => other,
-    }
-}
-
-/// The whole number that `text` is; else what is wrong with it.
-pub(super) fn whole(text: &str, least: usize, most: usize) -> Result<usize, String> {
-    let number = text.trim().parse().ok();
-    let number = number.filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| format!("no whole number from {least} to {most}"))
 }

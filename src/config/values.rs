@@ -1,273 +1,169 @@
-//! Single settings, read from their texts.
+//! Every setting of the table with its value: of a variable, else of the store's file, else of the
+//! user's, else the default.
 
-use std::time::Duration;
+use chrono::TimeDelta;
 
-use super::settings::ConfigError;
-use super::settings::Environment;
-use super::settings::Origin;
-use super::settings::Setting;
-use super::settings::optional;
-use super::sources::Layer;
-use super::sources::Sources;
-use super::sources::printable;
-use crate::model::Layout;
-use crate::secrets::Policy;
-use crate::words::Language;
+use super::environment::Environment;
+use super::layer::Layer;
+use super::setting::ConfigError;
+use super::setting::Origin;
+use super::setting::Setting;
+use super::table::Id;
+use super::value::Value;
 
-const MAX_LIMIT: usize = 1_000;
+/// The settings, each in the place of its [`Id`].
+#[derive(Debug, Clone)]
+pub(super) struct Values(Vec<Setting<Value>>);
 
-pub(super) fn languages(sources: &Sources<'_>) -> Result<Setting<Vec<Language>>, ConfigError> {
-    let Some(Setting { value, origin }) = sources.text("languages", &["MEMDIR_LANGUAGES"])? else {
-        return Ok(Setting {
-            value: vec![Language::default()],
-            origin: Origin::Default,
+impl Values {
+    /// Reads all of `layers`, best first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a variable has a value of no sense.
+    pub fn read(environment: &Environment, layers: [&Layer; 2]) -> Result<Values, ConfigError> {
+        let values = Id::ALL.into_iter().map(|id| {
+            if let Some(stated) = of_variable(environment, id)? {
+                return Ok(stated);
+            }
+            let in_file = layers.into_iter().find_map(|layer| layer.get(id));
+            Ok(in_file.unwrap_or_else(|| usual(id)))
         });
+        let mut values = Values(values.collect::<Result<_, ConfigError>>()?);
+        values.one_promotion(layers);
+        Ok(values)
+    }
+
+    /// Days and uses are two ways to say what makes a memory permanent: which file says one of them
+    /// says both.
+    fn one_promotion(&mut self, layers: [&Layer; 2]) {
+        let both = [Id::LifePromoteAfterDays, Id::LifePromoteAfterUses];
+        let says = |layer: &&Layer| both.iter().any(|id| layer.get(*id).is_some());
+        if let Some(layer) = layers.into_iter().find(says) {
+            for id in both {
+                self.0[id as usize] = layer.get(id).unwrap_or_else(|| usual(id));
+            }
+        }
+    }
+
+    /// States another value, which follows from more than the setting itself.
+    pub fn put(&mut self, id: Id, shown: String, origin: Origin) {
+        self.0[id as usize] = Setting::new(Value::Text(shown), origin);
+    }
+
+    /// Every setting with its value as text and its origin, in the order of the table.
+    pub fn list(&self) -> impl Iterator<Item = (&'static str, String, &Origin)> {
+        Id::ALL.into_iter().zip(&self.0).map(|(id, setting)| {
+            let Setting { value, origin } = setting;
+            (id.row().name, value.to_string(), origin)
+        })
+    }
+
+    pub fn origin(&self, id: Id) -> Origin {
+        self.0[id as usize].origin.clone()
+    }
+
+    /// The value as a text, if the setting is set.
+    pub fn text(&self, id: Id) -> Setting<Option<String>> {
+        let setting = &self.0[id as usize];
+        let value = match &setting.value {
+            Value::Unset => None,
+            value => Some(value.to_string()),
+        };
+        Setting::new(value, setting.origin.clone())
+    }
+
+    /// The value as its own type reads it, which takes every text that the table's type takes.
+    pub fn parsed<T: std::str::FromStr>(&self, id: Id) -> Setting<T>
+    where
+        T::Err: std::fmt::Debug,
+    {
+        let text = self.text(id).map(Option::unwrap_or_default);
+        text.map(|text| text.parse().expect("the table's type takes no other"))
+    }
+
+    pub fn switch(&self, id: Id) -> Setting<bool> {
+        self.of(id, |value| match value {
+            Value::Switch(is_on) => Some(*is_on),
+            _ => None,
+        })
+    }
+
+    pub fn whole(&self, id: Id) -> Setting<usize> {
+        self.of(id, a_whole)
+    }
+
+    /// A whole number, if the setting is set.
+    pub fn whole_if_set(&self, id: Id) -> Setting<Option<usize>> {
+        let setting = &self.0[id as usize];
+        Setting::new(a_whole(&setting.value), setting.origin.clone())
+    }
+
+    pub fn share(&self, id: Id) -> f64 {
+        let share = self.of(id, |value| match value {
+            Value::Share(share) => Some(*share),
+            _ => None,
+        });
+        share.value
+    }
+
+    pub fn span(&self, id: Id) -> TimeDelta {
+        self.span_or_never(id)
+            .expect("the table's type has no word for none")
+    }
+
+    /// A span; `None` where the setting says the word for none.
+    pub fn span_or_never(&self, id: Id) -> Option<TimeDelta> {
+        let span = self.of(id, |value| match value {
+            Value::Span(span) => Some(Some(*span)),
+            Value::Never(_) => Some(None),
+            _ => None,
+        });
+        span.value
+    }
+
+    fn of<T>(&self, id: Id, read: impl FnOnce(&Value) -> Option<T>) -> Setting<T> {
+        let setting = &self.0[id as usize];
+        let value = read(&setting.value).expect("it is of the table's type");
+        Setting::new(value, setting.origin.clone())
+    }
+}
+
+fn a_whole(value: &Value) -> Option<usize> {
+    match value {
+        Value::Whole(number) => Some(*number),
+        _ => None,
+    }
+}
+
+/// The value that a variable states.
+///
+/// # Errors
+///
+/// Fails if it has no sense.
+pub(super) fn of_variable(
+    environment: &Environment,
+    id: Id,
+) -> Result<Option<Setting<Value>>, ConfigError> {
+    let row = id.row();
+    let Some(Setting { value, origin }) = environment.variable(row.variables) else {
+        return Ok(None);
     };
-    let languages: Result<Vec<Language>, String> = value
-        .split(',')
-        .filter(|name| !name.trim().is_empty())
-        .map(str::parse)
-        .collect();
-    match languages {
-        Ok(value) if !value.is_empty() => Ok(Setting { value, origin }),
-        Ok(_) => Err(ConfigError::BadValue {
-            origin,
-            key: "languages",
-            what: "is empty".to_owned(),
-        }),
+    match row.kind.read(&value) {
+        Ok(value) => Ok(Some(Setting::new(value, origin))),
         Err(what) => Err(ConfigError::BadValue {
             origin,
-            key: "languages",
-            what: format!("is wrong: {what}"),
+            key: row.name.to_owned(),
+            what,
         }),
     }
 }
 
-pub(super) fn git_setting(sources: &Sources<'_>) -> Result<Setting<bool>, ConfigError> {
-    let Some(Setting { value, origin }) = sources.text("git", &["MEMDIR_GIT"])? else {
-        // That program keeps no history then.
-        if let Some(setting) = aiaml_sync(sources).filter(|setting| setting.value == Ok(false)) {
-            return Ok(Setting {
-                value: false,
-                origin: setting.origin,
-            });
-        }
-        return Ok(Setting {
-            value: true,
-            origin: Origin::Default,
-        });
+fn usual(id: Id) -> Setting<Value> {
+    let row = id.row();
+    let value = match row.default {
+        "" => Value::Unset,
+        text => row.kind.read(text).expect("a default is of its type"),
     };
-    match value.to_lowercase().as_str() {
-        "on" | "true" | "yes" | "1" => Ok(Setting {
-            value: true,
-            origin,
-        }),
-        "off" | "false" | "no" | "0" => Ok(Setting {
-            value: false,
-            origin,
-        }),
-        _ => {
-            let what = format!("is `{value}`, which is neither on nor off");
-            Err(ConfigError::BadValue {
-                origin,
-                key: "git",
-                what,
-            })
-        }
-    }
-}
-
-/// In whole seconds.
-pub(super) fn sync_interval(sources: &Sources<'_>) -> Result<Setting<Duration>, ConfigError> {
-    let key = "sync_interval";
-    let Some(Setting { value, origin }) = sources.text(key, &["MEMDIR_SYNC_INTERVAL"])? else {
-        return Ok(Setting {
-            value: Duration::from_secs(60),
-            origin: Origin::Default,
-        });
-    };
-    match value.parse() {
-        Ok(seconds @ 1..=86_400) => Ok(Setting {
-            value: Duration::from_secs(seconds),
-            origin,
-        }),
-        _ => {
-            let what = format!("is `{value}`, which is no number of seconds from 1 to 86400");
-            Err(ConfigError::BadValue { origin, key, what })
-        }
-    }
-}
-
-pub(super) fn limit(sources: &Sources<'_>) -> Result<Setting<usize>, ConfigError> {
-    let variables = ["MEMDIR_LIMIT", "AIAML_MAX_SEARCH_RESULTS"];
-    let Some(Setting { value, origin }) = sources.text("limit", &variables)? else {
-        return Ok(Setting {
-            value: 25,
-            origin: Origin::Default,
-        });
-    };
-    match value.parse() {
-        Ok(limit @ 1..=MAX_LIMIT) => Ok(Setting {
-            value: limit,
-            origin,
-        }),
-        _ => {
-            let what = format!("is `{value}`, which is no whole number from 1 to {MAX_LIMIT}");
-            Err(ConfigError::BadValue {
-                origin,
-                key: "limit",
-                what,
-            })
-        }
-    }
-}
-
-/// The value of `AIAML_ENABLE_SYNC`; `Err` with its value if that is neither `true` nor `false`.
-fn aiaml_sync(sources: &Sources<'_>) -> Option<Setting<Result<bool, String>>> {
-    let Setting { value, origin } = sources.variable(&["AIAML_ENABLE_SYNC"])?;
-    let value = match value.to_lowercase().as_str() {
-        "true" => Ok(true),
-        "false" => Ok(false),
-        _ => Err(value),
-    };
-    Some(Setting { value, origin })
-}
-
-/// Warns of a value of `AIAML_ENABLE_SYNC` that nobody knows, once for all that it decides.
-pub(super) fn check_aiaml_sync(sources: &Sources<'_>, warnings: &mut Vec<String>) {
-    if let Some(Setting {
-        value: Err(value),
-        origin,
-    }) = aiaml_sync(sources)
-    {
-        let shown = printable(&value, LONGEST_VALUE);
-        warnings.push(format!(
-            "{origin} is `{shown}`, which is neither true nor false: it is taken as not set"
-        ));
-    }
-}
-
-/// How many characters of a variable's value are shown in a warning.
-const LONGEST_VALUE: usize = 40;
-
-/// The level of logs where nothing better is said.
-const USUAL_LEVEL: &str = "warn";
-
-/// A level that nobody knows is warned of, and the usual one is taken.
-pub(super) fn log(environment: &Environment, warnings: &mut Vec<String>) -> Setting<String> {
-    let sources = Sources {
-        environment,
-        layers: [&Layer::default(), &Layer::default()],
-    };
-    let names = [
-        "MEMDIR_LOG",
-        "RUST_LOG",
-        "AIAML_LOG_LEVEL",
-        "LOCI_LOG_LEVEL",
-    ];
-    let Some(Setting { value, origin }) = sources.variable(&names) else {
-        return Setting {
-            value: USUAL_LEVEL.to_owned(),
-            origin: Origin::Default,
-        };
-    };
-    let level = match origin {
-        Origin::Variable("AIAML_LOG_LEVEL" | "LOCI_LOG_LEVEL") => foreign_level(&value),
-        // Where other programs are meant, too, one word may name one of them.
-        Origin::Variable("RUST_LOG") => is_filter(&value).then_some(value.as_str()),
-        _ => (is_filter(&value) && !is_unknown_word(&value)).then_some(value.as_str()),
-    };
-    if level.is_none() {
-        let shown = printable(&value, LONGEST_VALUE);
-        warnings.push(format!(
-            "{origin} is `{shown}`, which is no level (off, error, warn, info, debug, trace): `{USUAL_LEVEL}` is taken"
-        ));
-    }
-    Setting {
-        value: level.unwrap_or(USUAL_LEVEL).to_owned(),
-        origin,
-    }
-}
-
-/// The level that other programs call `name`, if one does.
-fn foreign_level(name: &str) -> Option<&'static str> {
-    Some(match name.to_uppercase().as_str() {
-        "TRACE" => "trace",
-        "DEBUG" => "debug",
-        "INFO" => "info",
-        "WARN" | "WARNING" => "warn",
-        "ERROR" | "CRITICAL" => "error",
-        "OFF" => "off",
-        _ => return None,
-    })
-}
-
-fn is_filter(value: &str) -> bool {
-    tracing_subscriber::EnvFilter::try_new(value).is_ok()
-}
-
-/// Whether a filter is one word that is no level, nor this program: a target that logs nothing.
-fn is_unknown_word(value: &str) -> bool {
-    let is_word = !value.contains(['=', ',', '[', ':']);
-    is_word
-        && value != "memdir"
-        && value
-            .parse::<tracing::level_filters::LevelFilter>()
-            .is_err()
-}
-
-/// Of the store alone: a user's other stores are none of its business.
-pub(super) fn layout(sources: &Sources<'_>) -> Result<Setting<Layout>, ConfigError> {
-    let key = "layout";
-    let Some(Setting { value, origin }) = sources.text(key, &["MEMDIR_LAYOUT"])? else {
-        return Ok(Setting {
-            value: Layout::default(),
-            origin: Origin::Default,
-        });
-    };
-    match value.parse() {
-        Ok(value) => Ok(Setting { value, origin }),
-        Err(what) => {
-            let what = format!("is wrong: {what}");
-            Err(ConfigError::BadValue { origin, key, what })
-        }
-    }
-}
-
-pub(super) fn secrets_setting(sources: &Sources<'_>) -> Result<Setting<Policy>, ConfigError> {
-    let key = "secrets";
-    let Some(Setting { value, origin }) = sources.text(key, &["MEMDIR_SECRETS"])? else {
-        return Ok(Setting {
-            value: Policy::default(),
-            origin: Origin::Default,
-        });
-    };
-    match value.parse() {
-        Ok(value) => Ok(Setting { value, origin }),
-        Err(what) => Err(ConfigError::BadValue { origin, key, what }),
-    }
-}
-
-/// Named by the environment only: a store must not send itself anywhere. Under the names of the
-/// three-tool program an address alone is consent, and so is `AIAML_ENABLE_SYNC=true` without one.
-pub(super) fn remote(sources: &Sources<'_>) -> Setting<Option<String>> {
-    let names = ["MEMDIR_REMOTE", "AIAML_GITHUB_REMOTE"];
-    let enabled = aiaml_sync(sources);
-    let says = |on| {
-        enabled
-            .as_ref()
-            .is_some_and(|setting| setting.value == Ok(on))
-    };
-    let named = sources.variable(&names);
-    let is_aiaml = |setting: &Setting<String>| setting.origin == Origin::Variable(names[1]);
-    let remote = match named {
-        Some(named) if is_aiaml(&named) && says(false) => None,
-        Some(named) => Some(named),
-        None if says(true) => enabled.clone().map(|setting| Setting {
-            value: String::new(),
-            origin: setting.origin,
-        }),
-        None => None,
-    };
-    optional(remote, |remote| remote)
+    Setting::new(value, Origin::Default)
 }

@@ -1,0 +1,51 @@
+//! What surrounds the process: flags for all commands, variables, folders.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::path::PathBuf;
+
+use super::setting::Origin;
+use super::setting::Setting;
+use crate::trust::Records;
+
+/// What the command line says for all commands.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    pub store: Option<PathBuf>,
+    pub read_only: bool,
+}
+
+/// What surrounds the process. Tests make their own.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    pub variables: HashMap<String, String>,
+    pub folder: PathBuf,
+    pub config_folder: Option<PathBuf>,
+    pub data_folder: Option<PathBuf>,
+    pub cache_folder: Option<PathBuf>,
+    /// Where the user's records lie, such as which stores are trusted.
+    pub state_folder: Option<PathBuf>,
+}
+
+impl Environment {
+    /// The user's record of stores; `None` where there is no home to keep it in.
+    pub fn records(&self) -> Option<Records> {
+        self.state_folder.as_deref().map(Records::new)
+    }
+
+    /// The first of the variables `names` that is set and not empty.
+    pub(super) fn variable(&self, names: &[&'static str]) -> Option<Setting<String>> {
+        names.iter().find_map(|&name| {
+            let value = self.variables.get(name)?.trim();
+            (!value.is_empty()).then(|| Setting::new(value.to_owned(), Origin::Variable(name)))
+        })
+    }
+
+    /// The path, with the user's home in place of `~`.
+    pub(super) fn expand_home(&self, path: &str) -> PathBuf {
+        match (path.strip_prefix("~/"), self.variables.get("HOME")) {
+            (Some(rest), Some(home)) => Path::new(home).join(rest),
+            _ => PathBuf::from(path),
+        }
+    }
+}

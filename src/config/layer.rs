@@ -1,0 +1,256 @@
+//! One settings file: the settings that it states, each tried by itself.
+
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+
+use super::setting::ConfigError;
+use super::setting::Origin;
+use super::setting::Setting;
+use super::table::Id;
+use super::table::Scope;
+use super::table::TABLE;
+use super::value::Value;
+
+/// A settings file of a store that has more is passed over.
+const MOST_STORE_BYTES: u64 = 64 << 10;
+
+/// How many characters of a key are shown.
+const LONGEST_KEY: usize = 80;
+
+/// Whose settings file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    User,
+    Store,
+}
+
+/// What a settings file states.
+#[derive(Default)]
+pub(super) struct Layer {
+    path: PathBuf,
+    values: Vec<(Id, Value)>,
+    /// The settings that are passed over.
+    problems: Vec<Problem>,
+}
+
+/// A setting that does not count.
+pub(super) struct Problem {
+    key: String,
+    /// As the end of a sentence that begins with the key.
+    pub what: String,
+    /// Whether it is a setting that may stand there, with a value that may not.
+    is_bad: bool,
+}
+
+impl Layer {
+    /// The user's settings file at `path`. Settings that nobody knows are warned of.
+    pub fn of_user(path: &Path, warnings: &mut Vec<String>) -> Result<Layer, ConfigError> {
+        match fs::read_to_string(path) {
+            Ok(text) => Layer::of_user_text(path, &text, warnings),
+            Err(error) if is_absent(&error) => Ok(Layer::default()),
+            Err(source) => Err(ConfigError::Unreadable {
+                path: path.to_owned(),
+                source,
+            }),
+        }
+    }
+
+    /// What the user's settings file would state with this text.
+    pub fn of_user_text(
+        path: &Path,
+        text: &str,
+        warnings: &mut Vec<String>,
+    ) -> Result<Layer, ConfigError> {
+        let layer = Layer::of_text(path, text, Owner::User)?;
+        for Problem { key, what, is_bad } in &layer.problems {
+            if *is_bad {
+                return Err(ConfigError::BadValue {
+                    origin: layer.origin(),
+                    key: key.clone(),
+                    what: what.clone(),
+                });
+            }
+            let path = path.display();
+            warnings.push(format!("{path}: `{key}` {what} and is ignored"));
+        }
+        Ok(layer)
+    }
+
+    /// The settings file of a store, which may come from anybody: what is no small file of TOML
+    /// says nothing, and `warnings` say why.
+    pub fn of_store(path: &Path, warnings: &mut Vec<String>) -> Layer {
+        let layer = match read_small(path) {
+            Ok(None) => return Layer::default(),
+            Ok(Some(text)) => {
+                Layer::of_text(path, &text, Owner::Store).map_err(|error| error.to_string())
+            }
+            Err(why) => Err(format!("{}: {why}", path.display())),
+        };
+        layer.unwrap_or_else(|why| {
+            warnings.push(format!("{why}; the store's settings are ignored"));
+            Layer::default()
+        })
+    }
+
+    fn of_text(path: &Path, text: &str, owner: Owner) -> Result<Layer, ConfigError> {
+        let values: toml::Table = toml::from_str(text).map_err(|error| ConfigError::NotToml {
+            path: path.to_owned(),
+            what: error.message().to_owned(),
+        })?;
+        let mut layer = Layer {
+            path: path.to_owned(),
+            ..Layer::default()
+        };
+        for (key, value) in &values {
+            layer.take(key, value, owner);
+        }
+        Ok(layer)
+    }
+
+    /// Takes what stands under a key of the file itself: a setting, or a table of them.
+    fn take(&mut self, key: &str, value: &toml::Value, owner: Owner) {
+        let is_below = |name: &str| {
+            let below = name.strip_prefix(key);
+            below.is_some_and(|below| below.starts_with('.'))
+        };
+        let mut below = TABLE.iter().filter(|row| is_below(row.name)).peekable();
+        if below.peek().is_none() {
+            return self.take_one(key.to_owned(), value, owner);
+        }
+        if owner == Owner::Store && below.all(|row| row.scope == Scope::User) {
+            return self.passes_over(key.to_owned(), NOT_OF_STORES.to_owned(), false);
+        }
+        match value.as_table() {
+            None => self.passes_over(key.to_owned(), format!("must be a table: [{key}]"), true),
+            Some(table) => table.iter().for_each(|(last, value)| {
+                self.take_one(format!("{key}.{last}"), value, owner);
+            }),
+        }
+    }
+
+    fn take_one(&mut self, key: String, value: &toml::Value, owner: Owner) {
+        let Some(id) = Id::named(&key) else {
+            return self.passes_over(key, "is unknown".to_owned(), false);
+        };
+        let row = id.row();
+        let refused = match (row.scope, owner) {
+            (Scope::Anyone, _) | (Scope::User, Owner::User) | (Scope::Store, Owner::Store) => None,
+            (Scope::User, Owner::Store) => Some(NOT_OF_STORES),
+            (Scope::Store, Owner::User) => Some("is set in a store's memdir.toml"),
+            (Scope::Variable, _) => Some("is set by a variable alone"),
+        };
+        if let Some(why) = refused {
+            return self.passes_over(key, why.to_owned(), false);
+        }
+        let text = text_of(value).ok_or_else(|| "must be a text".to_owned());
+        match text.and_then(|text| row.kind.read(&text)) {
+            Ok(Value::Unset) => {}
+            Ok(value) => self.values.push((id, value)),
+            Err(why) => self.passes_over(key, why, true),
+        }
+    }
+
+    fn passes_over(&mut self, key: String, what: String, is_bad: bool) {
+        let key = printable(&key, LONGEST_KEY);
+        self.problems.push(Problem { key, what, is_bad });
+    }
+
+    /// Passes the setting `id` over, which the file states, because of `why`.
+    pub fn remove(&mut self, id: Id, why: &str) {
+        self.values.retain(|(known, _)| *known != id);
+        self.passes_over(id.row().name.to_owned(), why.to_owned(), true);
+    }
+
+    pub fn get(&self, id: Id) -> Option<Setting<Value>> {
+        let mut values = self.values.iter();
+        let (_, value) = values.find(|(known, _)| *known == id)?;
+        Some(Setting::new(value.clone(), self.origin()))
+    }
+
+    /// What is passed over and why, a line each, of which each reason is at most `longest` characters.
+    pub fn passed_over(&self, longest: usize) -> impl Iterator<Item = String> {
+        self.problems.iter().map(move |problem| {
+            let Problem { key, what, is_bad } = problem;
+            let path = self.path.display();
+            match is_bad {
+                true => {
+                    let what = printable(what, longest);
+                    format!("{path}: `{key}` {what}; it is passed over")
+                }
+                false => format!("{path}: `{key}` {what} and is ignored"),
+            }
+        })
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::File(self.path.clone())
+    }
+}
+
+const NOT_OF_STORES: &str = "may not be set by a store";
+
+/// The text of a value, as a setting reads it: words of a list are separated by commas.
+fn text_of(value: &toml::Value) -> Option<String> {
+    Some(match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Float(number) => number.to_string(),
+        toml::Value::Boolean(value) => value.to_string(),
+        toml::Value::Array(items) => {
+            let items: Option<Vec<&str>> = items.iter().map(toml::Value::as_str).collect();
+            items?.join(",")
+        }
+        _ => return None,
+    })
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// The text of the file at `path`, if there is one; else why it is not read: a folder, a link or a
+/// pipe is no settings file, and what has megabytes would only cost time.
+fn read_small(path: &Path) -> Result<Option<String>, String> {
+    match fs::symlink_metadata(path) {
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(format!("cannot be read: {error}")),
+        Ok(data) if !data.is_file() => return Err("is no regular file".to_owned()),
+        Ok(_) => {}
+    }
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| {
+        let mut file = file.take(MOST_STORE_BYTES + 1);
+        file.read_to_end(&mut bytes)
+    });
+    match read {
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(format!("cannot be read: {error}")),
+        Ok(read) if read as u64 > MOST_STORE_BYTES => {
+            Err(format!("has more than {MOST_STORE_BYTES} bytes"))
+        }
+        Ok(_) => String::from_utf8(bytes)
+            .map(Some)
+            .map_err(|_| "is not UTF-8".to_owned()),
+    }
+}
+
+/// The beginning of a text from a file for a message: one line, without control characters.
+pub(super) fn printable(text: &str, most: usize) -> String {
+    let mut characters = text.chars();
+    let mut shown: String = characters
+        .by_ref()
+        .take(most)
+        .flat_map(char::escape_debug)
+        .collect();
+    if characters.next().is_some() {
+        shown.push('…');
+    }
+    shown
+}

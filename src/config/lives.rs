@@ -1,0 +1,138 @@
+//! The tables `[life]`, `[maintenance]`, `[archive]` and `[duplicates]` as what they decide.
+//!
+//! A store may bring the most of it: it decides about its own memories only, and what goes, goes to
+//! the archive. Whether a server does that unasked, and what the archive gives up, is the user's.
+
+use super::table::Id;
+use super::values::Values;
+use crate::lifecycle::Cleanup;
+use crate::lifecycle::Compaction;
+use crate::lifecycle::Decay;
+use crate::lifecycle::DuplicatePolicy;
+use crate::lifecycle::Life;
+use crate::lifecycle::Maintenance;
+use crate::lifecycle::Observations;
+use crate::lifecycle::Promotion;
+use crate::lifecycle::Reflection;
+use crate::lifecycle::WritePolicy;
+
+pub(super) fn life(values: &Values) -> Life {
+    let count = |id| values.whole(id).value as u32;
+    let decay = Decay {
+        interval: values.span(Id::LifeDecayInterval),
+        episodic: values.share(Id::LifeDecayEpisodic),
+        others: values.share(Id::LifeDecayOthers),
+    };
+    Life {
+        short_life: values.span(Id::LifeShort),
+        mid_life: values.span(Id::LifeMid),
+        short_extension: values.span(Id::LifeShortExtension),
+        mid_extension: values.span(Id::LifeMidExtension),
+        // Who sets both means the plain count.
+        promotion: match (
+            count(Id::LifePromoteAfterUses),
+            count(Id::LifePromoteAfterDays),
+        ) {
+            (0, 0) => Promotion::Never,
+            (0, days) => Promotion::Days(days),
+            (uses, _) => Promotion::Uses(uses),
+        },
+        confidence_per_use: values.share(Id::LifeConfidencePerUse),
+        uses_per_importance: count(Id::LifeUsesPerImportance),
+        decay: values.switch(Id::LifeDecay).value.then_some(decay),
+    }
+}
+
+pub(super) fn maintenance(values: &Values) -> Maintenance {
+    let count = |id| values.whole(id).value;
+    Maintenance {
+        schedule: values.span_or_never(Id::Schedule),
+        compaction: Compaction {
+            age: values.span(Id::CompactAfter),
+            min_group: count(Id::CompactMinGroup),
+            keep_importance: count(Id::CompactKeepImportance) as u8,
+            budget: count(Id::SummaryLength),
+        },
+        observations: Observations {
+            min_count: count(Id::Observations),
+            similarity: values.share(Id::ObservationSimilarity) as f32,
+            resemblance: values.share(Id::ObservationResemblance) as f32,
+        },
+        cleanup: Cleanup {
+            confidence: values.share(Id::CleanupConfidence),
+            unused: values.span(Id::CleanupAfter),
+        },
+        reflection: Reflection {
+            stale: values.span(Id::ReflectStaleAfter),
+            unimportant: count(Id::ReflectUnimportant) as u8,
+            proven_uses: count(Id::ReflectProvenUses) as u32,
+            proven: values.share(Id::ReflectProven),
+            stated: values.share(Id::ReflectStated),
+            doubt: values.share(Id::ReflectDoubt),
+            least: values.share(Id::ReflectLeast),
+            ..Reflection::default()
+        },
+        consolidate_min: count(Id::ConsolidateMinGroup),
+        keep_replaced: values.span_or_never(Id::ArchiveKeep),
+    }
+}
+
+pub(super) fn duplicates(values: &Values) -> WritePolicy {
+    let policy = values.text(Id::DuplicatesPolicy).value;
+    let policy = policy.and_then(|name| DuplicatePolicy::named(&name));
+    WritePolicy {
+        duplicates: policy.unwrap_or_default(),
+        near_words: values.share(Id::NearWords) as f32,
+        near_meaning: values.share(Id::NearMeaning) as f32,
+        auto_links: values.whole(Id::AutoLinks).value,
+        shared_topics: values.whole(Id::SharedTopics).value,
+        contradictions: values.switch(Id::Contradictions).value,
+        ..WritePolicy::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::settings::Config;
+    use super::super::tests::read;
+    use super::*;
+
+    #[test]
+    fn the_defaults_of_the_table_are_those_of_the_parts() {
+        let config = read("", "").unwrap();
+        assert_eq!(config.life, Life::default());
+        assert_eq!(config.maintenance, Maintenance::default());
+        assert_eq!(config.duplicates, WritePolicy::default());
+    }
+
+    #[test]
+    fn a_store_decides_about_its_memories_before_its_user() {
+        let config = read(
+            "[life]\nshort = \"2h\"\nmid = \"3w\"\n[duplicates]\npolicy = \"suggest\"\nauto_links = 2\n",
+            "[life]\nshort = \"90m\"\n[duplicates]\npolicy = \"title\"\n",
+        );
+        let Config {
+            life, duplicates, ..
+        } = config.unwrap();
+        assert_eq!(life.short_life.num_minutes(), 90);
+        assert_eq!(life.mid_life.num_weeks(), 3);
+        assert_eq!(duplicates.duplicates, DuplicatePolicy::SameTitle);
+        assert_eq!(duplicates.auto_links, 2);
+        let user = "[life]\npromote_after_uses = 3\n";
+        let both = read(user, "[life]\npromote_after_days = 9\n").unwrap();
+        assert_eq!(both.life.promotion, Promotion::Days(9));
+        assert_eq!(read(user, "").unwrap().life.promotion, Promotion::Uses(3));
+    }
+
+    #[test]
+    fn the_user_alone_says_what_is_done_unasked() {
+        let theirs = "[maintenance]\nschedule = \"1d\"\n[archive]\nkeep = \"forever\"\n";
+        let config = read("", theirs).unwrap();
+        assert_eq!(config.maintenance, Maintenance::default());
+        assert_eq!(config.warnings.len(), 2, "{:?}", config.warnings);
+        let config = read(theirs, "").unwrap();
+        let schedule = config.maintenance.schedule.unwrap();
+        assert_eq!(schedule.num_days(), 1);
+        assert_eq!(config.maintenance.keep_replaced, None);
+    }
+}

@@ -1,0 +1,181 @@
+//! The types of settings: which texts are values of each, and how a value is written.
+
+use std::fmt;
+
+use chrono::TimeDelta;
+
+use super::units::span;
+use super::units::written;
+use crate::words::Language;
+
+/// Which texts a setting takes.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// Any text; an empty one says nothing.
+    Text,
+    /// Any text, also an empty one, with its blanks.
+    Verbatim,
+    /// A text that can stand in the frontmatter of every new memory.
+    Name,
+    Path,
+    /// Words, separated by commas.
+    List,
+    Switch,
+    Whole {
+        least: usize,
+        most: usize,
+    },
+    /// How many things are a group: 0, or from 2 on.
+    Group,
+    /// From 0 to 1.
+    Share,
+    Span,
+    /// A span of at least so many seconds, or the word that stands for none.
+    SpanOr {
+        none: &'static str,
+        least: i64,
+    },
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Names of languages, separated by commas.
+    Languages,
+}
+
+/// The value of a setting.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Unset,
+    Text(String),
+    Switch(bool),
+    Whole(usize),
+    Share(f64),
+    Span(TimeDelta),
+    /// No span; the word for that.
+    Never(&'static str),
+}
+
+const LONGEST_NAME: usize = 256;
+const LARGEST_GROUP: usize = 10_000;
+
+impl Kind {
+    /// The value that `text` is.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with it, as the end of a sentence that begins with the setting.
+    pub(super) fn read(self, text: &str) -> Result<Value, String> {
+        let word = text.trim();
+        let read = match self {
+            Kind::Verbatim => Ok(Value::Text(text.to_owned())),
+            Kind::Name => return name(text),
+            Kind::Text | Kind::Path | Kind::List if word.is_empty() => Ok(Value::Unset),
+            Kind::Text | Kind::Path => Ok(Value::Text(word.to_owned())),
+            Kind::List => Ok(Value::Text(list(word, str::to_owned).join(","))),
+            Kind::Switch => switch(word).map(Value::Switch).ok_or_else(not_a_switch),
+            Kind::Whole { least, most } => whole(word, least, most).map(Value::Whole),
+            Kind::Group => match whole(word, 0, LARGEST_GROUP) {
+                Ok(1) => Err("no group".to_owned()),
+                other => other.map(Value::Whole),
+            },
+            Kind::Share => share(word).map(Value::Share),
+            Kind::Span => span(word).map(Value::Span),
+            Kind::SpanOr { none, .. } if word == none || none == "off" && is_off(word) => {
+                Ok(Value::Never(none))
+            }
+            Kind::SpanOr { none, least } => match span(word) {
+                Ok(span) if span.num_seconds() < least => {
+                    Err(format!("less than {}", written(TimeDelta::seconds(least))))
+                }
+                Ok(span) => Ok(Value::Span(span)),
+                Err(why) => Err(format!("{why}; `{none}` is none")),
+            },
+            Kind::Choice(words) => choice(word, words),
+            Kind::Languages => languages(word),
+        };
+        read.map_err(|what| format!("is `{text}`, which is {what}"))
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Unset => Ok(()),
+            Value::Text(text) => f.write_str(text),
+            Value::Switch(is_on) => f.write_str(if *is_on { "on" } else { "off" }),
+            Value::Whole(number) => write!(f, "{number}"),
+            Value::Share(number) => write!(f, "{number}"),
+            Value::Span(span) => f.write_str(&written(*span)),
+            Value::Never(word) => f.write_str(word),
+        }
+    }
+}
+
+fn name(text: &str) -> Result<Value, String> {
+    if text.trim().is_empty() {
+        Err("is empty".to_owned())
+    } else if text.chars().any(char::is_control) {
+        Err("holds a control character".to_owned())
+    } else if text.len() > LONGEST_NAME {
+        Err(format!("has more than {LONGEST_NAME} bytes"))
+    } else {
+        Ok(Value::Text(text.to_owned()))
+    }
+}
+
+fn is_off(word: &str) -> bool {
+    ["off", "false", "no", "none", "0"].contains(&word.to_lowercase().as_str())
+}
+
+fn switch(word: &str) -> Option<bool> {
+    match word.to_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Some(true),
+        "off" | "false" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+fn not_a_switch() -> String {
+    "neither on nor off".to_owned()
+}
+
+fn whole(word: &str, least: usize, most: usize) -> Result<usize, String> {
+    let number = word.parse().ok();
+    let number = number.filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("no whole number from {least} to {most}"))
+}
+
+fn share(word: &str) -> Result<f64, String> {
+    let number: Option<f64> = word.parse().ok();
+    let number = number.filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "no number from 0 to 1".to_owned())
+}
+
+fn choice(word: &str, words: &'static [&'static str]) -> Result<Value, String> {
+    let small = word.to_lowercase();
+    let meant = match is_off(&small) {
+        true if words.contains(&"off") => "off",
+        _ => small.as_str(),
+    };
+    match words.contains(&meant) {
+        true => Ok(Value::Text(meant.to_owned())),
+        false => Err(format!("none of {}", words.join(", "))),
+    }
+}
+
+fn languages(text: &str) -> Result<Value, String> {
+    let languages: Result<Vec<Language>, String> = list(text, str::parse).into_iter().collect();
+    let languages = languages.map_err(|what| format!("wrong: {what}"))?;
+    match languages.is_empty() {
+        true => Err("no language".to_owned()),
+        false => {
+            let names: Vec<&str> = languages.into_iter().map(Language::name).collect();
+            Ok(Value::Text(names.join(",")))
+        }
+    }
+}
+
+/// The words between commas.
+pub(super) fn list<T>(text: &str, make: impl Fn(&str) -> T) -> Vec<T> {
+    let words = text.split(',').map(str::trim);
+    words.filter(|word| !word.is_empty()).map(make).collect()
+}
