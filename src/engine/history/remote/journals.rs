@@ -254,7 +254,7 @@ mod tests {
         };
         note();
         assert_eq!(looked(0), 0, "there is no memory yet");
-        memory("a.md");
+        memory("20270115_080000_aaaaaaaa.md");
         let done = commit::commit_everything(&engine(root.path(), 0).history).unwrap();
         assert!(matches!(done, Committed::Done { files: 2, .. }), "{done:?}");
         note();
@@ -262,9 +262,9 @@ mod tests {
         assert_eq!([60, 61, 200].map(looked), [1, 0, 0]);
         note();
         assert_eq!(looked(119), 0);
-        memory("b.md");
+        memory("20270115_080000_bbbbbbbb.md");
         let with_others = engine(root.path(), 119);
-        with_others.live.is_to_commit("b.md");
+        with_others.live.is_to_commit("20270115_080000_bbbbbbbb.md");
         let done = commit::commit(&with_others.history).unwrap();
         assert!(matches!(done, Committed::Done { files: 2, .. }), "{done:?}");
         note();
