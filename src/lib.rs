@@ -25,6 +25,7 @@ pub mod index;
 pub mod injection;
 pub mod journal;
 pub mod lifecycle;
+pub mod literals;
 pub mod llm;
 pub mod mcp;
 pub mod model;

@@ -22,8 +22,6 @@ mod setting;
 mod settings;
 mod store;
 mod table;
-#[cfg(test)]
-mod tests;
 mod units;
 mod value;
 mod values;
@@ -50,3 +48,6 @@ pub use setting::Setting;
 pub use settings::Config;
 pub use table::help;
 pub use units::span;
+
+#[cfg(test)]
+mod tests;

@@ -14,31 +14,22 @@ use std::borrow::Cow;
 
 use memchr::memmem::Finder;
 
+use crate::literals::Dictionary;
+use crate::literals::KEY;
+
 /// Expressions, a bit each.
 pub(super) type Named = u128;
 
-/// Words are found by their first so many bytes; shorter ones are looked for by themselves.
-const KEY: usize = 3;
-/// The bits of what tells places where no word begins.
-const SLOTS: usize = 1 << 16;
 /// What stands in the table for the end of a line.
 const LINE_END: &str = "\\n";
 
 /// What tells the expressions that may match.
 pub(super) struct Needed {
-    /// A bit for each slot in which a word's beginning falls.
-    slots: Vec<u64>,
-    /// Sorted by their beginnings.
-    words: Vec<Word>,
+    words: Dictionary<Named>,
+    /// Those that are too short for the dictionary.
     short: Vec<(Finder<'static>, Named)>,
     /// Those that need no word.
     always: Named,
-}
-
-struct Word {
-    key: u32,
-    text: Cow<'static, [u8]>,
-    of: Named,
 }
 
 impl Needed {
@@ -64,30 +55,18 @@ impl Needed {
     fn of(words: Vec<(Cow<'static, [u8]>, Named)>, always: Named) -> Needed {
         let (short, long): (Vec<_>, Vec<_>) =
             words.into_iter().partition(|(text, _)| text.len() < KEY);
-        let mut slots = vec![0; SLOTS / 64];
-        let mut words: Vec<Word> = long
-            .into_iter()
-            .map(|(text, of)| {
-                let key = key_at(&text);
-                let slot = slot_of(key);
-                slots[slot / 64] |= 1 << (slot % 64);
-                Word { key, text, of }
-            })
-            .collect();
-        words.sort_by_key(|word| word.key);
         let short = short
             .into_iter()
             .map(|(text, of)| (Finder::new(&text).into_owned(), of))
             .collect();
         Needed {
-            slots,
-            words,
+            words: Dictionary::new(long),
             short,
             always,
         }
     }
 
-    /// The expressions that may match `text`.
+    /// The expressions that may match `text`, which is in small letters.
     pub fn named_by(&self, text: &str) -> Named {
         let bytes = text.as_bytes();
         let mut named = self.always;
@@ -96,40 +75,11 @@ impl Needed {
                 named |= of;
             }
         }
-        // Four bytes are read as easily as one: the last is of the next beginning.
-        for (at, four) in bytes.windows(KEY + 1).enumerate() {
-            let key = u32::from_be_bytes([four[0], four[1], four[2], four[3]]) >> 8;
-            if self.may_begin(key) {
-                named |= self.named_at(&bytes[at..], key);
+        self.words.find(bytes, |at, word| {
+            if bytes[at..].starts_with(&word.text) {
+                named |= word.of;
             }
-        }
-        if let Some(last) = bytes.last_chunk::<KEY>() {
-            named |= self.named_at(last, key_at(last));
-        }
+        });
         named
     }
-
-    fn may_begin(&self, key: u32) -> bool {
-        let slot = slot_of(key);
-        self.slots[slot / 64] & (1 << (slot % 64)) != 0
-    }
-
-    /// The expressions that need a word with which `text` begins; `key` is its beginning.
-    fn named_at(&self, text: &[u8], key: u32) -> Named {
-        let first = self.words.partition_point(|word| word.key < key);
-        let words = self.words[first..].iter();
-        words
-            .take_while(|word| word.key == key)
-            .filter(|word| text.starts_with(&word.text))
-            .fold(0, |named, word| named | word.of)
-    }
-}
-
-/// The beginning of a text of at least [`KEY`] bytes; in the order of the texts.
-fn key_at(bytes: &[u8]) -> u32 {
-    u32::from(bytes[0]) << 16 | u32::from(bytes[1]) << 8 | u32::from(bytes[2])
-}
-
-fn slot_of(key: u32) -> usize {
-    (key.wrapping_mul(0x9e37_79b1) >> 16) as usize
 }

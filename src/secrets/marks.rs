@@ -1,8 +1,9 @@
 //! Finds in one pass where a text holds a word that a rule needs.
 //!
 //! Most texts hold hardly any, and then no rule runs and no expression is compiled: building the
-//! table costs less than compiling one expression. Words are looked up by their first three bytes.
+//! table costs less than compiling one expression.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use super::commands;
@@ -11,6 +12,8 @@ use super::patterns::PATTERNS;
 use super::prose;
 use super::prose::Noun;
 use super::published;
+use crate::literals::Dictionary;
+use crate::literals::Word;
 
 /// What a word in a text announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,18 +37,7 @@ pub(super) struct Mark {
     pub end: usize,
 }
 
-/// Words are looked up by so many bytes; no word is shorter.
-const KEY: usize = 3;
-const SLOTS: usize = 1 << 16;
-
-struct Table {
-    /// A bit for each slot in which the first bytes of a word fall.
-    slots: Box<[u64; SLOTS / 64]>,
-    /// Sorted by key.
-    words: Vec<(u32, &'static str, Sign)>,
-}
-
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
+static TABLE: LazyLock<Dictionary<Sign>> = LazyLock::new(|| {
     let prefixes = PATTERNS.iter().flat_map(|pattern| pattern.marks);
     let prefixes = prefixes
         .chain(&keys::MARKS)
@@ -60,57 +52,36 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         let marks = rule.marks.iter();
         marks.map(move |word| (*word, Sign::Published(number)))
     });
-    let mut slots = Box::new([0; SLOTS / 64]);
-    let mut words: Vec<(u32, &str, Sign)> = Vec::with_capacity(1024);
-    for (word, sign) in prefixes.chain(nouns).chain(formats).chain(published) {
-        let bytes = word.as_bytes();
-        let key = key(&[bytes[0], bytes[1], bytes[2]].map(|byte| byte.to_ascii_lowercase()));
-        slots[slot(key) / 64] |= 1 << (slot(key) % 64);
-        words.push((key, word, sign));
-    }
-    words.sort_unstable_by_key(|(key, _, _)| *key);
-    Table { slots, words }
+    let words = prefixes.chain(nouns).chain(formats).chain(published);
+    Dictionary::new(words.map(|(word, sign)| (Cow::Borrowed(word.as_bytes()), sign)))
 });
 
 /// The words of the table in `text`, in order of their beginnings. `small` is the text in small
 /// ASCII letters.
 pub(super) fn find(text: &str, small: &str) -> Vec<Mark> {
-    let table = &*TABLE;
-    let (bytes, small) = (text.as_bytes(), small.as_bytes());
     let mut marks = Vec::new();
-    let mut key = 0;
-    for (last, byte) in small.iter().enumerate() {
-        key = (key << 8 | u32::from(*byte)) & 0x00ff_ffff;
-        let slot = slot(key);
-        if table.slots[slot / 64] & (1 << (slot % 64)) == 0 || last + 1 < KEY {
-            continue;
-        }
-        let start = last + 1 - KEY;
-        let first = table.words.partition_point(|(other, _, _)| *other < key);
-        let words = table.words[first..].iter();
-        for (_, word, sign) in words.take_while(|(other, _, _)| *other == key) {
-            let is_here = match sign {
-                Sign::Token => bytes[start..].starts_with(word.as_bytes()),
-                _ => small[start..].starts_with(word.as_bytes()),
+    TABLE.find(
+        small.as_bytes(),
+        |start,
+         Word {
+             text: word,
+             of: sign,
+             ..
+         }| {
+            let text = match sign {
+                Sign::Token => text,
+                _ => small,
             };
-            if is_here {
+            if text.as_bytes()[start..].starts_with(word) {
                 marks.push(Mark {
                     sign: *sign,
                     start,
                     end: start + word.len(),
                 });
             }
-        }
-    }
+        },
+    );
     marks
-}
-
-fn key(three: &[u8; KEY]) -> u32 {
-    u32::from(three[0]) << 16 | u32::from(three[1]) << 8 | u32::from(three[2])
-}
-
-fn slot(key: u32) -> usize {
-    (key.wrapping_mul(0x9e37_79b1) >> 16) as usize
 }
 
 #[cfg(test)]
@@ -119,7 +90,13 @@ mod tests {
 
     #[test]
     fn every_word_of_the_table_is_found_where_it_stands() {
-        for (_, word, sign) in &TABLE.words {
+        for Word {
+            text: word,
+            of: sign,
+            ..
+        } in TABLE.words()
+        {
+            let word = str::from_utf8(word).unwrap();
             let text = format!("é {word}");
             let found = find(&text, &text.to_ascii_lowercase());
             let expected = Mark {
@@ -133,8 +110,14 @@ mod tests {
 
     #[test]
     fn words_that_are_no_prefix_are_listed_in_small_letters() {
-        for (_, word, sign) in &TABLE.words {
-            assert!(*sign == Sign::Token || *word == word.to_ascii_lowercase());
+        for Word {
+            text: word,
+            of: sign,
+            ..
+        } in TABLE.words()
+        {
+            let word = str::from_utf8(word).unwrap();
+            assert!(*sign == Sign::Token || word == word.to_ascii_lowercase());
         }
     }
 }

@@ -7,13 +7,11 @@ use crate::engine::live::rows;
 use crate::engine::live::usage;
 use crate::engine::parts::Engine;
 use crate::files::Place;
+use crate::literals::required;
 use crate::model::Filter;
 use rayon::prelude::*;
 use regex::bytes::Regex;
 use regex::bytes::RegexBuilder;
-use regex_syntax::hir::literal::ExtractKind;
-use regex_syntax::hir::literal::Extractor;
-use regex_syntax::hir::literal::Seq;
 
 /// One line that matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,7 +127,7 @@ fn shortened(pattern: &str) -> String {
     pattern.chars().take(59).chain(['…']).collect()
 }
 
-/// Alternatives of lower-case texts, one of which must stand in a line that matches; `None` if
+/// Alternatives of texts, one of which must stand in a line that matches; `None` if
 /// the pattern requires none.
 fn required_literals(pattern: &str, ignore_case: bool) -> Option<Vec<Vec<String>>> {
     let hir = regex_syntax::ParserBuilder::new()
@@ -138,31 +136,19 @@ fn required_literals(pattern: &str, ignore_case: bool) -> Option<Vec<Vec<String>
         .build()
         .parse(pattern)
         .ok()?;
-    let longest = |kind: ExtractKind| {
-        let mut extractor = Extractor::new();
-        extractor.kind(kind).limit_repeat(3).limit_total(64);
-        let literals: Seq = extractor.extract(&hir);
-        let alternatives: Vec<String> = literals
-            .literals()?
-            .iter()
-            .map(|literal| {
-                std::str::from_utf8(literal.as_bytes())
-                    .ok()
-                    .map(str::to_owned)
-            })
-            .collect::<Option<_>>()?;
-        // A literal of fewer than three characters has no trigram and narrows nothing down.
-        let shortest = alternatives.iter().map(|text| text.chars().count()).min()?;
-        (shortest >= 3).then_some((shortest, alternatives))
-    };
-    let best = [ExtractKind::Prefix, ExtractKind::Suffix]
-        .into_iter()
-        .filter_map(longest)
-        .max_by_key(|(n, _)| *n);
-    let (_, alternatives) = best?;
-    let mut fragments: Vec<Vec<String>> = alternatives.into_iter().map(|text| vec![text]).collect();
-    fragments.dedup();
-    Some(fragments)
+    // A text of fewer than three characters has no trigram and narrows nothing down.
+    let texts = required(&hir, 3)?.into_iter().map(String::from_utf8);
+    let mut texts: Vec<String> = texts.collect::<Result<_, _>>().ok()?;
+    if texts.iter().any(|text| text.chars().count() < 3) {
+        return None;
+    }
+    // The index knows no case.
+    texts
+        .iter_mut()
+        .for_each(|text| text.make_ascii_lowercase());
+    texts.sort_unstable();
+    texts.dedup();
+    Some(texts.into_iter().map(|text| vec![text]).collect())
 }
 
 fn matching_lines(regex: &Regex, name: &str, bytes: &[u8]) -> Vec<GrepLine> {
