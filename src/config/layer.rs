@@ -33,6 +33,8 @@ enum Owner {
 pub(super) struct Layer {
     path: PathBuf,
     values: Vec<(Id, Value)>,
+    /// Settings of the user with a value of no sense: an error where they count.
+    bad: Vec<(Id, String)>,
     /// The settings that are passed over.
     problems: Vec<Problem>,
 }
@@ -150,6 +152,7 @@ impl Layer {
         match text.and_then(|text| row.kind.read(&text)) {
             Ok(Value::Unset) => {}
             Ok(value) => self.values.push((id, value)),
+            Err(why) if owner == Owner::User => self.bad.push((id, why)),
             Err(why) => self.passes_over(key, why, true),
         }
     }
@@ -163,6 +166,23 @@ impl Layer {
     pub fn remove(&mut self, id: Id, why: &str) {
         self.values.retain(|(known, _)| *known != id);
         self.passes_over(id.row().name.to_owned(), why.to_owned(), true);
+    }
+
+    /// What the file states of the setting.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it is the user's, and has no sense.
+    pub fn stated(&self, id: Id) -> Result<Option<Setting<Value>>, ConfigError> {
+        let mut bad = self.bad.iter();
+        match bad.find(|(known, _)| *known == id) {
+            None => Ok(self.get(id)),
+            Some((_, what)) => Err(ConfigError::BadValue {
+                origin: self.origin(),
+                key: id.row().name.to_owned(),
+                what: what.clone(),
+            }),
+        }
     }
 
     pub fn get(&self, id: Id) -> Option<Setting<Value>> {

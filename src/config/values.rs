@@ -26,8 +26,12 @@ impl Values {
             if let Some(stated) = of_variable(environment, id)? {
                 return Ok(stated);
             }
-            let in_file = layers.into_iter().find_map(|layer| layer.get(id));
-            Ok(in_file.unwrap_or_else(|| usual(id)))
+            for layer in layers {
+                if let Some(stated) = layer.stated(id)? {
+                    return Ok(stated);
+                }
+            }
+            Ok(usual(id))
         });
         let mut values = Values(values.collect::<Result<_, ConfigError>>()?);
         values.one_promotion(layers);

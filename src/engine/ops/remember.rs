@@ -17,6 +17,8 @@ use crate::engine::texts::parse;
 use crate::engine::texts::stem_of;
 use crate::engine::write::new;
 use crate::engine::write::title_lock;
+use crate::engine::write::title_lock::TitleLock;
+use crate::files::Lock;
 use crate::files::Place;
 use crate::lifecycle::Decision;
 use crate::lifecycle::DuplicatePolicy;
@@ -87,66 +89,20 @@ pub fn remember_as(
 ) -> Result<Stored, EngineError> {
     engine.writer.check_writable()?;
     check_new(engine, &mut memory)?;
-    let superseded: Vec<Stem> = memory
-        .supersedes
-        .iter()
-        .map(|id| names::resolve(&engine.live, id).map(|(stem, _)| stem))
-        .collect::<Result<_, _>>()?;
-    memory.supersedes = superseded
-        .iter()
-        .map(|stem| stem.as_str().to_owned())
-        .collect();
-    let _same_key = match key {
-        None => None,
-        Some(key) => {
-            memory
-                .metadata
-                .push((KEY.to_owned(), MetaValue::Text(key.to_owned())));
-            let lock = title_lock::lock_shard(&engine.writer, "key", key, "the idempotency key")?;
-            if let Some(stem) = written_with(engine, key, &memory.user)? {
-                return Ok(Stored::written(Remembered::of(
-                    stem,
-                    WriteOutcome::Repeated,
-                )));
-            }
-            Some(lock)
+    let superseded = resolve_superseded(engine, &mut memory)?;
+    let _same_key = match claim_key(engine, &mut memory, key)? {
+        Claim::Known(stem) => {
+            let known = Remembered::of(stem, WriteOutcome::Repeated);
+            return Ok(Stored::written(known));
         }
+        Claim::New(lock) => lock,
     };
-    // Two at once with one name must not each be the first.
-    let names = names(&memory, policy);
-    let _same_name = match names.is_empty() {
-        true => None,
-        false => {
-            let name: Vec<&str> = names.iter().map(|(_, name)| *name).collect();
-            let lock =
-                title_lock::lock_shard(&engine.writer, "name", &name.join("\0"), "the name")?;
-            if let Some(stem) = duplicates::called_by(engine, &names, memory.namespace.as_deref())?
-            {
-                return Ok(Stored::written(duplicates::renew(
-                    engine, &stem, memory, policy,
-                )?));
-            }
-            Some(lock)
-        }
+    let _same_name = match claim_name(engine, &memory, policy)? {
+        Claim::Known(stem) => return renewed(engine, &stem, memory, policy),
+        Claim::New(lock) => lock,
     };
-    // Nor two with one title.
-    let _same_title = match (&memory.title, policy.duplicates) {
-        (Some(title), DuplicatePolicy::SameTitle) => {
-            Some(title_lock::hold_title(&engine.writer, title)?)
-        }
-        _ => None,
-    };
-    // Nor two with one text.
-    let compares = [DuplicatePolicy::Similar, DuplicatePolicy::Suggest];
-    let _same_text = match compares.contains(&policy.duplicates) {
-        true => Some(title_lock::lock_shard(
-            &engine.writer,
-            "text",
-            &words_of(&memory.content),
-            "the text",
-        )?),
-        false => None,
-    };
+    let _same_title = claim_title(engine, &memory, policy)?;
+    let _same_text = claim_text(engine, &memory, policy)?;
     let near = match duplicates::decide_on(engine, &memory, policy)? {
         Decision::Add { near } => near,
         Decision::Suggest(suggestions) => return Ok(Stored::Suggested(suggestions)),
@@ -154,23 +110,12 @@ pub fn remember_as(
             Some(known) => return Ok(Stored::written(known)),
             None => Vec::new(),
         },
-        Decision::Update(stem) => {
-            return Ok(Stored::written(duplicates::renew(
-                engine, &stem, memory, policy,
-            )?));
-        }
+        Decision::Update(stem) => return renewed(engine, &stem, memory, policy),
     };
     let near_stems: Vec<Stem> = near.iter().map(|one| one.stem.clone()).collect();
     let related = duplicates::relate(engine, &mut memory, &near_stems, policy)?;
     let (stem, screened) = new::write_new(&engine.writer, &memory, "remember")?;
-    for old in &superseded {
-        // The new memory says what it supersedes; the mark on the old one is for readers.
-        if let Err(error) =
-            update::update_as(engine, "supersede", old.as_str(), &superseded_by(&stem))
-        {
-            tracing::warn!("cannot mark {old} as superseded by {stem}: {error}");
-        }
-    }
+    mark_superseded(engine, &superseded, &stem);
     let written = Memory {
         stem: stem.clone(),
         ..duplicates::as_memory(engine, &memory)
@@ -185,6 +130,110 @@ pub fn remember_as(
         screened,
         ..Remembered::of(stem, WriteOutcome::Added)
     }))
+}
+
+/// What comes of asking for the right to be the first with a key or a name.
+enum Claim {
+    /// This memory was.
+    Known(Stem),
+    /// Nobody was, and nobody else is while the lock is held. `None`: there is nothing to be first with.
+    New(Option<Lock>),
+}
+
+/// Has `memory` state its idempotency key. Of two calls with one key only one writes.
+fn claim_key(
+    engine: &Engine,
+    memory: &mut NewMemory,
+    key: Option<&str>,
+) -> Result<Claim, EngineError> {
+    let Some(key) = key else {
+        return Ok(Claim::New(None));
+    };
+    let stated = (KEY.to_owned(), MetaValue::Text(key.to_owned()));
+    memory.metadata.push(stated);
+    let lock = title_lock::lock_shard(&engine.writer, "key", key, "the idempotency key")?;
+    Ok(match written_with(engine, key, &memory.user)? {
+        Some(stem) => Claim::Known(stem),
+        None => Claim::New(Some(lock)),
+    })
+}
+
+/// Of two memories with one name, which the policy reads from their metadata, only one is new.
+fn claim_name(
+    engine: &Engine,
+    memory: &NewMemory,
+    policy: &WritePolicy,
+) -> Result<Claim, EngineError> {
+    let names = names(memory, policy);
+    if names.is_empty() {
+        return Ok(Claim::New(None));
+    }
+    let name: Vec<&str> = names.iter().map(|(_, name)| *name).collect();
+    let lock = title_lock::lock_shard(&engine.writer, "name", &name.join("\0"), "the name")?;
+    let known = duplicates::called_by(engine, &names, memory.namespace.as_deref())?;
+    Ok(known.map_or(Claim::New(Some(lock)), Claim::Known))
+}
+
+/// Where a title names one memory, holds it until the memory is written.
+fn claim_title(
+    engine: &Engine,
+    memory: &NewMemory,
+    policy: &WritePolicy,
+) -> Result<Option<TitleLock>, EngineError> {
+    match (&memory.title, policy.duplicates) {
+        (Some(title), DuplicatePolicy::SameTitle) => {
+            Ok(Some(title_lock::hold_title(&engine.writer, title)?))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Where texts are compared, holds this one until the memory is written.
+fn claim_text(
+    engine: &Engine,
+    memory: &NewMemory,
+    policy: &WritePolicy,
+) -> Result<Option<Lock>, EngineError> {
+    match policy.duplicates {
+        DuplicatePolicy::Similar | DuplicatePolicy::Suggest => {
+            let words = words_of(&memory.content);
+            let lock = title_lock::lock_shard(&engine.writer, "text", &words, "the text")?;
+            Ok(Some(lock))
+        }
+        DuplicatePolicy::Allow | DuplicatePolicy::SameTitle => Ok(None),
+    }
+}
+
+/// Gives the memory `stem` the new text.
+fn renewed(
+    engine: &Engine,
+    stem: &Stem,
+    memory: NewMemory,
+    policy: &WritePolicy,
+) -> Result<Stored, EngineError> {
+    let renewed = duplicates::renew(engine, stem, memory, policy)?;
+    Ok(Stored::written(renewed))
+}
+
+/// The memories that `memory` supersedes, which it names by their stems from then on.
+fn resolve_superseded(engine: &Engine, memory: &mut NewMemory) -> Result<Vec<Stem>, EngineError> {
+    let ids = memory.supersedes.iter();
+    let stems = ids.map(|id| names::resolve(&engine.live, id).map(|(stem, _)| stem));
+    let superseded: Vec<Stem> = stems.collect::<Result<_, _>>()?;
+    let stems = superseded.iter().map(|stem| stem.as_str().to_owned());
+    memory.supersedes = stems.collect();
+    Ok(superseded)
+}
+
+/// Marks the memories that the new one, `stem`, supersedes. It says so itself; the marks are for
+/// readers.
+fn mark_superseded(engine: &Engine, superseded: &[Stem], stem: &Stem) {
+    for old in superseded {
+        let mark = superseded_by(stem);
+        if let Err(error) = update::update_as(engine, "supersede", old.as_str(), &mark) {
+            tracing::warn!("cannot mark {old} as superseded by {stem}: {error}");
+        }
+    }
 }
 
 /// Checks what a memory states, and settles its namespace.

@@ -211,6 +211,10 @@ fn a_layout_that_is_none_is_named_and_nothing_moves() {
     let said = failure(&home.run(&["--read-only", "layout", "by-month"]));
     assert!(said.contains("can only be read"), "{said}");
     home.write("store/memdir.toml", "layout = \"by-year\"\n");
-    assert!(home.run(&["list"]).stderr.contains("`layout` is wrong"));
+    assert!(
+        home.run(&["list"])
+            .stderr
+            .contains("`layout` is `by-year`, which is none of")
+    );
     assert_eq!(texts(&home), before);
 }

@@ -31,6 +31,7 @@ use crate::engine::history::git_work::committed_to;
 use crate::engine::history::remote::consent;
 use crate::engine::history::remote::journals;
 use crate::engine::history::remote::unfinished;
+use crate::engine::history::remote::unfinished::Unfinished;
 use crate::engine::history::repair;
 use crate::engine::history::tidy;
 use crate::engine::live::leader;
@@ -51,12 +52,14 @@ use crate::files::Place;
 use crate::files::Version;
 use crate::files::is_journal;
 use crate::format::is_memory_name;
+use crate::git::Author;
 use crate::git::Id;
 use crate::git::NewText;
 use crate::git::Owner;
 use crate::git::RESUME;
 use crate::git::Repository;
 use crate::git::Staged;
+use crate::git::Trees;
 
 /// What became of an attempt to commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -265,38 +268,14 @@ fn commit_in(
         _ => pending,
     };
     let mut trees = repository.trees(head)?;
-    let mut differences = match pending {
-        Pending::Everything => compare_all(history, repository, &mut trees)?,
-        Pending::Names(names) => compare(history, &mut trees, names)?,
-    };
-    let names = match pending {
-        Pending::Everything => None,
-        Pending::Names(names) => Some(names),
-    };
-    compare_settings(history, repository, &mut trees, &mut differences)?;
-    if let Err(error) = dates::record_dates(history, repository, &differences) {
-        tracing::info!("cannot record how old notes are: {error}");
-    }
-    let is_thorough = names.is_none();
-    journals::compare_journals(
-        history,
-        repository,
-        &mut trees,
-        is_thorough,
-        &mut differences,
-    )?;
-    pass_over_left_out(history, repository, &mut differences)?;
-    let unfinished = unfinished::leave_to_merge(history, repository, head, &mut differences)?;
-    if !quarantine::hold_back(history, repository, names, &mut differences)? {
+    let Some(Waiting {
+        mut differences,
+        unfinished,
+    }) = waiting(history, repository, &mut trees, head, pending)?
+    else {
         return Ok(Committed::Busy); // A file changed meanwhile.
-    }
-    let is_wanted = match why {
-        _ if !are_journals(&differences) => true,
-        Why::Changed => !differences.is_empty() && journals::are_journals_due(history, repository)?,
-        Why::Asked => !differences.is_empty(),
-        Why::For(_) => false,
     };
-    if !is_wanted {
+    if !is_wanted(history, repository, &differences, why)? {
         if history.live.has_background() {
             *committed_to(history) = head;
         }
@@ -319,18 +298,117 @@ fn commit_in(
             trees = repository.trees(head)?;
         }
     }
-    let reason = match why {
-        Why::For(reason) => Some(reason),
-        Why::Changed | Why::Asked => None,
-    };
-    let told = told(&differences);
-    let doers = self::doers(history, &differences, words);
-    let deeds = match reason {
-        Some(_) => vec![told],
-        None => in_deeds(history, told, words),
-    };
-    let message = message(&deeds, &doers, reason);
+    let message = message_of(history, &differences, why, words);
     let author = repository.author(user, history.live.clock.now().timestamp());
+    let files = differences.len();
+    let Some(NewCommit { id: commit, staged }) = write_commit(
+        history,
+        repository,
+        &mut trees,
+        head,
+        differences,
+        &message,
+        &author,
+    )?
+    else {
+        return Ok(Committed::Busy); // A file changed meanwhile.
+    };
+    if !repository.move_branch(head, commit, COMMITTED, &staged)? {
+        return Ok(Committed::Busy);
+    }
+    if let Some(unfinished) = unfinished {
+        unfinished::merge_goes_on(history, &unfinished, commit);
+    }
+    if history.live.has_background() {
+        *committed_to(history) = Some(commit);
+    }
+    Ok(Committed::Done {
+        id: commit.short(),
+        files,
+    })
+}
+
+/// What is to be committed.
+struct Waiting {
+    differences: Vec<Difference>,
+    /// A merge that was not ended, which this commit goes on with.
+    unfinished: Option<Unfinished>,
+}
+
+/// What differs from the commit `head`, whose files are `trees`, and may be committed; `None` if a
+/// file changed meanwhile.
+fn waiting(
+    history: &History,
+    repository: &Repository,
+    trees: &mut Trees<'_>,
+    head: Option<Id>,
+    pending: &Pending,
+) -> Result<Option<Waiting>, EngineError> {
+    let (mut differences, names) = match pending {
+        Pending::Everything => (compare_all(history, repository, trees)?, None),
+        Pending::Names(names) => (compare(history, trees, names)?, Some(names)),
+    };
+    compare_settings(history, repository, trees, &mut differences)?;
+    if let Err(error) = dates::record_dates(history, repository, &differences) {
+        tracing::info!("cannot record how old notes are: {error}");
+    }
+    let is_thorough = names.is_none();
+    journals::compare_journals(history, repository, trees, is_thorough, &mut differences)?;
+    pass_over_left_out(history, repository, &mut differences)?;
+    let unfinished = unfinished::leave_to_merge(history, repository, head, &mut differences)?;
+    let is_known = quarantine::hold_back(history, repository, names, &mut differences)?;
+    Ok(is_known.then_some(Waiting {
+        differences,
+        unfinished,
+    }))
+}
+
+/// Whether a commit of `differences` is to be made: one of journals alone waits for its hour.
+fn is_wanted(
+    history: &History,
+    repository: &Repository,
+    differences: &[Difference],
+    why: Why<'_>,
+) -> Result<bool, EngineError> {
+    Ok(match why {
+        _ if !are_journals(differences) => true,
+        Why::Changed => !differences.is_empty() && journals::are_journals_due(history, repository)?,
+        Why::Asked => !differences.is_empty(),
+        Why::For(_) => false,
+    })
+}
+
+fn message_of(
+    history: &History,
+    differences: &[Difference],
+    why: Why<'_>,
+    words: &mut Words,
+) -> String {
+    let told = told(differences);
+    let doers = doers(history, differences, words);
+    match why {
+        Why::For(reason) => message(&[told], &doers, Some(reason)),
+        Why::Changed | Why::Asked => message(&in_deeds(history, told, words), &doers, None),
+    }
+}
+
+/// A commit to which no branch was moved yet.
+struct NewCommit {
+    id: Id,
+    /// What git's index is to say of each file.
+    staged: BTreeMap<String, Staged>,
+}
+
+/// Writes the commit of `differences` behind `head`; `None` if a file changed meanwhile.
+fn write_commit(
+    history: &History,
+    repository: &Repository,
+    trees: &mut Trees<'_>,
+    head: Option<Id>,
+    mut differences: Vec<Difference>,
+    message: &str,
+    author: &Author,
+) -> Result<Option<NewCommit>, EngineError> {
     let changes: Vec<(String, Option<Id>)> = differences
         .iter()
         .map(|difference| (difference.path.clone(), difference.after))
@@ -356,21 +434,13 @@ fn commit_in(
         }))
     };
     let parents: Vec<Id> = head.into_iter().collect();
-    let commit = repository.commit(
-        &mut trees,
-        &parents,
-        &changes,
-        &mut text_of,
-        &message,
-        &author,
-    )?;
+    let commit = repository.commit(trees, &parents, &changes, &mut text_of, message, author)?;
     if let Some(error) = failed {
         return Err(error);
     }
     let Some(commit) = commit else {
-        return Ok(Committed::Busy); // A file changed meanwhile.
+        return Ok(None);
     };
-    let files = differences.len();
     let staged = differences
         .into_iter()
         .map(|difference| {
@@ -382,19 +452,7 @@ fn commit_in(
             (difference.path, staged)
         })
         .collect();
-    if !repository.move_branch(head, commit, COMMITTED, &staged)? {
-        return Ok(Committed::Busy);
-    }
-    if let Some(unfinished) = unfinished {
-        unfinished::merge_goes_on(history, &unfinished, commit);
-    }
-    if history.live.has_background() {
-        *committed_to(history) = Some(commit);
-    }
-    Ok(Committed::Done {
-        id: commit.short(),
-        files,
-    })
+    Ok(Some(NewCommit { id: commit, staged }))
 }
 
 /// Who wrote what differs, and with what, as far as it can be known.

@@ -37,6 +37,7 @@ use crate::files::Lock;
 use crate::files::is_journal;
 use crate::git::Id;
 use crate::git::LeftOut;
+use crate::git::Network;
 use crate::git::NewText;
 use crate::git::Owner;
 use crate::git::Pushed;
@@ -173,25 +174,8 @@ fn exchange_locked(
         if let Some(reason) = not_to_send(history, &repository, tip, head, accept)? {
             return Ok(Exchanged::Paused(reason));
         }
-        let sent = network.push(
-            repository.path(),
-            remote.push_address.as_ref().unwrap_or(&remote.address),
-            &head.to_string(),
-            &remote.branch,
-            stop,
-        )?;
-        if sent == Pushed::Done {
+        if send(&network, &repository, &remote, head, tip, stop)? == Pushed::Done {
             moved.pushed = repository.moments(head, tip)?.count();
-            // Where commits go elsewhere, it is another one's matter when they come back.
-            let known = match remote.push_address {
-                None => Some(head),
-                Some(_) => tip,
-            };
-            if let Some(known) = known {
-                repository.set_reference(&remote.tip_ref(), known)?;
-                repository.set_reference(&remote.seen_ref(), known)?;
-                repository.forget_made(known)?;
-            }
             deletions::measure_from(history, &repository, head, accept.deletions)?;
             return Ok(Exchanged::InStep(moved));
         }
@@ -204,6 +188,31 @@ fn exchange_locked(
     })
 }
 
+/// Sends the commit `head` to the remote, whose branch ends at `tip`, and remembers that it has it.
+fn send(
+    network: &Network,
+    repository: &Repository,
+    remote: &Remote,
+    head: Id,
+    tip: Option<Id>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Pushed, EngineError> {
+    let address = remote.push_address.as_ref().unwrap_or(&remote.address);
+    let path = repository.path();
+    let sent = network.push(path, address, &head.to_string(), &remote.branch, stop)?;
+    // Where commits go elsewhere, it is another one's matter when they come back.
+    let known = match remote.push_address {
+        None => Some(head),
+        Some(_) => tip,
+    };
+    if let (Pushed::Done, Some(known)) = (&sent, known) {
+        repository.set_reference(&remote.tip_ref(), known)?;
+        repository.set_reference(&remote.seen_ref(), known)?;
+        repository.forget_made(known)?;
+    }
+    Ok(sent)
+}
+
 /// Takes in the remote's commit `tip`.
 fn pull(
     history: &History,
@@ -213,36 +222,22 @@ fn pull(
     accept: Accept,
     moved: &mut Moved,
 ) -> Result<Pulled, EngineError> {
-    let paused = |reason: &str| Ok(Pulled::Paused(reason.to_owned()));
     let seen = repository.reference(&remote.seen_ref())?;
     let Some(tip) = tip else {
-        if seen.is_some() && !accept.other_history {
-            return paused(
-                "the remote has lost its branch; `memdir sync --accept-history` sends everything again",
-            );
-        }
-        return Ok(Pulled::Done);
+        return Ok(match seen.is_some() && !accept.other_history {
+            true => Pulled::Paused(LOST_BRANCH.to_owned()),
+            false => Pulled::Done,
+        });
     };
     let _turn = match begin_pull(history, repository)? {
         Ok(turn) => turn,
         Err(pulled) => return Ok(pulled),
     };
     let head = repository.head()?;
-    let rewritten = match seen {
-        Some(seen) if !repository.rests_on(tip, seen)? => Some(seen),
-        _ => None,
+    let adopted = match adopted(repository, seen, tip, accept)? {
+        Ok(adopted) => adopted,
+        Err(reason) => return Ok(Pulled::Paused(reason.to_owned())),
     };
-    if rewritten.is_some() && !accept.other_history && !accept.rewritten {
-        return paused(
-            "the remote's history was rewritten since it was seen last; look at it. `memdir sync --adopt-remote` follows it, and what was taken out of it stays out; `memdir sync --accept-history` puts both together, which sends it again",
-        );
-    }
-    let adopted = rewritten.filter(|_| accept.rewritten);
-    if adopted.is_some() && repository.owner() == Owner::Asked {
-        return paused(
-            "only the repository's owner lets its branch follow a rewritten one: do it with git",
-        );
-    }
     let is_taken = head.is_some_and(|head| repository.rests_on(head, tip).unwrap_or(false));
     if is_taken && adopted.is_none() {
         return Ok(Pulled::Done);
@@ -261,29 +256,55 @@ fn pull(
     };
     // Who named the remote wanted both together, also where it was empty then.
     if head.is_some() && base.is_none() && seen.is_some() && !accept.other_history {
-        return paused(
-            "the remote has another history than this store; `memdir sync --accept-history` puts both together",
-        );
+        return Ok(Pulled::Paused(OTHER_HISTORY.to_owned()));
     }
-    let done = merge_in(
-        history,
-        repository,
-        [base, head],
-        tip,
-        (adopted, accept),
-        None,
-        moved,
-    )?;
+    let ends = [base, head];
+    let accepted = (adopted, accept);
+    let done = merge_in(history, repository, ends, tip, accepted, None, moved)?;
     if let Pulled::Done = done {
-        if history.live.has_background() {
-            for LeftOut { path, reason } in &inspected.left_out {
-                tracing::warn!("{path} of the remote is left out: {reason}");
-            }
-        }
-        moved.left_out.extend(inspected.left_out);
+        report_left_out(history, inspected.left_out, moved);
         moved.unnamed += inspected.unnamed;
     }
     Ok(done)
+}
+
+const LOST_BRANCH: &str =
+    "the remote has lost its branch; `memdir sync --accept-history` sends everything again";
+const REWRITTEN: &str = "the remote's history was rewritten since it was seen last; look at it. `memdir sync --adopt-remote` follows it, and what was taken out of it stays out; `memdir sync --accept-history` puts both together, which sends it again";
+const OWNERS_TO_ADOPT: &str =
+    "only the repository's owner lets its branch follow a rewritten one: do it with git";
+const OTHER_HISTORY: &str = "the remote has another history than this store; `memdir sync --accept-history` puts both together";
+
+/// Where the remote's history was rewritten since it ended at `seen`, and is to be followed: that
+/// end. The reason where somebody has to look at it first.
+fn adopted(
+    repository: &Repository,
+    seen: Option<Id>,
+    tip: Id,
+    accept: Accept,
+) -> Result<Result<Option<Id>, &'static str>, EngineError> {
+    let rewritten = match seen {
+        Some(seen) if !repository.rests_on(tip, seen)? => Some(seen),
+        _ => None,
+    };
+    if rewritten.is_some() && !accept.other_history && !accept.rewritten {
+        return Ok(Err(REWRITTEN));
+    }
+    let adopted = rewritten.filter(|_| accept.rewritten);
+    if adopted.is_some() && repository.owner() == Owner::Asked {
+        return Ok(Err(OWNERS_TO_ADOPT));
+    }
+    Ok(Ok(adopted))
+}
+
+/// Tells which files of the remote this machine does not take.
+fn report_left_out(history: &History, left_out: Vec<LeftOut>, moved: &mut Moved) {
+    if history.live.has_background() {
+        for LeftOut { path, reason } in &left_out {
+            tracing::warn!("{path} of the remote is left out: {reason}");
+        }
+    }
+    moved.left_out.extend(left_out);
 }
 
 /// The right to move the branch, or why it is not to be had.
