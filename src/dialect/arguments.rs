@@ -8,7 +8,7 @@ use chrono::SecondsFormat;
 use chrono::Utc;
 use serde_json::Value;
 
-use super::JsonObject;
+use super::json::JsonObject;
 use super::parameter::Form;
 use super::parameter::Parameter;
 use crate::engine::BadEnd;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::JsonObject;
+use super::json::JsonObject;
 use super::reply::written;
 use crate::model::estimated_tokens;
 

@@ -6,7 +6,7 @@
 
 use chrono::DateTime;
 
-use super::ToolError;
+use super::reply::ToolError;
 use crate::model::Position;
 
 /// The first byte. Another form gets another one.

@@ -6,11 +6,11 @@
 
 use serde_json::Value;
 
-use super::Arguments;
-use super::Call;
-use super::JsonObject;
-use super::Parameter;
-use super::ToolError;
+use super::arguments::Arguments;
+use super::call::Call;
+use super::json::JsonObject;
+use super::parameter::Parameter;
+use super::reply::ToolError;
 use super::reply::full;
 use crate::engine::EngineError;
 use crate::engine::OneDeed;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::JsonObject;
+use super::json::JsonObject;
 
 /// One argument of a tool.
 #[derive(Debug, Clone, Copy)]

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::JsonObject;
 use super::arguments::BadArgument;
+use super::json::JsonObject;
 use crate::engine::EngineError;
 
 /// What a tool answers: an object for programs, a text for models.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::JsonObject;
+use super::json::JsonObject;
 use crate::model::Memory;
 use crate::model::MetaValue;
 

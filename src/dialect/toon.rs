@@ -8,7 +8,7 @@
 
 use serde_json::Value;
 
-use super::JsonObject;
+use super::json::JsonObject;
 
 /// The columns of the full form.
 pub const FULL: [&str; 12] = [

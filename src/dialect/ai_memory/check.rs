@@ -3,10 +3,10 @@
 use chrono::TimeDelta;
 use serde_json::Value;
 
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::JsonObject;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::json::JsonObject;
+use crate::dialect::reply::ToolError;
 use crate::dialect::reply::written;
 use crate::dialect::shape;
 use crate::engine::BadEnd;

@@ -6,17 +6,17 @@ use serde_json::json;
 
 use super::check;
 use super::shape;
-use super::tool;
+use super::tool::tool;
+use super::tool::writes;
 use super::write::check_free;
-use super::writes;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Parameter;
-use crate::dialect::Reply;
-use crate::dialect::Tool;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
 use crate::dialect::parameter::Literal;
+use crate::dialect::parameter::Parameter;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 use crate::dialect::reply::object;
+use crate::dialect::tool_set::Tool;
 use crate::engine::Proposed;
 use crate::engine::live;
 use crate::engine::ops;
@@ -33,7 +33,7 @@ pub(super) const CONSOLIDATE: Tool = tool(
     &[
         Parameter::new(
             "ids",
-            crate::dialect::Form::Texts {
+            crate::dialect::parameter::Form::Texts {
                 least: 2,
                 most: 100,
             },

@@ -5,9 +5,9 @@
 
 use serde_json::json;
 
-use crate::dialect::Refusal;
-use crate::dialect::Reply;
-use crate::dialect::ToolError;
+use crate::dialect::endpoint::Refusal;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 
 /// The reply where a call failed.
 pub(super) fn refuse(error: &ToolError) -> Reply {

@@ -19,20 +19,15 @@ mod smart;
 mod standards;
 mod state;
 mod titles;
+mod tool;
 mod write;
 
 pub(super) use rest::ENDPOINTS;
 
-use super::About;
-use super::Arguments;
-use super::Call;
-use super::Dialect;
-use super::Hints;
-use super::Parameter;
-use super::Prompt;
-use super::Reply;
-use super::Tool;
-use super::ToolError;
+use super::tool_set::About;
+use super::tool_set::Dialect;
+use super::tool_set::Prompt;
+use super::tool_set::Tool;
 
 /// The prefixed tool set.
 pub struct AiMemory;
@@ -84,62 +79,6 @@ const TOOLS: &[Tool] = &[
     standards::GET,
     standards::CLEAR,
 ];
-
-type Run = fn(&Call<'_>, &Arguments) -> Result<Reply, ToolError>;
-
-const fn tool(
-    name: &'static str,
-    description: &'static str,
-    parameters: &'static [Parameter],
-    hints: Hints,
-    run: Run,
-) -> Tool {
-    Tool {
-        name,
-        description,
-        parameters,
-        result: None,
-        hints,
-        run,
-        refuse: errors::refuse,
-    }
-}
-
-/// Of a tool that changes no memory.
-const fn reads(title: &'static str) -> Hints {
-    Hints {
-        title,
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        at_hand: false,
-    }
-}
-
-/// Of a tool that adds or changes.
-const fn writes(title: &'static str) -> Hints {
-    Hints {
-        read_only: false,
-        idempotent: false,
-        ..reads(title)
-    }
-}
-
-/// Of a tool that takes memories out of sight, or away.
-const fn takes_away(title: &'static str) -> Hints {
-    Hints {
-        destructive: true,
-        ..writes(title)
-    }
-}
-
-/// The same, of a tool that clients should show at once.
-const fn at_hand(hints: Hints) -> Hints {
-    Hints {
-        at_hand: true,
-        ..hints
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,10 @@
 //! The two prompts: how to use memory at all, and each tool on a card.
 
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Parameter;
-use crate::dialect::Prompt;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::parameter::Parameter;
+use crate::dialect::reply::ToolError;
+use crate::dialect::tool_set::Prompt;
 
 pub(super) const PROMPTS: &[Prompt] = &[
     Prompt {

@@ -8,11 +8,11 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::check::MAX_TITLE;
-use crate::dialect::Arguments;
-use crate::dialect::JsonObject;
-use crate::dialect::Parameter;
-use crate::dialect::Reply;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::json::JsonObject;
+use crate::dialect::parameter::Parameter;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 use crate::dialect::shape;
 use crate::dialect::toon;
 use crate::dialect::toon::toon;

@@ -5,19 +5,19 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::check;
-use super::reads;
 use super::shape;
-use super::tool;
+use super::tool::reads;
+use super::tool::tool;
+use super::tool::writes;
 use super::write::found;
 use super::write::found_in;
-use super::writes;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::JsonObject;
-use crate::dialect::Parameter;
-use crate::dialect::Reply;
-use crate::dialect::Tool;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::json::JsonObject;
+use crate::dialect::parameter::Parameter;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
+use crate::dialect::tool_set::Tool;
 use crate::engine::EngineError;
 use crate::engine::ops;
 use crate::model::Change;
@@ -68,7 +68,7 @@ const BY_MODEL: &str = "model";
 
 fn said<T>(
     call: &Call<'_>,
-    ask: impl FnOnce(&dyn crate::dialect::Assistant) -> Result<T, String>,
+    ask: impl FnOnce(&dyn crate::dialect::call::Assistant) -> Result<T, String>,
     at_hand: impl FnOnce() -> Result<T, ToolError>,
 ) -> Result<Suggestion<T>, ToolError> {
     let note = match call.assistant().map(ask) {

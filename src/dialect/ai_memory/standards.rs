@@ -4,17 +4,17 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::check;
-use super::reads;
 use super::shape;
-use super::tool;
-use super::writes;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Parameter;
-use crate::dialect::Reply;
-use crate::dialect::Tool;
-use crate::dialect::ToolError;
+use super::tool::reads;
+use super::tool::tool;
+use super::tool::writes;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::parameter::Parameter;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 use crate::dialect::reply::object;
+use crate::dialect::tool_set::Tool;
 use crate::engine::ops;
 use crate::model::is_same_namespace;
 

@@ -5,9 +5,9 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::shape;
-use crate::dialect::Call;
-use crate::dialect::JsonObject;
-use crate::dialect::ToolError;
+use crate::dialect::call::Call;
+use crate::dialect::json::JsonObject;
+use crate::dialect::reply::ToolError;
 use crate::dialect::reply::add_note;
 use crate::engine::Contender;
 use crate::engine::Engine;

@@ -1,7 +1,7 @@
 //! Memories in a text for people and models: a line each, or fenced as data.
 
-use crate::dialect::PreviewWords;
 use crate::dialect::preview;
+use crate::dialect::preview::PreviewWords;
 use crate::engine::Engine;
 use crate::model::Memory;
 

@@ -9,6 +9,7 @@ mod prompts;
 mod recall;
 mod remember;
 mod remembered;
+mod replies;
 mod resources;
 mod rest;
 mod suspicious;
@@ -17,21 +18,20 @@ mod think;
 use serde_json::Value;
 use serde_json::json;
 
-use super::About;
-use super::Dialect;
-use super::Hints;
-use super::JsonObject;
-use super::Parameter;
-use super::Prompt;
-use super::Reply;
-use super::Resource;
-use super::Tool;
-use super::ToolError;
+use super::json::JsonObject;
+use super::parameter::Parameter;
 use super::reply::object;
+use super::tool_set::About;
+use super::tool_set::Dialect;
+use super::tool_set::Hints;
+use super::tool_set::Prompt;
+use super::tool_set::Resource;
+use super::tool_set::Tool;
 
 pub use recall::recall_reply;
 pub use remembered::remember_reply;
 pub use suspicious::reasons;
+pub use think::MAX_RESULTS;
 pub use think::think_reply;
 
 pub(super) use rest::ENDPOINTS;
@@ -39,9 +39,6 @@ pub use rest::change_json;
 pub use rest::findings_json;
 pub use rest::proof_json;
 pub use rest::text_json;
-
-/// The most hits that `think` returns, as the specification has it.
-pub const MAX_RESULTS: usize = 25;
 
 /// The three-tool set, with what was added to it.
 pub struct Core {
@@ -187,7 +184,7 @@ const TOOLS: &[Tool] = &[
             Parameter::text("until", "Only before it"),
             Parameter::texts("ids", "Only among these"),
             Parameter::texts("memory_ids", "").hidden(),
-            Parameter::whole("limit", 1, MAX_RESULTS as u64, "Default 25"),
+            Parameter::whole("limit", 1, think::MAX_RESULTS as u64, "Default 25"),
             Parameter::whole("max_tokens", 1, u64::MAX, "Size of the answer"),
         ],
         result: Some(think_result),
@@ -199,7 +196,7 @@ const TOOLS: &[Tool] = &[
             at_hand: true,
         },
         run: think::run,
-        refuse: |error| failure(format!("Search failed: {}", error.message())),
+        refuse: |error| replies::failure(format!("Search failed: {}", error.message())),
     },
     Tool {
         name: "recall",
@@ -223,7 +220,7 @@ const TOOLS: &[Tool] = &[
             at_hand: true,
         },
         run: recall::run,
-        refuse: |error| failure(format!("Recall failed: {}", error.message())),
+        refuse: |error| replies::failure(format!("Recall failed: {}", error.message())),
     },
 ];
 
@@ -277,38 +274,4 @@ fn results(properties: Value) -> JsonObject {
         "properties": {"results": {"type": "array", "items": {"type": "object", "properties": properties}}},
         "required": ["results"],
     }))
-}
-
-/// How a tool of our own says what went wrong.
-fn failure_object(error: &ToolError) -> Reply {
-    Reply::json(json!({"error": error.message()})).failed()
-}
-
-fn failure(message: String) -> Reply {
-    Reply {
-        is_error: true,
-        ..list_reply(vec![json!({"error": message})], |_| {})
-    }
-}
-
-fn list_reply(entries: Vec<Value>, more: impl FnOnce(&mut JsonObject)) -> Reply {
-    let entries = Value::Array(entries);
-    reply_as(entries.to_string(), entries, more)
-}
-
-/// As [`list_reply`], where the list is written already.
-fn list_reply_as(text: String, entries: Vec<Value>, more: impl FnOnce(&mut JsonObject)) -> Reply {
-    reply_as(text, Value::Array(entries), more)
-}
-
-/// A memory may be large: its text is copied no more often than it is sent.
-fn reply_as(text: String, entries: Value, more: impl FnOnce(&mut JsonObject)) -> Reply {
-    let mut structured = JsonObject::new();
-    structured.insert("results".to_owned(), entries);
-    more(&mut structured);
-    Reply {
-        structured,
-        text,
-        is_error: false,
-    }
 }

@@ -3,15 +3,15 @@
 
 use serde_json::json;
 
-use super::failure_object;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Hints;
-use crate::dialect::Parameter;
-use crate::dialect::Reply;
-use crate::dialect::Tool;
-use crate::dialect::ToolError;
+use super::replies::failure_object;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::parameter::Parameter;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 use crate::dialect::reply::object;
+use crate::dialect::tool_set::Hints;
+use crate::dialect::tool_set::Tool;
 use crate::engine::EngineError;
 use crate::engine::QueryKind;
 use crate::engine::Search;

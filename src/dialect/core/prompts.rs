@@ -5,11 +5,11 @@
 
 use super::listing::fenced;
 use super::listing::line;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Parameter;
-use crate::dialect::Prompt;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::parameter::Parameter;
+use crate::dialect::reply::ToolError;
+use crate::dialect::tool_set::Prompt;
 use crate::engine::QueryKind;
 use crate::engine::Search;
 use crate::engine::SearchResults;

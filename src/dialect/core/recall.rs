@@ -3,13 +3,13 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::list_reply;
+use super::replies::list_reply;
 use super::suspicious::mark;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Reply;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
 use crate::dialect::budget::fit;
+use crate::dialect::call::Call;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 use crate::dialect::reply::full;
 use crate::dialect::reply::object;
 use crate::dialect::reply::written;

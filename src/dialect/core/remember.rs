@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::remembered::remember_reply;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Reply;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 use crate::dialect::shape;
 use crate::engine::WritePolicy;
 use crate::engine::ops;

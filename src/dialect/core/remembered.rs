@@ -6,8 +6,8 @@
 use serde_json::Value;
 use serde_json::json;
 
-use crate::dialect::JsonObject;
-use crate::dialect::Reply;
+use crate::dialect::json::JsonObject;
+use crate::dialect::reply::Reply;
 use crate::engine::Engine;
 use crate::engine::Remembered;
 use crate::engine::Stored;

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 
 use super::listing::line;
 use super::listing::on_one_line;
-use crate::dialect::Call;
-use crate::dialect::Resource;
-use crate::dialect::ToolError;
+use crate::dialect::call::Call;
+use crate::dialect::reply::ToolError;
+use crate::dialect::tool_set::Resource;
 use crate::engine::EngineError;
 use crate::engine::QueryKind;
 use crate::engine::Search;

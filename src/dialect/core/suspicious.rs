@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::dialect::JsonObject;
+use crate::dialect::json::JsonObject;
 use crate::injection;
 
 /// Says in `object` why what is shown of a memory is to be read with care; nothing of an ordinary

@@ -3,16 +3,15 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::MAX_RESULTS;
-use super::list_reply_as;
+use super::replies::list_reply_as;
 use super::suspicious::mark;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::JsonObject;
-use crate::dialect::PreviewWords;
-use crate::dialect::Reply;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::json::JsonObject;
 use crate::dialect::preview;
+use crate::dialect::preview::PreviewWords;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 use crate::dialect::reply::add_note;
 use crate::dialect::reply::written;
 use crate::engine::Engine;
@@ -29,6 +28,9 @@ use crate::model::Filter;
 use crate::model::Stem;
 use crate::model::TopicMatch;
 use crate::model::estimated_tokens;
+
+/// The most hits that `think` returns, as the specification has it.
+pub const MAX_RESULTS: usize = 25;
 
 /// Characters of a content that a hit shows.
 const PREVIEW: usize = 200;

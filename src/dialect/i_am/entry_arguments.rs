@@ -4,9 +4,9 @@ use super::entry::Entry;
 use super::entry::readable;
 use super::entry::required;
 use super::vocabulary;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::reply::ToolError;
 
 /// # Errors
 ///

@@ -10,11 +10,11 @@ use super::vocabulary;
 use super::vocabulary::CATEGORIES;
 use super::vocabulary::FORMATS;
 use super::vocabulary::SCHEMA_VERSION;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::JsonObject;
-use crate::dialect::Reply;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::json::JsonObject;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 use crate::engine::ops;
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {

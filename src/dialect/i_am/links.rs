@@ -9,10 +9,10 @@ use super::renderer::EntryRenderer;
 use super::renderer::SUPERSEDES;
 use super::vocabulary;
 use super::vocabulary::RELATIONS;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Reply;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 use crate::engine::ops;
 
 /// What a mention in a text is: nobody linked it.

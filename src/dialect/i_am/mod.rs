@@ -22,15 +22,15 @@ use self::vocabulary::CATEGORIES;
 use self::vocabulary::FORMATS;
 use self::vocabulary::RELATIONS;
 use self::vocabulary::SOURCES;
-use super::About;
-use super::Dialect;
-use super::Hints;
-use super::Literal;
-use super::Parameter;
-use super::Reply;
-use super::Resource;
-use super::Tool;
-use super::ToolError;
+use super::parameter::Literal;
+use super::parameter::Parameter;
+use super::reply::Reply;
+use super::reply::ToolError;
+use super::tool_set::About;
+use super::tool_set::Dialect;
+use super::tool_set::Hints;
+use super::tool_set::Resource;
+use super::tool_set::Tool;
 
 /// The category set.
 pub struct IAm;

@@ -8,10 +8,10 @@ use super::vocabulary::RELATIONS;
 use super::vocabulary::SCHEMA_VERSION;
 use super::vocabulary::SOURCES;
 use super::vocabulary::STATUSES;
-use crate::dialect::Call;
-use crate::dialect::Resource;
-use crate::dialect::ToolError;
+use crate::dialect::call::Call;
+use crate::dialect::reply::ToolError;
 use crate::dialect::reply::written;
+use crate::dialect::tool_set::Resource;
 
 pub(super) const RESOURCES: &[Resource] = &[
     Resource {

@@ -1,8 +1,8 @@
 //! How much of the entries an answer has room for.
 
-use crate::dialect::Preview;
-use crate::dialect::PreviewWords;
 use crate::dialect::preview;
+use crate::dialect::preview::Preview;
+use crate::dialect::preview::PreviewWords;
 
 /// One value takes no more than this part of an answer: else a single one could be all of it.
 const PART: usize = 10;

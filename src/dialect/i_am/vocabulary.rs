@@ -3,7 +3,7 @@
 //! The rule can be said by a filter, so that searches and lists ask for a category themselves: a
 //! memory is of the first category that its metadata names, and what names none is a learning.
 
-use crate::dialect::ToolError;
+use crate::dialect::reply::ToolError;
 use crate::engine::QueryKind;
 use crate::engine::Search;
 use crate::model::Filter;

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::needed;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Reply;
-use crate::dialect::ToolError;
+use super::arguments::needed;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 use crate::dialect::reply::object;
 use crate::engine::EngineError;
 use crate::engine::Recalled;

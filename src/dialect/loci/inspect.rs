@@ -3,14 +3,14 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::group;
-use super::needed;
+use super::arguments::group;
+use super::arguments::needed;
 use super::shown;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::JsonObject;
-use crate::dialect::Reply;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::json::JsonObject;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 use crate::dialect::reply::object;
 use crate::dialect::shape;
 use crate::engine::Engine;

@@ -5,6 +5,7 @@
 //! are there only where there is something to say. A group is a namespace, a type a kind, a relation
 //! a link. `docs/DIALECTS.md` says what differs, and why.
 
+mod arguments;
 mod forget;
 mod inspect;
 mod recall;
@@ -15,19 +16,16 @@ mod store;
 
 use serde_json::json;
 
-use super::About;
-use super::Arguments;
-use super::Call;
-use super::Dialect;
-use super::Hints;
-use super::Literal;
-use super::Parameter;
-use super::Reply;
-use super::Tool;
-use super::ToolError;
+use super::parameter::Literal;
+use super::parameter::Parameter;
+use super::reply::Reply;
+use super::reply::ToolError;
+use super::tool_set::About;
+use super::tool_set::Dialect;
+use super::tool_set::Hints;
+use super::tool_set::Tool;
 use crate::model::Kind;
 use crate::model::Scope;
-use crate::model::normalized_namespace;
 
 /// The typed set.
 pub struct Loci;
@@ -204,30 +202,4 @@ const TOOLS: &[Tool] = &[
 
 fn failure(error: &ToolError) -> Reply {
     Reply::json(json!({"error": error.message()})).failed()
-}
-
-/// A text that must be given, and must say something.
-fn needed(arguments: &Arguments, name: &str) -> Result<String, ToolError> {
-    let given = arguments.set_text(name)?;
-    given.ok_or_else(|| ToolError::refused(format!("`{name}` is missing: give a text")))
-}
-
-/// The longest name of a group, in bytes.
-const MOST_GROUP_BYTES: usize = 512;
-
-/// The namespace of the group that a call is about: as `given`, else the session's, else `default`.
-///
-/// A group is called by any text, also by the path of a workspace, and its namespace is that text
-/// without blanks and slashes at its end.
-fn group(call: &Call<'_>, given: Option<String>) -> Result<String, ToolError> {
-    let group = given.or_else(|| call.preferences.group.clone());
-    let group = group.unwrap_or_else(|| "default".to_owned());
-    let group = group.trim();
-    if group.len() > MOST_GROUP_BYTES || group.chars().any(char::is_control) {
-        return Err(ToolError::refused(format!(
-            "`group` must be a name or path of at most {MOST_GROUP_BYTES} bytes, on one line"
-        )));
-    }
-    // Of a path of Windows the last stroke says nothing, either.
-    Ok(normalized_namespace(group.trim_end_matches('\\')).into_owned())
 }

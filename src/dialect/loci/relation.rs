@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use super::needed;
+use super::arguments::needed;
 use super::shown;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Reply;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 use crate::engine::Recalled;
 use crate::engine::ops;
 use crate::model::Kind;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::json;
 
-use crate::dialect::JsonObject;
+use crate::dialect::json::JsonObject;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Forgotten;

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::group;
+use super::arguments::group;
 use super::shown;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::JsonObject;
-use crate::dialect::Reply;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::json::JsonObject;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 use crate::dialect::reply::object;
 use crate::engine::Engine;
 use crate::engine::EngineError;

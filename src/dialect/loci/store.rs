@@ -3,12 +3,12 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::group;
-use super::needed;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Reply;
-use crate::dialect::ToolError;
+use super::arguments::group;
+use super::arguments::needed;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::reply::Reply;
+use crate::dialect::reply::ToolError;
 use crate::dialect::reply::object;
 use crate::dialect::shape;
 use crate::engine::DuplicatePolicy;

@@ -3,20 +3,20 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::from_tool;
 use super::listing;
 use super::listing::Listing;
-use super::reads;
+use super::row::from_tool;
+use super::row::reads;
+use super::row::writes;
 use super::schema;
-use super::writes;
-use crate::dialect::Answer;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Endpoint;
-use crate::dialect::ParameterLocation;
-use crate::dialect::ToolError;
-use crate::dialect::Verb;
 use crate::dialect::ai_memory::archive;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::endpoint::Answer;
+use crate::dialect::endpoint::Endpoint;
+use crate::dialect::endpoint::ParameterLocation;
+use crate::dialect::endpoint::Verb;
+use crate::dialect::reply::ToolError;
 use crate::model::Position;
 
 pub(super) const LIST: Endpoint = Endpoint {

@@ -3,17 +3,17 @@
 use serde_json::json;
 
 use super::listing;
-use super::reads;
+use super::row::reads;
 use super::schema;
-use crate::dialect::Answer;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Endpoint;
-use crate::dialect::Parameter;
-use crate::dialect::ParameterLocation;
-use crate::dialect::ToolError;
-use crate::dialect::Verb;
 use crate::dialect::ai_memory::find;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::endpoint::Answer;
+use crate::dialect::endpoint::Endpoint;
+use crate::dialect::endpoint::ParameterLocation;
+use crate::dialect::endpoint::Verb;
+use crate::dialect::parameter::Parameter;
+use crate::dialect::reply::ToolError;
 
 pub(super) const SEARCH: Endpoint = Endpoint {
     parameters: &[

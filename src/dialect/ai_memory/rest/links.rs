@@ -1,13 +1,13 @@
 //! `/links`: how memories stand to each other.
 
-use super::from_tool;
-use super::reads;
+use super::row::from_tool;
+use super::row::reads;
+use super::row::writes;
 use super::schema;
-use super::writes;
-use crate::dialect::Endpoint;
-use crate::dialect::Verb;
 use crate::dialect::ai_memory::check;
 use crate::dialect::ai_memory::links;
+use crate::dialect::endpoint::Endpoint;
+use crate::dialect::endpoint::Verb;
 
 pub(super) const CREATE: Endpoint = Endpoint {
     parameters: links::LINK.parameters,

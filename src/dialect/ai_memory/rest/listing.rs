@@ -1,10 +1,10 @@
 //! What lists have in common: how many, from which place on, and how they go on.
 
-use crate::dialect::Arguments;
-use crate::dialect::Parameter;
-use crate::dialect::ToolError;
+use crate::dialect::arguments::Arguments;
 use crate::dialect::cursor;
 use crate::dialect::parameter::Literal;
+use crate::dialect::parameter::Parameter;
+use crate::dialect::reply::ToolError;
 use crate::model::Position;
 
 pub(super) const OFFSET: Parameter =

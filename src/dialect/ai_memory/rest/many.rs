@@ -1,12 +1,12 @@
 //! `/forget`, `/consolidate` and `/gc`: several memories at once.
 
-use super::from_tool;
+use super::row::from_tool;
+use super::row::writes;
 use super::schema;
-use super::writes;
-use crate::dialect::Endpoint;
-use crate::dialect::Verb;
 use crate::dialect::ai_memory::consolidate;
 use crate::dialect::ai_memory::forget;
+use crate::dialect::endpoint::Endpoint;
+use crate::dialect::endpoint::Verb;
 
 pub(super) const FORGET: Endpoint = Endpoint {
     parameters: forget::FORGET.parameters,

@@ -9,17 +9,11 @@ mod links;
 mod listing;
 mod many;
 mod memories;
+mod row;
 mod schema;
 mod state;
 
-use crate::dialect::Answer;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Endpoint;
-use crate::dialect::ParameterLocation;
-use crate::dialect::Tool;
-use crate::dialect::ToolError;
-use crate::dialect::Verb;
+use crate::dialect::endpoint::Endpoint;
 
 pub(in crate::dialect) const ENDPOINTS: &[Endpoint] = &[
     state::HEALTH,
@@ -48,56 +42,10 @@ pub(in crate::dialect) const ENDPOINTS: &[Endpoint] = &[
     archive::STATS,
 ];
 
-/// What a tool answers to the same arguments.
-fn from_tool(tool: &Tool, call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
-    Ok(Answer::object((tool.run)(call, arguments)?.structured))
-}
-
-/// A row of an address that reads, to be filled in.
-const fn reads(
-    path: &'static str,
-    name: &'static str,
-    summary: &'static str,
-    run: crate::dialect::endpoint::Run,
-    reply: fn() -> serde_json::Value,
-) -> Endpoint {
-    Endpoint {
-        verb: Verb::Get,
-        path,
-        name,
-        summary,
-        parameters: &[],
-        ignored: &[],
-        wrapper: None,
-        place: ParameterLocation::Query,
-        writes: false,
-        is_large: false,
-        statuses: &[200],
-        reply,
-        run,
-    }
-}
-
-/// The same, of one that writes.
-const fn writes(
-    verb: Verb,
-    path: &'static str,
-    name: &'static str,
-    summary: &'static str,
-    run: crate::dialect::endpoint::Run,
-    reply: fn() -> serde_json::Value,
-) -> Endpoint {
-    Endpoint {
-        verb,
-        place: ParameterLocation::Body,
-        writes: true,
-        ..reads(path, name, summary, run, reply)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::endpoint::Verb;
 
     #[test]
     fn each_address_is_there_once_and_its_parameters_stand_in_a_table() {

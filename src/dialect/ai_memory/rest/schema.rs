@@ -3,9 +3,9 @@
 use serde_json::Value;
 use serde_json::json;
 
-use crate::dialect::JsonObject;
 use crate::dialect::ai_memory::check;
 use crate::dialect::ai_memory::titles::OTHERS;
+use crate::dialect::json::JsonObject;
 
 /// An object that always has the first members, and sometimes the others.
 pub(super) fn object<const A: usize, const B: usize>(

@@ -3,16 +3,16 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::from_tool;
-use super::reads;
+use super::row::from_tool;
+use super::row::reads;
 use super::schema;
-use crate::dialect::Answer;
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Endpoint;
-use crate::dialect::ToolError;
 use crate::dialect::ai_memory::state;
 use crate::dialect::ai_memory::titles::Titles;
+use crate::dialect::arguments::Arguments;
+use crate::dialect::call::Call;
+use crate::dialect::endpoint::Answer;
+use crate::dialect::endpoint::Endpoint;
+use crate::dialect::reply::ToolError;
 use crate::engine::ops;
 
 pub(super) const HEALTH: Endpoint = Endpoint {
