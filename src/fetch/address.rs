@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use ureq::http::Uri;
 
-use super::FetchError;
-use super::Why;
+use super::error::FetchError;
+use super::error::Why;
 
 /// An address over http or https, without user name and password.
 #[derive(Clone, PartialEq, Eq)]

@@ -9,12 +9,12 @@ use ureq::Body;
 use ureq::http::HeaderMap;
 use ureq::http::Response;
 
-use super::FetchError;
-use super::Why;
 use super::address::Address;
 use super::client::Client;
 use super::client::broken;
 use super::client::refusal;
+use super::error::FetchError;
+use super::error::Why;
 use super::part::Part;
 use super::part::sha256_of;
 use super::retry::AttemptFailure;

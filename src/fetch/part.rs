@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use sha2::Digest;
 use sha2::Sha256;
 
-use super::FetchError;
+use super::error::FetchError;
 
 /// What has come of a file so far: `NAME.part`, held by one process at a time.
 pub(super) struct Part {

@@ -9,12 +9,12 @@ use ureq::Body;
 use ureq::http::HeaderValue;
 use ureq::http::Response;
 
-use super::FetchError;
-use super::Why;
 use super::address::Address;
 use super::client::Client;
 use super::client::broken;
 use super::client::refusal;
+use super::error::FetchError;
+use super::error::Why;
 use super::retry::AttemptFailure;
 use super::retry::Tries;
 

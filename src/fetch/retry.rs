@@ -8,8 +8,8 @@ use std::time::Duration;
 use chrono::DateTime;
 use ureq::http::HeaderMap;
 
-use super::FetchError;
-use super::client::Limits;
+use super::error::FetchError;
+use super::limits::Limits;
 
 /// What came between.
 pub(super) enum AttemptFailure {
@@ -26,11 +26,6 @@ impl From<FetchError> for AttemptFailure {
     fn from(error: FetchError) -> AttemptFailure {
         AttemptFailure::Final(error)
     }
-}
-
-/// Whether an answer with this number may be another one soon.
-pub(super) fn is_passing(status: u16) -> bool {
-    matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
 
 /// The tries that are left.
@@ -94,7 +89,7 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fetch::Why;
+    use crate::fetch::error::Why;
 
     #[test]
     fn a_server_says_when_it_wants_to_be_asked_again() {
