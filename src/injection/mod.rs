@@ -13,6 +13,7 @@
 mod hidden;
 mod needed;
 mod patterns;
+mod signs;
 mod spelling;
 
 /// Why a text is to be read with care; each reason once, none for an ordinary text.
@@ -33,31 +34,8 @@ pub fn find(text: &str) -> Vec<&'static str> {
     found.reasons()
 }
 
-/// What one clear sign weighs, and what is enough.
-const CLEAR: u8 = 2;
-
-/// The signs so far.
-#[derive(Default)]
-struct Found {
-    weight: u8,
-    reasons: Vec<&'static str>,
-}
-
-impl Found {
-    fn add(&mut self, reason: &'static str, weight: u8) {
-        self.weight = self.weight.saturating_add(weight);
-        if !self.reasons.contains(&reason) {
-            self.reasons.push(reason);
-        }
-    }
-
-    fn reasons(self) -> Vec<&'static str> {
-        match self.weight >= CLEAR {
-            true => self.reasons,
-            false => Vec::new(),
-        }
-    }
-}
+use signs::CLEAR;
+use signs::Found;
 
 #[cfg(test)]
 mod tests {

@@ -10,9 +10,9 @@ use std::sync::OnceLock;
 use memchr::memmem::Finder;
 use regex::Regex;
 
-use super::CLEAR;
-use super::Found;
 use super::needed::Needed;
+use super::signs::CLEAR;
+use super::signs::Found;
 use super::spelling;
 
 const WEAK: u8 = 1;

@@ -1,0 +1,27 @@
+//! The signs found so far, and how much they weigh together.
+
+/// What one clear sign weighs, and what is enough.
+pub(super) const CLEAR: u8 = 2;
+
+/// The signs so far.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) weight: u8,
+    pub(super) reasons: Vec<&'static str>,
+}
+
+impl Found {
+    pub(super) fn add(&mut self, reason: &'static str, weight: u8) {
+        self.weight = self.weight.saturating_add(weight);
+        if !self.reasons.contains(&reason) {
+            self.reasons.push(reason);
+        }
+    }
+
+    pub(super) fn reasons(self) -> Vec<&'static str> {
+        match self.weight >= CLEAR {
+            true => self.reasons,
+            false => Vec::new(),
+        }
+    }
+}
