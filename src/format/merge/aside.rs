@@ -5,11 +5,11 @@
 
 use chrono::DateTime;
 
-use super::Merged;
 use super::keys::moment;
 use super::lists::Item;
 use super::lists::Kind;
 use super::lists::List;
+use super::merged::Merged;
 use super::problems;
 use crate::format::edit;
 use crate::format::file_name::FileNameKind;

@@ -12,20 +12,23 @@ mod journal;
 mod keys;
 mod lines;
 mod lists;
+mod merged;
 mod problems;
 mod same;
+mod text;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use self::front::Front;
-use super::layout::Frontmatter;
-use super::layout::Layout;
-use crate::model::Stem;
-
 pub use self::aside::aside_as;
 pub use self::journal::unite_journals;
 pub use self::same::is_aside_of;
+pub use merged::Merged;
+
+use self::front::Front;
+use super::layout::Frontmatter;
+use crate::model::Stem;
+use text::Text;
 
 /// One side of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,22 +37,6 @@ pub struct Side<'a> {
     pub bytes: &'a [u8],
     /// When its author wrote this version, in seconds since 1970.
     pub at: i64,
-}
-
-/// What becomes of two versions of a memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Merged {
-    /// One text that holds the changes of both sides.
-    One(Vec<u8>),
-    /// The sides contradict: both texts stay, as two valid memories.
-    Two {
-        /// The later side's text, with a link to the other memory.
-        kept: Vec<u8>,
-        /// The earlier side's text as a memory of its own, with a link to the kept one.
-        aside: Vec<u8>,
-        /// The new memory's stem; its file is `{aside_stem}.md`.
-        aside_stem: Stem,
-    },
 }
 
 /// Merges two versions of the memory `stem`.
@@ -97,53 +84,6 @@ pub fn merge(stem: &Stem, base: Option<&[u8]>, one: Side<'_>, other: Side<'_>) -
         }
     });
     merged.map_or_else(|| aside::two(stem, winner, loser), Merged::One)
-}
-
-/// The bytes of a file, and where its parts lie.
-struct Text<'a> {
-    bytes: Cow<'a, [u8]>,
-    layout: Layout,
-}
-
-impl<'a> Text<'a> {
-    fn of(bytes: Cow<'a, [u8]>) -> Text<'a> {
-        let layout = Layout::of(&bytes);
-        Text { bytes, layout }
-    }
-
-    /// What stands between the `---` lines.
-    fn keys(&self) -> &[u8] {
-        &self.bytes[self.layout.keys.clone()]
-    }
-
-    fn content(&self) -> &[u8] {
-        &self.bytes[self.layout.content.clone()]
-    }
-
-    /// Whether both have a frontmatter, or both have none.
-    fn is_like(&self, other: &Text<'_>) -> bool {
-        self.layout.frontmatter == other.layout.frontmatter
-    }
-
-    /// The same lines with the line ends of `other`, if their frontmatters differ in them: who
-    /// changed nothing else changed no line.
-    fn with_line_ends_of(self, other: &Text<'_>) -> Text<'a> {
-        let newline = other.layout.newline;
-        if self.layout.frontmatter != Frontmatter::Whole || self.layout.newline == newline {
-            return self;
-        }
-        let mut styled = Vec::with_capacity(self.bytes.len());
-        for line in self.bytes.split_inclusive(|&byte| byte == b'\n') {
-            match line.strip_suffix(b"\n") {
-                Some(text) => {
-                    styled.extend_from_slice(text.strip_suffix(b"\r").unwrap_or(text));
-                    styled.extend_from_slice(newline.as_bytes());
-                }
-                None => styled.extend_from_slice(line),
-            }
-        }
-        Text::of(Cow::Owned(styled))
-    }
 }
 
 /// Merges what both sides made of `base`; `None` if that would lose or damage anything.

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 
 use chrono::DateTime;
 
-use super::Text;
 use super::front::Front;
 use super::keys::is_kept_by_programs;
+use super::text::Text;
 use crate::format::read::parse;
 use crate::model::Memory;
 use crate::model::Problem;
