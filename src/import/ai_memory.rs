@@ -17,6 +17,8 @@ use super::rows::Row;
 use super::rows::Rows;
 use super::rows::SQLITE;
 use super::sqlite;
+use super::sqlite::LINKS;
+use super::sqlite::MEMORIES;
 use crate::format;
 use crate::model::Handle;
 use crate::model::MetaValue;
@@ -25,9 +27,6 @@ use crate::model::Tier;
 use crate::model::Timestamp;
 
 type JsonObject = serde_json::Map<String, serde_json::Value>;
-
-pub(super) const MEMORIES: &str = "memories";
-pub(super) const LINKS: &str = "links";
 
 /// The memories and links of the database or export at `path`, or of an export on standard input
 /// for `-`.
@@ -38,7 +37,8 @@ pub(super) const LINKS: &str = "links";
 pub fn ai_memory(path: &Path, defaults: &Defaults) -> Result<Items, ImportError> {
     let defaults = defaults.clone();
     if is_database(path) {
-        return sqlite::ai_memory(path, defaults);
+        let rows = sqlite::rows(path)?;
+        return Ok(Box::new(rows.map(move |row| item(row?, &defaults))));
     }
     let rows = Rows::open(path, &[MEMORIES, LINKS])?.refuse_loci()?;
     Ok(Box::new(rows.map(move |row| item(row?, &defaults))))
@@ -82,7 +82,7 @@ fn is_database(path: &Path) -> bool {
 }
 
 /// What a row of one of the two lists, or tables, says.
-pub(super) fn item(row: Row, defaults: &Defaults) -> Result<Item, ImportError> {
+fn item(row: Row, defaults: &Defaults) -> Result<Item, ImportError> {
     let draft = Draft::new(row.source);
     match row.list {
         LINKS => link(&draft, row.fields).map(Item::Relation),

@@ -17,17 +17,16 @@ use rusqlite::OpenFlags;
 use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 
-use super::Defaults;
 use super::ImportError;
-use super::Item;
-use super::Items;
-use super::ai_memory::LINKS;
-use super::ai_memory::MEMORIES;
-use super::ai_memory::item;
 use super::fields::Fields;
 use super::rows::Row;
 use super::source_file::unreadable;
 use crate::model::MetaValue;
+
+/// The list of memories, in an export as well.
+pub(super) const MEMORIES: &str = "memories";
+/// The list of links, in an export as well.
+pub(super) const LINKS: &str = "links";
 
 /// So many rows are held at a time.
 const PAGE: usize = 256;
@@ -97,17 +96,18 @@ const TABLES: [Table; 3] = [
     },
 ];
 
-/// The memories and links in the database at `path`.
+/// The rows of the memories and links in the database at `path`.
 ///
 /// # Errors
 ///
 /// Fails if it cannot be opened, or holds no memories of ai-memory.
-pub(super) fn ai_memory(path: &Path, defaults: Defaults) -> Result<Items, ImportError> {
+pub(super) fn rows(
+    path: &Path,
+) -> Result<impl Iterator<Item = Result<Row, ImportError>> + use<>, ImportError> {
     let seen = FileStamps::of(path);
     let connection = open(path)?;
     let mut database = Database {
         path: path.to_owned(),
-        defaults,
         seen,
         connection,
         ready: VecDeque::new(),
@@ -125,7 +125,7 @@ pub(super) fn ai_memory(path: &Path, defaults: Defaults) -> Result<Items, Import
                     and `content`. Of another program, import the export.";
         return Err(unreadable(path, what.to_owned()));
     }
-    Ok(Box::new(std::iter::from_fn(move || database.next())))
+    Ok(std::iter::from_fn(move || database.next()))
 }
 
 fn at(path: &Path, error: &rusqlite::Error) -> ImportError {
@@ -190,10 +190,9 @@ impl FileStamps {
 
 struct Database {
     path: PathBuf,
-    defaults: Defaults,
     seen: FileStamps,
     connection: Connection,
-    ready: VecDeque<Result<Item, ImportError>>,
+    ready: VecDeque<Result<Row, ImportError>>,
     /// Which of [`TABLES`] is read.
     table: usize,
     /// The last row that was read of it.
@@ -201,10 +200,10 @@ struct Database {
 }
 
 impl Database {
-    fn next(&mut self) -> Option<Result<Item, ImportError>> {
+    fn next(&mut self) -> Option<Result<Row, ImportError>> {
         loop {
-            if let Some(item) = self.ready.pop_front() {
-                return Some(item);
+            if let Some(row) = self.ready.pop_front() {
+                return Some(row);
             }
             let table = TABLES.get(self.table)?;
             match self.page(table) {
@@ -266,14 +265,11 @@ impl Database {
                 fields.push((*name, row.get_ref(column + 1)?));
             }
             self.ready.push_back(match values(&fields) {
-                Ok(fields) => item(
-                    Row {
-                        list: table.list,
-                        source,
-                        fields: Fields(fields),
-                    },
-                    &self.defaults,
-                ),
+                Ok(fields) => Ok(Row {
+                    list: table.list,
+                    source,
+                    fields: Fields(fields),
+                }),
                 Err(name) => Err(ImportError::Unreadable {
                     source_name: source,
                     what: format!("its `{name}` is no text"),
@@ -306,6 +302,9 @@ fn values<'a>(columns: &[(&'a str, ValueRef<'_>)]) -> Result<Vec<(String, MetaVa
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::Item;
+    use crate::import::Items;
+    use crate::import::ai_memory;
     use crate::import::tests::defaults;
 
     /// A database with these tables, open.
@@ -334,7 +333,7 @@ mod tests {
             "CREATE TABLE memories (id TEXT, content TEXT, later TEXT);
              INSERT INTO memories VALUES ('a', 'x', 'y'), ('b', 7, NULL), ('c', NULL, NULL);",
         );
-        let found = read(ai_memory(&path, defaults()).unwrap());
+        let found = read(ai_memory(&path, &defaults()).unwrap());
         assert_eq!(found[..2], ["x", "7"]);
         assert!(
             found[2].ends_with("row 3 of memories: it has no `content`"),
@@ -357,7 +356,7 @@ mod tests {
             .filter(|n| *n != 300)
             .map(|n| n.to_string())
             .collect();
-        assert_eq!(read(ai_memory(&path, defaults()).unwrap()), expected);
+        assert_eq!(read(ai_memory(&path, &defaults()).unwrap()), expected);
     }
 
     #[test]
@@ -368,7 +367,7 @@ mod tests {
             "CREATE TABLE memories (id TEXT, content TEXT);
              INSERT INTO memories VALUES ('a', 'x');",
         );
-        let mut items = ai_memory(&path, defaults()).unwrap();
+        let mut items = ai_memory(&path, &defaults()).unwrap();
         assert!(items.next().is_some_and(|item| item.is_ok()));
         let insert = "INSERT INTO memories VALUES ('b', hex(zeroblob(100000)))";
         open.execute_batch(insert).unwrap();
