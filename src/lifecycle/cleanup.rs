@@ -4,8 +4,8 @@ use chrono::DateTime;
 use chrono::TimeDelta;
 use chrono::Utc;
 
-use super::plan::MaintainedMemory;
-use super::plan::Proposal;
+use super::proposal::MaintainedMemory;
+use super::proposal::Proposal;
 use crate::model::Change;
 use crate::model::Patch;
 

@@ -11,8 +11,8 @@ use chrono::Datelike;
 use chrono::TimeDelta;
 use chrono::Utc;
 
-use super::plan::MaintainedMemory;
-use super::plan::Proposal;
+use super::proposal::MaintainedMemory;
+use super::proposal::Proposal;
 use super::summary;
 use crate::model::Kind;
 use crate::model::Link;

@@ -14,6 +14,7 @@ mod duplicate;
 mod life;
 mod observation;
 mod plan;
+mod proposal;
 mod summary;
 
 use chrono::DateTime;
@@ -61,11 +62,11 @@ pub use life::Life;
 pub use life::Promotion;
 pub use observation::Observations;
 pub use observation::distil;
-pub use plan::MaintainedMemory;
 pub use plan::Maintenance;
 pub use plan::Operation;
 pub use plan::Plan;
-pub use plan::Proposal;
+pub use proposal::MaintainedMemory;
+pub use proposal::Proposal;
 
 use crate::model::Kind;
 use crate::model::Memory;

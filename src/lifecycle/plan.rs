@@ -1,36 +1,12 @@
 //! What maintenance means to do, before anything is done.
 
-use chrono::DateTime;
 use chrono::TimeDelta;
-use chrono::Utc;
 
 use super::Cleanup;
 use super::Compaction;
 use super::Observations;
 use super::Reflection;
-use super::State;
-use crate::model::Change;
-use crate::model::Memory;
-use crate::model::NewMemory;
-use crate::model::Stem;
-use crate::model::Usage;
-
-/// A memory as maintenance sees it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MaintainedMemory {
-    pub memory: Memory,
-    pub state: State,
-    pub usage: Usage,
-}
-
-impl MaintainedMemory {
-    /// When anybody last wrote it, used it, or brought it back from the archive.
-    pub fn touched(&self) -> DateTime<Utc> {
-        let moments = [self.usage.last(), self.usage.restored()];
-        let changed = self.state.changed;
-        moments.into_iter().flatten().fold(changed, DateTime::max)
-    }
-}
+use super::proposal::Proposal;
 
 /// What a plan is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,31 +32,6 @@ impl Operation {
             Operation::Cleanup => "cleanup",
             Operation::Reflect => "reflect",
             Operation::Decay => "decay",
-        }
-    }
-}
-
-/// One thing to do, whole or not at all.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Proposal {
-    /// For people: what was found.
-    pub because: String,
-    pub create: Option<NewMemory>,
-    /// Where a model may write the content in place of the sentences taken from the sources.
-    pub is_summary: bool,
-    pub archive: Vec<Stem>,
-    pub edit: Vec<(Stem, Change)>,
-}
-
-impl Proposal {
-    /// One that does nothing yet.
-    pub fn new(because: String) -> Proposal {
-        Proposal {
-            because,
-            create: None,
-            is_summary: false,
-            archive: Vec::new(),
-            edit: Vec::new(),
         }
     }
 }
