@@ -12,7 +12,7 @@ use chrono::Utc;
 use serde::Deserialize;
 use serde::Serialize;
 
-use super::Record;
+use super::record::Record;
 use crate::model::Usage;
 use crate::model::is_possible_time;
 

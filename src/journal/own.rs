@@ -9,12 +9,12 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
-use super::Journal;
-use super::JournalError;
-use super::LONGEST;
-use super::failed;
-use super::id_of;
-use super::is_id;
+use super::error::JournalError;
+use super::error::failed;
+use super::journals::Journal;
+use super::journals::LONGEST;
+use super::reading::id_of;
+use super::reading::is_id;
 use crate::files;
 
 /// The journals that this copy has left.

@@ -20,10 +20,11 @@ use chrono::DurationRound;
 use chrono::TimeDelta;
 use chrono::Utc;
 
-use super::Journal;
-use super::JournalError;
-use super::failed;
+use super::error::JournalError;
+use super::error::failed;
+use super::journals::Journal;
 use super::line::Line;
+use super::reading::raise;
 use super::uses::Uses;
 use crate::files;
 use crate::model::Usage;
@@ -183,17 +184,6 @@ impl Sum {
     }
 }
 
-/// Has `known` say the later moment of each journal.
-pub(super) fn raise(
-    known: &mut BTreeMap<String, DateTime<Utc>>,
-    until: &BTreeMap<String, DateTime<Utc>>,
-) {
-    for (id, at) in until {
-        let known = known.entry(id.clone()).or_insert(*at);
-        *known = (*known).max(*at);
-    }
-}
-
 /// The moment as it is written, no earlier than it is.
 fn rounded_up(at: DateTime<Utc>) -> DateTime<Utc> {
     let microsecond = TimeDelta::microseconds(1);
@@ -221,8 +211,8 @@ mod tests {
     use proptest::collection;
     use proptest::prelude::*;
 
-    use super::super::LONGEST;
-    use super::super::Record;
+    use super::super::journals::LONGEST;
+    use super::super::record::Record;
     use super::*;
     use crate::model::Stem;
 
@@ -284,7 +274,7 @@ mod tests {
     fn leave(journal: &Journal) {
         let mut left = journal.left();
         left.journals
-            .push(super::super::id_of(&journal.known().unwrap()));
+            .push(super::super::reading::id_of(&journal.known().unwrap()));
         journal.note_left(&left).unwrap();
         fs::remove_file(journal.state.join("journal-id")).unwrap();
     }
@@ -527,7 +517,7 @@ mod tests {
             journal.used(moment, &[stem(number % 7)]).unwrap();
         }
         left.journals
-            .push(super::super::id_of(&journal.known().unwrap()));
+            .push(super::super::reading::id_of(&journal.known().unwrap()));
         let uses = counted(folder.path());
         let text = texts(folder.path());
         let sums: Vec<Vec<u8>> = (0..2)

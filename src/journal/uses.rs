@@ -6,16 +6,13 @@ use std::collections::HashMap;
 use chrono::DateTime;
 use chrono::Utc;
 
-use super::DECAY;
-use super::Journal;
-use super::JournalError;
-use super::RESTORE;
-use super::Record;
-use super::SESSION;
-use super::TIER;
-use super::UNDO_DECAY;
 use super::line::Line;
-use crate::model::Stem;
+use super::record::DECAY;
+use super::record::RESTORE;
+use super::record::Record;
+use super::record::SESSION;
+use super::record::TIER;
+use super::record::UNDO_DECAY;
 use crate::model::Usage;
 
 /// What is done to a file and leaves its content as it was.
@@ -44,20 +41,6 @@ impl Record {
             did if NO_CHANGES.contains(&did) => None,
             _ => Some(Usage::changed_at),
         }
-    }
-}
-
-impl Journal {
-    /// Counts one use of each of the memories, each at its own moment.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the journal cannot be written.
-    pub fn used_each(&self, uses: &[(DateTime<Utc>, Stem)]) -> Result<(), JournalError> {
-        let line =
-            |(at, stem): &(DateTime<Utc>, Stem)| Line::Used(*at, vec![stem.as_str().to_owned()]);
-        let lines: Vec<Line> = uses.iter().map(line).collect();
-        self.append(&lines)
     }
 }
 

@@ -1,0 +1,402 @@
+//! The journals of a store: adds lines to this copy's, and says what all of them come to.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use chrono::DateTime;
+use chrono::Utc;
+
+use super::error::JournalError;
+use super::error::failed;
+use super::line::Line;
+use super::reading::Files;
+use super::reading::Read;
+use super::reading::Unread;
+use super::reading::id_in;
+use super::reading::is_id;
+use super::reading::lines_from;
+use super::record::Record;
+use super::uses::Uses;
+use crate::files;
+use crate::files::Lock;
+use crate::model::Stem;
+
+/// The journals of a store.
+pub struct Journal {
+    /// Holds all of them.
+    pub(super) folder: PathBuf,
+    /// Derived things of this copy: its id, the lock.
+    pub(super) state: PathBuf,
+    read: Mutex<Read>,
+}
+
+/// In bytes; a journal that has so many is left for a new one. Each commit holds the current one
+/// whole, and a program that starts reads whatever is not summed up.
+pub(super) const LONGEST: u64 = 256 << 10;
+/// How often journals are read again because they were replaced meanwhile.
+const MAX_TRIES: usize = 8;
+
+impl Journal {
+    /// The journals in `root`, a store's folder, of which this copy keeps its derived things in
+    /// `state`. Opens nothing yet.
+    pub fn new(root: &Path, state: &Path) -> Journal {
+        Journal {
+            folder: root.join(files::JOURNALS),
+            state: state.to_owned(),
+            read: Mutex::default(),
+        }
+    }
+
+    /// The same journals, in another folder: where a link leads that the store's owner allowed.
+    pub fn in_folder(self, folder: PathBuf) -> Journal {
+        Journal { folder, ..self }
+    }
+
+    /// Counts one use of each of the memories.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the journal cannot be written.
+    pub fn used(&self, at: DateTime<Utc>, stems: &[Stem]) -> Result<(), JournalError> {
+        if stems.is_empty() {
+            return Ok(());
+        }
+        let stems = stems.iter().map(|stem| stem.as_str().to_owned());
+        self.append(&[Line::Used(at, stems.collect())])
+    }
+
+    /// Counts one use of each of the memories, each at its own moment.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the journal cannot be written.
+    pub fn used_each(&self, uses: &[(DateTime<Utc>, Stem)]) -> Result<(), JournalError> {
+        let line =
+            |(at, stem): &(DateTime<Utc>, Stem)| Line::Used(*at, vec![stem.as_str().to_owned()]);
+        let lines: Vec<Line> = uses.iter().map(line).collect();
+        self.append(&lines)
+    }
+
+    /// Adds `records`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the journal cannot be written.
+    pub fn record(&self, records: Vec<Record>) -> Result<(), JournalError> {
+        let lines: Vec<Line> = records.into_iter().map(Line::Record).collect();
+        self.append(&lines)
+    }
+
+    fn append(&self, lines: &[Line]) -> Result<(), JournalError> {
+        let text: String = lines.iter().map(Line::render).collect();
+        let _lock = self.lock()?;
+        let path = self.own()?;
+        files::append_lines(&path, text.as_bytes()).map_err(|error| failed("write", &path, error))
+    }
+
+    pub(super) fn lock(&self) -> Result<Lock, JournalError> {
+        Ok(files::journal_lock(&self.state)?)
+    }
+
+    /// The uses of all memories, as all journals say now; with it why some of them may be missing,
+    /// if a journal cannot be read.
+    pub fn uses(&self) -> (Arc<Uses>, Option<JournalError>) {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = Arc::clone(&read.uses);
+        for _ in 0..MAX_TRIES {
+            let files = match self.files() {
+                Ok(files) => files,
+                Err(error) => return (Arc::clone(&read.uses), Some(error)),
+            };
+            // Files only grow; where one shrank, or is another one, everything is read again.
+            let is_as_before = read.files.iter().all(|(path, known)| {
+                files
+                    .get(path)
+                    .is_some_and(|(size, id)| *id == known.id && *size >= known.size)
+            });
+            if !is_as_before {
+                *read = Read::default();
+            }
+            let done = match read.files.is_empty() {
+                true => read.all(files),
+                false => read.what_was_added(files),
+            };
+            match done {
+                Ok(()) => return (Arc::clone(&read.uses), None),
+                Err(Unread::Failed(error)) => return (Arc::clone(&read.uses), Some(error)),
+                Err(Unread::Replaced) => *read = Read::default(),
+            }
+        }
+        let restless = io::Error::other("journals are replaced again and again; ask once more");
+        (before, Some(failed("read", &self.folder, restless)))
+    }
+
+    /// The records of all journals that `wanted` lets pass, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a journal cannot be read.
+    pub fn records(&self, wanted: impl Fn(&Record) -> bool) -> Result<Vec<Record>, JournalError> {
+        let mut records = Vec::new();
+        for path in self.files()?.into_keys() {
+            let each = |line| match line {
+                Line::Record(record) if wanted(&record) => records.push(record),
+                _ => {}
+            };
+            match files::open_lines(&path).and_then(|file| lines_from(file, (0, &[]), each)) {
+                // A journal without records was summed up since it was listed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                other => drop(other.map_err(|error| failed("read", &path, error))?),
+            }
+        }
+        records.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.of.cmp(&b.of)));
+        Ok(records)
+    }
+
+    /// The journals, each with its size and which file it is.
+    fn files(&self) -> Result<Files, JournalError> {
+        // A link may lead anywhere, also where somebody else's store is.
+        match fs::symlink_metadata(&self.folder) {
+            Ok(data) if !data.is_dir() => return Ok(BTreeMap::new()),
+            _ => {}
+        }
+        let names = match fs::read_dir(&self.folder) {
+            Ok(names) => names,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(failed("look for", &self.folder, error)),
+        };
+        let mut files = BTreeMap::new();
+        for name in names {
+            let path = name
+                .map_err(|error| failed("look for", &self.folder, error))?
+                .path();
+            // A copy that a sync service left would count everything twice.
+            let name = path.file_name().and_then(|name| name.to_str());
+            let is_journal = name
+                .and_then(|name| name.strip_suffix(".jsonl"))
+                .is_some_and(is_id);
+            let Ok(data) = fs::symlink_metadata(&path) else {
+                continue;
+            };
+            if is_journal && data.is_file() {
+                files.insert(path, (data.len(), id_in(&data)));
+            }
+        }
+        Ok(files)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    struct Scene {
+        folder: tempfile::TempDir,
+        journal: Journal,
+    }
+
+    fn scene() -> Scene {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = opened(folder.path());
+        Scene { folder, journal }
+    }
+
+    fn opened(root: &Path) -> Journal {
+        let state = root.join(".memdir");
+        fs::create_dir_all(state.join("locks")).unwrap();
+        Journal::new(root, &state)
+    }
+
+    fn at(text: &str) -> DateTime<Utc> {
+        text.parse().unwrap()
+    }
+
+    fn counted(journal: &Journal) -> Arc<Uses> {
+        let (uses, trouble) = journal.uses();
+        assert!(trouble.is_none(), "{trouble:?}");
+        uses
+    }
+
+    fn stem(number: u32) -> Stem {
+        Stem::from_file_name(&format!("20260101_000000_{number:08x}"))
+    }
+
+    fn names(root: &Path) -> Vec<String> {
+        let files = fs::read_dir(root.join("journal")).unwrap();
+        let mut names: Vec<String> = files
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    #[test]
+    fn uses_are_counted_by_whoever_reads_them() {
+        let Scene { folder, journal } = scene();
+        assert!(counted(&journal).is_empty());
+        journal
+            .used(at("2026-03-01T10:00:00Z"), &[stem(1), stem(2)])
+            .unwrap();
+        journal
+            .used(at("2026-03-02T10:00:00Z"), &[stem(1)])
+            .unwrap();
+        journal.used(at("2026-03-02T10:00:00Z"), &[]).unwrap();
+        for journal in [journal, opened(folder.path())] {
+            let uses = counted(&journal);
+            let usage = uses.of(stem(1).as_str()).unwrap();
+            assert_eq!(
+                (usage.count(), usage.last()),
+                (2, Some(at("2026-03-02T10:00:00Z")))
+            );
+            assert_eq!(uses.of(stem(2).as_str()).unwrap().count(), 1);
+            assert_eq!(uses.of(stem(3).as_str()), None);
+        }
+        assert_eq!(names(folder.path()).len(), 1);
+    }
+
+    #[test]
+    fn what_is_added_later_is_read_alone_and_once() {
+        let Scene { folder, journal } = scene();
+        let now = at("2026-03-01T10:00:00Z");
+        let other = opened(folder.path());
+        for count in 1..=3 {
+            other.used(now, &[stem(1)]).unwrap();
+            let uses = counted(&journal);
+            assert_eq!(uses.of(stem(1).as_str()).unwrap().count(), count);
+            assert!(Arc::ptr_eq(&uses, &counted(&journal)), "nothing is new");
+        }
+    }
+
+    #[test]
+    fn torn_and_foreign_lines_are_passed_over() {
+        let Scene { folder, journal } = scene();
+        let now = at("2026-03-01T10:00:00Z");
+        journal.used(now, &[stem(1)]).unwrap();
+        let path = folder.path().join("journal").join(&names(folder.path())[0]);
+        let mut bytes = fs::read(&path).unwrap();
+        let whole = bytes.clone();
+        bytes.extend(b"\xff\xfe no line\n\n{\"t\":\"2026-03-01T10:00:00Z\",\"used\":[\"2026");
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(
+            counted(&opened(folder.path()))
+                .of(stem(1).as_str())
+                .unwrap()
+                .count(),
+            1
+        );
+        journal.used(now, &[stem(1)]).unwrap();
+        assert_eq!(
+            counted(&opened(folder.path()))
+                .of(stem(1).as_str())
+                .unwrap()
+                .count(),
+            2
+        );
+        // Of a journal that is cut anywhere, what is whole counts.
+        for cut in 0..whole.len() {
+            fs::write(&path, &whole[..cut]).unwrap();
+            assert!(counted(&opened(folder.path())).is_empty());
+        }
+        // What is no journal is not looked at.
+        fs::write(folder.path().join("journal/notes.txt"), &whole).unwrap();
+        fs::create_dir(folder.path().join("journal/a.jsonl")).unwrap();
+        assert!(counted(&opened(folder.path())).is_empty());
+    }
+
+    #[test]
+    fn a_copy_of_the_store_writes_a_journal_of_its_own() {
+        let Scene { folder, journal } = scene();
+        let now = at("2026-03-01T10:00:00Z");
+        journal.used(now, &[stem(1)]).unwrap();
+        let copy = tempfile::tempdir().unwrap();
+        let other = opened(copy.path());
+        fs::create_dir(copy.path().join("journal")).unwrap();
+        for name in names(folder.path()) {
+            let from = folder.path().join("journal").join(&name);
+            fs::copy(from, copy.path().join("journal").join(&name)).unwrap();
+        }
+        let note = Path::new(".memdir/journal-id");
+        fs::copy(folder.path().join(note), copy.path().join(note)).unwrap();
+        other.used(now, &[stem(1)]).unwrap();
+        assert_eq!(names(copy.path()).len(), 2);
+        assert_eq!(counted(&other).of(stem(1).as_str()).unwrap().count(), 2);
+        // The same copy goes on with its own.
+        other.used(now, &[stem(1)]).unwrap();
+        assert_eq!(names(copy.path()).len(), 2);
+    }
+
+    #[test]
+    fn records_come_in_the_order_of_time() {
+        let Scene { folder, journal } = scene();
+        let record = |hour: u32, did: &str, number: u32| Record {
+            at: at(&format!("2026-03-01T{hour:02}:00:00Z")),
+            did: did.to_owned(),
+            of: vec![stem(number).as_str().to_owned()],
+            client: String::new(),
+            why: None,
+        };
+        journal
+            .record(vec![record(3, "forget", 1), record(1, "remember", 1)])
+            .unwrap();
+        fs::remove_file(folder.path().join(".memdir/journal-id")).unwrap();
+        journal
+            .record(vec![record(2, "update", 1), record(2, "update", 2)])
+            .unwrap();
+        let of_one = journal
+            .records(|record| record.of == [stem(1).as_str()])
+            .unwrap();
+        let did: Vec<&str> = of_one.iter().map(|record| record.did.as_str()).collect();
+        assert_eq!(did, ["remember", "update", "forget"]);
+    }
+
+    #[test]
+    fn who_comes_back_from_the_archive_is_known() {
+        let Scene {
+            journal,
+            folder: _folder,
+        } = scene();
+        let record = |did: &str, hour: u32| Record {
+            at: at(&format!("2026-03-01T{hour:02}:00:00Z")),
+            did: did.to_owned(),
+            of: vec![stem(1).as_str().to_owned()],
+            client: String::new(),
+            why: None,
+        };
+        journal
+            .record(vec![
+                record("forget", 1),
+                record("restore", 2),
+                record("update", 3),
+            ])
+            .unwrap();
+        let uses = counted(&journal);
+        let usage = uses.of(stem(1).as_str()).unwrap();
+        assert_eq!(
+            (usage.restored(), usage.count()),
+            (Some(at("2026-03-01T02:00:00Z")), 0)
+        );
+    }
+
+    #[test]
+    fn a_file_put_in_the_place_of_a_journal_is_read_from_its_beginning() {
+        let Scene { folder, journal } = scene();
+        let now = at("2026-03-01T10:00:00Z");
+        journal.used(now, &[stem(1)]).unwrap();
+        let path = folder.path().join("journal").join(&names(folder.path())[0]);
+        assert_eq!(counted(&journal).of(stem(1).as_str()).unwrap().count(), 1);
+        // Written in place, longer than before: it is the same file, and has not grown.
+        let line = |number| Line::Used(now, vec![stem(number).as_str().to_owned()]).render();
+        fs::write(&path, line(2).repeat(3)).unwrap();
+        let uses = counted(&journal);
+        assert_eq!(uses.of(stem(1).as_str()), None);
+        assert_eq!(uses.of(stem(2).as_str()).unwrap().count(), 3);
+    }
+}
