@@ -11,6 +11,8 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::episode::Episode;
+use super::episode::PackedEpisode;
 use super::rows::MemberColumns;
 use super::rows::Members;
 use super::rows::Rows;
@@ -41,19 +43,6 @@ const MOMENT_MICROS: i64 = 1_000_000;
 /// of them, an episode is no context.
 const MAX_OF_ONE_MOMENT: f32 = 0.5;
 
-/// A run of memories close in time.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Episode {
-    pub start: u32,
-    pub end: u32,
-    /// Terms of all its memories.
-    pub length: f32,
-    /// Its memories are about each other.
-    pub is_context: bool,
-    /// It is a context, and small enough to be ranked as one text.
-    pub is_ranked: bool,
-}
-
 /// The rows of a store: those that were written down, and what became of them since.
 #[derive(Debug, Default)]
 pub struct Collection {
@@ -71,30 +60,6 @@ pub struct Collection {
     same: u32,
     pub(super) mean_length: f32,
     pub(super) mean_episode_length: f32,
-}
-
-/// An [`Episode`] as it is kept: first row, row behind the last, length, and what it is.
-pub(super) type PackedEpisode = [u32; 4];
-
-const IS_CONTEXT: u32 = 1;
-const IS_RANKED: u32 = 2;
-
-impl Episode {
-    pub(super) fn pack(&self) -> PackedEpisode {
-        let is = |is: bool, bit: u32| if is { bit } else { 0 };
-        let kind = is(self.is_context, IS_CONTEXT) | is(self.is_ranked, IS_RANKED);
-        [self.start, self.end, self.length.to_bits(), kind]
-    }
-
-    pub(super) fn unpack([start, end, length, kind]: PackedEpisode) -> Episode {
-        Episode {
-            start,
-            end,
-            length: f32::from_bits(length),
-            is_context: kind & IS_CONTEXT != 0,
-            is_ranked: kind & IS_RANKED != 0,
-        }
-    }
 }
 
 impl Collection {

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::collection::Collection;
-use super::collection::Episode;
+use super::episode::Episode;
 use super::question::Question;
 use super::row_set::RowSet;
 use super::weights::Weights;

@@ -8,6 +8,7 @@ mod best;
 mod collection;
 mod coming_times;
 mod dates;
+mod episode;
 pub mod fused;
 pub mod keyword;
 mod lexical;

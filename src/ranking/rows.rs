@@ -1,7 +1,7 @@
 //! The rows of a store as they are written down, a column for each thing that is known of them.
 
-use super::collection::Episode;
-use super::collection::PackedEpisode;
+use super::episode::Episode;
+use super::episode::PackedEpisode;
 use super::text_features::Sketch;
 use super::text_features::TextFeatures;
 use crate::columns::Column;

@@ -1,0 +1,39 @@
+//! An episode: memories of one namespace that follow each other closely in time.
+
+/// A run of memories close in time.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Episode {
+    pub start: u32,
+    pub end: u32,
+    /// Terms of all its memories.
+    pub length: f32,
+    /// Its memories are about each other.
+    pub is_context: bool,
+    /// It is a context, and small enough to be ranked as one text.
+    pub is_ranked: bool,
+}
+
+/// An [`Episode`] as it is kept: first row, row behind the last, length, and what it is.
+pub(super) type PackedEpisode = [u32; 4];
+
+pub(super) const IS_CONTEXT: u32 = 1;
+
+pub(super) const IS_RANKED: u32 = 2;
+
+impl Episode {
+    pub(super) fn pack(&self) -> PackedEpisode {
+        let is = |is: bool, bit: u32| if is { bit } else { 0 };
+        let kind = is(self.is_context, IS_CONTEXT) | is(self.is_ranked, IS_RANKED);
+        [self.start, self.end, self.length.to_bits(), kind]
+    }
+
+    pub(super) fn unpack([start, end, length, kind]: PackedEpisode) -> Episode {
+        Episode {
+            start,
+            end,
+            length: f32::from_bits(length),
+            is_context: kind & IS_CONTEXT != 0,
+            is_ranked: kind & IS_RANKED != 0,
+        }
+    }
+}
