@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::Secret;
+use super::secret::Secret;
 use super::value;
 
 pub(super) const KIND: &str = "a card number";

@@ -7,11 +7,14 @@
 
 use std::ops::Range;
 
-use super::Secret;
 use super::base64;
-use super::marks::Mark;
-use super::marks::Sign;
+use super::formats::FORMATS;
+use super::formats::Format;
+use super::formats::Take;
+use super::mark::Mark;
+use super::mark::Sign;
 use super::placeholder;
+use super::secret::Secret;
 use super::value;
 
 const COMMAND_PASSWORD: &str = "a password in a command";
@@ -35,104 +38,6 @@ pub(super) const KINDS: [&str; 9] = [
     URL_SECRET,
     WEBHOOK,
     KEY_DATA,
-];
-
-/// A form in which credentials are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
-    /// A program, and which of its options takes a password.
-    Program(Take),
-    Netrc,
-    PgPass,
-    WifiCode,
-    OneTime,
-    Cookie,
-    /// `"auth": "…"` of Docker, `_auth=…` of npm.
-    Login,
-    /// `&password=…`: no program's code, whatever it looks like.
-    Query,
-    Webhook,
-    /// A private key in base64 once more, as kubeconfig files have it.
-    KeyData,
-}
-
-/// How a program takes a password.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Take {
-    /// `-pSECRET`: without a blank.
-    Joined(&'static str),
-    /// `-a SECRET`, `-aSECRET`.
-    Option(&'static str),
-    /// `-a SECRET` behind another word of the program: `docker login -p SECRET`.
-    After(&'static str, &'static str),
-    /// `pass:SECRET`
-    Prefix(&'static str),
-    /// `user%SECRET` behind `-U`.
-    BehindPercent,
-}
-
-const MYSQL: Format = Format::Program(Take::Joined("-p"));
-
-/// The words, in small letters.
-pub(super) const FORMATS: &[(Format, &[&str])] = &[
-    (
-        MYSQL,
-        &["mysql", "mariadb", "mycli", "mytop", "mongo", "7z ", "7za "],
-    ),
-    (Format::Program(Take::Option("-p")), &["sshpass", "mongo"]),
-    (Format::Program(Take::Option("-a")), &["redis-cli"]),
-    (
-        Format::Program(Take::After("login", "-p")),
-        &[
-            "docker", "podman", "buildah", "skopeo", "helm", "az login", "oc login", "cf login",
-            "nerdctl",
-        ],
-    ),
-    (
-        Format::Program(Take::Option("-w")),
-        &[
-            "ldapsearch",
-            "ldapadd",
-            "ldapmodify",
-            "ldapdelete",
-            "ldapwhoami",
-            "ldappasswd",
-        ],
-    ),
-    (
-        Format::Program(Take::Option("-P")),
-        &["sqlcmd", "mosquitto_", "unzip", "zip -", "bcp "],
-    ),
-    (Format::Program(Take::Prefix("pass:")), &["openssl"]),
-    (Format::Program(Take::Prefix("/p:")), &["freerdp"]),
-    (
-        Format::Program(Take::BehindPercent),
-        &["smbclient", "rpcclient", "net rpc", "wmic"],
-    ),
-    (Format::Netrc, &["machine ", "default login "]),
-    (Format::PgPass, &["pgpass", ":5432:", ":5433:", ":6432:"]),
-    (Format::WifiCode, &["wifi:"]),
-    (Format::OneTime, &["otpauth://", "otpauth-migration://"]),
-    (Format::Cookie, &["cookie:", "cookie: "]),
-    (Format::Login, &["\"auth\"", "_auth", "\\\"auth\\\""]),
-    (
-        Format::Query,
-        &["?pass", "&pass", "?pwd=", "&pwd=", ";pwd=", "?pw=", "&pw="],
-    ),
-    (
-        Format::Webhook,
-        &[
-            "webhook.office.com/",
-            "outlook.office.com/webhook",
-            "hooks.zapier.com/",
-            "maker.ifttt.com/",
-            "chat.googleapis.com/v1/spaces/",
-            ".make.com/",
-            "/hooks/",
-            "hook.integromat.com/",
-        ],
-    ),
-    (Format::KeyData, &["ls0tls1crudjtib"]),
 ];
 
 /// So many bytes behind a word are looked at.
@@ -327,7 +232,7 @@ fn netrc(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
 }
 
 /// `HOST:PORT:DATABASE:USER:SECRET`
-fn pgpass(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
+pub(super) fn pgpass(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
     let mut line = line(text, at);
     let before = &text[value::ceil(text, at.saturating_sub(64))..at];
     let lead = before
@@ -452,7 +357,7 @@ fn cookies(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
 }
 
 /// `"auth": "dXNlcjpwYXNz"`, `_auth = dXNlcjpwYXNz`
-fn login(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
+pub(super) fn login(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
     let rest = &text[line(text, at)];
     let value = rest.trim_start_matches([' ', '\t', ':', '=', '"', '\\']);
     let start = at + rest.len() - value.len();
@@ -502,7 +407,7 @@ fn query(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
 }
 
 /// The last parts of an address that takes messages from whoever knows it.
-fn webhook(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
+pub(super) fn webhook(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
     let rest = &text[at..value::floor(text, at + REACH)];
     let len = rest.find(|c: char| c.is_whitespace() || "\"'`<>)],".contains(c));
     let path = &rest[..len.unwrap_or(rest.len())];

@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 use regex::Captures;
 use regex::Regex;
 
-use super::Secret;
 use super::base64;
 use super::placeholder;
 use super::prose;
+use super::secret::Secret;
 use super::value;
 use super::value::Name;
 use super::value::Setting;
@@ -490,7 +490,7 @@ mod tests {
 
         #[test]
         fn each_kind_is_found_alone(value in "[a-z]{3}[0-9][A-Z]{2}[0-9][a-z]{2}[A-Z][0-9]{2}[a-z]{4}") {
-            prop_assume!(!placeholder::is_example(&value) && value::entropy(&value) >= 2.8);
+            prop_assume!(!placeholder::is_example(&value) && crate::secrets::randomness::entropy(&value) >= 2.8);
             for before in [
                 "Authorization: token ",
                 "curl -u alice:",

@@ -5,11 +5,12 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Secret;
 use super::base64;
-use super::tokens::Judged;
-use super::tokens::begins_word;
+use super::randomness;
+use super::secret::Judged;
+use super::secret::Secret;
 use super::value;
+use super::value::begins_word;
 
 const PRIVATE_KEY: &str = "a private key";
 const WEB_TOKEN: &str = "a JSON web token";
@@ -75,7 +76,7 @@ fn holds_key(body: &str) -> bool {
     // `\n` between lines would lend its `n` to the next one.
     body.replace("\\n", "\n")
         .split(|c: char| !u8::try_from(c).is_ok_and(is_base64))
-        .any(|line| line.len() >= 32 && value::entropy(line) >= 3.5)
+        .any(|line| line.len() >= 32 && randomness::entropy(line) >= 3.5)
 }
 
 /// The lines of a PuTTY key file that hold the private part.

@@ -6,46 +6,25 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use super::commands;
+use super::formats::FORMATS;
 use super::keys;
+use super::mark::Mark;
+use super::mark::Sign;
+use super::nouns::NOUNS;
 use super::patterns::PATTERNS;
-use super::prose;
-use super::prose::Noun;
 use super::published;
 use crate::literals::Dictionary;
 use crate::literals::Word;
-
-/// What a word in a text announces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sign {
-    /// The prefix of a token, or the beginning of a private key: written exactly so.
-    Token,
-    /// What a sentence calls a credential; in letters of either case.
-    Noun(Noun),
-    /// A program, a file or a header that holds credentials in its own way; in letters of either
-    /// case.
-    Format(commands::Format),
-    /// A keyword of a published rule, by its place in the table; in letters of either case.
-    Published(u16),
-}
-
-/// A word of the table in a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mark {
-    pub sign: Sign,
-    pub start: usize,
-    pub end: usize,
-}
 
 static TABLE: LazyLock<Dictionary<Sign>> = LazyLock::new(|| {
     let prefixes = PATTERNS.iter().flat_map(|pattern| pattern.marks);
     let prefixes = prefixes
         .chain(&keys::MARKS)
         .map(|prefix| (*prefix, Sign::Token));
-    let nouns = prose::NOUNS
+    let nouns = NOUNS
         .iter()
         .flat_map(|(noun, words)| words.iter().map(|word| (*word, Sign::Noun(*noun))));
-    let formats = commands::FORMATS
+    let formats = FORMATS
         .iter()
         .flat_map(|(format, words)| words.iter().map(|word| (*word, Sign::Format(*format))));
     let published = (0..).zip(published::RULES).flat_map(|(number, rule)| {

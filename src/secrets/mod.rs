@@ -18,29 +18,28 @@ mod base64;
 mod cards;
 mod commands;
 mod fields;
+mod formats;
 mod keys;
+mod mark;
 mod marks;
+mod nouns;
 mod patterns;
 mod placeholder;
 mod policy;
 mod prose;
 mod published;
+mod randomness;
+mod secret;
 mod tokens;
 mod value;
 mod visible;
 
-pub use policy::Policy;
-
 use std::ops::Range;
 
-/// A credential in a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Secret {
-    /// What it is, in words that fit into a message: `a GitHub token`.
-    pub kind: &'static str,
-    /// The bytes of the secret part itself: the password, without the URL around it.
-    pub range: Range<usize>,
-}
+pub use policy::Policy;
+pub use secret::Secret;
+
+use secret::MARK;
 
 /// Finds the credentials of a text, in order, not overlapping.
 ///
@@ -123,33 +122,6 @@ pub fn redact(text: &str) -> String {
         text = out;
     }
 }
-
-impl Secret {
-    /// Names this secret of `text` without telling it: 16 hexadecimal digits of the BLAKE3 hash of
-    /// its bytes, those of invisible characters left out. The same secret has the same name in every
-    /// text.
-    pub fn fingerprint(&self, text: &str) -> String {
-        let written = &text[self.range.clone()];
-        let hash = match written.is_ascii() {
-            true => blake3::hash(written.as_bytes()),
-            false => blake3::hash(visible::without_invisible(written).as_bytes()),
-        };
-        hash.to_hex()[..16].to_owned()
-    }
-
-    /// What [`redact`] writes in its place.
-    pub fn mark(&self) -> String {
-        format!("{MARK}{}]", self.kind)
-    }
-
-    /// The line of `text` on which the secret begins, from 1.
-    pub fn line(&self, text: &str) -> usize {
-        memchr::memchr_iter(b'\n', &text.as_bytes()[..self.range.start]).count() + 1
-    }
-}
-
-/// How the mark begins that stands in a secret's place.
-const MARK: &str = "[redacted: ";
 
 /// Where the marks of [`redact`] stand in a text, in order. Only what [`redact`] itself writes is
 /// one, so that nobody hides a secret in brackets.

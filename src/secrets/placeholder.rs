@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::value::entropy;
-use super::value::is_word;
-use super::value::is_wordy;
+use super::randomness::entropy;
+use super::randomness::is_word;
+use super::randomness::is_wordy;
 
 /// What stands inside of examples.
 const SAYING_SO: &str = "example xxxx changeme change_me change-me placeholder redacted your_ your- yourapi **** \

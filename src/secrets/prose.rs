@@ -8,10 +8,12 @@
 
 use std::ops::Range;
 
-use super::Secret;
-use super::marks::Mark;
-use super::marks::Sign;
+use super::mark::Mark;
+use super::mark::Sign;
+use super::nouns::Noun;
 use super::placeholder;
+use super::randomness;
+use super::secret::Secret;
 use super::value;
 
 const PASSWORD: &str = "a password";
@@ -28,257 +30,6 @@ const PHRASE: &str = "a seed phrase";
 /// What is found here.
 pub(super) const KINDS: [&str; 10] = [
     PASSWORD, TOKEN, SECRET, KEY, WIFI, PIN, CODE, RECOVERY, SEED, PHRASE,
-];
-
-/// What a noun names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Noun {
-    /// People choose it.
-    Password,
-    /// A password only behind the name of a user.
-    Pass,
-    /// Several words, maybe.
-    Passphrase,
-    Token,
-    Secret,
-    Key,
-    /// The password of a wireless network; digits alone, maybe.
-    Wifi,
-    Pin,
-    /// Digits that open a door.
-    Code,
-    /// The same, if the sentence names a door.
-    CodeOf,
-    /// A wireless network, whose key may be named behind it.
-    Network,
-    Recovery,
-    /// What one-time passwords are computed from.
-    OneTime,
-    /// A wallet's words.
-    Phrase,
-    /// A user and a password, with a slash between them.
-    Login,
-}
-
-/// The words, in small letters. Longer words that end in one of these mean the same.
-pub(super) const NOUNS: &[(Noun, &[&str])] = &[
-    (
-        Noun::Password,
-        &[
-            "password",
-            "passwd",
-            "passwort",
-            "kennwort",
-            "losungswort",
-            "zugangscode",
-            "mot de passe",
-            "mdp",
-            "contraseña",
-            "contrasena",
-            "clave de",
-            "clave del",
-            "la clave",
-            "wachtwoord",
-            "senha",
-            "pwd",
-            "pw ",
-            "pw:",
-            "passcode",
-        ],
-    ),
-    (Noun::Pass, &["pass "]),
-    (
-        Noun::Passphrase,
-        &[
-            "passphrase",
-            "phrase de passe",
-            "frase de contraseña",
-            "mantra",
-        ],
-    ),
-    (Noun::Token, &["token", "jeton"]),
-    (Noun::Secret, &["secret", "geheimnis", "secreto"]),
-    (
-        Noun::Key,
-        &[
-            "api key",
-            "api-key",
-            "apikey",
-            "access key",
-            "access-key",
-            "secret key",
-            "private key",
-            "signing key",
-            "license key",
-            "licence key",
-            "encryption key",
-            "auth key",
-            "authkey",
-            "master key",
-            "account key",
-            "user key",
-            "service key",
-            "shared key",
-            "schlüssel",
-            "schluessel",
-            "clé api",
-            "clé d'api",
-            "clé secrète",
-            "clé privée",
-            "clé d'accès",
-            "clave api",
-            "clave secreta",
-            "clave privada",
-            "clave de acceso",
-        ],
-    ),
-    (
-        Noun::Wifi,
-        &[
-            "wpa key",
-            "wpa2 key",
-            "wpa3 key",
-            "wpa2-key",
-            "wpa-key",
-            "wpa-psk",
-            "wpa2-psk",
-            "psk",
-            "wifi key",
-            "wi-fi key",
-            "wlan key",
-            "wlan-key",
-            "wlan-schlüssel",
-            "wlan-code",
-            "wpa-schlüssel",
-            "wpa2-schlüssel",
-            "netzwerkschlüssel",
-            "network key",
-            "network security key",
-            "clé wifi",
-            "clé wi-fi",
-            "clé wpa",
-            "clé du wifi",
-            "clave wifi",
-            "clave wpa",
-            "clave del wifi",
-            "wifi password",
-            "wlan-passwort",
-        ],
-    ),
-    (Noun::Pin, &["pin", "puk"]),
-    (
-        Noun::Code,
-        &[
-            "door code",
-            "gate code",
-            "alarm code",
-            "access code",
-            "entry code",
-            "entrance code",
-            "unlock code",
-            "lock code",
-            "safe code",
-            "garage code",
-            "building code",
-            "keypad code",
-            "lockbox code",
-            "voicemail code",
-            "türcode",
-            "tür-code",
-            "torcode",
-            "zugangscode",
-            "alarmcode",
-            "safecode",
-            "tresorcode",
-            "zahlencode",
-            "code de la porte",
-            "code d'accès",
-            "code d'entrée",
-            "code de l'alarme",
-            "code du portail",
-            "digicode",
-            "código de acceso",
-            "código de la puerta",
-            "código de la alarma",
-            "combination",
-            "kombination",
-        ],
-    ),
-    (
-        Noun::CodeOf,
-        &[
-            "code for the ",
-            "code to the ",
-            "code of the ",
-            "code für ",
-            "code zum ",
-            "code zur ",
-        ],
-    ),
-    (Noun::Network, &["wifi ", "wi-fi ", "wlan "]),
-    (
-        Noun::Recovery,
-        &[
-            "recovery code",
-            "recovery-code",
-            "backup code",
-            "backup-code",
-            "rescue code",
-            "scratch code",
-            "emergency code",
-            "wiederherstellungscode",
-            "notfallcode",
-            "ersatzcode",
-            "codes de secours",
-            "codes de récupération",
-            "códigos de recuperación",
-            "códigos de respaldo",
-            "2fa codes",
-        ],
-    ),
-    (
-        Noun::OneTime,
-        &[
-            "totp",
-            "otp",
-            "2fa",
-            "mfa",
-            "authenticator",
-            "two-factor",
-            "zwei-faktor",
-            "setup key",
-        ],
-    ),
-    (
-        Noun::Phrase,
-        &[
-            "seed phrase",
-            "seed-phrase",
-            "recovery phrase",
-            "mnemonic",
-            "seed words",
-            "wallet seed",
-            "wiederherstellungsphrase",
-            "phrase de récupération",
-            "frase semilla",
-            "frase de recuperación",
-        ],
-    ),
-    (
-        Noun::Login,
-        &[
-            "login",
-            "log-in",
-            "credential",
-            "creds",
-            "zugangsdaten",
-            "anmeldedaten",
-            "zugang",
-            "identifiants",
-            "credenciales",
-            "account",
-        ],
-    ),
 ];
 
 /// So many bytes behind a noun are looked at, and as many for a value.
@@ -907,7 +658,7 @@ fn is_password(value: &str, link: Link) -> bool {
         && !placeholder::is_reference(value)
         && !placeholder::is_common_shape(value)
         && !describes(value)
-        && (link == Link::Is || !value::is_wordy(value) || has_sign || is_long_name(inner))
+        && (link == Link::Is || !randomness::is_wordy(value) || has_sign || is_long_name(inner))
 }
 
 /// `regenbogen4711`: a long word and two digits or more, as no name has them.
@@ -1008,7 +759,7 @@ fn is_seed(value: &str) -> bool {
         && is_base32(value)
         && value.bytes().any(|byte| byte.is_ascii_digit())
         && value.bytes().any(|byte| byte.is_ascii_alphabetic())
-        && value::entropy(value) >= 2.8
+        && randomness::entropy(value) >= 2.8
 }
 
 /// `a1b2c-3d4e5`, `48213377`, `k3f9w2xq`.
@@ -1023,7 +774,7 @@ fn is_recovery_code(value: &str) -> bool {
         && groups.iter().all(is_group)
         && has_digit
         && !placeholder::is_common_shape(value)
-        && (groups.iter().any(|group| group.len() >= 4) && !value::is_wordy(value)
+        && (groups.iter().any(|group| group.len() >= 4) && !randomness::is_wordy(value)
             || groups.iter().all(|group| group.len() == groups[0].len()));
     let is_single = groups.len() == 1
         && is_group(&value)
@@ -1034,7 +785,7 @@ fn is_recovery_code(value: &str) -> bool {
         && (9..=20).contains(&value.len())
         && is_mixed
         && value.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        && !value::is_wordy(value);
+        && !randomness::is_wordy(value);
     is_grouped || is_single || is_long
 }
 

@@ -8,16 +8,18 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use super::Secret;
 use super::fields;
 use super::keys;
-use super::marks::Mark;
-use super::marks::Sign;
+use super::mark::Mark;
+use super::mark::Sign;
 use super::patterns::PATTERNS;
 use super::patterns::Pattern;
 use super::patterns::Proof;
 use super::placeholder;
+use super::secret::Judged;
+use super::secret::Secret;
 use super::value;
+use super::value::begins_word;
 
 /// Names whose secret may stand beside them.
 const ACCESS_KEY: &str = "an AWS access key";
@@ -80,14 +82,6 @@ fn secret_beside(text: &str, at: usize) -> Option<Secret> {
     })
 }
 
-/// A piece of text that has the shape of a secret.
-pub(super) struct Judged {
-    /// What it is, if it is one.
-    pub secret: Option<Secret>,
-    /// Where the piece ends.
-    pub end: usize,
-}
-
 /// The token with a mark at `mark` that begins at `from` or later, if a shape fits.
 fn token(text: &str, mark: usize, from: usize) -> Option<Judged> {
     let begins = begins_word(text, mark);
@@ -125,17 +119,6 @@ fn start(text: &str, mark: usize, pattern: &Pattern) -> usize {
     let before = text.as_bytes()[..mark].iter().rev().take(pattern.lead);
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'~' | b'.');
     mark - before.take_while(is_part).count()
-}
-
-/// Whether a word can begin at `at`: after a blank, a quotation mark, an escaped line break, …
-pub(super) fn begins_word(text: &str, at: usize) -> bool {
-    let before = &text.as_bytes()[..at];
-    match before {
-        [.., b'\\', b'n' | b'r' | b't'] => true,
-        [.., b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => true,
-        [.., byte] => !(byte.is_ascii_alphanumeric() || *byte == b'_'),
-        [] => true,
-    }
 }
 
 fn stands_proof(secret: &str, proof: Proof) -> bool {

@@ -3,6 +3,9 @@
 
 use super::base64;
 use super::placeholder;
+use super::randomness::entropy;
+use super::randomness::is_word_and_number;
+use super::randomness::is_wordy;
 
 /// What the name in front of a value promises, which decides how much the value has to look like a
 /// secret.
@@ -94,33 +97,8 @@ pub(super) fn is_random(value: &str) -> bool {
     value.len() >= 16 && entropy(value) >= 3.0 && !is_wordy(value)
 }
 
-/// Whether it is made of words and short numbers, as names of things are: `prod-db-2`, `useToken`.
-pub(super) fn is_wordy(value: &str) -> bool {
-    value
-        .split(|c: char| c.is_ascii_punctuation())
-        .all(|piece| {
-            piece.len() <= 3 || is_word(piece) || is_number(piece) || is_word_and_number(piece)
-        })
-}
-
-/// `utf8`, `Version2`: letters in order, then up to five digits.
-fn is_word_and_number(piece: &str) -> bool {
-    let word = piece.trim_end_matches(|c: char| c.is_ascii_digit());
-    let digits = piece.len() - word.len();
-    (1..=5).contains(&digits) && word.len() >= 2 && is_word(word)
-}
-
-fn is_number(piece: &str) -> bool {
-    piece.len() <= 8 && piece.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// Letters in an order: one case, or capitals at the beginnings of words.
-pub(super) fn is_word(piece: &str) -> bool {
-    piece.chars().all(char::is_alphabetic) && !is_jumbled(piece)
-}
-
 /// Letters only, which change their case like those of a random text, or hardly have a vowel.
-fn is_jumbled(value: &str) -> bool {
+pub(super) fn is_jumbled(value: &str) -> bool {
     if value.len() < 16 || !value.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return false;
     }
@@ -156,19 +134,6 @@ impl Classes {
     }
 }
 
-/// Shannon's entropy of a text's bytes, in bits a byte: 4 at most for hexadecimal digits, 6 for
-/// base64, and close to that only for long texts.
-pub(super) fn entropy(text: &str) -> f32 {
-    let mut counts = [0_u32; 256];
-    for byte in text.bytes() {
-        counts[usize::from(byte)] += 1;
-    }
-    let len = text.len() as f32;
-    let share = |count: &u32| *count as f32 / len;
-    let seen = counts.iter().filter(|count| **count > 0).map(share);
-    -seen.map(|share| share * share.log2()).sum::<f32>()
-}
-
 /// The character boundary at `at` or the next one before, inside of the text.
 pub(super) fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
@@ -185,6 +150,17 @@ pub(super) fn ceil(text: &str, at: usize) -> usize {
         at += 1;
     }
     at
+}
+
+/// Whether a word can begin at `at`: after a blank, a quotation mark, an escaped line break, …
+pub(super) fn begins_word(text: &str, at: usize) -> bool {
+    let before = &text.as_bytes()[..at];
+    match before {
+        [.., b'\\', b'n' | b'r' | b't'] => true,
+        [.., b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => true,
+        [.., byte] => !(byte.is_ascii_alphanumeric() || *byte == b'_'),
+        [] => true,
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! allow. Documentation's examples are left out as for every other rule. Time is linear in the text
 //! for each rule that has a keyword in it.
 
+mod rule;
 mod rules;
 
 use std::ops::Range;
@@ -16,30 +17,17 @@ use regex::bytes::RegexBuilder;
 use regex::bytes::RegexSet;
 use regex::bytes::RegexSetBuilder;
 
-use super::Secret;
-use super::marks::Mark;
-use super::marks::Sign;
+pub(super) use rules::RULES;
+
+use super::mark::Mark;
+use super::mark::Sign;
 use super::placeholder;
+use super::randomness;
+use super::secret::Secret;
 use super::value;
+use rule::Rule;
 use rules::ALLOWED;
 use rules::STOP_WORDS;
-
-/// One published rule.
-pub(super) struct Rule {
-    /// What it finds, with the rule's id: `a credential (adafruit-api-key)`.
-    kind: &'static str,
-    /// The rule runs where one of these stands, in letters of either case.
-    pub marks: &'static [&'static str],
-    /// The secret's entropy is higher, in bits a byte; 0: any will do.
-    entropy: f32,
-    /// The group of the expression that is the secret; 0: the first that is not empty, or the match.
-    group: usize,
-    /// A secret that one of these matches is none.
-    allowed: &'static [&'static str],
-    shape: &'static str,
-}
-
-pub(super) use rules::RULES;
 
 /// A rule sees this much of the text before its keyword: no rule asks for more.
 const BEFORE: usize = 160;
@@ -101,7 +89,7 @@ fn apply(number: usize, text: &str, part: Range<usize>, found: &mut Vec<Secret>)
 fn is_secret(rule: &Rule, secret: &str) -> bool {
     static EVERYWHERE: LazyLock<RegexSet> = LazyLock::new(|| set(ALLOWED));
     let small = || secret.to_ascii_lowercase();
-    (rule.entropy == 0.0 || value::entropy(secret) > rule.entropy)
+    (rule.entropy == 0.0 || randomness::entropy(secret) > rule.entropy)
         && !placeholder::is_example(secret)
         && !STOP_WORDS.iter().any(|word| small().contains(word))
         && !EVERYWHERE.is_match(secret.as_bytes())

@@ -31,7 +31,7 @@
 //! OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
 //! SOFTWARE.
 
-use super::Rule;
+use super::rule::Rule;
 
 macro_rules! rule {
     ($id:literal, $marks:expr, $entropy:literal, $group:literal, $allowed:expr, $shape:literal) => {
