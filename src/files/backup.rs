@@ -10,14 +10,13 @@ use std::path::PathBuf;
 use super::At;
 use super::FilesError;
 use super::disk;
+use super::folders::BACKUPS;
 use super::store::Store;
 use crate::beneath::Folder;
 use crate::beneath::Kind;
 use crate::beneath::Target;
 use crate::beneath::is_link;
 
-/// The folder of backups, below the store's own.
-pub const BACKUPS: &str = "backup";
 /// What the name of one ends with that is being made.
 const UNFINISHED: &str = ".unfinished";
 

@@ -13,15 +13,13 @@ use std::path::Path;
 use super::At;
 use super::FilesError;
 use super::append::append_lines;
+use super::folders::JOURNALS;
 use super::lock::Lock;
 use super::reader::Version;
 use super::store::Replaced;
 use super::store::Store;
 use crate::beneath::Kind;
 use crate::beneath::is_link;
-
-/// The folder that they lie in.
-pub const JOURNALS: &str = "journal";
 
 /// What the folder of the journals holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

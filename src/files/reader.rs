@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use super::FilesError;
 use super::disk;
+use super::folders::LinkPolicy;
+use super::hash::content_hash;
+use super::hash::short_hash;
 use super::list::Entry;
 use super::list::system;
-use super::store::LinkPolicy;
-use super::store::content_hash;
-use super::store::short_hash;
 use crate::beneath::Access;
 use crate::beneath::Folder;
 use crate::beneath::is_link;

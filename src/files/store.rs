@@ -13,6 +13,12 @@ use std::time::SystemTime;
 use super::At;
 use super::FilesError;
 use super::disk;
+use super::folders::LinkPolicy;
+use super::folders::Place;
+use super::folders::TOMBSTONES;
+use super::folders::TOP_FOLDERS;
+use super::folders::notes_around;
+use super::hash::content_hash;
 use super::list::Entry;
 use super::list::Listing;
 use super::list::MAX_DEPTH;
@@ -32,34 +38,6 @@ use crate::beneath::is_link;
 use crate::format::is_memory_name;
 use crate::model::IN_PLACE;
 
-/// The two folders a memory can lie in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// `files/`: live memories.
-    Files,
-    /// `archive/`: forgotten ones.
-    Archive,
-}
-
-impl Place {
-    pub(super) fn folder(self) -> &'static str {
-        match self {
-            Place::Files => "files",
-            Place::Archive => "archive",
-        }
-    }
-
-    /// The path of a memory below the store's folder, as it is shown.
-    pub fn path_of(self, name: &str) -> String {
-        format!("{}/{name}", self.folder())
-    }
-}
-
-/// The folder of notes that the store at `root` opens in place; `None` for one with a folder `files`.
-pub fn notes_around(root: &Path) -> Option<&Path> {
-    root.parent().filter(|_| root.ends_with(IN_PLACE))
-}
-
 /// A memory directory, at `<root>/files` and `<root>/archive`; or, of a folder that is called
 /// [`IN_PLACE`], among the notes around it.
 ///
@@ -72,28 +50,6 @@ pub struct Store {
     links: LinkPolicy,
     notes_written: bool,
 }
-
-/// What becomes of a folder of the store that is a symbolic link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LinkPolicy {
-    /// Nothing behind it is listed, read or written. The path of the store itself may lead through
-    /// links all the same.
-    #[default]
-    Refuse,
-    /// It is used, as its owner made the store so. Folders inside of `files/` and the like are
-    /// never links.
-    Follow,
-}
-
-/// The folders of a store that are not below another of its folders.
-const TOP_FOLDERS: [&str; 6] = [
-    "files",
-    "archive",
-    TOMBSTONES,
-    super::journals::JOURNALS,
-    super::backup::BACKUPS,
-    disk::STATE_FOLDER,
-];
 
 /// What became of a replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,14 +74,6 @@ const LOCK_SHARDS: u128 = 64;
 const WRITTEN: &str = "written.log";
 /// Of some 15,000 texts.
 const MOST_WRITTEN_BYTES: u64 = 256 << 10;
-
-/// Where it is noted which memories were purged.
-const TOMBSTONES: &str = "tombstones";
-
-/// The path, below the store's folder, of the word that the memory `stem` was purged.
-pub fn tombstone_of(stem: &str) -> String {
-    format!("{TOMBSTONES}/{stem}")
-}
 
 /// After this time a temporary file is a leftover even on a system without locks.
 const TEMP_LIFETIME: std::time::Duration = std::time::Duration::from_secs(36 * 3600);
@@ -1024,24 +972,6 @@ pub(super) fn modified_at(data: &fs::Metadata) -> i64 {
 #[cfg(not(unix))]
 pub(super) fn modified_at(data: &fs::Metadata) -> i64 {
     super::list::portable_modified(data)
-}
-
-/// A digest of some bytes, for names that follow from them.
-pub fn digest(bytes: &[u8]) -> u128 {
-    content_hash(bytes)
-}
-
-/// The hash that tells whether two texts are the same.
-pub(super) fn content_hash(bytes: &[u8]) -> u128 {
-    short_hash(&blake3::hash(bytes))
-}
-
-pub(super) fn short_hash(hash: &blake3::Hash) -> u128 {
-    u128::from_le_bytes(
-        hash.as_bytes()[..16]
-            .try_into()
-            .expect("a hash has 32 bytes"),
-    )
 }
 
 #[cfg(test)]

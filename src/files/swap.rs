@@ -11,7 +11,7 @@ use std::io;
 use super::At;
 use super::FilesError;
 use super::disk;
-use super::store::content_hash;
+use super::hash::content_hash;
 use crate::beneath::Folder;
 use crate::beneath::Target;
 

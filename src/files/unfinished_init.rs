@@ -4,7 +4,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use super::disk::STATE_FOLDER;
-use super::journals::JOURNALS;
+use super::folders::JOURNALS;
 use crate::beneath::Folder;
 use crate::beneath::Kind;
 
