@@ -28,9 +28,9 @@ use git2::RemoteCallbacks;
 use git2::RemoteRedirect;
 use git2::Repository;
 
-use super::network::Job;
-use super::network::Pushed;
-use super::network::RemoteBranches;
+use super::job::Job;
+use super::job::Pushed;
+use super::job::RemoteBranches;
 use crate::git::reading::loose_objects;
 use crate::git::wire::child::Cut;
 use crate::git::wire::child::TICK;

@@ -7,11 +7,7 @@
 //! libgit2. What is done with what was fetched is left to others: nothing here looks into it,
 //! and no ref but the given one is moved.
 
-use std::env;
-use std::ffi::OsStr;
-use std::ffi::OsString;
 use std::path::Path;
-use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -21,10 +17,12 @@ use git2::Repository;
 
 use super::address::Address;
 use super::address::Scheme;
+use super::job::Job;
+use super::job::Pushed;
+use super::job::RemoteBranches;
 use super::libgit2;
-use super::settings::Honoured;
+use super::network_settings::NetworkSettings;
 use crate::git::reading::loose_objects;
-use crate::git::upkeep::quarantine::Quarantine;
 use crate::git::wire::child::Cut;
 use crate::git::wire::child::Limits;
 use crate::git::wire::credentials;
@@ -35,67 +33,6 @@ use crate::git::wire::failure::one_line;
 use crate::git::wire::program::Program;
 use crate::git::wire::redact::Secrets;
 
-/// Which `git` is used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GitProgram {
-    /// The one in `PATH`, if it is there and new enough.
-    Search,
-    /// This one, under the same condition.
-    At(PathBuf),
-    /// None: libgit2 does it.
-    Never,
-}
-
-/// What reaching remotes depends on. Nothing else of the process does.
-#[derive(Clone)]
-pub struct NetworkSettings {
-    /// Whether folders of this machine, and http to it, may be remotes.
-    pub allow_local: bool,
-    /// Which `git` is used.
-    pub program: GitProgram,
-    /// Every variable that git, ssh and the search for tokens see.
-    pub environment: Vec<(OsString, OsString)>,
-    /// The program that answers git's questions: memdir's own.
-    pub askpass: Option<PathBuf>,
-    /// When an operation is given up.
-    pub limits: Limits,
-    /// What the repository says of reaching remotes and the user agreed to. Whatever else its
-    /// configuration says counts for nothing.
-    pub honoured: Honoured,
-}
-
-impl NetworkSettings {
-    /// Settings with the environment and the executable of this process.
-    pub fn from_process(allow_local: bool) -> NetworkSettings {
-        NetworkSettings {
-            allow_local,
-            program: GitProgram::Search,
-            environment: env::vars_os().collect(),
-            askpass: env::current_exe().ok(),
-            limits: Limits::default(),
-            honoured: Honoured::default(),
-        }
-    }
-
-    /// The value of a variable, if it is text.
-    pub(super) fn variable(&self, name: &str) -> Option<String> {
-        let value = self.variable_os(name)?;
-        value.to_str().map(str::to_owned)
-    }
-
-    pub(super) fn variable_os(&self, name: &str) -> Option<&OsStr> {
-        let is_named = |key: &OsStr| {
-            if cfg!(windows) {
-                key.eq_ignore_ascii_case(name)
-            } else {
-                key == name
-            }
-        };
-        let found = self.environment.iter().find(|(key, _)| is_named(key));
-        found.map(|(_, value)| value.as_os_str())
-    }
-}
-
 /// By what remotes are reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Means {
@@ -105,44 +42,11 @@ pub enum Means {
     Library,
 }
 
-/// How a push ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pushed {
-    Done,
-    /// The remote has something that is not here. Nothing was changed there.
-    Rejected,
-}
-
-/// What a remote has.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RemoteBranches {
-    /// The branch that the remote offers first. `None` where there is none, as in an empty one.
-    pub head: Option<String>,
-    /// Branches, and the ids of their commits, by name.
-    pub branches: Vec<(String, String)>,
-}
-
 /// How to reach remotes from this process.
 pub struct Network {
     settings: NetworkSettings,
     secrets: Secrets,
     program: OnceLock<Option<Program>>,
-}
-
-/// One operation, as both means see it.
-pub(super) struct Job<'a> {
-    pub(super) settings: &'a NetworkSettings,
-    pub(super) address: &'a Address,
-    /// The folder that git itself works in, not the one above it.
-    pub(super) repository: Option<&'a Path>,
-    pub(super) stop: &'a dyn Fn() -> bool,
-}
-
-impl Job<'_> {
-    /// What the git program works in; `None` without a repository.
-    pub(super) fn quarantine(&self) -> Result<Option<Quarantine>, Failure> {
-        self.repository.map(Quarantine::of).transpose()
-    }
 }
 
 impl Network {

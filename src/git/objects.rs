@@ -9,45 +9,10 @@ use super::GitError;
 use super::Repository;
 use super::To;
 use super::Trees;
+use super::author::Author;
+use super::id::Id;
 use crate::git::reading::loose_objects;
 use crate::git::reading::trees::Step;
-
-/// What an object is called: the hash of its content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Id(pub(super) Oid);
-
-impl Id {
-    /// Reads forty hex digits.
-    pub fn parse(text: &str) -> Option<Id> {
-        (text.len() == 40).then_some(())?;
-        Oid::from_str(text).ok().map(Id)
-    }
-
-    /// Of a text, whether it is written anywhere or not.
-    pub fn of_text(bytes: &[u8]) -> Id {
-        Id(Oid::hash_object(ObjectType::Blob, bytes).expect("hashing bytes in memory"))
-    }
-
-    /// As many digits as people read.
-    pub fn short(&self) -> String {
-        self.0.to_string()[..10].to_owned()
-    }
-}
-
-impl std::fmt::Display for Id {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// Who commits, and when.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Author {
-    pub name: String,
-    pub email: String,
-    /// In seconds since 1970.
-    pub at: i64,
-}
 
 /// The text of a file that is to be committed.
 #[derive(Debug, Clone, PartialEq, Eq)]

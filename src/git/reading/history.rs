@@ -8,6 +8,7 @@ use git2::DiffOptions;
 use git2::FileMode;
 use git2::Sort;
 
+use super::path_change::PathChange;
 use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Repository;
@@ -24,15 +25,6 @@ pub struct CommitInfo {
     /// Its message, whole.
     pub message: String,
     pub parents: Vec<Id>,
-}
-
-/// How one file differs between two commits. `None` where it is not there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PathChange {
-    /// Below the store.
-    pub path: String,
-    pub before: Option<Id>,
-    pub after: Option<Id>,
 }
 
 impl Repository {

@@ -14,7 +14,7 @@ use std::time::Instant;
 use git2::Error;
 
 use crate::git::address::Address;
-use crate::git::network::NetworkSettings;
+use crate::git::network_settings::NetworkSettings;
 use crate::git::wire::child::Group;
 use crate::git::wire::credentials;
 use crate::git::wire::failure::Failure;

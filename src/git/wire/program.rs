@@ -15,11 +15,11 @@ use std::time::Duration;
 
 use crate::git::address::Address;
 use crate::git::address::Scheme;
-use crate::git::network::GitProgram;
-use crate::git::network::Job;
-use crate::git::network::NetworkSettings;
-use crate::git::network::Pushed;
-use crate::git::network::RemoteBranches;
+use crate::git::job::Job;
+use crate::git::job::Pushed;
+use crate::git::job::RemoteBranches;
+use crate::git::network_settings::GitProgram;
+use crate::git::network_settings::NetworkSettings;
 use crate::git::upkeep::quarantine::Quarantine;
 use crate::git::wire::child;
 use crate::git::wire::child::Ended;
