@@ -17,13 +17,10 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::sync::mpsc;
 
-use crate::mcp::ServeError;
+use super::message::MAX_LINE_BYTES;
+use crate::mcp::error::ServeError;
 use crate::mcp::message;
 use crate::mcp::message::Line;
-
-/// The longest line that is read, without its line feed: sixteen memories of the
-/// largest size, and little enough to hold several times over while parsing.
-pub(super) const MAX_LINE_BYTES: usize = 4 << 20;
 
 /// As much as a pipe holds on Linux.
 const CHUNK_BYTES: usize = 64 << 10;

@@ -11,7 +11,6 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::dialect::JsonObject;
-use crate::mcp::lines::MAX_LINE_BYTES;
 use crate::mcp::surrogates;
 
 /// What a line of input turned out to be.
@@ -128,3 +127,7 @@ fn refuse<T>(id: Value, code: ErrorCode, message: &str) -> Line<T> {
 fn error_line(id: Value, code: ErrorCode, message: &str) -> String {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code.0, "message": message}}).to_string()
 }
+
+/// The longest line that is read, without its line feed: sixteen memories of the
+/// largest size, and little enough to hold several times over while parsing.
+pub(super) const MAX_LINE_BYTES: usize = 4 << 20;

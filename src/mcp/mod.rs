@@ -11,11 +11,13 @@
 //! program's, which must keep them off standard output. Only this module knows
 //! `rmcp`.
 
+mod error;
 mod gate;
 mod handler;
 mod lines;
 mod message;
 mod resources;
+mod served;
 mod streamable;
 mod subscriptions;
 mod surrogates;
@@ -23,30 +25,25 @@ mod tools;
 mod transport;
 
 use std::io;
-use std::sync::Arc;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use rmcp::ServerHandler;
 use rmcp::service::QuitReason;
 
-use crate::dialect::Call;
-use crate::dialect::Caller;
-use crate::dialect::Dialect;
-use crate::dialect::JsonObject;
-use crate::dialect::Preferences;
-use crate::engine::Engine;
-use crate::mcp::handler::Handler;
-
+pub use error::ServeError;
 pub use gate::Admission;
 pub use gate::Admitted;
 pub use gate::Gate;
 pub use lines::Lines;
 pub use lines::Streams;
+pub use served::Served;
 pub use streamable::Body;
 pub use streamable::RequestBody;
 pub use streamable::Streamable;
 pub use streamable::streamable;
+
+use crate::dialect::JsonObject;
+use crate::mcp::handler::Handler;
 
 /// How many tools run at once; further calls wait for their turn. More threads
 /// than a small machine has cores, so that a slow call does not hold up quick
@@ -59,43 +56,6 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// How long the client may take, after that, to read what is left to write.
 const FLUSH: Duration = Duration::from_millis(500);
-
-/// Why a session could not be served to its end.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    #[error("cannot start the MCP server")]
-    Start(#[source] io::Error),
-    #[error("cannot read from standard input")]
-    Read(#[source] io::Error),
-    #[error("cannot write to standard output")]
-    Write(#[source] io::Error),
-    #[error("the MCP server stopped unexpectedly, please report")]
-    Stopped(#[source] tokio::task::JoinError),
-}
-
-/// What is served: a tool set over a store, as the user has set it.
-#[derive(Clone)]
-pub struct Served {
-    pub engine: Arc<Engine>,
-    pub dialect: Arc<dyn Dialect>,
-    pub preferences: Arc<Preferences>,
-    /// What is told in the first structured reply of a tool, once.
-    pub notice: Arc<Mutex<Option<String>>>,
-}
-
-impl Served {
-    /// What a call of `caller` is about.
-    fn call<'a>(&'a self, caller: &'a Caller) -> Call<'a> {
-        self.engine
-            .writer
-            .serve(caller.client.as_deref().unwrap_or("mcp"));
-        Call {
-            engine: &self.engine,
-            caller,
-            preferences: &self.preferences,
-        }
-    }
-}
 
 /// The messages on standard input, and what writes some to standard output; for who lets another
 /// server answer them. What is no message is answered here.

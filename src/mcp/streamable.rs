@@ -32,9 +32,9 @@ use rmcp::transport::streamable_http_server::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 
-use super::Served;
 use super::gate::Gate;
 use super::handler::Handler;
+use super::served::Served;
 
 /// So many sessions are open at most.
 pub const MOST_SESSIONS: usize = 256;

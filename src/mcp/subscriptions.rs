@@ -12,8 +12,8 @@ use std::sync::PoisonError;
 use rmcp::model::ErrorData;
 use tokio::sync::mpsc;
 
-use super::Served;
 use super::resources;
+use super::served::Served;
 use crate::engine::Changed;
 use crate::engine::Listening;
 use crate::engine::live;

@@ -19,7 +19,7 @@ use rmcp::transport::Transport;
 use tokio::sync::Notify;
 use tokio::sync::mpsc;
 
-use crate::mcp::ServeError;
+use crate::mcp::error::ServeError;
 use crate::mcp::lines;
 use crate::mcp::lines::Streams;
 use crate::mcp::message;
