@@ -14,7 +14,6 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use prometheus_client::registry::Unit;
 
-use super::Site;
 use crate::engine::GitStatus;
 use crate::engine::Status;
 
@@ -97,10 +96,19 @@ impl Metrics {
     }
 }
 
-/// Everything there is to tell, with the store as it is now.
-pub fn text(site: &Site, state: Option<&State>) -> String {
+/// What a server does at the moment.
+pub struct Load {
+    /// Open MCP sessions.
+    pub sessions: usize,
+    /// How many calls that read run, and how many wait.
+    pub reads: (usize, usize),
+    /// The same of calls that write.
+    pub writes: (usize, usize),
+}
+
+/// Everything there is to tell, with the server and the store as they are now.
+pub fn text(metrics: &Metrics, load: &Load, state: Option<&State>) -> String {
     let mut registry = Registry::with_prefix("memdir");
-    let metrics = &site.metrics;
     registry.register(
         "http_requests",
         "Requests answered",
@@ -127,12 +135,11 @@ pub fn text(site: &Site, state: Option<&State>) -> String {
         "Open streams of events",
         metrics.listeners.clone(),
     );
-    let sessions = gauge(site.mcp.sessions());
+    let sessions = gauge(load.sessions);
     registry.register("mcp_sessions", "Open MCP sessions", sessions);
     let running = Family::<Lane, Gauge>::default();
     let waiting = Family::<Lane, Gauge>::default();
-    for (lane, writes) in [("reads", false), ("writes", true)] {
-        let (runs, waits) = site.door.lanes.load(writes);
+    for (lane, (runs, waits)) in [("reads", load.reads), ("writes", load.writes)] {
         running.get_or_create(&Lane { lane }).set(runs as i64);
         waiting.get_or_create(&Lane { lane }).set(waits as i64);
     }

@@ -23,6 +23,7 @@ mod proof;
 mod rate;
 mod reading;
 mod serve;
+mod site;
 pub mod tokens;
 mod write_timeout;
 
@@ -38,35 +39,3 @@ pub use serve::Serving;
 pub use serve::Settings;
 pub use serve::lock_of;
 pub use serve::serve;
-
-use std::sync::Arc;
-
-use tokio::sync::Semaphore;
-use tokio::sync::watch;
-
-use self::admission::AdmissionControl;
-use self::metrics::Metrics;
-use self::names::Names;
-use self::tokens::Tokens;
-use crate::mcp::Served;
-use crate::mcp::Streamable;
-
-/// What all requests to a server share.
-struct Site {
-    served: Served,
-    mcp: Streamable,
-    names: Names,
-    /// What a request may show, and what this server proves itself by; `None` if it cannot be read
-    /// where no token is asked for.
-    tokens: Option<Tokens>,
-    /// Whether a request has to show one.
-    needs_token: bool,
-    door: Arc<AdmissionControl>,
-    metrics: Arc<Metrics>,
-    /// Of bodies as large as a store, so many are read at once.
-    large: Semaphore,
-    /// How many KiB of answers may wait to be taken.
-    outgoing: Arc<Semaphore>,
-    /// True once the server stops.
-    stopping: watch::Receiver<bool>,
-}

@@ -4,7 +4,6 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::serve::BASE;
 use crate::dialect::Endpoint;
 use crate::dialect::Form;
 use crate::dialect::JsonObject;
@@ -183,3 +182,6 @@ fn this() -> Value {
         },
     })
 }
+
+/// Where the REST interface begins.
+pub const BASE: &str = "/api/v1";

@@ -23,7 +23,6 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::sync::watch;
 
-use super::Site;
 use super::admission::AdmissionControl;
 use super::admission::PATIENCE;
 use super::answer;
@@ -44,11 +43,13 @@ use super::metrics;
 use super::metrics::Metrics;
 use super::names::Names;
 use super::openapi;
+use super::openapi::BASE;
 use super::proof;
 use super::rate::Rate;
 use super::rate::Rates;
 use super::reading;
 use super::reading::MOST_BYTES;
+use super::site::Site;
 use super::tokens::TokenError;
 use super::tokens::Tokens;
 use crate::dialect::Call;
@@ -61,9 +62,6 @@ use crate::engine::ops;
 use crate::mcp::Gate;
 use crate::mcp::Served;
 use crate::mcp::Streamable;
-
-/// Where the REST interface begins.
-pub const BASE: &str = "/api/v1";
 
 /// So many bodies as large as a store are read at once.
 const LARGE_BODIES: usize = 2;
@@ -455,7 +453,12 @@ async fn tell_metrics(State(site): State<Arc<Site>>, request: Request<Body>) -> 
                 None
             }
         };
-        metrics::text(&of, state.as_ref())
+        let load = metrics::Load {
+            sessions: of.mcp.sessions(),
+            reads: of.door.lanes.load(false),
+            writes: of.door.lanes.load(true),
+        };
+        metrics::text(&of.metrics, &load, state.as_ref())
     };
     match tokio::task::spawn_blocking(look).await {
         Ok(text) => answer::text(metrics::TYPE, text),

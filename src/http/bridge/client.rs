@@ -35,13 +35,14 @@ use tokio::io::AsyncWrite;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::CONNECTING;
-use super::SILENCE;
 use super::address::ServerAddress;
 use super::address::Whereabouts;
+use super::connection::Open;
 use super::events::Messages;
 use super::failure::Refused;
 use super::failure::RequestFailure;
+use super::timeouts::CONNECTING;
+use super::timeouts::SILENCE;
 use super::tls;
 use crate::http::proof;
 use crate::http::proof::Handshake;
@@ -91,15 +92,6 @@ pub struct HttpClient {
     /// The file with the certificates that are trusted.
     authorities: Option<PathBuf>,
     tls: Mutex<Option<TlsConnector>>,
-}
-
-/// A connection; closed with the value.
-pub struct Open(tokio::task::JoinHandle<()>);
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 /// An answer that is a success.

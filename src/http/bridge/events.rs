@@ -5,9 +5,9 @@ use ::http::header;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
-use super::SILENCE;
-use super::client::Open;
+use super::connection::Open;
 use super::failure::RequestFailure;
+use super::timeouts::SILENCE;
 
 /// The messages of an answer, one after the other.
 pub struct Messages {

@@ -6,6 +6,7 @@ use ::http::StatusCode;
 use serde_json::Value;
 use serde_json::json;
 
+use super::timeouts::SILENCE;
 use crate::http::reading::MOST_BYTES;
 use crate::http::tokens::TokenError;
 
@@ -107,7 +108,7 @@ impl RequestFailure {
             ),
             RequestFailure::Silent => format!(
                 "the memdir server has said nothing for {} seconds: what was asked for may be done or not, so look before you ask again",
-                super::SILENCE.as_secs()
+                SILENCE.as_secs()
             ),
             RequestFailure::Refused(refused) => refused.sentence(),
             RequestFailure::Odd(what) => format!("what answers is no memdir server: {what}"),

@@ -10,18 +10,14 @@
 
 mod address;
 mod client;
+mod connection;
 mod events;
 mod exchange;
 mod failure;
 mod message;
 mod session;
+mod timeouts;
 mod tls;
-
-pub use address::BadPlace;
-pub use address::ServerAddress;
-pub use address::Whereabouts;
-pub use client::Token;
-pub use tls::TrustError;
 
 use std::collections::HashMap;
 use std::io;
@@ -35,6 +31,12 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::task::JoinSet;
+
+pub use address::BadPlace;
+pub use address::ServerAddress;
+pub use address::Whereabouts;
+pub use client::Token;
+pub use tls::TrustError;
 
 use self::client::HttpClient;
 use self::exchange::Exchange;
@@ -53,13 +55,6 @@ const WAITING: usize = 256;
 
 /// So many subscriptions without an end run beside the requests.
 const MOST_LISTENING: usize = 16;
-
-/// So long it may take to be connected.
-const CONNECTING: Duration = Duration::from_secs(5);
-
-/// So long a server that lives is never silent: it has 30 s for a call, and writes to an open
-/// stream every 15 s.
-const SILENCE: Duration = Duration::from_secs(90);
 
 /// So long the requests that run may take once the input has ended.
 const GRACE: Duration = Duration::from_secs(1);

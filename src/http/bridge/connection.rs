@@ -1,0 +1,10 @@
+//! An open connection, which ends when nobody holds it any more.
+
+/// A connection; closed with the value.
+pub struct Open(pub(super) tokio::task::JoinHandle<()>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
