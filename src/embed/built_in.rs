@@ -17,8 +17,8 @@ use tract_onnx::prelude::TractResult;
 use tract_onnx::prelude::TypedRunnableModel;
 use tract_onnx::tract_core::model::IntoRunnable;
 
+use super::answer::Answer;
 use super::guard::guarded;
-use super::onnx::Answer;
 use super::pieces::Piece;
 
 /// A model, loaded. Computes on the caller's thread; several may call at once.

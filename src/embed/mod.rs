@@ -5,7 +5,7 @@
 //! embedded; a model that cannot be used is an error that says what to do, never wrong vectors.
 //! What is kept of vectors, and what they are compared with, is left to others.
 
-#[cfg(feature = "tract")]
+mod answer;
 mod built_in;
 pub mod catalog;
 mod cut;
@@ -14,6 +14,8 @@ mod guard;
 mod hosted;
 mod libraries;
 mod local;
+#[cfg(feature = "tract")]
+mod local_settings;
 mod memory;
 mod native;
 mod onnx;
@@ -27,8 +29,8 @@ pub use hosted::HostedSettings;
 pub use hosted::Protocol;
 pub use libraries::runtime_libraries;
 pub use local::Local;
-pub use local::LocalSettings;
-pub use local::Pooling;
+pub use local_settings::LocalSettings;
+pub use local_settings::Pooling;
 pub use memory::give_back_memory;
 pub use memory::limit_kept_memory;
 

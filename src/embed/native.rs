@@ -16,8 +16,8 @@ use ort::session::Session;
 use ort::session::builder::GraphOptimizationLevel;
 use ort::value::Tensor;
 
+use super::answer::Answer;
 use super::guard::guarded;
-use super::onnx::Answer;
 use super::pieces::Piece;
 
 /// The runtime of this process.

@@ -43,12 +43,6 @@ enum Running {
     BuiltIn(BuiltInModel),
 }
 
-/// What a model answers: numbers, row after row.
-pub(super) struct Answer {
-    pub shape: Vec<usize>,
-    pub values: Vec<f32>,
-}
-
 impl Onnx {
     /// Loads the model of `folder`, to compute on at most `threads` threads.
     ///
