@@ -1,7 +1,5 @@
 //! How random a value looks: its entropy, and whether words make it up.
 
-use super::value::is_jumbled;
-
 /// Whether it is made of words and short numbers, as names of things are: `prod-db-2`, `useToken`.
 pub(super) fn is_wordy(value: &str) -> bool {
     value
@@ -38,4 +36,31 @@ pub(super) fn entropy(text: &str) -> f32 {
     let share = |count: &u32| *count as f32 / len;
     let seen = counts.iter().filter(|count| **count > 0).map(share);
     -seen.map(|share| share * share.log2()).sum::<f32>()
+}
+
+/// Letters only, which change their case like those of a random text, or hardly have a vowel.
+pub(super) fn is_jumbled(value: &str) -> bool {
+    if value.len() < 16 || !value.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return false;
+    }
+    let case = |byte: &u8| byte.is_ascii_uppercase();
+    let changes = value
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| case(&pair[0]) != case(&pair[1]));
+    let is_vowel = |byte: &u8| b"aeiouyAEIOUY".contains(byte);
+    let vowels = value.bytes().filter(|byte| is_vowel(byte)).count();
+    changes.count() * 3 > value.len() || (vowels * 5 < value.len() && entropy(value) >= 3.3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entropy_is_counted_in_bits_a_byte() {
+        assert_eq!(entropy("aaaa"), 0.0);
+        assert_eq!(entropy("abab"), 1.0);
+        assert_eq!(entropy("0123456789abcdef"), 4.0);
+    }
 }

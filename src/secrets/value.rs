@@ -4,6 +4,7 @@
 use super::base64;
 use super::placeholder;
 use super::randomness::entropy;
+use super::randomness::is_jumbled;
 use super::randomness::is_word_and_number;
 use super::randomness::is_wordy;
 
@@ -95,21 +96,6 @@ fn is_token(value: &str, setting: Setting) -> bool {
 /// Whether it is made of more than words and short numbers, with little repetition.
 pub(super) fn is_random(value: &str) -> bool {
     value.len() >= 16 && entropy(value) >= 3.0 && !is_wordy(value)
-}
-
-/// Letters only, which change their case like those of a random text, or hardly have a vowel.
-pub(super) fn is_jumbled(value: &str) -> bool {
-    if value.len() < 16 || !value.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-        return false;
-    }
-    let case = |byte: &u8| byte.is_ascii_uppercase();
-    let changes = value
-        .as_bytes()
-        .windows(2)
-        .filter(|pair| case(&pair[0]) != case(&pair[1]));
-    let is_vowel = |byte: &u8| b"aeiouyAEIOUY".contains(byte);
-    let vowels = value.bytes().filter(|byte| is_vowel(byte)).count();
-    changes.count() * 3 > value.len() || (vowels * 5 < value.len() && entropy(value) >= 3.3)
 }
 
 /// How many characters of each class a text has.
@@ -251,12 +237,5 @@ mod tests {
         ] {
             assert!(!is_secret(value, Name::Token, Setting::Line), "{value}");
         }
-    }
-
-    #[test]
-    fn entropy_is_counted_in_bits_a_byte() {
-        assert_eq!(entropy("aaaa"), 0.0);
-        assert_eq!(entropy("abab"), 1.0);
-        assert_eq!(entropy("0123456789abcdef"), 4.0);
     }
 }
