@@ -395,7 +395,11 @@ impl Snapshot for EmbeddedSnapshot {
             let Some(places) = self.places(model)? else {
                 return Ok(Vec::new());
             };
-            Ok(self.keys()?.missing(self, &places).take(limit).collect())
+            Ok(self
+                .keys()?
+                .missing(&self.table, &places)
+                .take(limit)
+                .collect())
         })
     }
 

@@ -9,11 +9,10 @@ use tantivy::indexer::IndexWriterOptions;
 use tantivy::merge_policy::LogMergePolicy;
 use tantivy::merge_policy::NoMergePolicy;
 
-use super::EmbeddedIndex;
+use super::embedded_index::EmbeddedIndex;
 use super::failure::failed;
 use super::failure::guarded;
 use super::failure::unusable;
-use super::schema;
 use crate::index::Batch;
 use crate::index::Document;
 use crate::index::IndexError;
@@ -95,9 +94,7 @@ impl Batch for EmbeddedBatch<'_> {
         }
         let (index, writer) = (self.index, &self.writer);
         let add = |document: &Document| {
-            let filled = index
-                .analyzers
-                .lend(|analyzer| schema::fill(&index.fields, analyzer, document));
+            let filled = index.documents.build(document);
             writer.add_document(filled).map(drop)
         };
         guarded(|| {
@@ -111,7 +108,7 @@ impl Batch for EmbeddedBatch<'_> {
     }
 
     fn delete(&mut self, name: &str) {
-        let field = self.index.fields.name;
+        let field = self.index.documents.fields.name;
         self.writer.delete_term(Term::from_field_text(field, name));
     }
 

@@ -5,7 +5,10 @@ use std::cell::Cell;
 use std::io;
 use std::panic;
 use std::panic::AssertUnwindSafe;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
 use std::sync::Once;
+use std::sync::PoisonError;
 
 use tantivy::TantivyError;
 use tantivy::directory::error::OpenDirectoryError;
@@ -144,6 +147,11 @@ pub(super) fn failed(action: &'static str, error: impl std::fmt::Display) -> Ind
         action,
         reason: error.to_string(),
     }
+}
+
+/// What a panic left half done is thrown away by whoever caught it; the lock is as good as before.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use super::snapshot::EmbeddedSnapshot;
 use crate::index::AsOf;
 use crate::index::IndexError;
 use crate::index::Texts;
-use crate::index::facts::fact;
 use crate::index::filter::Conditions;
 use crate::model::Filter;
 use crate::ranking::Postings as _;
@@ -85,19 +84,4 @@ pub(super) fn passing(
         rows.keep(|row| holding.contains(&row) == *wanted);
     }
     Ok(rows)
-}
-
-/// The rows that a live memory supersedes: those it names in `supersedes`, and those that name it
-/// in `superseded_by`. Where the newer memory was forgotten, the older one counts again.
-pub(super) fn superseded(snapshot: &EmbeddedSnapshot) -> Result<Vec<u32>, IndexError> {
-    let mut superseded = Vec::new();
-    for older in snapshot.values_of("supersedes")? {
-        superseded.extend(snapshot.rows_called(&older)?);
-    }
-    for newer in snapshot.values_of("superseded_by")? {
-        if !snapshot.rows_called(&newer)?.is_empty() {
-            superseded.extend(snapshot.rows_with_fact(&fact("superseded_by", &newer))?);
-        }
-    }
-    Ok(superseded)
 }

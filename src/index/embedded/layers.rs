@@ -14,11 +14,11 @@ use tantivy::SegmentReader;
 use tantivy::TantivyDocument;
 use tantivy::directory::RamDirectory;
 
-use super::EmbeddedIndex;
+use super::failure::locked;
 use super::failure::unusable;
-use super::locked;
 use super::opened::Part;
 use super::schema;
+use super::schema::DocumentBuilder;
 use crate::index::Document;
 use crate::index::IndexError;
 use crate::index::Overlay;
@@ -57,7 +57,7 @@ impl Layers {
     /// Segments that hold every document of `overlay` once, and maybe former ones.
     pub fn of(
         &self,
-        index: &EmbeddedIndex,
+        builder: &DocumentBuilder,
         overlay: &Overlay,
     ) -> Result<Vec<Arc<Layer>>, IndexError> {
         let mut layers = locked(&self.0);
@@ -75,7 +75,7 @@ impl Layers {
                 let documents = small.documents.iter();
                 new.extend(documents.filter(|one| is_current(one, overlay)).cloned());
             }
-            layers.push(Arc::new(layer(index, new)?));
+            layers.push(Arc::new(layer(builder, new)?));
         }
         Ok(layers.clone())
     }
@@ -86,17 +86,14 @@ impl Layers {
     }
 }
 
-fn layer(index: &EmbeddedIndex, documents: Vec<Arc<Document>>) -> Result<Layer, IndexError> {
+fn layer(builder: &DocumentBuilder, documents: Vec<Arc<Document>>) -> Result<Layer, IndexError> {
     let written = || -> tantivy::Result<SegmentReader> {
         let mut writer = TantivyIndex::builder()
-            .schema(index.schema.clone())
+            .schema(builder.schema.clone())
             .tokenizers(schema::tokenizers())
             .single_segment_index_writer::<TantivyDocument>(RamDirectory::create(), BYTES)?;
-        index.analyzers.lend(|analyzer| {
-            documents.iter().try_for_each(|document| {
-                writer.add_document(schema::fill(&index.fields, analyzer, document))
-            })
-        })?;
+        let mut add = |document: &Arc<Document>| writer.add_document(builder.build(document));
+        documents.iter().try_for_each(&mut add)?;
         let segments = writer.finalize()?.searchable_segments()?;
         // One writer makes one segment, which holds the documents in their order.
         SegmentReader::open(&segments[0])

@@ -4,8 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::failure::unusable;
+use super::opened::Part;
 use super::schema::KEY_NAMES;
-use super::snapshot::EmbeddedSnapshot;
+use super::table::RowOf;
+use super::table::Table;
 use crate::index::IndexError;
 use crate::index::Unembedded;
 use crate::index::passage;
@@ -29,10 +31,13 @@ pub(super) struct Places {
 }
 
 impl Keys {
-    /// Reads the keys of all rows.
-    pub fn of(snapshot: &EmbeddedSnapshot) -> Result<Keys, IndexError> {
-        let mut own: Vec<Key> = vec![0; snapshot.table.len()];
-        for (part, row_of) in snapshot.documents() {
+    /// Reads the keys of all rows from the segments, each with the rows of its documents.
+    pub fn read<'a>(
+        table: &Table,
+        segments: impl Iterator<Item = (&'a Part, RowOf<'a>)>,
+    ) -> Result<Keys, IndexError> {
+        let mut own: Vec<Key> = vec![0; table.len()];
+        for (part, row_of) in segments {
             let fast = part.reader.fast_fields();
             let column = |name| fast.u64(name).map_err(|error| unusable(&error));
             let [high, low] = [column(KEY_NAMES[0])?, column(KEY_NAMES[1])?];
@@ -43,7 +48,7 @@ impl Keys {
                 own[row as usize] = number(&high) << 64 | number(&low);
             }
         }
-        let collection = &snapshot.table.collection;
+        let collection = &table.collection;
         let window = (0..own.len() as u32)
             .map(|row| {
                 let previous = collection.previous(row)?;
@@ -70,12 +75,12 @@ impl Keys {
     /// The passages that `view` holds no vectors of, in the order of the rows.
     pub fn missing<'a>(
         &'a self,
-        snapshot: &'a EmbeddedSnapshot,
+        table: &'a Table,
         places: &'a Places,
     ) -> impl Iterator<Item = Unembedded> + 'a {
         (0..self.own.len() as u32).flat_map(move |row| {
             let at = row as usize;
-            let name = |row: u32| snapshot.table.name(row).to_owned();
+            let name = |row: u32| table.name(row).to_owned();
             let own = places.own[at].is_none().then(|| Unembedded {
                 key: self.own[at],
                 name: name(row),
@@ -85,7 +90,7 @@ impl Keys {
             let window = window.map(|key| Unembedded {
                 key,
                 name: name(row),
-                previous: snapshot.table.collection.previous(row).map(name),
+                previous: table.collection.previous(row).map(name),
             });
             own.into_iter().chain(window)
         })

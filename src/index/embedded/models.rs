@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use super::locked;
+use super::failure::locked;
 use crate::beneath::Folder;
 use crate::beneath::Kind;
 use crate::vectors::Key;

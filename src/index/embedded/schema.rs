@@ -1,5 +1,8 @@
 //! The fields of the full-text index, and how a document fills them.
 
+use std::sync::Arc;
+use std::sync::Mutex;
+
 use tantivy::TantivyDocument;
 use tantivy::schema::FAST;
 use tantivy::schema::Field;
@@ -11,6 +14,7 @@ use tantivy::schema::TextFieldIndexing;
 use tantivy::schema::TextOptions;
 use tantivy::tokenizer::TokenizerManager;
 
+use super::failure::locked;
 use super::tokenize::Cut;
 use super::tokenize::MAX_RUN_BYTES;
 use super::tokenize::Runs;
@@ -26,6 +30,7 @@ use crate::model::Tier;
 use crate::ranking::SKETCH_PARTS;
 use crate::ranking::TextPart;
 use crate::words::Analyzer;
+use crate::words::Language;
 
 /// Raised whenever the same file would be indexed in another way.
 pub(super) const VERSION: u32 = 7;
@@ -115,7 +120,7 @@ fn place_of<T: PartialEq>(all: &[T], value: Option<T>) -> u64 {
     place.map_or(0, |place| place as u64 + 1)
 }
 
-pub(super) fn schema() -> (Schema, Fields) {
+fn schema() -> (Schema, Fields) {
     let mut builder = SchemaBuilder::new();
     let text = |tokenizer: &str, record| {
         TextOptions::default().set_indexing_options(
@@ -168,12 +173,52 @@ pub(super) fn tokenizers() -> TokenizerManager {
     manager
 }
 
+/// What a text needs to become a document of the index.
+pub(super) struct DocumentBuilder {
+    pub schema: Schema,
+    pub fields: Fields,
+    pub analyzers: Arc<Analyzers>,
+}
+
+impl DocumentBuilder {
+    pub fn new(languages: &[Language]) -> DocumentBuilder {
+        let (schema, fields) = schema();
+        DocumentBuilder {
+            schema,
+            fields,
+            analyzers: Arc::new(Analyzers {
+                languages: languages.to_vec(),
+                idle: Mutex::default(),
+            }),
+        }
+    }
+
+    /// The document with its fields filled.
+    pub fn build(&self, document: &Document) -> TantivyDocument {
+        self.analyzers
+            .lend(|analyzer| fill(&self.fields, analyzer, document))
+    }
+}
+
+/// Analyzers that nobody uses at the moment: what they remember of words is worth keeping.
+pub(super) struct Analyzers {
+    languages: Vec<Language>,
+    idle: Mutex<Vec<Analyzer>>,
+}
+
+impl Analyzers {
+    /// Does `work` with an analyzer of its own.
+    pub fn lend<T>(&self, work: impl FnOnce(&mut Analyzer) -> T) -> T {
+        let idle = locked(&self.idle).pop();
+        let mut analyzer = idle.unwrap_or_else(|| Analyzer::new(&self.languages));
+        let done = work(&mut analyzer);
+        locked(&self.idle).push(analyzer);
+        done
+    }
+}
+
 /// Fills the fields from a document.
-pub(super) fn fill(
-    fields: &Fields,
-    analyzer: &mut Analyzer,
-    document: &Document,
-) -> TantivyDocument {
+fn fill(fields: &Fields, analyzer: &mut Analyzer, document: &Document) -> TantivyDocument {
     let memory = &document.memory;
     let content = memory.content.as_str();
     let mut filled = TantivyDocument::default();

@@ -14,19 +14,19 @@ use tantivy::postings::Postings as _;
 use tantivy::schema::Field;
 use tantivy::schema::IndexRecordOption;
 
-use super::Analyzers;
-use super::EmbeddedIndex;
 use super::failure::failed;
+use super::failure::locked;
 use super::failure::unusable;
-use super::filter;
+use super::layers::Layer;
 use super::lexicon::TermPlace;
-use super::locked;
 use super::mapped_table::MappedTable;
 use super::meaning::Keys;
 use super::meaning::Places;
 use super::models::Models;
 use super::opened::Committed;
 use super::opened::Part;
+use super::schema::Analyzers;
+use super::schema::DocumentBuilder;
 use super::schema::Fields;
 use super::table::Documents;
 use super::table::RowOf;
@@ -65,46 +65,48 @@ struct Segment {
 }
 
 impl EmbeddedSnapshot {
-    /// The view of `committed`, made from the rows of a former state if there are some.
-    pub fn of(
-        index: &EmbeddedIndex,
+    /// The view of `committed`, made from the first of the `former` rows that can be of use, if
+    /// one can.
+    pub fn of<'a>(
+        (documents, vectors): (&DocumentBuilder, &Arc<Models>),
         committed: &Arc<Committed>,
-        former: Option<&EmbeddedSnapshot>,
+        former: impl Iterator<Item = &'a Arc<MappedTable>>,
     ) -> Result<EmbeddedSnapshot, IndexError> {
-        let parts = committed.parts.clone();
-        let former = former.map(|former| former.table.flat());
-        let kept = index.kept_rows(former);
-        for flat in kept.iter().chain(former) {
-            if let Some((table, documents)) = Table::of(flat, &parts)? {
-                let view = EmbeddedSnapshot::with(index, committed, table, parts, documents);
-                return Ok(view);
+        let view = |table, rows| {
+            let parts = committed.parts.clone();
+            let analyzers = &documents.analyzers;
+            let of_index = (documents.fields, analyzers, vectors);
+            EmbeddedSnapshot::with(of_index, committed, table, parts, rows)
+        };
+        for flat in former {
+            if let Some((table, rows)) = Table::of(flat, &committed.parts)? {
+                return Ok(view(table, rows));
             }
         }
         let flat = Arc::new(MappedTable::read(committed)?);
-        let (table, documents) = Table::whole(&flat);
-        let view = EmbeddedSnapshot::with(index, committed, table, parts, documents);
-        Ok(view)
+        let (table, rows) = Table::whole(&flat);
+        Ok(view(table, rows))
     }
 
     /// The same with `overlay` over it.
     pub fn over(
         base: &EmbeddedSnapshot,
-        index: &EmbeddedIndex,
+        layers: &[Arc<Layer>],
         overlay: &Overlay,
     ) -> Result<EmbeddedSnapshot, IndexError> {
-        let layers = index.layers.of(index, overlay)?;
         let segments = base.segments.iter();
         let before: Vec<_> = segments.map(|one| (&one.part, &one.documents)).collect();
-        let (table, documents) = base.table.over(&before, &layers, overlay)?;
+        let (table, documents) = base.table.over(&before, layers, overlay)?;
         let mut parts = base.committed.parts.clone();
         parts.extend(layers.iter().map(|layer| Arc::clone(&layer.part)));
         let committed = &base.committed;
-        let view = EmbeddedSnapshot::with(index, committed, table, parts, documents);
+        let of_index = (base.fields, &base.analyzers, &base.vectors);
+        let view = EmbeddedSnapshot::with(of_index, committed, table, parts, documents);
         Ok(view)
     }
 
     fn with(
-        index: &EmbeddedIndex,
+        (fields, analyzers, vectors): (Fields, &Arc<Analyzers>, &Arc<Models>),
         committed: &Arc<Committed>,
         table: Table,
         parts: Vec<Arc<Part>>,
@@ -112,19 +114,24 @@ impl EmbeddedSnapshot {
     ) -> EmbeddedSnapshot {
         let segments = parts.into_iter().zip(documents);
         EmbeddedSnapshot {
-            fields: index.fields,
+            fields,
             table,
             segments: segments
                 .map(|(part, documents)| Segment { part, documents })
                 .collect(),
             committed: Arc::clone(committed),
-            analyzers: Arc::clone(&index.analyzers),
+            analyzers: Arc::clone(analyzers),
             names: OnceLock::new(),
-            vectors: Arc::clone(&index.vectors),
+            vectors: Arc::clone(vectors),
             keys: OnceLock::new(),
             superseded: OnceLock::new(),
             places: Mutex::default(),
         }
+    }
+
+    /// Its rows as one table that was written down, without those over it.
+    pub fn flat(&self) -> &Arc<MappedTable> {
+        self.table.flat()
     }
 
     /// Its segments, each with the rows of its documents.
@@ -274,9 +281,24 @@ impl EmbeddedSnapshot {
     /// The rows that a live memory supersedes.
     pub(super) fn superseded(&self) -> Result<&[u32], IndexError> {
         if self.superseded.get().is_none() {
-            let _ = self.superseded.set(filter::superseded(self)?);
+            let _ = self.superseded.set(self.find_superseded()?);
         }
         Ok(self.superseded.get().expect("it was just set"))
+    }
+
+    /// The rows that a live memory supersedes: those it names in `supersedes`, and those that name it
+    /// in `superseded_by`. Where the newer memory was forgotten, the older one counts again.
+    fn find_superseded(&self) -> Result<Vec<u32>, IndexError> {
+        let mut superseded = Vec::new();
+        for older in self.values_of("supersedes")? {
+            superseded.extend(self.rows_called(&older)?);
+        }
+        for newer in self.values_of("superseded_by")? {
+            if !self.rows_called(&newer)?.is_empty() {
+                superseded.extend(self.rows_with_fact(&facts::fact("superseded_by", &newer))?);
+            }
+        }
+        Ok(superseded)
     }
 
     /// The values of a fact that some row has.
@@ -356,7 +378,9 @@ impl EmbeddedSnapshot {
 
     pub(super) fn keys(&self) -> Result<&Arc<Keys>, IndexError> {
         if self.keys.get().is_none() {
-            let _ = self.keys.set(Arc::new(Keys::of(self)?));
+            let _ = self
+                .keys
+                .set(Arc::new(Keys::read(&self.table, self.documents())?));
         }
         Ok(self.keys.get().expect("it was just set"))
     }
