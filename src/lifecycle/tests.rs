@@ -1,7 +1,13 @@
+use chrono::DateTime;
 use chrono::NaiveDate;
+use chrono::TimeDelta;
+use chrono::Utc;
 use proptest::prelude::*;
 
 use super::*;
+use crate::model::Kind;
+use crate::model::Tier;
+use crate::model::Usage;
 
 fn at(text: &str) -> DateTime<Utc> {
     text.parse().unwrap()

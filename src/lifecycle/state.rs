@@ -1,0 +1,224 @@
+//! What a memory is at one moment: its tier, its end, how important and how sure it is.
+
+use chrono::DateTime;
+use chrono::NaiveDate;
+use chrono::NaiveTime;
+use chrono::TimeDelta;
+use chrono::Utc;
+
+use super::life::Life;
+use super::life::Promotion;
+use crate::model::Kind;
+use crate::model::Memory;
+use crate::model::Tier;
+use crate::model::Usage;
+
+/// What counts of a memory's file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stated {
+    pub timestamp: DateTime<Utc>,
+    /// When it was changed last.
+    pub updated: Option<DateTime<Utc>>,
+    pub expires: Option<DateTime<Utc>>,
+    pub tier: Option<Tier>,
+    pub kind: Option<Kind>,
+    pub importance: Option<u8>,
+    pub confidence: Option<f64>,
+}
+
+impl Stated {
+    pub fn of(memory: &Memory) -> Stated {
+        Stated {
+            timestamp: memory.timestamp.utc(),
+            updated: memory.updated().map(|updated| updated.utc()),
+            expires: memory.expires.as_ref().map(|expires| expires.utc()),
+            tier: memory.tier,
+            kind: memory.kind,
+            // 0 is no importance of the scale.
+            importance: memory.importance.filter(|importance| *importance > 0),
+            confidence: memory.confidence,
+        }
+    }
+
+    /// Whether it lives for ever, whatever its uses.
+    pub fn is_permanent(&self) -> bool {
+        self.expires.is_none() && matches!(self.tier, None | Some(Tier::Long))
+    }
+}
+
+/// A memory at one moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct State {
+    /// As stated, or the one that its uses have earned.
+    pub tier: Option<Tier>,
+    /// From then on it is not current; `None` for never.
+    pub expires: Option<DateTime<Utc>>,
+    /// 1–10.
+    pub importance: u8,
+    /// 0–1.
+    pub confidence: f64,
+    /// How often it was used.
+    pub uses: u32,
+    pub last_used: Option<DateTime<Utc>>,
+    /// When its content was written or changed the last time: as the file states it, and as records of
+    /// changes say. The file system's times are none of it: every copy has others.
+    pub changed: DateTime<Utc>,
+}
+
+impl State {
+    pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+}
+
+/// What a memory that states none counts as.
+pub const USUAL_IMPORTANCE: u8 = 5;
+/// As above.
+pub const USUAL_CONFIDENCE: f64 = 1.0;
+const MOST_IMPORTANT: u8 = 10;
+
+/// What is dated later than this from now on says something of a clock, nothing of a memory.
+const AHEAD: TimeDelta = TimeDelta::days(1);
+
+/// The memory at the moment `now`. Uses that lie in the future do not count.
+pub fn state(stated: &Stated, usage: &Usage, life: &Life, now: DateTime<Utc>) -> State {
+    let known = UsesUntil::of(usage, now);
+    let tier = tier(stated, &known, life);
+    State {
+        tier,
+        expires: expires(stated, tier, &known, life),
+        importance: importance(stated, &known, life),
+        confidence: confidence(stated, &known, life, now),
+        uses: known.count(),
+        last_used: known.last,
+        changed: [stated.updated.filter(|at| *at <= most(now)), known.changed]
+            .into_iter()
+            .flatten()
+            .fold(stated.timestamp, DateTime::max),
+    }
+}
+
+/// The uses up to a moment.
+struct UsesUntil {
+    days: Vec<(NaiveDate, u32)>,
+    last: Option<DateTime<Utc>>,
+    restored: Option<DateTime<Utc>>,
+    settled: Option<DateTime<Utc>>,
+    changed: Option<DateTime<Utc>>,
+    tiered: Option<DateTime<Utc>>,
+}
+
+/// What is later lies in the future.
+fn most(now: DateTime<Utc>) -> DateTime<Utc> {
+    later(now, AHEAD).unwrap_or(now)
+}
+
+impl UsesUntil {
+    fn of(usage: &Usage, now: DateTime<Utc>) -> UsesUntil {
+        let most = most(now);
+        let is_past = |at: &DateTime<Utc>| *at <= most;
+        UsesUntil {
+            days: usage
+                .days()
+                .filter(|(day, _)| *day <= most.date_naive())
+                .collect(),
+            last: usage.last().filter(is_past),
+            restored: usage.restored().filter(is_past),
+            settled: usage.settled().filter(is_past),
+            changed: usage.changed().filter(is_past),
+            tiered: usage.tiered().filter(is_past),
+        }
+    }
+
+    fn count(&self) -> u32 {
+        let counts = self.days.iter();
+        counts.fold(0, |sum: u32, (_, count)| sum.saturating_add(*count))
+    }
+}
+
+/// As stated, or earned by uses since then: uses up to the day on which a tier was stated anew are
+/// known to whoever stated it.
+fn tier(stated: &Stated, known: &UsesUntil, life: &Life) -> Option<Tier> {
+    let stated_on = known.tiered.map(|at| at.date_naive());
+    let days = known.days.iter();
+    let days = days.filter(|(day, _)| stated_on.is_none_or(|stated| stated < *day));
+    let is_earned = match life.promotion {
+        Promotion::Never => false,
+        Promotion::Days(least) => days.count() >= least as usize,
+        Promotion::Uses(least) => {
+            days.fold(0, |sum: u32, (_, count)| sum.saturating_add(*count)) >= least
+        }
+    };
+    match stated.tier {
+        Some(Tier::Mid) if is_earned => Some(Tier::Long),
+        tier => tier,
+    }
+}
+
+/// The later of what is stated, or follows from the tier, and of what the last use has earned. Who
+/// was brought back from the archive begins anew, without an end that was over by then.
+fn expires(
+    stated: &Stated,
+    tier: Option<Tier>,
+    known: &UsesUntil,
+    life: &Life,
+) -> Option<DateTime<Utc>> {
+    let is_open = |end: &DateTime<Utc>| known.restored.is_none_or(|restored| restored < *end);
+    let end = stated.expires.filter(is_open);
+    let (span, extension) = match tier {
+        None => return end,
+        // Who has earned the long tier has left its end behind; who states both means both.
+        Some(Tier::Long) if stated.tier == tier => return end,
+        Some(Tier::Long) => return None,
+        Some(Tier::Short) => (life.short_life, life.short_extension),
+        Some(Tier::Mid) => (life.mid_life, life.mid_extension),
+    };
+    let began = known
+        .restored
+        .map_or(stated.timestamp, |restored| restored.max(stated.timestamp));
+    let first = end.or_else(|| later(began, span))?;
+    let extended = known.last.and_then(|last| later(last, extension));
+    Some(extended.map_or(first, |extended| extended.max(first)))
+}
+
+/// `None` for later than there is a moment.
+fn later(at: DateTime<Utc>, by: TimeDelta) -> Option<DateTime<Utc>> {
+    at.checked_add_signed(by)
+}
+
+fn importance(stated: &Stated, known: &UsesUntil, life: &Life) -> u8 {
+    let base = stated.importance.unwrap_or(USUAL_IMPORTANCE);
+    let earned = match life.uses_per_importance {
+        0 => 0,
+        uses => known.count() / uses,
+    };
+    let sum = u32::from(base).saturating_add(earned);
+    // What a file states beyond the scale is left as it is.
+    sum.min(u32::from(MOST_IMPORTANT.max(base))) as u8
+}
+
+/// Falls with the time, if that is wanted, and rises with each use, day by day. What is stated holds
+/// as of the timestamp, or as of when it was settled; uses up to that day are in it.
+fn confidence(stated: &Stated, known: &UsesUntil, life: &Life, now: DateTime<Utc>) -> f64 {
+    let mut confidence = stated.confidence.unwrap_or(USUAL_CONFIDENCE);
+    let mut since = stated
+        .timestamp
+        .max(known.settled.unwrap_or(stated.timestamp));
+    let mut fall = |confidence: f64, until: DateTime<Utc>| {
+        let elapsed = (until - since).max(TimeDelta::zero());
+        since = since.max(until);
+        match &life.decay {
+            None => confidence,
+            Some(decay) => confidence * decay.factor(stated.kind, elapsed),
+        }
+    };
+    let settled = known.settled.map(|settled| settled.date_naive());
+    let days = known.days.iter();
+    for (day, count) in days.filter(|(day, _)| settled.is_none_or(|settled| settled < *day)) {
+        let day = day.and_time(NaiveTime::MIN).and_utc();
+        confidence = fall(confidence, day.min(now));
+        let risen = confidence + life.confidence_per_use * f64::from(*count);
+        confidence = risen.min(1.0).max(confidence);
+    }
+    fall(confidence, now)
+}
