@@ -3,6 +3,7 @@
 //! Whoever writes the index holds its lock, and nothing else for as long as that takes: searches
 //! go on meanwhile over the overlay.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::error::EngineError;
@@ -20,6 +21,7 @@ use crate::files::Place;
 use crate::index::Document;
 use crate::index::IndexError;
 use crate::index::Overlay;
+use crate::index::Snapshot;
 
 /// How far indexing has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -276,11 +278,60 @@ fn settle_once(live: &LiveStore, all: bool) -> Result<(), EngineError> {
     batch.commit(verified)?;
     let committed = live.index.snapshot(&Overlay::default())?;
     drop(lock);
-    let mut freshness = live.freshness();
-    let is_same =
-        |known: &std::sync::Arc<dyn crate::index::Snapshot>| known.state() == base.state();
-    if freshness.committed.as_ref().is_some_and(is_same) {
-        freshness.committed_now(committed);
-    }
+    settled_as(&mut live.freshness(), base.as_ref(), committed, verified);
     Ok(())
+}
+
+/// Goes on from the state `committed`, which was found after a commit of the overlay over `base` that
+/// stated the moment `verified`.
+fn settled_as(
+    freshness: &mut Freshness,
+    base: &dyn Snapshot,
+    committed: Arc<dyn Snapshot>,
+    verified: i64,
+) {
+    let known = freshness.committed.as_ref();
+    if known.is_none_or(|known| known.state() != base.state()) {
+        return;
+    }
+    // Where the index was deleted since, an empty one is found, which says nothing of `base`.
+    match committed.verified() == verified {
+        true => freshness.committed_now(committed),
+        false => freshness.committed = None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::engine::Engine;
+    use crate::engine::live::current_snapshot::snapshot;
+    use crate::engine::options::Options;
+
+    #[test]
+    fn an_index_that_is_deleted_while_it_is_written_hides_no_file() {
+        const ONE: &str = "20260101_000000_aaaaaaaa.md";
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("files")).unwrap();
+        std::fs::write(root.path().join("files").join(ONE), "a heron").unwrap();
+        let engine = Engine::open(Options::new(root.path()), Box::new(SystemClock)).unwrap();
+        let live = &engine.live;
+        snapshot(live).unwrap();
+        settle(live, true).unwrap();
+        let base = snapshot(live).unwrap();
+        assert!(live.freshness().overlay.files.is_empty());
+        let verified = live.freshness().verified;
+        // As if this came between the commit and the look at it.
+        std::fs::remove_dir_all(live.state()).unwrap();
+        let found = live.index.snapshot(&Overlay::default()).unwrap();
+        assert!(found.is_empty());
+        settled_as(&mut live.freshness(), base.as_ref(), found, verified);
+        let names: Vec<String> = snapshot(live)
+            .unwrap()
+            .files()
+            .map(|(name, _)| name.to_owned())
+            .collect();
+        assert_eq!(names, [ONE]);
+    }
 }
