@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Adopt;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use crate::engine::AdoptedNote;
 use crate::engine::Writer;
@@ -79,7 +79,7 @@ pub(super) fn adopt(context: &mut Context, command: &Adopt) -> Result<Outcome, F
         }
     }
     if command.yes {
-        super::after_writing(context, &engine)?;
+        super::afterwards::after_writing(context, &engine)?;
     }
     Ok(match (adopted.notes.is_empty(), adopted.left.is_empty()) {
         (false, _) => Outcome::Done,

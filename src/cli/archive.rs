@@ -3,11 +3,11 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Archive;
 use super::args::ArchivePurge;
 use super::args::Counted;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::life::record_line;
 use super::output::ID;

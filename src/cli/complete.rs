@@ -275,7 +275,7 @@ fn stem_of(name: &str) -> Stem {
 
 /// The store that the command line on the shell's screen is about.
 fn store() -> Option<Store> {
-    let environment = super::prepare().ok()?;
+    let environment = super::surroundings::prepare().ok()?;
     let flags = Flags {
         store: named_store(std::env::args_os()),
         read_only: true,

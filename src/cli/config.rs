@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Config as Command;
 use super::args::ConfigGet;
 use super::args::ConfigSet;
 use super::args::ConfigUnset;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::output::BOLD;
 use super::output::DIM;

@@ -4,9 +4,9 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::process::Command;
 
-use super::Context;
-use super::Outcome;
 use super::args::Edit;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::output::ID;
 use crate::engine::Engine;
@@ -76,7 +76,7 @@ pub(super) fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Fai
         output.line(format!("{what} {ID}{id}{ID:#}"))?;
     }
     context.output.warnings(&saved.screened);
-    super::after_writing(context, &engine)?;
+    super::afterwards::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 

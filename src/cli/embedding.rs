@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::fail::Failure;
+use super::opened::models_folder;
 use crate::config::Config;
 use crate::config::Environment;
 use crate::config::ModelName;
@@ -167,15 +168,6 @@ pub(super) fn folder_of(model: &ModelName, environment: &Environment) -> Result<
             Ok(models_folder(environment)?.join(name))
         }
     }
-}
-
-/// The folder of all models that were downloaded.
-pub(super) fn models_folder(environment: &Environment) -> Result<PathBuf, Failure> {
-    let cache = environment.cache_folder.as_ref().ok_or_else(|| {
-        Failure::new("there is no home folder to keep models in")
-            .hint("Name a folder with MEMDIR_MODEL_DIR.")
-    })?;
-    Ok(cache.join("models"))
 }
 
 fn hosted(

@@ -7,12 +7,12 @@ use std::path::Path;
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Eval;
 use super::args::Form;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
-use super::maintain::progress_bar;
+use super::progress::progress_bar;
 use crate::engine;
 use crate::engine::Engine;
 use crate::engine::Hit;

@@ -3,14 +3,14 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Export;
 use super::args::Import;
 use super::args::Source;
 use super::args::Target;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
-use super::maintain::counting_bar;
+use super::progress::counting_bar;
 use crate::dialect::core;
 use crate::engine;
 use crate::engine::Engine;
@@ -148,7 +148,7 @@ pub(super) fn import(context: &mut Context, command: &Import) -> Result<Outcome,
     }
     if !command.dry_run && added > 0 {
         // Searches find what is imported without it; it only makes them fast.
-        super::after_writing(context, &engine)?;
+        super::afterwards::after_writing(context, &engine)?;
     }
     Ok(if failures.is_empty() {
         Outcome::Done

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use crate::engine::Engine;
 use crate::engine::ops;

@@ -8,9 +8,9 @@ use chrono::Local;
 use chrono::Utc;
 use serde_json::Value;
 
-use super::Context;
 use super::args::Fields;
 use super::args::Filters;
+use super::context::Context;
 use super::fail::Failure;
 use super::when;
 use super::when::Direction;

@@ -3,12 +3,12 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Grep;
 use super::args::List;
 use super::args::Recall;
 use super::args::Think;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::history;
 use super::output::BOLD;
@@ -68,7 +68,7 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
         offset: 0,
     };
     if matches!(search.wanted, QueryKind::Text(_)) && command.ranking.uses_meaning() {
-        super::embed_few(&engine);
+        super::afterwards::embed_few(&engine);
     }
     let thought = ops::think(&engine, &search)?;
     let found = !thought.hits.is_empty();
@@ -135,7 +135,7 @@ pub(super) fn think(context: &mut Context, command: &Think) -> Result<Outcome, F
     } else if let Some(note) = note {
         output.note(note);
     }
-    super::settle(&engine);
+    super::afterwards::settle(&engine);
     Ok(if found {
         Outcome::Done
     } else {
@@ -451,7 +451,7 @@ pub(super) fn list(context: &mut Context, command: &List) -> Result<Outcome, Fai
         }
     }
     output.flush()?;
-    super::settle(&engine);
+    super::afterwards::settle(&engine);
     Ok(if found {
         Outcome::Done
     } else {
@@ -530,7 +530,7 @@ pub(super) fn grep(context: &mut Context, command: &Grep) -> Result<Outcome, Fai
         output.json(&json!({"matches": matches}))?;
     }
     output.flush()?;
-    super::settle(&engine);
+    super::afterwards::settle(&engine);
     Ok(if found {
         Outcome::Done
     } else {

@@ -2,18 +2,15 @@
 
 use std::process::Command;
 
-use chrono::DateTime;
-use chrono::Local;
-use chrono::Utc;
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Diff;
 use super::args::Git;
 use super::args::Log;
 use super::args::Undo;
+use super::context::Context;
+use super::context::Outcome;
 use super::difference;
 use super::fail::Failure;
 use super::output::BOLD;
@@ -21,8 +18,8 @@ use super::output::DIM;
 use super::output::ID;
 use super::output::Output;
 use super::output::visible;
-use super::when;
-use super::when::Direction;
+use super::when::local;
+use super::when::revision;
 use crate::dialect::core::change_json;
 use crate::dialect::core::text_json;
 use crate::engine::Engine;
@@ -30,7 +27,6 @@ use crate::engine::EngineError;
 use crate::engine::PastChange;
 use crate::engine::PastText;
 use crate::engine::Recalled;
-use crate::engine::Revision;
 use crate::engine::Undone;
 use crate::engine::UndoneFile;
 use crate::engine::history;
@@ -86,7 +82,7 @@ pub(super) fn log(context: &mut Context, command: &Log) -> Result<Outcome, Failu
         }
     }
     output.flush()?;
-    super::settle(&engine);
+    super::afterwards::settle(&engine);
     Ok(if found {
         Outcome::Done
     } else {
@@ -120,7 +116,7 @@ pub(super) fn diff(context: &mut Context, command: &Diff) -> Result<Outcome, Fai
         output.note("no difference");
     }
     output.flush()?;
-    super::settle(&engine);
+    super::afterwards::settle(&engine);
     Ok(if is_different {
         Outcome::Done
     } else {
@@ -156,7 +152,7 @@ pub(super) fn undo(context: &mut Context, command: &Undo) -> Result<Outcome, Fai
         }
     }
     if !command.dry_run {
-        super::after_writing(context, &engine)?;
+        super::afterwards::after_writing(context, &engine)?;
     }
     Ok(if is_change {
         Outcome::Done
@@ -290,14 +286,6 @@ fn check_in_place(arguments: &[std::ffi::OsString]) -> Result<(), Failure> {
         "git {command} cannot be run here: the notes lie in place, and git would look for them in .memdir-store/files"
     ))
     .hint(format!("In place of it: {instead}. `memdir git log`, `show` and the like work.")))
-}
-
-/// Reads what somebody calls a moment of the history.
-pub(super) fn revision(text: &str, now: DateTime<Utc>) -> Revision {
-    Revision {
-        text: text.to_owned(),
-        at: when::moment("the revision", text, now, Direction::Past).ok(),
-    }
 }
 
 /// The changes of each recalled memory; `None` for what is no memory. A store without history is
@@ -460,10 +448,4 @@ fn show_difference(output: &mut Output, before: &PastText, now: &PastText) -> Re
 
 fn one_line(output: &Output, text: &str) -> String {
     output.shown(&text.replace(['\n', '\t'], " "))
-}
-
-pub(super) fn local(at: DateTime<Utc>) -> String {
-    at.with_timezone(&Local)
-        .format("%Y-%m-%d %H:%M:%S %:z")
-        .to_string()
 }

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Rearrange;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use crate::engine::ops;
 
@@ -40,7 +40,7 @@ pub(super) fn layout(context: &mut Context, command: &Rearrange) -> Result<Outco
             ));
         }
     }
-    super::after_writing(context, &engine)?;
+    super::afterwards::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 

@@ -4,8 +4,6 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Forget;
 use super::args::Gc;
 use super::args::Ids;
@@ -13,6 +11,8 @@ use super::args::Inspect;
 use super::args::LinkTo;
 use super::args::Links;
 use super::args::Unlink;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::maintenance::recovered;
 use super::output::DIM;
@@ -98,7 +98,7 @@ pub(super) fn promote(context: &mut Context, command: &Ids) -> Result<Outcome, F
         let document = json!({"promoted": promoted, "errors": failed});
         context.output.json(&document)?;
     }
-    super::after_writing(context, &engine)?;
+    super::afterwards::after_writing(context, &engine)?;
     Ok(match all_promoted {
         true => Outcome::Done,
         false => Outcome::Failed,
@@ -164,7 +164,7 @@ fn show_archived(
         context.output.error(&Failure::new(what).because(error));
     }
     if !dry_run {
-        super::after_writing(context, engine)?;
+        super::afterwards::after_writing(context, engine)?;
     }
     Ok(if all_moved {
         Outcome::Done
@@ -326,7 +326,7 @@ pub(super) fn link(context: &mut Context, command: &LinkTo) -> Result<Outcome, F
     } else if !is_new {
         output.note("they are linked already");
     }
-    super::after_writing(context, &engine)?;
+    super::afterwards::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 
@@ -340,7 +340,7 @@ pub(super) fn unlink(context: &mut Context, command: &Unlink) -> Result<Outcome,
     } else if removed == 0 {
         output.note("there is no such link");
     }
-    super::after_writing(context, &engine)?;
+    super::afterwards::after_writing(context, &engine)?;
     Ok(match removed {
         0 => Outcome::Nothing,
         _ => Outcome::Done,

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::Context;
+use super::context::Context;
 use super::fail::Failure;
 use crate::config::LlmProvider;
 use crate::dialect::Assistant;

@@ -2,18 +2,16 @@
 
 use chrono::DateTime;
 use chrono::Utc;
-use indicatif::ProgressBar;
-use indicatif::ProgressDrawTarget;
-use indicatif::ProgressStyle;
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Reindex;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::output::BOLD;
 use super::output::Output;
+use super::progress::progress_bar;
 use crate::dialect::core::findings_json;
 use crate::dialect::core::proof_json;
 use crate::engine;
@@ -31,24 +29,6 @@ use crate::engine::live;
 use crate::engine::meaning;
 use crate::engine::ops;
 use crate::lifecycle::FLAGGED_BELOW;
-
-/// A bar on standard error; hidden where nobody looks.
-pub(super) fn progress_bar(what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}");
-    bar.set_style(style.expect("the template is valid"));
-    bar.set_message(what);
-    bar
-}
-
-/// As [`progress_bar`], for what nobody can count before it is done.
-pub(super) fn counting_bar(what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{msg} {pos}");
-    bar.set_style(style.expect("the template is valid"));
-    bar.set_message(what);
-    bar
-}
 
 pub(super) fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
@@ -167,7 +147,7 @@ pub(super) fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Fa
             "problems": findings_json(&status.findings),
         }))?;
         output.flush()?;
-        super::settle(&engine);
+        super::afterwards::settle(&engine);
         return Ok(Outcome::Done);
     }
     let size = |bytes: u64| match bytes {
@@ -239,7 +219,7 @@ pub(super) fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Fa
     show_rows(output, &rows)?;
     show_findings(output, &status.findings, verbose)?;
     output.flush()?;
-    super::settle(&engine);
+    super::afterwards::settle(&engine);
     Ok(Outcome::Done)
 }
 

@@ -4,8 +4,6 @@ use chrono::TimeDelta;
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::AutoConsolidate;
 use super::args::Cleanup;
 use super::args::Compact;
@@ -13,6 +11,8 @@ use super::args::Consolidate;
 use super::args::Decay;
 use super::args::Reflect;
 use super::args::Supersede;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::fields;
 use super::llm::write_summaries;
@@ -153,7 +153,7 @@ pub(super) fn supersede(context: &mut Context, command: &Supersede) -> Result<Ou
     } else if !added {
         output.note("it was superseded by it already");
     }
-    super::after_writing(context, &engine)?;
+    super::afterwards::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 
@@ -185,7 +185,7 @@ pub(super) fn plans(context: &mut Context) -> Result<Outcome, Failure> {
     } else {
         for plan in &plans {
             let [created, edited, archived] = plan.counts();
-            let at = super::history::local(plan.at);
+            let at = super::when::local(plan.at);
             output.line(format!(
                 "{ID}{}{ID:#}  {at}  {}: {created} made, {edited} changed, {archived} archived  \
                  {DIM}{}{DIM:#}",
@@ -234,7 +234,7 @@ pub(super) fn take_back(
         ))?;
     }
     if !dry_run {
-        super::after_writing(context, engine)?;
+        super::afterwards::after_writing(context, engine)?;
     }
     Ok(Outcome::Done)
 }
@@ -354,7 +354,7 @@ fn perform_with(
         for screened in &done.screened {
             output.warnings(screened);
         }
-        super::after_writing(context, engine)?;
+        super::afterwards::after_writing(context, engine)?;
     }
     Ok(match plan.is_empty() {
         true => Outcome::Nothing,

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use super::Context;
-use super::Outcome;
 use super::args::Mcp;
 use super::args::ToolSet;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::llm;
 use crate::config::Origin;
@@ -141,7 +141,7 @@ pub(super) fn begin(
     let notices = [
         super::trust::notice(&context.config),
         context.elsewhere(),
-        is_new.then(|| super::made(&root)),
+        is_new.then(|| super::no_store::made(&root)),
     ];
     let notices: Vec<String> = notices.into_iter().flatten().collect();
     let notice = (!notices.is_empty()).then(|| notices.join("\n"));

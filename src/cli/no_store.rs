@@ -93,3 +93,8 @@ fn obstacle(root: &Path) -> Obstacle {
         [.., parent] => Obstacle::NoParent((*parent).to_owned()),
     }
 }
+
+/// What is said of a store that a command found missing.
+pub(super) fn made(root: &std::path::Path) -> String {
+    format!("there was no store in {}: it was made", root.display())
+}

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::fail::Failure;
 use crate::config::Environment;
 use crate::embed::Embedder;
 use crate::embed::Local;
@@ -29,7 +30,7 @@ struct Note {
 }
 
 fn path(environment: &Environment, id: &str) -> Option<PathBuf> {
-    let models = super::embedding::models_folder(environment).ok()?;
+    let models = super::opened::models_folder(environment).ok()?;
     Some(models.join(".used").join(format!("{id}.json")))
 }
 
@@ -79,4 +80,13 @@ pub(super) fn noted(environment: &Environment, id: &str) -> Option<LocalSettings
         pooling: note.pooling.as_deref().map(Pooling::from),
         ..LocalSettings::default()
     })
+}
+
+/// The folder of all models that were downloaded.
+pub(super) fn models_folder(environment: &Environment) -> Result<PathBuf, Failure> {
+    let cache = environment.cache_folder.as_ref().ok_or_else(|| {
+        Failure::new("there is no home folder to keep models in")
+            .hint("Name a folder with MEMDIR_MODEL_DIR.")
+    })?;
+    Ok(cache.join("models"))
 }

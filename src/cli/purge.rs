@@ -5,9 +5,9 @@ use std::io::IsTerminal;
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Purge;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::output::ID;
 use super::output::Output;
@@ -92,7 +92,7 @@ pub(super) fn show(
         warn_of_history(context, purged)?;
         warn_of_backups(context, &backups)?;
     }
-    super::after_writing(context, engine)?;
+    super::afterwards::after_writing(context, engine)?;
     Ok(if all_purged {
         Outcome::Done
     } else {
@@ -234,7 +234,7 @@ fn erase(context: &mut Context, engine: &Engine, command: &Purge) -> Result<Outc
         }
         warn_of_backups(context, &backups)?;
     }
-    super::after_writing(context, engine)?;
+    super::afterwards::after_writing(context, engine)?;
     Ok(Outcome::Done)
 }
 

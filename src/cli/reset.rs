@@ -5,9 +5,9 @@ use std::io::IsTerminal;
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Reset;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use crate::engine::BroughtBack;
 use crate::engine::Engine;
@@ -123,7 +123,7 @@ fn show(
     }
     tell_left(context, &reset.left);
     if !dry_run && count > 0 {
-        super::after_writing(context, engine)?;
+        super::afterwards::after_writing(context, engine)?;
     }
     Ok(match count {
         _ if reset.backup.is_some() && !reset.left.is_empty() => Outcome::Failed,
@@ -159,7 +159,7 @@ fn show_back(
     }
     tell_left(context, &back.left);
     if !dry_run {
-        super::after_writing(context, engine)?;
+        super::afterwards::after_writing(context, engine)?;
     }
     Ok(match (back.left.is_empty(), back.brought.is_empty()) {
         (false, _) => Outcome::Failed,

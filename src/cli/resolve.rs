@@ -3,9 +3,9 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Resolve;
+use super::context::Context;
+use super::context::Outcome;
 use super::difference;
 use super::fail::Failure;
 use super::history;
@@ -67,7 +67,7 @@ pub(super) fn resolve(context: &mut Context, command: &Resolve) -> Result<Outcom
             output.line(format!("forgotten {ID}{}{ID:#}", stem.short()))?;
         }
     }
-    super::after_writing(context, &engine)?;
+    super::afterwards::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 
@@ -100,7 +100,7 @@ fn decide(
             output.line("the link that says they contradict is gone")?;
         }
     }
-    super::after_writing(context, engine)?;
+    super::afterwards::after_writing(context, engine)?;
     Ok(Outcome::Done)
 }
 
@@ -124,7 +124,7 @@ fn tell_unmarked(
     } else {
         output.line(format!("merged both sides of {ID}{id}{ID:#}"))?;
     }
-    super::after_writing(context, engine)?;
+    super::afterwards::after_writing(context, engine)?;
     Ok(Outcome::Done)
 }
 
@@ -192,7 +192,7 @@ fn show(
         }
     }
     output.flush()?;
-    super::settle(engine);
+    super::afterwards::settle(engine);
     Ok(Outcome::Done)
 }
 

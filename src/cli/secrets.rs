@@ -3,9 +3,9 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Ids;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::output::ID;
 use crate::engine::Engine;
@@ -69,6 +69,6 @@ fn settle(
         document.insert("errors".to_owned(), Value::Array(failed));
         context.output.json(&Value::Object(document))?;
     }
-    super::after_writing(context, &engine)?;
+    super::afterwards::after_writing(context, &engine)?;
     Ok(outcome)
 }

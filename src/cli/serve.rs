@@ -8,11 +8,11 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Serve;
 use super::args::Token as Command;
 use super::args::TokenCommand;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::mcp;
 use crate::engine::Engine;

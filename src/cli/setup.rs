@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use clap::CommandFactory;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Args;
 use super::args::Completions;
 use super::args::Init;
 use super::args::PathOf;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::output::Output;
 use crate::engine::EngineError;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Counted;
 use super::args::Standards;
 use super::args::Stats;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::output::DIM;
 use super::output::ID;
@@ -145,7 +145,7 @@ pub(super) fn standards(context: &mut Context, command: &Standards) -> Result<Ou
     }
     let is_change = command.clear || command.set.is_some();
     if is_change {
-        super::after_writing(context, &engine)?;
+        super::afterwards::after_writing(context, &engine)?;
     }
     Ok(match standards.is_empty() && !is_change {
         true => Outcome::Nothing,

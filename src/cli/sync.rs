@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Sync;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::maintain::git_status;
 use super::maintain::held_back_json;

@@ -7,10 +7,10 @@ use std::path::Path;
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Command;
 use super::args::Trust;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::output::Output;
 use crate::config::Config;

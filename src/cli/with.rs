@@ -5,10 +5,10 @@ use std::path::Path;
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Direction;
 use super::args::Sync;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::output::Output;
 use crate::clock::SystemClock;
@@ -58,7 +58,7 @@ pub(super) fn sync_with(
     )?;
     show(context, &folder, direction, &report)?;
     if !command.dry_run && !engine.live.is_read_only() {
-        super::after_writing(context, &engine)?;
+        super::afterwards::after_writing(context, &engine)?;
     }
     Ok(Outcome::Done)
 }

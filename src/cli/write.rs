@@ -3,14 +3,13 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::Context;
-use super::Outcome;
 use super::args::Ids;
 use super::args::Remember;
 use super::args::Update;
+use super::context::Context;
+use super::context::Outcome;
 use super::fail::Failure;
 use super::fields;
-use super::history;
 use super::output::DIM;
 use super::output::ID;
 use super::output::visible;
@@ -98,7 +97,7 @@ pub(super) fn remember(context: &mut Context, command: Remember) -> Result<Outco
             Outcome::Nothing
         }
     };
-    super::after_writing(context, &engine)?;
+    super::afterwards::after_writing(context, &engine)?;
     Ok(outcome)
 }
 
@@ -260,7 +259,7 @@ pub(super) fn update(context: &mut Context, command: Update) -> Result<Outcome, 
         }
     }
     context.output.warnings(&edited.screened);
-    super::after_writing(context, &engine)?;
+    super::afterwards::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 
@@ -280,7 +279,7 @@ pub(super) fn restore(context: &mut Context, command: &Ids) -> Result<Outcome, F
     relocate(context, &command.ids, "restored", |engine, id| {
         match (ops::restore(engine, id), id.rsplit_once('@')) {
             (Err(EngineError::NotFound(_)), Some((id, revision))) => {
-                let revision = history::revision(revision, now);
+                let revision = when::revision(revision, now);
                 let restored = ops::restore_as_of(engine, id, &revision)?;
                 Ok(Moved {
                     stem: restored.stem,
@@ -333,7 +332,7 @@ pub(super) fn relocate(
         document.insert("errors".to_owned(), Value::Array(failed));
         context.output.json(&Value::Object(document))?;
     }
-    super::after_writing(context, &engine)?;
+    super::afterwards::after_writing(context, &engine)?;
     Ok(if all_moved {
         Outcome::Done
     } else {
