@@ -150,19 +150,26 @@ pub fn without_tests(text: &str) -> (String, Vec<String>) {
     (code, tests)
 }
 
+/// Whether others see the item of a line, and the item without the word on who does: that names
+/// nothing.
+fn item_in(line: &str) -> (bool, &str) {
+    let line = line.trim_start();
+    match line.strip_prefix("pub") {
+        Some(item) if item.starts_with('(') => {
+            (true, item.split_once(") ").map_or(item, |(_, item)| item))
+        }
+        Some(item) if item.starts_with(' ') => (true, item.trim_start()),
+        _ => (false, line),
+    }
+}
+
 fn imports(file: PathBuf, module: &str, code: &str) -> Imports {
     let mut inner = module.to_owned();
     let mut names = BTreeMap::new();
-    let mut reexports = Vec::new();
+    let mut uses = Vec::new();
     let mut rest: Vec<(String, String)> = Vec::new();
     for line in code.lines() {
-        // What is said of who may see something names nothing.
-        let shown = line.trim_start();
-        let item = match shown.strip_prefix("pub") {
-            Some(item) if item.starts_with('(') => item.split_once(") ").map_or(item, |it| it.1),
-            Some(item) => item.trim_start(),
-            None => shown,
-        };
+        let (is_shown, item) = item_in(line);
         if let Some(name) = item.strip_prefix("mod ") {
             match name.strip_suffix(';') {
                 Some(name) => drop(names.insert(name.to_owned(), format!("{module}::{name}"))),
@@ -179,12 +186,7 @@ fn imports(file: PathBuf, module: &str, code: &str) -> Imports {
                 Some(both) => both,
                 None => (used, used.rsplit("::").next().unwrap()),
             };
-            reexports.push((
-                item != shown,
-                name.to_owned(),
-                path.to_owned(),
-                inner.clone(),
-            ));
+            uses.push((is_shown, name.to_owned(), path.to_owned(), inner.clone()));
         } else {
             rest.push((inner.clone(), item.to_owned()));
         }
@@ -193,7 +195,7 @@ fn imports(file: PathBuf, module: &str, code: &str) -> Imports {
         }
     }
     let mut paths = BTreeSet::new();
-    for (is_shown, name, path, inner) in reexports {
+    for (is_shown, name, path, inner) in uses {
         let Some(path) = from_root(&path, &inner, &names) else {
             continue;
         };
