@@ -3,8 +3,8 @@
 use clap::Args as ClapArgs;
 use clap::Subcommand;
 
-use super::Counted;
-use super::Ids;
+use super::life::Counted;
+use super::shared::Ids;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Archive {

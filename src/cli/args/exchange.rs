@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::Args as ClapArgs;
 
-use super::Filters;
+use super::shared::Filters;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(in crate::cli) enum Source {

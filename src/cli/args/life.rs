@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 
-use super::Filters;
+use super::shared::Filters;
 
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Forget {

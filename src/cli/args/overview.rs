@@ -8,7 +8,7 @@ use clap::Command;
 use clap::CommandFactory;
 use clap::builder::Styles;
 
-use super::Args;
+use super::commands::Args;
 use crate::cli::prose::terminal_width;
 use crate::cli::prose::wrapped;
 

@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 
-use super::Fields;
+use super::shared::Fields;
 use crate::engine::DuplicatePolicy;
 
 #[derive(Debug, ClapArgs)]
