@@ -26,7 +26,7 @@ impl Secret {
         hash.to_hex()[..16].to_owned()
     }
 
-    /// What [`redact`] writes in its place.
+    /// What [`super::redact`] writes in its place.
     pub fn mark(&self) -> String {
         format!("{MARK}{}]", self.kind)
     }
