@@ -5,6 +5,9 @@
 
 use super::limits::MAX_DEPTH;
 
+/// Where the parser sees the end of a line: a comment ends at any of them.
+const LINE_ENDS: [char; 5] = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
+
 /// Says what is dangerous about a piece of YAML, if anything: the value of one key as it stands
 /// after its colon, with the lines below, or a whole block of keys.
 ///
@@ -12,7 +15,7 @@ use super::limits::MAX_DEPTH;
 /// as YAML itself would not read it as text.
 pub fn find(yaml: &str) -> Option<&'static str> {
     let mut scanner = Scanner::default();
-    for (number, line) in yaml.lines().enumerate() {
+    for (number, line) in yaml.split(LINE_ENDS).enumerate() {
         if let Some(found) = scanner.line(line, number == 0) {
             return Some(found);
         }
@@ -171,6 +174,10 @@ mod tests {
             "\n  - k: |\n      text\n    other: *a",
             " ['it''s', &a x]",
             " ['x'', ', &a [1], ', y']",
+            "\n  # x\r  b: &a [x]",
+            "\n  # x\u{85}  b: &a [x]",
+            "\n  # x\u{2028}  b: &a [x]",
+            "\n  # x\u{2029}  b: &a [x]",
         ] {
             assert!(find(hidden).is_some(), "{hidden}");
         }
