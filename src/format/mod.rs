@@ -24,7 +24,6 @@ mod tombstone;
 mod value;
 
 pub use crate::model::MAX_INDEXED_BYTES;
-pub use danger::find as yaml_danger;
 pub use edit::adopted;
 pub use edit::allow_secrets;
 pub use edit::allowed_secrets;
@@ -55,6 +54,7 @@ pub use settings::are_settings;
 pub use settings::merge_settings;
 pub use tombstone::Tombstone;
 pub use value::from_json;
+pub use value::from_yaml_block;
 
 /// Why a memory cannot be written as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,14 @@
 //! Values of more than one scalar: lists in their three spellings, links, metadata.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde::de::Deserialize;
+use serde::de::Deserializer;
+use serde::de::Error;
+use serde::de::MapAccess;
+use serde::de::SeqAccess;
+use serde::de::Visitor;
 
 use super::danger;
 use super::scalar;
@@ -155,15 +163,28 @@ fn parse_yaml(key: &str, value: &str, below: &str) -> Result<MetaValue, String> 
         return Ok(from_json(json));
     }
     let document = format!("{key}:{text}");
-    let parsed: serde_yaml::Value =
-        serde_yaml::from_str(&document).map_err(|error| error.to_string())?;
-    let serde_yaml::Value::Mapping(mapping) = parsed else {
-        return Ok(MetaValue::Null);
-    };
-    mapping
-        .into_iter()
-        .next()
-        .map_or(Ok(MetaValue::Null), |(_, value)| from_yaml(value))
+    Ok(match parsed(&document)? {
+        MetaValue::Map(entries) => entries.into_iter().next().map(|(_, value)| value),
+        _ => None,
+    }
+    .unwrap_or(MetaValue::Null))
+}
+
+/// Reads a block of YAML from elsewhere, after the check for [`danger`].
+///
+/// # Errors
+///
+/// Fails if the block is dangerous or no YAML, or has a key that is no text.
+pub fn from_yaml_block(block: &str) -> Result<MetaValue, String> {
+    match danger::find(block) {
+        Some(what) => Err(format!("it holds {what}")),
+        None => parsed(block),
+    }
+}
+
+fn parsed(document: &str) -> Result<MetaValue, String> {
+    let parsed = serde_yaml::from_str(document).map_err(|error| error.to_string());
+    parsed.map(|Yaml(value)| value)
 }
 
 /// A JSON value as a metadata value. A number that neither kind of ours holds keeps its digits,
@@ -189,33 +210,82 @@ pub fn from_json(value: serde_json::Value) -> MetaValue {
     }
 }
 
-fn from_yaml(value: serde_yaml::Value) -> Result<MetaValue, String> {
-    Ok(match value {
-        serde_yaml::Value::Null => MetaValue::Null,
-        serde_yaml::Value::Bool(value) => MetaValue::Bool(value),
-        serde_yaml::Value::Number(number) => match number.as_i64() {
-            Some(int) => MetaValue::Int(int),
-            None => MetaValue::Float(number.as_f64().unwrap_or(f64::MAX)),
-        },
-        serde_yaml::Value::String(text) => MetaValue::Text(text),
-        serde_yaml::Value::Sequence(items) => {
-            MetaValue::List(items.into_iter().map(from_yaml).collect::<Result<_, _>>()?)
-        }
-        serde_yaml::Value::Mapping(map) => MetaValue::Map(
-            map.into_iter()
-                .map(|(key, value)| Ok((key_text(key)?, from_yaml(value)?)))
-                .collect::<Result<_, String>>()?,
-        ),
-        serde_yaml::Value::Tagged(_) => return Err("it holds a tag".to_owned()),
-    })
+/// A value of YAML as a metadata value. A number that neither kind of ours holds keeps its digits,
+/// as a text.
+struct Yaml(MetaValue);
+
+impl<'de> Deserialize<'de> for Yaml {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Yaml, D::Error> {
+        deserializer.deserialize_any(YamlVisitor).map(Yaml)
+    }
 }
 
-fn key_text(key: serde_yaml::Value) -> Result<String, String> {
-    match key {
-        serde_yaml::Value::String(text) => Ok(text),
-        serde_yaml::Value::Number(number) => Ok(number.to_string()),
-        serde_yaml::Value::Bool(value) => Ok(value.to_string()),
-        _ => Err("a key is no text".to_owned()),
+struct YamlVisitor;
+
+impl<'de> Visitor<'de> for YamlVisitor {
+    type Value = MetaValue;
+
+    fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("a value without a tag")
+    }
+
+    fn visit_unit<E>(self) -> Result<MetaValue, E> {
+        Ok(MetaValue::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<MetaValue, E> {
+        Ok(MetaValue::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<MetaValue, E> {
+        Ok(MetaValue::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<MetaValue, E> {
+        Ok(MetaValue::Int(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<MetaValue, E> {
+        Ok(match i64::try_from(value) {
+            Ok(int) => MetaValue::Int(int),
+            Err(_) => MetaValue::Text(value.to_string()),
+        })
+    }
+
+    fn visit_i128<E>(self, value: i128) -> Result<MetaValue, E> {
+        Ok(MetaValue::Text(value.to_string()))
+    }
+
+    fn visit_u128<E>(self, value: u128) -> Result<MetaValue, E> {
+        Ok(MetaValue::Text(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<MetaValue, E> {
+        Ok(MetaValue::Float(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<MetaValue, E> {
+        Ok(MetaValue::Text(value.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<MetaValue, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Yaml(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(MetaValue::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<MetaValue, A::Error> {
+        let mut map: Vec<(String, MetaValue)> = Vec::new();
+        let mut keys = HashSet::new();
+        while let Some((key, Yaml(value))) = entries.next_entry::<String, Yaml>()? {
+            if !keys.insert(key.clone()) {
+                return Err(A::Error::custom(format!("the key `{key}` stands twice")));
+            }
+            map.push((key, value));
+        }
+        Ok(MetaValue::Map(map))
     }
 }
 

@@ -1,8 +1,9 @@
 //! The metadata at the head of a foreign note: YAML, TOML or JSON, found and read.
 //!
-//! `gray_matter` parses it, and does nothing else: it is not true to the bytes of the text, forgets
-//! the order of the keys, and its YAML parser knows no limits. So the block is cut out here, checked
-//! before it is parsed, and put in order afterwards.
+//! YAML goes the way of a memory's own: `format` checks it and parses it. `gray_matter` parses TOML
+//! and JSON, and does nothing else: it is not true to the bytes of the text and forgets the order of
+//! the keys, and its YAML parser knows no limits. So the block is cut out here, and the keys of TOML
+//! and JSON are put in order afterwards.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,6 @@ use gray_matter::Pod;
 use gray_matter::engine::Engine;
 use gray_matter::engine::JSON;
 use gray_matter::engine::TOML;
-use gray_matter::engine::YAML;
 use serde::de::IgnoredAny;
 
 use super::fields::Fields;
@@ -105,21 +105,29 @@ impl<'a> Block<'a> {
         if bytes > MAX_BLOCK_BYTES {
             return Err(format!("it has {bytes} bytes, more than {MAX_BLOCK_BYTES}"));
         }
-        let pod = match self.language {
-            Language::Yaml => {
-                if let Some(what) = yaml_danger(self.text) {
-                    return Err(format!("it holds {what}"));
-                }
-                pod::<YAML>(self.text)?
-            }
-            Language::Toml => pod::<TOML>(self.text)?,
-            Language::Json => pod::<JSON>(self.text)?,
+        let parsed = match self.language {
+            Language::Yaml => format::from_yaml_block(self.text).map_err(|what| shortened(&what)),
+            Language::Toml => self.parsed::<TOML>(),
+            Language::Json => self.parsed::<JSON>(),
         };
-        match pod {
-            Pod::Hash(entries) => Ok(Fields(self.in_order(entries))),
-            Pod::Null => Ok(Fields(Vec::new())),
+        match parsed? {
+            MetaValue::Map(entries) => Ok(Fields(entries)),
+            MetaValue::Null => Ok(Fields(Vec::new())),
             _ => Err("it holds no `key: value` lines".to_owned()),
         }
+    }
+
+    /// Parses a block. No line of it is the fence that the parser is given here.
+    fn parsed<E: Engine>(&self) -> Result<MetaValue, String> {
+        const FENCE: &str = "\u{1}memdir\u{1}";
+        let mut matter: Matter<E> = Matter::new();
+        matter.delimiter = FENCE.to_owned();
+        let parsed = matter.parse::<Pod>(&format!("{FENCE}\n{}\n{FENCE}\n", self.text));
+        let pod = parsed.map_err(|error| shortened(&error.to_string()))?;
+        Ok(match pod.data.unwrap_or(Pod::Null) {
+            Pod::Hash(entries) => MetaValue::Map(self.in_order(entries)),
+            other => meta_value(other),
+        })
     }
 
     /// The parser forgets the order of the keys: it is that of the lines they begin.
@@ -149,44 +157,10 @@ fn without_blank_line(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// Parses a block that was found to be safe. No line of it is the fence it is given here.
-fn pod<E: Engine>(block: &str) -> Result<Pod, String> {
-    const FENCE: &str = "\u{1}memdir\u{1}";
-    let mut matter: Matter<E> = Matter::new();
-    matter.delimiter = FENCE.to_owned();
-    let parsed = matter.parse::<Pod>(&format!("{FENCE}\n{block}\n{FENCE}\n"));
-    // Some parsers quote the text they fail at, over many lines.
-    let parsed = parsed.map_err(|error| {
-        let what = error.to_string();
-        let line = what.lines().next().unwrap_or_default();
-        line.chars().take(200).collect::<String>()
-    })?;
-    Ok(parsed.data.unwrap_or(Pod::Null))
-}
-
-/// Says why YAML must not reach the parser, or would not come back whole.
-fn yaml_danger(block: &str) -> Option<&'static str> {
-    format::yaml_danger(block).or_else(|| has_odd_key(block).then_some("a key that is no text"))
-}
-
-/// Whether a key is written with `?`, is absent as in `: x`, or is a mapping as in `{{date}}`: the
-/// parser nests the first two until the stack ends, and drops the third with its value.
-fn has_odd_key(block: &str) -> bool {
-    let explicit = block.lines().any(|line| {
-        let marks = line
-            .find(|c: char| !"-?: \t".contains(c))
-            .unwrap_or(line.len());
-        line[..marks]
-            .split_whitespace()
-            .any(|mark| mark == "?" || mark == ":")
-    });
-    explicit
-        || ["{{", "{[", "? "].iter().any(|mark| {
-            block.match_indices(mark).any(|(at, _)| {
-                let before = block[..at].trim_end();
-                before.is_empty() || before.ends_with([':', '-', '[', ',', '{'])
-            })
-        })
+/// Some parsers quote the text they fail at, over many lines.
+fn shortened(what: &str) -> String {
+    let line = what.lines().next().unwrap_or_default();
+    line.chars().take(200).collect()
 }
 
 fn meta_value(pod: Pod) -> MetaValue {

@@ -507,8 +507,8 @@ mod tests {
             "an anchor",
         );
         check_whole("---\na: !t x\n---\nbody", "a tag");
-        check_whole("---\na: 1\na: 2\n---\nbody", "duplicated key");
-        check_whole("---\na: {{date}}\n---\nbody", "a key that is no text");
+        check_whole("---\na: 1\na: 2\n---\nbody", "the key `a` stands twice");
+        check_whole("---\na: {{date}}\n---\nbody", "expected a string");
         check_whole(
             &format!("---\n{}x\n---\nbody", "? ".repeat(8000)),
             "a complex key",
@@ -543,6 +543,24 @@ mod tests {
         let note = fields::text(note).unwrap();
         assert_eq!(key, IMPORT_NOTE);
         assert!(note.contains(why), "{note}");
+    }
+
+    #[test]
+    fn values_of_yaml_are_read_as_those_of_a_memory() {
+        let text =
+            "---\nlarge: 99999999999999999999\ncode: 007\nnested:\n  z: 1\n  1.50: ~\n---\nbody";
+        let text_of = |text: &str| MetaValue::Text(text.to_owned());
+        let nested = vec![
+            ("z".to_owned(), MetaValue::Int(1)),
+            ("1.50".to_owned(), MetaValue::Null),
+        ];
+        let expected = [
+            ("large", text_of("99999999999999999999")),
+            ("code", text_of("007")),
+            ("nested", MetaValue::Map(nested)),
+        ];
+        let found = import("n.md", text).memory.metadata;
+        assert_eq!(found, expected.map(|(key, value)| (key.to_owned(), value)));
     }
 
     #[test]
