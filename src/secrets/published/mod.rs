@@ -34,6 +34,11 @@ const BEFORE: usize = 160;
 /// A rule sees this much of the text behind its keyword: longer than the tokens that rules bound.
 const BEHIND: usize = 2048;
 
+/// How most rules end: behind the secret. Theirs are lines of code.
+const END: &str = r#"(?:[\x60'"\s;]|\\[nr]|$)"#;
+/// What stands for it here: in a sentence, a table or an address the secret ends, too.
+const PROSE_END: &str = r#"(?:[\x60'"\s;,)\]}<&*|]|\\[nr]|[.:!?](?:\s|[)*_"']|$)|$)"#;
+
 /// Every kind that [`find`] gives.
 pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
     RULES.iter().map(|rule| rule.kind)
@@ -100,9 +105,8 @@ fn is_secret(rule: &Rule, secret: &str) -> bool {
 fn compiled(number: usize) -> &'static Regex {
     static SHAPES: [OnceLock<Regex>; RULES.len()] = [const { OnceLock::new() }; RULES.len()];
     SHAPES[number].get_or_init(|| {
-        let shape = RegexBuilder::new(RULES[number].shape)
-            .unicode(false)
-            .build();
+        let shape = RULES[number].shape.replace(END, PROSE_END);
+        let shape = RegexBuilder::new(&shape).unicode(false).build();
         shape.expect("every published rule is an expression")
     })
 }
@@ -144,5 +148,32 @@ mod tests {
             &text[found[0].range.clone()],
             "9fk3q7xw1zt8bv5nm2cd6hj4rp0sy_gl"
         );
+    }
+
+    #[test]
+    fn a_token_ends_where_a_sentence_a_table_or_an_address_goes_on() {
+        let token = format!(
+            "{}_{}_{}",
+            "glsa", "9fK3q7Xw1zt8Bv5nm2cd6Hj4rp0sYwLe", "3fa91c07"
+        );
+        for place in [
+            "{}",
+            "use {}.",
+            "use {}, then",
+            "Ada (she has {}).",
+            "**{}**",
+            "<b>{}</b>",
+            "| {}|",
+            "https://h.example/x?key={}&page=2",
+        ] {
+            let text = place.replace("{}", &token);
+            let found = super::super::find(&text);
+            assert_eq!(found.len(), 1, "{text}");
+            assert_eq!(text[found[0].range.clone()], token);
+            assert_eq!(
+                found[0].kind,
+                "a credential (grafana-service-account-token)"
+            );
+        }
     }
 }
