@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use percent_encoding::percent_decode_str;
+
 use crate::model::code_length;
 use crate::model::fence_of;
 
@@ -145,7 +147,9 @@ fn path(inside: &str, renamed: &dyn Fn(Link<'_>) -> Option<String>, changed: &mu
     if written.contains("://") || !written.ends_with(".md") {
         return 0;
     }
-    let decoded = percent_decoded(written);
+    // One that is not UTF-8 then stays as it is.
+    let decoded = percent_decode_str(written).decode_utf8();
+    let decoded = decoded.unwrap_or(Cow::Borrowed(written));
     let Some(new) = renamed(Link::Path(&decoded)) else {
         return 0;
     };
@@ -186,32 +190,6 @@ fn percent_encoded(path: &str) -> String {
         }
     }
     encoded
-}
-
-/// A path without its `%20`; one that is not UTF-8 then stays as it is.
-fn percent_decoded(path: &str) -> Cow<'_, str> {
-    if !path.contains('%') {
-        return Cow::Borrowed(path);
-    }
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = after
-            .get(..2)
-            .and_then(|code| std::str::from_utf8(code).ok());
-        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
-        match code.filter(|_| byte == b'%') {
-            Some(code) => {
-                bytes.push(code);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).map_or(Cow::Borrowed(path), Cow::Owned)
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ use std::net::Ipv4Addr;
 use std::net::Ipv6Addr;
 use std::path::Path;
 
+use percent_encoding::percent_decode_str;
+
 /// Longer than any forge's longest path, shorter than what fills a log.
 const MAX_BYTES: usize = 2048;
 
@@ -492,21 +494,15 @@ fn checked_path(path: &str) -> Result<(), AddressError> {
 
 /// Takes out percent signs as git does, so that what they stand for can be looked at.
 fn decoded(path: &str) -> Result<String, AddressError> {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        rest = after;
-        if first != b'%' {
-            bytes.push(first);
-            continue;
-        }
-        let digits = after.get(..2).ok_or(AddressError::Path)?;
-        let digit = |b: u8| char::from(b).to_digit(16).ok_or(AddressError::Path);
-        let code = digit(digits[0])? * 16 + digit(digits[1])?;
-        bytes.push(u8::try_from(code).expect("two hexadecimal digits are a byte"));
-        rest = &after[2..];
+    let is_byte = |after: &str| {
+        let digits = after.as_bytes().get(..2);
+        digits.is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !path.split('%').skip(1).all(is_byte) {
+        return Err(AddressError::Path);
     }
-    let text = String::from_utf8(bytes).map_err(|_| AddressError::Path)?;
+    let text = percent_decode_str(path).decode_utf8();
+    let text = text.map_err(|_| AddressError::Path)?.into_owned();
     let is_harmless = !text.chars().any(is_unseen) && !text.contains(['\\', '\'', '"', '`', '$']);
     is_harmless.then_some(text).ok_or(AddressError::Path)
 }

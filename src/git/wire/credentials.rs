@@ -5,6 +5,9 @@
 //! question names the server that the token is meant for: a redirect to another server gets
 //! nothing. The user's own credential helpers are git's business.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as STANDARD;
+
 use crate::git::address::Address;
 use crate::git::address::Scheme;
 
@@ -31,24 +34,8 @@ pub(in crate::git) struct Credentials {
 impl Credentials {
     /// The value of the header `Authorization`.
     pub(in crate::git) fn basic(&self) -> String {
-        const DIGITS: &[u8; 64] =
-            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         let text = format!("{}:{}", self.user, self.password);
-        let mut coded = String::from("Basic ");
-        for three in text.as_bytes().chunks(3) {
-            let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
-            let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-            for at in 0..4 {
-                let digit = bits >> (18 - 6 * at) & 63;
-                let is_padding = at > three.len();
-                coded.push(if is_padding {
-                    '='
-                } else {
-                    DIGITS[digit as usize].into()
-                });
-            }
-        }
-        coded
+        format!("Basic {}", STANDARD.encode(text))
     }
 }
 
