@@ -1,6 +1,7 @@
 //! Models on the runtime that is part of this program, in Rust: tract.
 //!
-//! It is used directly and not through its bridge to `ort`: behind the bridge, whose functions are
+//! In the default build, because there is no other way to a meaning without an ONNX Runtime. It is used
+//! directly and not through its bridge to `ort`: behind the bridge, whose functions are
 //! C's, a panic ends the process (a wrong name in a model's graph is enough), one process can have
 //! only one of the two runtimes, and a model computes on one core.
 

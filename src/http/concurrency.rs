@@ -1,5 +1,7 @@
 //! How many calls run at once: reads and writes in lanes of their own, so that no write keeps a read
 //! waiting, and no crowd takes the machine.
+//!
+//! By hand and not by tower's layers: those have one lane, and either wait for ever or send away at once.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;

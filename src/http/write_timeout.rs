@@ -1,7 +1,8 @@
 //! A connection that is given up when the other side takes or gives too little for too long.
 //!
 //! Reading is bounded by the request's own time; what is watched here is writing: an answer that
-//! nobody takes holds its memory.
+//! nobody takes holds its memory. By hand, because tower-http has limits for requests and none for how
+//! fast an answer is taken.
 
 use std::future::Future;
 use std::io;

@@ -1,6 +1,7 @@
 //! Lets libgit2 speak over connections that are made here.
 //!
-//! libgit2 comes without TLS and ssh, and finds a way to a remote by the scheme of its address
+//! By hand, because libgit2's own way wants OpenSSL and libssh2 on every machine, and cannot be broken
+//! off from another thread. libgit2 comes without TLS and ssh, and finds a way to a remote by the scheme of its address
 //! in a table of the whole process. One scheme of our own is entered there, [`URL`]; which remote
 //! it stands for is said by the thread that works. So libgit2 never reads an address, never
 //! follows a redirect, and never opens a connection itself.

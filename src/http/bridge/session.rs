@@ -3,6 +3,9 @@
 //! A server that was started anew knows nothing of the session. Then it is opened again as the
 //! client opened it, with all that the client subscribed to, and the client sees nothing of it but
 //! that everything it subscribed to may have changed.
+//!
+//! By hand and not by rmcp's client: that opens a lost session again, but without the subscriptions, and
+//! is closed for good if nobody answers the first message.
 
 use std::collections::BTreeSet;
 use std::pin::Pin;

@@ -6,6 +6,10 @@
 //! taken for deleted, and what is deleted goes to the archive (`keep`). Files are written as any edit writes them; a run that was killed is ended by the
 //! next one. Settings are each store's own. The other store is somebody else's: no link in it is
 //! followed, and what git would not carry is passed over (`side`).
+//!
+//! By hand and not through a bare repository: the two histories often have no commit in common, or one
+//! from before what was in common last, so that git brings back what was forgotten; and a store on a
+//! stick may have no repository.
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
