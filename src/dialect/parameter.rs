@@ -55,7 +55,6 @@ pub enum Literal {
     Whole(u64),
     Share(f64),
     Flag(bool),
-    Null,
 }
 
 impl Parameter {
@@ -188,7 +187,6 @@ impl Literal {
             Literal::Whole(number) => json!(number),
             Literal::Share(share) => json!(share),
             Literal::Flag(flag) => json!(flag),
-            Literal::Null => Value::Null,
         }
     }
 }

@@ -65,11 +65,6 @@ impl ReplacedText {
         self.place == earlier.place && self.name == earlier.name && self.seen == earlier.new
     }
 
-    /// Whether `bytes` are what took its place.
-    pub fn was_replaced_by(&self, bytes: &[u8]) -> bool {
-        content_hash(bytes) as u64 == self.new
-    }
-
     /// The beginning of its hash.
     pub fn hash(&self) -> u64 {
         self.seen

@@ -12,8 +12,7 @@ pub struct TableDelta {
     runs: Vec<Run>,
     /// Where each new row is in the new list.
     places: Vec<u32>,
-    /// Rows before and after.
-    before: u32,
+    /// Rows of the new list.
     after: u32,
     /// Rows below this one are the same in both lists.
     same: u32,
@@ -57,7 +56,6 @@ impl TableDelta {
     /// one of number n before the row `inserted[n]` of the old list, ascending.
     pub fn new(before: u32, removed: &[u32], inserted: &[u32]) -> TableDelta {
         let mut splice = TableDelta {
-            before,
             ..TableDelta::default()
         };
         let (mut at, mut removed) = (0, removed.iter().copied().peekable());
@@ -127,11 +125,6 @@ impl TableDelta {
 
     pub fn is_empty(&self) -> bool {
         self.after == 0
-    }
-
-    /// How many rows the old list has.
-    pub fn old_len(&self) -> usize {
-        self.before as usize
     }
 
     /// Where a row of the new list comes from.

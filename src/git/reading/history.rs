@@ -98,17 +98,6 @@ impl Repository {
             .to("compare two histories")
     }
 
-    /// The commit that `text` names: a beginning of its id, a branch, `HEAD~3`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if nothing, or more than one thing, is called so.
-    pub fn find_commit(&self, text: &str) -> Result<Id, GitError> {
-        let object = self.inner.revparse_single(text).to("find the commit")?;
-        let commit = object.peel_to_commit().to("find the commit")?;
-        Ok(Id(commit.id()))
-    }
-
     /// The commits to which the branch was moved for the reason `why`, by its log; `None` if there
     /// is none that can be read.
     ///
