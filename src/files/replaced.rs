@@ -10,7 +10,6 @@ use super::At;
 use super::FilesError;
 use super::disk;
 use super::folders::Place;
-use super::hash::content_hash;
 use super::store::Store;
 use super::swap::SwapName;
 use crate::beneath::Folder;

@@ -278,24 +278,30 @@ fn settle_once(live: &LiveStore, all: bool) -> Result<(), EngineError> {
     batch.commit(verified)?;
     let committed = live.index.snapshot(&Overlay::default())?;
     drop(lock);
-    settled_as(&mut live.freshness(), base.as_ref(), committed, verified);
+    let new = |(name, document): (&String, &Option<_>)| {
+        i64::from(document.is_some()) - i64::from(base.indexed(name).is_some())
+    };
+    let len = base.len() as i64 + overlay.files.iter().map(new).sum::<i64>();
+    let is_whole = committed.verified() == verified && committed.len() as i64 == len;
+    settled_as(&mut live.freshness(), base.as_ref(), committed, is_whole);
     Ok(())
 }
 
-/// Goes on from the state `committed`, which was found after a commit of the overlay over `base` that
-/// stated the moment `verified`.
+/// Goes on from the state `committed`, which was found after a commit of the overlay over `base`, if
+/// it is that and `is_whole`.
 fn settled_as(
     freshness: &mut Freshness,
     base: &dyn Snapshot,
     committed: Arc<dyn Snapshot>,
-    verified: i64,
+    is_whole: bool,
 ) {
     let known = freshness.committed.as_ref();
     if known.is_none_or(|known| known.state() != base.state()) {
         return;
     }
-    // Where the index was deleted since, an empty one is found, which says nothing of `base`.
-    match committed.verified() == verified {
+    // Where the index was deleted meanwhile, a new one is found or was written to, which says
+    // nothing of what was in `base`.
+    match is_whole {
         true => freshness.committed_now(committed),
         false => freshness.committed = None,
     }
@@ -321,12 +327,11 @@ mod tests {
         settle(live, true).unwrap();
         let base = snapshot(live).unwrap();
         assert!(live.freshness().overlay.files.is_empty());
-        let verified = live.freshness().verified;
         // As if this came between the commit and the look at it.
         std::fs::remove_dir_all(live.state()).unwrap();
         let found = live.index.snapshot(&Overlay::default()).unwrap();
         assert!(found.is_empty());
-        settled_as(&mut live.freshness(), base.as_ref(), found, verified);
+        settled_as(&mut live.freshness(), base.as_ref(), found, false);
         let names: Vec<String> = snapshot(live)
             .unwrap()
             .files()
