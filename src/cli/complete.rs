@@ -23,7 +23,7 @@ use clap_complete::env::EnvCompleter;
 use clap_complete::env::Shells;
 
 use super::args;
-use super::output::visible;
+use super::terminal::output::visible;
 use crate::config::Config;
 use crate::config::Flags;
 use crate::files::LinkPolicy;
@@ -275,7 +275,7 @@ fn stem_of(name: &str) -> Stem {
 
 /// The store that the command line on the shell's screen is about.
 fn store() -> Option<Store> {
-    let environment = super::surroundings::prepare().ok()?;
+    let environment = super::wiring::surroundings::prepare().ok()?;
     let flags = Flags {
         store: named_store(std::env::args_os()),
         read_only: true,

@@ -9,10 +9,10 @@ use serde_json::json;
 
 use super::args::Eval;
 use super::args::Form;
-use super::context::Context;
-use super::context::Outcome;
-use super::fail::Failure;
-use super::progress::progress_bar;
+use super::terminal::fail::Failure;
+use super::terminal::progress::progress_bar;
+use super::wiring::context::Context;
+use super::wiring::context::Outcome;
 use crate::engine;
 use crate::engine::Engine;
 use crate::engine::Hit;

@@ -49,7 +49,7 @@ use super::setup::PathOf;
 use super::setup::Trust;
 use super::shared::Findings;
 use super::shared::Ids;
-use crate::cli::output::Color;
+use crate::cli::terminal::output::Color;
 use clap::Parser;
 use clap::Subcommand;
 use std::path::PathBuf;

@@ -9,8 +9,8 @@ use clap::CommandFactory;
 use clap::builder::Styles;
 
 use super::commands::Args;
-use crate::cli::prose::terminal_width;
-use crate::cli::prose::wrapped;
+use crate::cli::terminal::prose::terminal_width;
+use crate::cli::terminal::prose::wrapped;
 
 /// The groups of commands, each with its heading and names. The first is what most people need.
 const GROUPS: [(&str, &[&str]); 6] = [

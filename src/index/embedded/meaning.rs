@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::failure::unusable;
 use super::opened::Part;
+use super::rows::table::RowOf;
+use super::rows::table::Table;
 use super::schema::KEY_NAMES;
-use super::table::RowOf;
-use super::table::Table;
 use crate::index::IndexError;
 use crate::index::Unembedded;
 use crate::index::passage;

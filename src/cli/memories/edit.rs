@@ -1,0 +1,125 @@
+//! Edits a memory's file in the user's editor.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::Command;
+
+use crate::cli::args::Edit;
+use crate::cli::terminal::fail::Failure;
+use crate::cli::terminal::output::ID;
+use crate::cli::wiring::context::Context;
+use crate::cli::wiring::context::Outcome;
+use crate::engine::Engine;
+use crate::engine::ops;
+use crate::engine::write;
+use crate::files::Draft;
+use crate::model::Problem;
+
+/// The fallback where neither setting nor environment names an editor.
+const DEFAULT_EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
+
+/// Opens a draft beside nothing of the store, checks it on save, and opens it again while it has
+/// problems that the memory did not have before. The draft survives a failure.
+pub(in crate::cli) fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let (name, version) = ops::open_text(&engine, &command.id)?;
+    let before = write::preview(&engine.writer, &name, &version.bytes).problems;
+    let draft = Draft::new(&name, &version.bytes)
+        .map_err(|error| Failure::new("cannot make a draft to edit").because(error))?;
+    let mut tried: Option<Vec<u8>> = None;
+    let bytes = loop {
+        if let Err(failure) = open_editor(context, draft.path()) {
+            let is_untouched = draft.read().is_ok_and(|bytes| bytes == version.bytes);
+            return Err(match is_untouched {
+                true => failure,
+                false => failure.hint(kept(draft)),
+            });
+        }
+        let bytes = match draft.read() {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let failure = Failure::new("cannot read the draft").because(error);
+                return Err(failure.hint(kept(draft)));
+            }
+        };
+        let problems = new_problems(&engine, &name, &bytes, &before);
+        if problems.is_empty() {
+            break bytes;
+        }
+        let said: Vec<String> = problems
+            .iter()
+            .map(|problem| format!("{problem}. {}", problem.hint()))
+            .collect();
+        if tried.as_ref() == Some(&bytes) {
+            // Left as it was: the editor's user has given up.
+            let failure = Failure::new(format!("the memory was not saved: {}", said.join(" ")));
+            return Err(failure.hint(kept(draft)));
+        }
+        context.output.note(said.join("\n"));
+        if std::io::stdin().is_terminal() {
+            context.output.note("Press Enter to edit again.");
+            let _ = std::io::stdin().read_line(&mut String::new()); // Nothing to wait for at its end.
+        }
+        tried = Some(bytes);
+    };
+    let saved = ops::save_text(&engine, &name, &version, &bytes).map_err(|error| {
+        let failure = Failure::from(error);
+        let hint = failure.hint.clone().unwrap_or_default();
+        failure.hint(format!("{hint} {}", kept(draft)).trim_start().to_owned())
+    })?;
+    let id = engine.live.shown_id(&saved.memory.stem);
+    let output = &mut context.output;
+    if output.json {
+        output.json(&crate::cli::memories::write::edited_json(&saved, &id))?;
+    } else {
+        let what = if saved.changed { "saved" } else { "unchanged" };
+        output.line(format!("{what} {ID}{id}{ID:#}"))?;
+    }
+    context.output.warnings(&saved.screened);
+    crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+    Ok(Outcome::Done)
+}
+
+/// Keeps the draft, and says where: it may hold what was typed and is nowhere else.
+fn kept(draft: Draft) -> String {
+    format!("Your draft is kept at {}.", draft.keep().display())
+}
+
+fn new_problems(engine: &Engine, name: &str, bytes: &[u8], before: &[Problem]) -> Vec<Problem> {
+    let mut problems = write::preview(&engine.writer, name, bytes).problems;
+    problems.retain(|problem| !before.contains(problem));
+    problems
+}
+
+/// Runs the editor and waits for it. Its setting is split as a shell would, without a shell.
+fn open_editor(context: &Context, draft: &Path) -> Result<(), Failure> {
+    let setting = &context.config.editor;
+    let line = setting
+        .value
+        .clone()
+        .unwrap_or_else(|| DEFAULT_EDITOR.to_owned());
+    let words = shlex::split(&line)
+        .filter(|words| !words.is_empty())
+        .ok_or_else(|| {
+            Failure::new(format!(
+                "cannot read the editor setting `{line}` ({})",
+                setting.origin
+            ))
+        })?;
+    let status = Command::new(&words[0])
+        .args(&words[1..])
+        .arg(draft)
+        .status()
+        .map_err(|error| {
+            Failure::new(format!("cannot start the editor `{}`", words[0]))
+                .because(error)
+                .hint("Set VISUAL or EDITOR to one that is installed.")
+        })?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "the editor `{}` ended with {status}; nothing was saved",
+        words[0]
+    )))
+}

@@ -1,0 +1,309 @@
+//! `memdir serve` and `memdir token`: a store served over HTTP, and what opens it.
+
+use std::net::Ipv4Addr;
+use std::net::Ipv6Addr;
+use std::net::SocketAddr;
+use std::net::TcpListener;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::cli::args::Serve;
+use crate::cli::args::Token as Command;
+use crate::cli::args::TokenCommand;
+use crate::cli::serving::mcp;
+use crate::cli::terminal::fail::Failure;
+use crate::cli::wiring::context::Context;
+use crate::cli::wiring::context::Outcome;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::files::Lock;
+use crate::http::Address;
+use crate::http::HttpError;
+use crate::http::Rate;
+use crate::http::Serving;
+use crate::http::Settings;
+use crate::http::tokens;
+use crate::http::tokens::Rights;
+use crate::http::tokens::Token;
+use crate::http::tokens::TokenError;
+use crate::model::is_possible_time;
+
+/// Where a server listens that was not told where.
+const PORT: u16 = 9077;
+
+/// How many calls a client may make in a second.
+const READS_A_SECOND: u32 = 50;
+const WRITES_A_SECOND: u32 = 10;
+
+/// How many calls are let in at once after a rest.
+const READS_AT_ONCE: u32 = 200;
+const WRITES_AT_ONCE: u32 = 40;
+
+/// Serves until the process is asked to end.
+pub(in crate::cli) fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure> {
+    let now = context.now();
+    // The dates of HTTP know no other years.
+    if !is_possible_time(now) {
+        return Err(EngineError::ClockIsWrong(now).into());
+    }
+    let addresses = addresses(command)?;
+    // Before there are threads.
+    crate::embed::limit_kept_memory();
+    let (served, background) = mcp::begin(context, &command.tool_set)?;
+    let engine = std::sync::Arc::clone(&served.engine);
+    let [[reads, writes], [owner_reads, owner_writes]] = rates(command, &addresses);
+    let settings = Settings {
+        addresses,
+        hosts: command.allow_host.clone(),
+        origins: command.allow_origin.clone(),
+        tokens: tokens::path(engine.live.state()),
+        needs_token: !command.no_token,
+        tls: command.tls_cert.clone().zip(command.tls_key.clone()),
+        reads,
+        writes,
+        owner_reads,
+        owner_writes,
+        mcp: crate::mcp::streamable,
+    };
+    let note = engine.live.state().join(crate::http::NOTE);
+    let noted = begin_note(&note);
+    let ended = crate::http::serve(served, &settings, |serving| {
+        // Before it is said: who reads that finds it.
+        if noted.is_some()
+            && let Err(error) = crate::files::write_derived(&note, serving.written().as_bytes())
+        {
+            tracing::warn!("cannot note where this server listens: {error}");
+        }
+        tell(context, command, &engine, serving);
+    });
+    if noted.is_some() {
+        let _ = crate::files::remove_derived(&note); // Whoever follows it finds nobody there.
+    }
+    drop(noted);
+    drop(background);
+    crate::git::end_children();
+    match ended {
+        // As for `mcp`: a call that still runs must not keep the process.
+        Ok(()) => std::process::exit(0),
+        Err(error) => Err(failure(error)),
+    }
+}
+
+/// The rates of reads and of writes: of every client, and of the store's owner.
+fn rates(command: &Serve, addresses: &[Address]) -> [[Rate; 2]; 2] {
+    let rate = |a_second: u32, burst: u32| Rate {
+        a_second,
+        // Who raises the one means the other, too.
+        burst: burst.max(a_second),
+    };
+    let rates = |usual_reads: u32, usual_writes: u32| {
+        [
+            rate(
+                command.reads_per_second.unwrap_or(usual_reads),
+                READS_AT_ONCE,
+            ),
+            rate(
+                command.writes_per_second.unwrap_or(usual_writes),
+                WRITES_AT_ONCE,
+            ),
+        ]
+    };
+    // The owner could as well write files, where nobody but this machine reaches the server. Behind
+    // a further name there may be a proxy, and behind that anybody.
+    let is_private = addresses.iter().all(Address::is_local) && command.allow_host.is_empty();
+    let of_everybody = rates(READS_A_SECOND, WRITES_A_SECOND);
+    match is_private {
+        true => [of_everybody, rates(0, 0)],
+        false => [of_everybody, of_everybody],
+    }
+}
+
+/// What has to be held for as long as the note holds, by which `mcp --connect` finds this server:
+/// that nobody shows a token to who came to listen there after it.
+fn begin_note(note: &Path) -> Option<Lock> {
+    match Lock::try_take(&crate::http::lock_of(note)) {
+        Ok(Some(lock)) => Some(lock),
+        Ok(None) => {
+            tracing::info!("another server of this store is the one that is noted");
+            None
+        }
+        Err(error) => {
+            tracing::warn!("cannot note where this server listens: {error}");
+            None
+        }
+    }
+}
+
+/// Where to listen, if that is safe.
+fn addresses(command: &Serve) -> Result<Vec<Address>, Failure> {
+    let mut addresses = command.listen.clone();
+    if addresses.is_empty() && command.socket.is_none() {
+        addresses.push(Address::Network((Ipv4Addr::LOCALHOST, PORT).into()));
+        let newer: SocketAddr = (Ipv6Addr::LOCALHOST, PORT).into();
+        // Many machines have none.
+        let is_there = TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, 0))).is_ok();
+        addresses.extend(is_there.then_some(Address::Network(newer)));
+    }
+    addresses.extend(command.socket.clone().map(Address::Socket));
+    let far = addresses.iter().find(|address| !address.is_local());
+    match far {
+        Some(far) if command.tls_cert.is_none() && !command.insecure => {
+            let what = format!(
+                "{far} can be reached from other machines, and nothing is secret on the way"
+            );
+            Err(Failure::new(what).hint(
+                "Give --tls-cert FILE --tls-key FILE, or --insecure if a proxy before it has TLS.",
+            ))
+        }
+        _ => Ok(addresses),
+    }
+}
+
+/// Says where it listens, on standard error: standard output is for answers.
+fn tell(context: &mut Context, command: &Serve, engine: &Engine, serving: &Serving) {
+    let store = engine.live.root().display();
+    let names = serving.names.join(" and ");
+    let output = &context.output;
+    output.note(format!("serving {store} at {names}"));
+    output.note(match command.no_token {
+        true => "no token is asked for: any program on this machine may read and write",
+        false => {
+            "MCP at /mcp, REST at /api/v1; the header that shows the token: memdir token header"
+        }
+    });
+}
+
+fn failure(error: HttpError) -> Failure {
+    let failure = Failure::new("cannot serve over HTTP");
+    let hint = match &error {
+        HttpError::Listen(_, cause) if cause.kind() == std::io::ErrorKind::AddrInUse => {
+            Some("Another server listens there: end it, or give another one by --listen HOST:PORT.")
+        }
+        _ => None,
+    };
+    let failure = failure.because(error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// Shows and changes the tokens of the store.
+pub(in crate::cli) fn token(context: &mut Context, command: &Command) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let path = tokens::path(engine.live.state());
+    match command.what.as_ref().unwrap_or(&TokenCommand::List) {
+        TokenCommand::List => list(context, &path),
+        TokenCommand::Show { name } => show(context, &named(&path, name)?),
+        TokenCommand::Header { name } => {
+            let token = named(&path, name)?;
+            let value = format!("Bearer {}", token.secret);
+            let output = &mut context.output;
+            match output.json {
+                true => output.json(&json!({"Authorization": value}))?,
+                false => output.line(format!("Authorization: {value}"))?,
+            }
+            Ok(Outcome::Done)
+        }
+        TokenCommand::New { name, read_only } => {
+            let rights = match read_only {
+                true => Rights::ReadOnly,
+                false => Rights::ReadWrite,
+            };
+            let token = tokens::add(&path, name, rights).map_err(failed)?;
+            show(context, &token)
+        }
+        TokenCommand::Rotate { name } => {
+            let token = tokens::rotate(&path, name).map_err(failed)?;
+            show(context, &token)
+        }
+        TokenCommand::Remove { name } => {
+            tokens::remove(&path, name).map_err(failed)?;
+            Ok(Outcome::Done)
+        }
+    }
+}
+
+/// The token called `name`; the first one is made if there is none, as by the first start of a server.
+fn named(path: &Path, name: &str) -> Result<Token, Failure> {
+    let known = tokens::read(path).map_err(failed)?;
+    let is_first = name == tokens::FIRST && known.is_empty();
+    match known.into_iter().find(|token| token.name == *name) {
+        Some(token) => Ok(token),
+        None if is_first => tokens::add(path, name, Rights::ReadWrite).map_err(failed),
+        None => Err(failed(TokenError::Missing(name.to_owned()))),
+    }
+}
+
+fn list(context: &mut Context, path: &Path) -> Result<Outcome, Failure> {
+    let known = tokens::read(path).map_err(failed)?;
+    let output = &mut context.output;
+    if output.json {
+        let tokens = known.iter();
+        let tokens = tokens.map(|one| json!({"name": one.name, "rights": one.rights.as_str()}));
+        let tokens: Vec<_> = tokens.collect();
+        output.json(&json!({"file": path.display().to_string(), "tokens": tokens}))?;
+    } else {
+        for token in &known {
+            output.line(format!("{:12}  {}", token.rights.as_str(), token.name))?;
+        }
+    }
+    match known.is_empty() {
+        true => {
+            output.note("there are no tokens yet: `memdir serve` makes one, and so does `memdir token show`");
+            Ok(Outcome::Nothing)
+        }
+        false => Ok(Outcome::Done),
+    }
+}
+
+fn show(context: &mut Context, token: &Token) -> Result<Outcome, Failure> {
+    let output = &mut context.output;
+    match output.json {
+        true => output.json(&json!({
+            "name": token.name,
+            "rights": token.rights.as_str(),
+            "token": token.secret,
+        }))?,
+        false => output.line(&token.secret)?,
+    }
+    Ok(Outcome::Done)
+}
+
+fn failed(error: TokenError) -> Failure {
+    Failure::new("cannot do that with the tokens").because(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::args::Args;
+    use crate::cli::args::Command as Any;
+
+    /// Calls a second, 0 for any number: reads and writes of everybody, then of the owner.
+    #[track_caller]
+    fn check(arguments: &[&str], expected: [[u32; 2]; 2]) {
+        let words = ["memdir", "serve"].iter().chain(arguments);
+        let Some(Any::Serve(command)) = Args::parse_from(words).command else {
+            panic!("it is another command");
+        };
+        let addresses = addresses(&command).unwrap();
+        let rates = rates(&command, &addresses).map(|rates| rates.map(|rate| rate.a_second));
+        assert_eq!(rates, expected);
+    }
+
+    #[test]
+    fn the_owner_has_no_rate_where_only_this_machine_reaches_the_server() {
+        let spared = [[50, 10], [0, 0]];
+        check(&[], spared);
+        check(&["--no-token", "--listen", "127.0.0.1:7000"], spared);
+        check(&["--socket", "/tmp/memdir.sock"], spared);
+        check(&["--writes-per-second", "3"], [[50, 3], [0, 3]]);
+        let everybody = [[50, 10], [50, 10]];
+        check(&["--allow-host", "notes.example"], everybody);
+        check(&["--listen", "0.0.0.0:7000", "--insecure"], everybody);
+    }
+}

@@ -1,0 +1,254 @@
+//! Commands that bring memories in and out: import, export.
+
+use serde_json::Value;
+use serde_json::json;
+
+use crate::cli::args::Export;
+use crate::cli::args::Import;
+use crate::cli::args::Source;
+use crate::cli::args::Target;
+use crate::cli::terminal::fail::Failure;
+use crate::cli::terminal::progress::counting_bar;
+use crate::cli::wiring::context::Context;
+use crate::cli::wiring::context::Outcome;
+use crate::dialect::core;
+use crate::engine;
+use crate::engine::Engine;
+use crate::engine::Imported;
+use crate::engine::Recalled;
+use crate::engine::ops;
+use crate::import;
+use crate::import::Defaults;
+use crate::model::Memory;
+
+pub(in crate::cli) fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failure> {
+    let beside = command
+        .dry_run
+        .then(crate::files::scratch_folder)
+        .transpose();
+    let beside =
+        beside.map_err(|error| Failure::new("cannot make a folder for a while").because(error))?;
+    let engine = match &beside {
+        Some(beside) => context.engine_for_trying(beside.path())?,
+        None => context.engine_for_writing()?,
+    };
+    let config = &context.config;
+    let defaults = Defaults {
+        agent: command.agent.clone().unwrap_or_else(|| "import".to_owned()),
+        user: command
+            .user
+            .clone()
+            .unwrap_or_else(|| config.user.value.clone()),
+        namespace: command.namespace.clone(),
+    };
+    let path = &command.path;
+    let items = match command.from {
+        Source::Aiaml => import::items(import::aiaml(path, &defaults)?),
+        Source::Jsonl => import::items(import::jsonl(path, &defaults)?),
+        Source::Markdown => import::items(import::markdown(path, &defaults)?),
+        Source::Obsidian => import::items(import::obsidian(path, &defaults)?),
+        Source::BasicMemory => import::items(import::basic_memory(path, &defaults)?),
+        Source::Loci => import::loci(path, &defaults)?,
+        Source::AiMemory => import::ai_memory(path, &defaults)?,
+        Source::IAm => import::i_am(path, &defaults)?,
+        Source::ServerMemory => import::server_memory(path, &defaults)?,
+        Source::Mem0 => import::mem0(path, &defaults)?,
+    };
+    let bar = counting_bar("importing");
+    let options = engine::Import {
+        dry_run: command.dry_run,
+    };
+    let output = &mut context.output;
+    let (mut pairs, mut failures, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut added, mut known, mut twice) = (0_usize, 0_usize, 0_usize);
+    let report = ops::import(&engine, items, options, &mut |imported| {
+        bar.inc(1);
+        match imported {
+            Imported::Added {
+                source_id,
+                stem,
+                screened,
+                not_carried,
+                same_text,
+            } => {
+                added += 1;
+                let id = stem.map(|stem| engine.live.shown_id(&stem));
+                let mut pair = json!({"source_id": source_id, "id": id});
+                if !not_carried.is_empty() {
+                    pair["not_carried"] = json!(not_carried);
+                }
+                if let Some(same) = same_text {
+                    twice += 1;
+                    pair["same_text_as"] = json!(engine.live.shown_id(&same));
+                }
+                let found = screened.warnings();
+                if !found.is_empty() {
+                    pair["warnings"] = json!(found);
+                }
+                pairs.push(pair);
+                let id = id.unwrap_or_default();
+                warnings.extend(found.into_iter().map(|found| format!("{id}: {found}")));
+            }
+            Imported::Known { source_id, stem } => {
+                known += 1;
+                pairs.push(
+                    json!({"source_id": source_id, "id": stem.map(|stem| engine.live.shown_id(&stem))}),
+                );
+            }
+            Imported::LeftOut { source_id, what } => {
+                if source_id.is_some() {
+                    pairs.push(json!({"source_id": source_id, "id": null, "left_out": what}));
+                }
+            }
+            Imported::Failed { source, reason, .. } => failures.push((source, reason)),
+        }
+    })?;
+    bar.finish_and_clear();
+    for warning in warnings {
+        output.note(format!("warning: {warning}"));
+    }
+    for (source, reason) in &failures {
+        let said = if reason.contains(source.as_str()) {
+            reason.clone()
+        } else {
+            format!("{source}: {reason}")
+        };
+        output.note(format!(
+            "not imported: {}",
+            crate::cli::terminal::output::visible(&said)
+        ));
+    }
+    if output.json {
+        output.json(&Value::Array(pairs))?;
+        // What concerns no single memory has no place in the list.
+        if let Some(said) = expired(&report) {
+            output.note(said);
+        }
+        if let Some(said) = not_carried(&report) {
+            output.note(said);
+        }
+    } else {
+        let (verb, links) = match command.dry_run {
+            true => ("would import", "links it would set"),
+            false => ("imported", "links set"),
+        };
+        output.line(format!(
+            "{verb} {added}, known already {known}, failed {}",
+            failures.len()
+        ))?;
+        if twice > 0 {
+            output.line(format!("with the text of another one: {twice}"))?;
+        }
+        if report.linked > 0 {
+            output.line(format!("{links}: {}", report.linked))?;
+        }
+        if let Some(said) = expired(&report) {
+            output.line(said)?;
+        }
+        if let Some(said) = not_carried(&report) {
+            output.line(said)?;
+        }
+    }
+    if !command.dry_run && added > 0 {
+        // Searches find what is imported without it; it only makes them fast.
+        crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+    }
+    Ok(if failures.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    })
+}
+
+/// How many came in that no search shows, as their life is over.
+fn expired(report: &engine::Report) -> Option<String> {
+    (report.expired > 0).then(|| format!("expired already: {}", report.expired))
+}
+
+/// What could not be carried over, each sort with how much of it.
+fn not_carried(report: &engine::Report) -> Option<String> {
+    let sorts: Vec<String> = report
+        .not_carried
+        .iter()
+        .map(|(what, count)| format!("{what} ({count})"))
+        .collect();
+    (!sorts.is_empty()).then(|| format!("not carried over: {}", sorts.join(", ")))
+}
+
+pub(in crate::cli) fn export(context: &mut Context, command: &Export) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let filter = command.filters.filter(context, &engine)?;
+    if let Target::Folder(folder) = &command.to {
+        return crate::cli::sharing::export_folder::export(context, &engine, &filter, folder);
+    }
+    let output = &mut context.output;
+    let mut failed = Ok(());
+    let (mut memories, mut sections) = (Vec::new(), String::new());
+    let count = ops::export(&engine, &filter, &mut |memory, name| {
+        if failed.is_err() || output.reader_is_gone() {
+            return;
+        }
+        match command.to {
+            Target::Jsonl => {
+                let object = exported(&engine, memory, name);
+                if output.json {
+                    memories.push(object);
+                } else {
+                    failed = output.json_line(&object);
+                }
+            }
+            Target::Folder(_) => unreachable!("it is exported by itself"),
+            Target::Markdown if output.json => sections += &section(&memory, &str::to_owned),
+            Target::Markdown => {
+                let section = section(&memory, &|text| output.shown(text));
+                failed = output.bytes(section.as_bytes());
+            }
+        }
+    })?;
+    failed?;
+    if output.json {
+        output.json(&match command.to {
+            Target::Jsonl => json!({"memories": memories}),
+            _ => json!({"markdown": sections}),
+        })?;
+    }
+    Ok(if count > 0 {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    })
+}
+
+/// A memory as `recall` replies it, with its stem, which names it in every store.
+fn exported(engine: &Engine, memory: Memory, name: String) -> Value {
+    let stem = memory.stem.clone();
+    let recalled = Recalled::Found {
+        memory: Box::new(memory),
+        name,
+    };
+    let reply = core::recall_reply(engine, vec![recalled], None);
+    let mut object = reply.structured["results"][0].clone();
+    object["stem"] = json!(stem.as_str());
+    // What is noticed about a text is for who reads it, and no part of it.
+    object
+        .as_object_mut()
+        .map(|fields| fields.shift_remove("suspicious"));
+    object
+}
+
+/// A memory as a section of a document; `shown` makes its texts fit to be seen.
+fn section(memory: &Memory, shown: &dyn Fn(&str) -> String) -> String {
+    let headline = shown(memory.headline());
+    let facts = [
+        memory.timestamp.as_str(),
+        &memory.agent,
+        &memory.user,
+        memory.namespace_or_global(),
+        &memory.topics.join(", "),
+        memory.stem.as_str(),
+    ]
+    .join(" · ");
+    let facts = shown(&facts.replace("--", "—"));
+    let content = shown(memory.content.trim_end());
+    format!("## {headline}\n\n<!-- {facts} -->\n\n{content}\n\n")
+}

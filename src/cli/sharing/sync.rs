@@ -1,0 +1,211 @@
+//! The command that brings this machine and the others into step: sync.
+
+use std::time::Duration;
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::cli::args::Sync;
+use crate::cli::store::maintain::git_status;
+use crate::cli::store::maintain::held_back_json;
+use crate::cli::terminal::fail::Failure;
+use crate::cli::wiring::context::Context;
+use crate::cli::wiring::context::Outcome;
+use crate::engine::Accept;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::Exchanged;
+use crate::engine::GitStatus;
+use crate::engine::Setup;
+use crate::engine::history;
+use crate::git::NetworkError;
+
+/// Longer than anything takes that is not the network.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The most files that were left out and are named.
+const SHOWN: usize = 20;
+/// No event tells when another process is done.
+const PAUSE: Duration = Duration::from_millis(50);
+
+pub(in crate::cli) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Failure> {
+    if let Some(folder) = &command.with {
+        return crate::cli::sharing::with::sync_with(context, folder, command);
+    }
+    let engine = context.engine()?;
+    if command.status {
+        return git_status(context, &engine);
+    }
+    if engine.live.is_read_only() {
+        return Err(EngineError::ReadOnly(engine.live.root().to_owned()).into());
+    }
+    let exchanged = match &command.setup {
+        Some(address) => {
+            let (local, history) = (command.allow_local, command.accept_history);
+            let exchanged = set_up(context, &engine, address, local, history)?;
+            tell_of_setup(context, &engine, address);
+            exchanged
+        }
+        None => {
+            let accept = Accept {
+                deletions: command.accept_deletions,
+                other_history: command.accept_history,
+                rewritten: command.adopt_remote,
+            };
+            patiently(|| history::come_into_step(&engine.history, accept, &|| false))?
+        }
+    };
+    show(context, &engine, &exchanged)
+}
+
+/// Tries again, for some seconds, while another process is at it: a server is done soon, and one
+/// that was killed is gone soon.
+fn patiently(
+    mut exchange: impl FnMut() -> Result<Exchanged, EngineError>,
+) -> Result<Exchanged, EngineError> {
+    let started = Instant::now();
+    loop {
+        match exchange()? {
+            Exchanged::Busy if started.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+            other => return Ok(other),
+        }
+    }
+}
+
+/// Gives the store at `engine` a remote and comes into step with it.
+pub(in crate::cli) fn set_up(
+    context: &Context,
+    engine: &Engine,
+    address: &str,
+    allow_local: bool,
+    accept_history: bool,
+) -> Result<Exchanged, Failure> {
+    let setup = Setup {
+        address: Some(address).filter(|address| !address.is_empty()),
+        folder: &context.environment.folder,
+        allow_local,
+        accept_history,
+    };
+    let before = history::remote_address(&engine.history);
+    patiently(|| history::set_up_remote(&engine.history, &setup, &|| false)).map_err(|error| {
+        let is_new = history::remote_address(&engine.history) == before;
+        let is_offline = matches!(error, EngineError::Network(NetworkError::Offline { .. }));
+        let failure = Failure::from(error);
+        match is_new && is_offline {
+            true => failure.hint(
+                "Nothing was set up or changed; run it again when the remote can be reached.",
+            ),
+            false => failure,
+        }
+    })
+}
+
+/// Says what the repository was taken at its word for, and for what it was not.
+fn tell_of_setup(context: &Context, engine: &Engine, named: &str) {
+    let is_to_be_told = context.output.is_terminal && named.is_empty();
+    if let (true, Some(address)) = (is_to_be_told, history::remote_address(&engine.history)) {
+        let address = crate::git::without_credentials(&address);
+        context.output.note(format!("the remote is {address}"));
+    }
+    let unfollowed = history::unfollowed_settings(&engine.history).unwrap_or_default();
+    if !unfollowed.is_empty() {
+        let keys: Vec<&str> = unfollowed.iter().map(|one| one.key.as_str()).collect();
+        context.output.note(format!(
+            "settings of the repository that are not followed: {} (`memdir trust --show` shows them, `memdir trust --git-settings` agrees to them)",
+            keys.join(", ")
+        ));
+    }
+}
+
+/// Says how it ended.
+pub(in crate::cli) fn show(
+    context: &mut Context,
+    engine: &Engine,
+    exchanged: &Exchanged,
+) -> Result<Outcome, Failure> {
+    let held_back = history::held_back(&engine.history)?;
+    let (state, text, outcome) = match exchanged {
+        Exchanged::InStep(moved) => (
+            "in-step",
+            match (moved.pulled, moved.pushed) {
+                (0, 0) => "in step with the remote".to_owned(),
+                (pulled, pushed) => {
+                    format!("in step with the remote: {pulled} files came, {pushed} commits went")
+                }
+            },
+            Outcome::Done,
+        ),
+        Exchanged::NoRemote => (
+            "no-remote",
+            match history::forgotten_remote(&engine.history) {
+                Some(forgotten) => format!("everything is committed; {forgotten}"),
+                None => "everything is committed; there is no remote (`memdir sync --setup ADDRESS` names one)".to_owned(),
+            },
+            Outcome::Done,
+        ),
+        Exchanged::Busy => (
+            "busy",
+            "another process is at it, or git is at work in the repository; try again in a moment"
+                .to_owned(),
+            Outcome::Failed,
+        ),
+        Exchanged::Off => (
+            "off",
+            match history::git_status(&engine.history)? {
+                GitStatus::Off(why) => format!("this store is not committed: {why}"),
+                GitStatus::On { .. } => "this store was not committed; try again".to_owned(),
+            },
+            Outcome::Nothing,
+        ),
+        Exchanged::Paused(reason) => (
+            "paused",
+            format!("nothing is exchanged at present: {reason}"),
+            Outcome::Failed,
+        ),
+    };
+    let output = &mut context.output;
+    if output.json {
+        let held_back = held_back_json(&held_back);
+        let mut document = json!({"state": state, "held_back": held_back});
+        match exchanged {
+            Exchanged::InStep(moved) => {
+                document["pulled"] = json!(moved.pulled);
+                document["pushed"] = json!(moved.pushed);
+                document["conflicts"] = json!(moved.conflicts);
+                document["kept"] = json!(moved.kept);
+                let left_out = moved.left_out.iter();
+                let left_out = left_out.map(|one| json!({"path": one.path, "reason": one.reason}));
+                document["left_out"] = left_out.collect();
+            }
+            Exchanged::Paused(reason) => document["reason"] = json!(reason),
+            _ => {}
+        }
+        output.json(&document)?;
+    } else if outcome == Outcome::Failed {
+        return Err(Failure::new(text));
+    } else {
+        output.line(text)?;
+        if let Exchanged::InStep(moved) = exchanged {
+            for stem in &moved.conflicts {
+                output.line(format!(
+                    "changed on two sides, and two memories now: {stem}"
+                ))?;
+            }
+            for path in &moved.kept {
+                output.line(format!(
+                    "no memory, changed on two sides, and kept as it is here: {path}"
+                ))?;
+            }
+            for one in moved.left_out.iter().take(SHOWN) {
+                let (path, reason) = (&one.path, &one.reason);
+                output.line(format!("left out of what the remote has: {path}: {reason}"))?;
+            }
+            let more = moved.left_out.len().saturating_sub(SHOWN) + moved.unnamed;
+            if more > 0 {
+                output.line(format!("left out of what the remote has: {more} more"))?;
+            }
+        }
+        output.flush()?;
+        output.held_back(&held_back);
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,203 @@
+//! The command that brings two stores on this machine into step: `sync --with`.
+
+use std::path::Path;
+
+use serde_json::Value;
+use serde_json::json;
+
+use crate::cli::args::Direction;
+use crate::cli::args::Sync;
+use crate::cli::terminal::fail::Failure;
+use crate::cli::terminal::output::Output;
+use crate::cli::wiring::context::Context;
+use crate::cli::wiring::context::Outcome;
+use crate::clock::SystemClock;
+use crate::config::Config;
+use crate::config::Flags;
+use crate::engine;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::GitOptions;
+use crate::engine::Options;
+use crate::engine::Taken;
+use crate::engine::With;
+use crate::engine::WithReport;
+use crate::engine::history;
+
+pub(in crate::cli) fn sync_with(
+    context: &mut Context,
+    folder: &Path,
+    command: &Sync,
+) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let folder = crate::config::store_at(&context.environment.folder.join(folder));
+    if !holds_memories(&folder) {
+        return Err(crate::cli::wiring::no_store::no_store(&folder));
+    }
+    let direction = command.direction;
+    let is_written = direction != Direction::Pull && !command.dry_run;
+    let other = match is_written {
+        true => Some(open_other(context, &folder)?),
+        false => None,
+    };
+    check_writable(&engine, other.as_ref(), command)?;
+    let with = With {
+        folder: &folder,
+        direction: match direction {
+            Direction::Pull => engine::Direction::Pull,
+            Direction::Push => engine::Direction::Push,
+            Direction::Merge => engine::Direction::Merge,
+        },
+        dry_run: command.dry_run,
+        accept_deletions: command.accept_deletions,
+    };
+    let report = history::sync_with(
+        &engine.history,
+        &with,
+        other.as_ref().map(|other| &*other.history),
+    )?;
+    show(context, &folder, direction, &report)?;
+    if !command.dry_run && !engine.live.is_read_only() {
+        crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn holds_memories(folder: &Path) -> bool {
+    let in_place = crate::files::notes_around(folder).is_some();
+    folder.join("files").is_dir() || (in_place && folder.is_dir())
+}
+
+/// Opens the other store with its own settings, to be written.
+fn open_other(context: &Context, folder: &Path) -> Result<Engine, Failure> {
+    let flags = Flags {
+        store: Some(folder.to_owned()),
+        read_only: context.config.read_only,
+    };
+    let config = Config::read(&flags, &context.environment)?;
+    let other = Context {
+        config,
+        environment: context.environment.clone(),
+        output: context.output.share(),
+    };
+    let options = other.options(folder);
+    let options = Options {
+        // A place that was named for this store's derived things is not the other one's.
+        state: None,
+        models: None,
+        git: options.git.map(|git| GitOptions {
+            remote: None,
+            ..git
+        }),
+        ..options
+    };
+    Ok(Engine::open(options, Box::new(SystemClock))?)
+}
+
+fn check_writable(engine: &Engine, other: Option<&Engine>, command: &Sync) -> Result<(), Failure> {
+    let failed = |engine: &Engine, hint: &str| {
+        let error = EngineError::ReadOnly(engine.live.root().to_owned());
+        Err(Failure::from(error).hint(hint))
+    };
+    if command.dry_run {
+        return Ok(());
+    }
+    if command.direction != Direction::Push && engine.live.is_read_only() {
+        return failed(engine, "`--direction push` only reads this store.");
+    }
+    match other {
+        Some(other) if other.live.is_read_only() => {
+            failed(other, "`--direction pull` only reads that store.")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn show(
+    context: &mut Context,
+    folder: &Path,
+    direction: Direction,
+    report: &WithReport,
+) -> Result<(), Failure> {
+    let output = &mut context.output;
+    if output.json {
+        let skipped = report.skipped.iter().map(|skipped| {
+            let store = match skipped.is_here {
+                true => "here",
+                false => "there",
+            };
+            json!({"store": store, "file": skipped.path, "reason": skipped.reason})
+        });
+        output.json(&json!({
+            "with": folder.display().to_string(),
+            "direction": match direction {
+                Direction::Pull => "pull",
+                Direction::Push => "push",
+                Direction::Merge => "merge",
+            },
+            "dry_run": report.dry_run,
+            "in_step": report.is_in_step(),
+            "brought": as_json(&report.here),
+            "sent": as_json(&report.there),
+            "skipped": skipped.collect::<Vec<_>>(),
+        }))?;
+        return Ok(());
+    }
+    if report.is_in_step() {
+        output.line(format!("in step with {}", folder.display()))?;
+    }
+    let would = match report.dry_run {
+        true => "would be ",
+        false => "",
+    };
+    show_taken(output, &format!("{would}brought"), &report.here)?;
+    show_taken(output, &format!("{would}sent"), &report.there)?;
+    output.flush()?;
+    for skipped in &report.skipped {
+        let place = match skipped.is_here {
+            true => "here",
+            false => "there",
+        };
+        let path = output.shown(&skipped.path);
+        let reason = output.shown(&skipped.reason);
+        output.note(format!("skipped {path} {place}: {reason}"));
+    }
+    Ok(())
+}
+
+fn show_taken(output: &mut Output, what: &str, taken: &Taken) -> Result<(), Failure> {
+    if *taken == Taken::default() {
+        return Ok(());
+    }
+    let counts = [
+        (taken.came.len(), "came"),
+        (taken.united.len(), "united"),
+        (taken.forgotten.len(), "forgotten"),
+        (taken.removed.len(), "removed"),
+        (taken.conflicts.len(), "kept aside"),
+        (taken.journals, "journals"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
+    output.line(format!("{what}: {}", counts.join(", ")))?;
+    for stem in &taken.conflicts {
+        let stem = output.shown(stem);
+        output.line(format!(
+            "changed on two sides, and two memories now: {stem}"
+        ))?;
+    }
+    Ok(())
+}
+
+fn as_json(taken: &Taken) -> Value {
+    json!({
+        "files": taken.came,
+        "united": taken.united,
+        "forgotten": taken.forgotten,
+        "removed": taken.removed,
+        "conflicts": taken.conflicts,
+        "journals": taken.journals,
+    })
+}

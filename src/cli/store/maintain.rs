@@ -1,0 +1,467 @@
+//! Commands about the store's state: reindex, status, verify.
+
+use chrono::DateTime;
+use chrono::Utc;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::cli::args::Reindex;
+use crate::cli::terminal::fail::Failure;
+use crate::cli::terminal::output::BOLD;
+use crate::cli::terminal::output::Output;
+use crate::cli::terminal::progress::progress_bar;
+use crate::cli::wiring::context::Context;
+use crate::cli::wiring::context::Outcome;
+use crate::dialect::core::findings_json;
+use crate::dialect::core::proof_json;
+use crate::engine;
+use crate::engine::Coverage;
+use crate::engine::Engine;
+use crate::engine::EngineError;
+use crate::engine::Finding;
+use crate::engine::GitStatus;
+use crate::engine::Leader;
+use crate::engine::MeaningStatus;
+use crate::engine::Outage;
+use crate::engine::Quarantined;
+use crate::engine::history;
+use crate::engine::live;
+use crate::engine::meaning;
+use crate::engine::ops;
+use crate::lifecycle::FLAGGED_BELOW;
+
+pub(in crate::cli) fn reindex(
+    context: &mut Context,
+    command: &Reindex,
+) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let bar = progress_bar("indexing");
+    let reindexed = live::reindex(&engine.live, command.full, &mut |progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_position(progress.done as u64);
+    });
+    bar.finish_and_clear();
+    let engine::Reindexed {
+        read,
+        files,
+        indexed,
+    } = reindexed?;
+    let bar = progress_bar("embedding");
+    let embedded = meaning::embed_all(&engine.meaning, &mut |progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_position(progress.done as u64);
+    });
+    bar.finish_and_clear();
+    let embedded = embedded?;
+    let output = &mut context.output;
+    if output.json {
+        output.json(&json!({
+            "read": read,
+            "embedded": embedded,
+            "files": files,
+            "indexed": indexed,
+        }))?;
+    } else {
+        let made = match embedded {
+            0 => String::new(),
+            _ => format!("; {embedded} passages were embedded"),
+        };
+        output.line(format!(
+            "read {read} files; {indexed} of {files} are indexed{made}"
+        ))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// How far memories are found by their meaning.
+fn embedded_line(embedding: Option<&MeaningStatus>) -> String {
+    let Some(embedding) = embedding else {
+        return String::new();
+    };
+    let Coverage {
+        complete, memories, ..
+    } = embedding.coverage;
+    if complete == memories {
+        return format!("{complete} of {memories}");
+    }
+    let meanwhile = match &embedding.answered_by {
+        Some(model) => format!("; {model} answers until then"),
+        None => String::new(),
+    };
+    format!("{complete} of {memories}; a server embeds the rest, or memdir reindex{meanwhile}")
+}
+
+/// That the host of the model does not answer, and what that means.
+fn outage_line(outage: &Outage, now: DateTime<Utc>) -> String {
+    let left = (outage.next - now).num_seconds();
+    let next = match left > 0 {
+        true => format!("tried again in {left} s"),
+        false => "tried again with the next question".to_owned(),
+    };
+    let Outage { host, reason, .. } = outage;
+    format!("{host} does not answer, searches are by words, {next}: {reason}")
+}
+
+pub(in crate::cli) fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let status = ops::status(&engine)?;
+    let git = history::git_status(&engine.history);
+    let embedding = meaning::meaning_status(&engine.meaning)?;
+    let now = context.now();
+    let (meaning, meaning_json) = crate::cli::model::brief(context);
+    let output = &mut context.output;
+    if output.json {
+        output.json(&json!({
+            "store": status.root.display().to_string(),
+            "index": status.state.display().to_string(),
+            "read_only": status.read_only,
+            "files": status.files,
+            "indexed": status.indexed,
+            "waiting": status.waiting,
+            "unreadable": status.unreadable,
+            "archived": status.archived,
+            "bytes": status.bytes,
+            "index_bytes": status.index_bytes,
+            "writer": status.writer,
+            "watcher": status.leader.as_ref().map(|leader| json!({
+                "process": leader.process,
+                "mode": leader.watching,
+                "alive": leader.is_alive,
+            })),
+            "languages": status.languages,
+            "conflicts": status.conflicts,
+            "flagged": status.flagged,
+            "layout": status.layout.as_str(),
+            "meaning": meaning_json,
+            "git": git_json(&git),
+            "embedded": embedding.as_ref().map(|embedding| json!({
+                "model": embedding.model,
+                "complete": embedding.coverage.complete,
+                "memories": embedding.coverage.memories,
+                "bytes": embedding.coverage.bytes,
+                "answered_by": embedding.answered_by,
+                "outage": embedding.outage.as_ref().map(|outage| json!({
+                    "host": outage.host,
+                    "since": outage.since.to_rfc3339(),
+                    "next_try": outage.next.to_rfc3339(),
+                    "reason": outage.reason,
+                })),
+            })),
+            "problems": findings_json(&status.findings),
+        }))?;
+        output.flush()?;
+        crate::cli::wiring::afterwards::settle(&engine);
+        return Ok(Outcome::Done);
+    }
+    let size = |bytes: u64| match bytes {
+        0..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1_024.0),
+        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+    };
+    let read_only = if status.read_only { " (read-only)" } else { "" };
+    let notes = engine.live.notes().map(|notes| notes.display().to_string());
+    let mut rows = vec![
+        ("store", format!("{}{read_only}", status.root.display())),
+        ("notes", notes.unwrap_or_default()),
+        (
+            "files",
+            format!("{} ({})", status.files, size(status.bytes)),
+        ),
+        (
+            "indexed",
+            format!("{} ({})", status.indexed, size(status.index_bytes)),
+        ),
+        (
+            "waiting",
+            format!("{} (searched all the same)", status.waiting),
+        ),
+        ("archived", status.archived.to_string()),
+        ("index", status.state.display().to_string()),
+        ("languages", status.languages.join(", ")),
+        ("meaning", meaning),
+        ("embedded", embedded_line(embedding.as_ref())),
+    ];
+    let outage = embedding.as_ref();
+    let outage = outage.and_then(|embedding| embedding.outage.as_ref());
+    rows.extend(outage.map(|outage| ("model", outage_line(outage, now))));
+    rows.retain(|(name, value)| {
+        let is_optional = ["embedded", "notes"].contains(name);
+        (*name != "waiting" || status.waiting > 0) && (!is_optional || !value.is_empty())
+    });
+    if let Some(leader) = &status.leader {
+        let silent = if leader.is_alive {
+            ""
+        } else {
+            ", silent for a second"
+        };
+        let Leader {
+            process, watching, ..
+        } = leader;
+        rows.push((
+            "watched",
+            format!("by process {process}: {watching}{silent}"),
+        ));
+    }
+    if let Some(writer) = &status.writer {
+        rows.push(("indexing", format!("process {writer}")));
+    }
+    if status.conflicts > 0 {
+        let plural = if status.conflicts == 1 { "" } else { "s" };
+        let what = format!("{} conflict{plural}: memdir resolve", status.conflicts);
+        rows.push(("to decide", what));
+    }
+    if status.flagged > 0 {
+        let plural = if status.flagged == 1 { "y" } else { "ies" };
+        let what = format!(
+            "{} memor{plural} below confidence {FLAGGED_BELOW}: memdir cleanup --dry-run",
+            status.flagged
+        );
+        rows.push(("doubtful", what));
+    }
+    rows.extend(crowded(status.in_no_folder).map(|advice| ("layout", advice)));
+    rows.extend(git_rows(&git, now));
+    show_rows(output, &rows)?;
+    show_findings(output, &status.findings, verbose)?;
+    output.flush()?;
+    crate::cli::wiring::afterwards::settle(&engine);
+    Ok(Outcome::Done)
+}
+
+/// Of [`status`], what is about git alone.
+pub(in crate::cli) fn git_status(
+    context: &mut Context,
+    engine: &Engine,
+) -> Result<Outcome, Failure> {
+    let git = history::git_status(&engine.history);
+    let rows = git_rows(&git, context.now());
+    let output = &mut context.output;
+    match output.json {
+        true => output.json(&git_json(&git))?,
+        false => show_rows(output, &rows)?,
+    }
+    Ok(Outcome::Done)
+}
+
+fn show_rows(output: &mut Output, rows: &[(&str, String)]) -> std::io::Result<()> {
+    for (name, value) in rows {
+        let value = output.shown(value);
+        output.line(format!("{BOLD}{name:>9}{BOLD:#}  {value}"))?;
+    }
+    Ok(())
+}
+
+pub(in crate::cli) fn verify(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let proof = ops::verify(&engine)?;
+    let output = &mut context.output;
+    let outcome = if proof.is_sound() {
+        Outcome::Done
+    } else {
+        Outcome::Nothing
+    };
+    if output.json {
+        output.json(&proof_json(&proof))?;
+        return Ok(outcome);
+    }
+    show_findings(output, &proof.findings, verbose)?;
+    for fault in &proof.index_faults {
+        output.line(format!("index: {fault}"))?;
+    }
+    if !proof.index_faults.is_empty() {
+        output.line("  `memdir reindex --full` makes the index anew.")?;
+    }
+    for fault in &proof.git_faults {
+        output.line(format!("git: {fault}"))?;
+    }
+    if !proof.git_faults.is_empty() {
+        output.line(
+            "  `memdir sync` repairs what can be repaired, and sets aside what cannot be read.",
+        )?;
+    }
+    let verdict = if proof.is_sound() {
+        "sound"
+    } else {
+        "not sound"
+    };
+    output.line(format!(
+        "{} files compared with the index: {verdict}",
+        proof.files
+    ))?;
+    Ok(outcome)
+}
+
+/// Of so many files with one problem each is named; of more, so many.
+const EXAMPLES: usize = 3;
+
+/// The findings by their kinds: each by itself where they are few, or all are wanted, else their
+/// number, some of them, and what is to be done about all.
+fn show_findings(output: &mut Output, findings: &[Finding], verbose: bool) -> std::io::Result<()> {
+    let mut kinds: Vec<(&str, Vec<&Finding>)> = Vec::new();
+    for finding in findings {
+        let kind = finding.problem.code();
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, group)) => group.push(finding),
+            None => kinds.push((kind, vec![finding])),
+        }
+    }
+    for (kind, group) in kinds {
+        let is_whole = verbose || group.len() <= EXAMPLES;
+        if !is_whole {
+            let count = group.len();
+            output.line(format!("{BOLD}{count} files: {kind}{BOLD:#}"))?;
+        }
+        let indent = if is_whole { "" } else { "  " };
+        let shown = if is_whole { group.len() } else { EXAMPLES };
+        for finding in &group[..shown] {
+            let (file, problem) = (
+                output.shown(&finding.file),
+                output.shown(&finding.problem.to_string()),
+            );
+            output.line(format!("{indent}{BOLD}{file}{BOLD:#}: {problem}"))?;
+            if is_whole {
+                output.line(format!("  {}", finding.problem.hint()))?;
+            }
+        }
+        if !is_whole {
+            let left = group.len() - EXAMPLES;
+            output.line(format!("  and {left} more, which --verbose names"))?;
+            output.line(format!("  {}", group[0].problem.hint()))?;
+        }
+    }
+    Ok(())
+}
+
+/// In folders with more files, whatever goes through them is slow: listings, editors, git.
+const MANY_FILES: usize = 10_000;
+
+/// What to do about a folder of so many files, if it is too many.
+fn crowded(files: usize) -> Option<String> {
+    (files > MANY_FILES).then(|| format!("{files} files lie in one folder: memdir layout by-month"))
+}
+
+/// How the store is committed, as rows for people.
+fn git_rows(
+    git: &Result<GitStatus, EngineError>,
+    now: DateTime<Utc>,
+) -> Vec<(&'static str, String)> {
+    let (branch, newest, obstacle, remote, note, held_back) = match git {
+        Err(error) => return vec![("git", error.to_string())],
+        Ok(GitStatus::Off(why)) => return vec![("git", format!("off: {why}"))],
+        Ok(GitStatus::On {
+            branch,
+            newest,
+            obstacle,
+            remote,
+            note,
+            held_back,
+        }) => (branch, newest, obstacle, remote, note, held_back),
+    };
+    let committed = match newest {
+        Some((id, at)) => format!("{id} on {branch}, {}", ago(now, *at)),
+        None => format!("nothing on {branch} yet"),
+    };
+    let mut rows = vec![("committed", committed)];
+    if let Some(obstacle) = obstacle {
+        rows.push(("paused", obstacle.clone()));
+    }
+    rows.extend(held_back.iter().map(|one| ("held back", one.to_string())));
+    let Some(remote) = remote else {
+        rows.extend(note.iter().map(|note| ("remote", format!("none; {note}"))));
+        return rows;
+    };
+    rows.push((
+        "remote",
+        format!("{} (by {})", remote.address, remote.means),
+    ));
+    rows.extend(note.iter().map(|note| ("", note.clone())));
+    let unsent = match remote.unsent {
+        0 => String::new(),
+        1 => "; 1 commit waits to be sent".to_owned(),
+        count => format!("; {count} commits wait to be sent"),
+    };
+    let last = match &remote.last {
+        None => "never".to_owned(),
+        Some(last) => {
+            let in_step = match last.in_step_at {
+                Some(at) => format!("in step {}", ago(now, at)),
+                None => "in step never".to_owned(),
+            };
+            match &last.reason {
+                None => in_step,
+                Some(reason) => format!("{}: {reason}; last {in_step}", last.state),
+            }
+        }
+    };
+    rows.push(("sync", last + &unsent));
+    rows
+}
+
+fn git_json(git: &Result<GitStatus, EngineError>) -> serde_json::Value {
+    match git {
+        Err(error) => json!({"on": false, "reason": error.to_string()}),
+        Ok(GitStatus::Off(why)) => json!({"on": false, "reason": why}),
+        Ok(GitStatus::On {
+            branch,
+            newest,
+            obstacle,
+            remote,
+            note,
+            held_back,
+        }) => json!({
+            "on": true,
+            "branch": branch,
+            "commit": newest.as_ref().map(|(id, _)| id),
+            "committed_at": newest.as_ref().map(|(_, at)| at),
+            "obstacle": obstacle,
+            "held_back": held_back_json(held_back),
+            "note": note,
+            "remote": remote.as_ref().map(|remote| json!({
+                "address": remote.address,
+                "means": remote.means,
+                "unsent": remote.unsent,
+                "state": remote.last.as_ref().map(|last| &last.state),
+                "reason": remote.last.as_ref().and_then(|last| last.reason.as_ref()),
+                "tried_at": remote.last.as_ref().map(|last| last.at),
+                "in_step_at": remote.last.as_ref().and_then(|last| last.in_step_at),
+            })),
+        }),
+    }
+}
+
+/// What is not committed because of what it holds, for scripts.
+pub(in crate::cli) fn held_back_json(held_back: &[Quarantined]) -> Value {
+    held_back
+        .iter()
+        .map(|one| {
+            let line = Some(one.line).filter(|_| !one.is_untaken());
+            json!({"file": one.file, "kind": one.kind, "line": line})
+        })
+        .collect()
+}
+
+/// How long ago a moment in seconds since 1970 was, for people.
+fn ago(now: DateTime<Utc>, at: i64) -> String {
+    let seconds = (now.timestamp() - at).max(0);
+    let (count, unit) = match seconds {
+        0..60 => return "just now".to_owned(),
+        60..3_600 => (seconds / 60, "minute"),
+        3_600..86_400 => (seconds / 3_600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {unit}{plural} ago")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_many_files_is_told() {
+        assert_eq!(crowded(10_000), None);
+        let advice = crowded(10_001).unwrap();
+        assert_eq!(
+            advice,
+            "10001 files lie in one folder: memdir layout by-month"
+        );
+    }
+}

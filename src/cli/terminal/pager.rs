@@ -1,0 +1,91 @@
+//! Long answers go through a pager, where somebody looks at them.
+//!
+//! Promises: `$MEMDIR_PAGER` counts, then `$PAGER`, else `less -FRX` where there is one; an empty
+//! one, or `cat`, is none. What is piped, written to a file, or JSON is never paged. A pager that
+//! cannot be started costs nothing but the paging.
+
+use crate::cli::args::Command;
+
+/// A pager that reads this process's standard output.
+pub(in crate::cli) struct Pager {
+    #[cfg(unix)]
+    child: std::process::Child,
+}
+
+/// Whether a command's answer may be longer than a screen, and asks nothing.
+fn is_long(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Think(_)
+            | Command::Recall(_)
+            | Command::List(_)
+            | Command::Grep(_)
+            | Command::Log(_)
+            | Command::Diff(_)
+            | Command::Inspect(_)
+            | Command::Archived(_)
+            | Command::Links(_)
+            | Command::Topics(_)
+            | Command::Namespaces(_)
+            | Command::Plans
+    ) || matches!(
+        command,
+        // What is decided is said in a line.
+        Command::Resolve(resolve) if resolve.loser.is_none() && resolve.keep.is_none() && !resolve.both
+    )
+}
+
+#[cfg(unix)]
+impl Pager {
+    /// Starts a pager for what `command` answers on a terminal; `None` if there is to be none.
+    pub fn start(command: &Command) -> Option<Pager> {
+        use std::process::Stdio;
+        if !is_long(command) {
+            return None;
+        }
+        let named = ["MEMDIR_PAGER", "PAGER"]
+            .iter()
+            .find_map(|name| std::env::var(name).ok());
+        let line = named.unwrap_or_else(|| "less -FRX".to_owned());
+        if matches!(line.trim(), "" | "cat") {
+            return None;
+        }
+        // A shell that does not find the program would end, and take the answer with it.
+        let program = shlex::split(&line)?.into_iter().next()?;
+        let is_there = std::env::split_paths(&std::env::var_os("PATH")?)
+            .any(|folder| folder.join(&program).is_file());
+        if !is_there {
+            return None;
+        }
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", &line])
+            // As git sets it: leave at the end of what fits, and show colours.
+            .env("LESS", std::env::var("LESS").unwrap_or_else(|_| "FRX".to_owned()))
+            .stdin(Stdio::piped())
+            .spawn()
+            .ok()?;
+        let input = child.stdin.take()?;
+        rustix::stdio::dup2_stdout(&input).ok()?;
+        Some(Pager { child })
+    }
+
+    /// Waits until whoever reads is done. Nothing may be printed any more.
+    pub fn wait(mut self) {
+        // The pager reads until the last one who could write has closed.
+        if let Ok(nowhere) = std::fs::File::options().write(true).open("/dev/null") {
+            let _ = rustix::stdio::dup2_stdout(nowhere);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Elsewhere nothing is paged.
+#[cfg(not(unix))]
+impl Pager {
+    pub fn start(command: &Command) -> Option<Pager> {
+        let _ = is_long(command);
+        None
+    }
+
+    pub fn wait(self) {}
+}

@@ -1,0 +1,23 @@
+//! Bars on standard error for what takes long, hidden where nobody looks.
+
+use indicatif::ProgressBar;
+use indicatif::ProgressDrawTarget;
+use indicatif::ProgressStyle;
+
+/// A bar on standard error; hidden where nobody looks.
+pub(in crate::cli) fn progress_bar(what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}");
+    bar.set_style(style.expect("the template is valid"));
+    bar.set_message(what);
+    bar
+}
+
+/// As [`progress_bar`], for what nobody can count before it is done.
+pub(in crate::cli) fn counting_bar(what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{msg} {pos}");
+    bar.set_style(style.expect("the template is valid"));
+    bar.set_message(what);
+    bar
+}

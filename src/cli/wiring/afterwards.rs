@@ -1,0 +1,39 @@
+//! What a command does beside its answer: vectors before a question, index and commit after it.
+
+use crate::cli::terminal::fail::Failure;
+use crate::cli::wiring::context::Context;
+use crate::engine::Engine;
+use crate::engine::live;
+use crate::engine::meaning;
+
+/// Gives the memories that lack a vector theirs, before a question, if they are few and nobody else
+/// does it. A failure costs meaning, no answer.
+pub(in crate::cli) fn embed_few(engine: &Engine) {
+    match meaning::embed_few(&engine.meaning) {
+        Ok(0) => {}
+        Ok(left) => tracing::warn!(
+            "{left} memories are found by their words only: `memdir reindex` embeds them"
+        ),
+        Err(error) => tracing::warn!("some memories are found by their words only: {error}"),
+    }
+}
+
+/// Indexes what waits, after the answer. A failure costs the next search some time, nothing else.
+pub(in crate::cli) fn settle(engine: &Engine) {
+    if let Err(error) = live::settle(&engine.live, false) {
+        tracing::warn!("the index was not brought up to date: {error}");
+    }
+}
+
+/// Commits what a command has changed, and indexes what waits, after the answer.
+pub(in crate::cli) fn after_writing(context: &mut Context, engine: &Engine) -> Result<(), Failure> {
+    context.output.flush()?;
+    settle(engine);
+    if let Err(error) = crate::engine::history::commit_if_alone(&engine.history) {
+        tracing::warn!("nothing was committed: {error}");
+    }
+    context
+        .output
+        .held_back(&crate::engine::history::last_held_back(&engine.history));
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! What commands work with: the settings, the surroundings, the output, and the store they open.
+
+use crate::cli::terminal::fail::Failure;
+use crate::cli::terminal::output::Output;
+use crate::cli::wiring::embedding;
+use crate::cli::wiring::no_store;
+use crate::cli::wiring::no_store::made;
+use crate::clock::Clock;
+use crate::clock::SystemClock;
+use crate::config::Config;
+use crate::config::Environment;
+use crate::config::Provider;
+use crate::config::StoreOrigin;
+use crate::engine::Engine;
+use crate::engine::GitOptions;
+use crate::engine::Models;
+use crate::engine::Options;
+use crate::files::LinkPolicy;
+use crate::trust::Consent;
+use crate::trust::Naming;
+use std::sync::Arc;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum Outcome {
+    Done,
+    /// A search without a hit, a check with findings.
+    Nothing,
+    /// Some of what was asked could not be done; the errors were shown.
+    Failed,
+    /// As another program ended that did the work.
+    Code(u8),
+}
+
+/// What commands work with.
+pub(in crate::cli) struct Context {
+    pub(in crate::cli) config: Config,
+    pub(in crate::cli) environment: Environment,
+    pub(in crate::cli) output: Output,
+}
+
+impl Context {
+    /// The store, for commands that only read.
+    pub(in crate::cli) fn engine(&self) -> Result<Engine, Failure> {
+        self.open(false)
+    }
+
+    /// The store, made if it does not exist; one that was named on the command line only where a
+    /// slip is unlikely.
+    pub(in crate::cli) fn engine_for_writing(&self) -> Result<Engine, Failure> {
+        if let Some(elsewhere) = self.elsewhere() {
+            tracing::warn!("{elsewhere}");
+        }
+        self.open(true)
+    }
+
+    /// Where writes go, if the working folder lies in one that only looks like a store.
+    pub(in crate::cli) fn elsewhere(&self) -> Option<String> {
+        let lookalike = self.config.lookalike.as_ref()?.display();
+        let own = self.config.store.value.display();
+        Some(format!(
+            "this goes to the store {own}: {lookalike} looks like a store, but has no memdir.toml and no memory; `memdir init {lookalike}` makes it one, and `--store` names one"
+        ))
+    }
+
+    /// Whether the store would be made by a command that writes.
+    pub(in crate::cli) fn may_make_store(&self) -> bool {
+        let config = &self.config;
+        let root = &config.store.value;
+        match config.store_origin {
+            _ if config.read_only => false,
+            StoreOrigin::Configured => true,
+            StoreOrigin::Parent => false,
+            // A slip in `--store` must not read a stranger's folder, or make one far away.
+            StoreOrigin::Flag => match std::fs::read_dir(root) {
+                Ok(mut entries) => entries.next().is_none(),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    root.parent().is_some_and(std::path::Path::is_dir)
+                }
+                Err(_) => false,
+            },
+        }
+    }
+
+    pub(in crate::cli) fn open(&self, may_create: bool) -> Result<Engine, Failure> {
+        let config = &self.config;
+        let root = &config.store.value;
+        if !crate::config::is_store(root) {
+            if !may_create || !self.may_make_store() {
+                return Err(no_store::no_store(root));
+            }
+            crate::files::create_private_folder(&root.join("files"))
+                .map_err(|error| no_store::not_made(root, error))?;
+            if config.store_origin == StoreOrigin::Flag {
+                self.output.note(made(root));
+            }
+        }
+        self.open_at(root)
+    }
+
+    /// The store for who writes nothing there, not even an index: that lies in the folder `beside`,
+    /// as does an empty store instead of one that would be made.
+    pub(in crate::cli) fn engine_for_trying(
+        &self,
+        beside: &std::path::Path,
+    ) -> Result<Engine, Failure> {
+        let config = &self.config;
+        let is_there = crate::config::is_store(&config.store.value);
+        let may_create = self.may_make_store();
+        let root = match is_there || !may_create {
+            true => &config.store.value,
+            false => beside,
+        };
+        if !(is_there || may_create) {
+            return Err(no_store::no_store(root));
+        }
+        let options = Options {
+            state: Some(beside.join("state")),
+            read_only: true,
+            models: None,
+            ..self.options(root)
+        };
+        Ok(Engine::open(options, Box::new(SystemClock))?)
+    }
+
+    pub(in crate::cli) fn open_at(&self, root: &std::path::Path) -> Result<Engine, Failure> {
+        Ok(Engine::open(self.options(root), Box::new(SystemClock))?)
+    }
+
+    /// How the store at `root` is opened.
+    pub(in crate::cli) fn options(&self, root: &std::path::Path) -> Options {
+        let config = &self.config;
+        let consent = Consent::new(self.environment.records(), root, self.naming_of(root));
+        let links = match consent.record() {
+            Some(record) if record.allow_links => LinkPolicy::Follow,
+            _ => LinkPolicy::Refuse,
+        };
+        Options {
+            root: root.to_owned(),
+            state: config.index_dir.value.clone(),
+            cache: config.cache.clone(),
+            languages: config.languages.value.clone(),
+            namespace: config.namespace.value.clone(),
+            layout: config.layout.value,
+            limit: config.limit.value,
+            read_only: config.read_only,
+            git: config.git.value.then(|| GitOptions {
+                user: config.user.value.clone(),
+                interval: config.sync_interval.value,
+                remote: config.remote.value.clone(),
+            }),
+            secrets: config.secrets.value,
+            life: config.life.clone(),
+            maintenance: config.maintenance.clone(),
+            writes: config.duplicates.clone(),
+            models: self.models(),
+            consent,
+            links,
+        }
+    }
+
+    /// By whose word the store at `root` is used.
+    pub(in crate::cli) fn naming_of(&self, root: &std::path::Path) -> Naming {
+        match *root == self.config.store.value {
+            true => self.config.naming(),
+            // It was named to a command.
+            false => Naming::Process,
+        }
+    }
+
+    /// What opens models, once somebody asks for meaning; nothing without one.
+    pub(in crate::cli) fn models(&self) -> Option<Arc<dyn Models>> {
+        if self.config.embedding.provider.value == Provider::Off {
+            return None;
+        }
+        Some(Arc::new(embedding::Configured {
+            config: self.config.clone(),
+            environment: self.environment.clone(),
+        }))
+    }
+
+    pub(in crate::cli) fn now(&self) -> chrono::DateTime<chrono::Utc> {
+        SystemClock.now()
+    }
+}

@@ -1,0 +1,276 @@
+//! From settings to an embedder, and what is said about it.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::cli::terminal::fail::Failure;
+use crate::cli::wiring::opened::models_folder;
+use crate::config::Config;
+use crate::config::Environment;
+use crate::config::ModelName;
+use crate::config::Provider;
+use crate::embed::Embedder;
+use crate::embed::HOSTED_MAX_TOKENS;
+use crate::embed::Hosted;
+use crate::embed::HostedSettings;
+use crate::embed::Local;
+use crate::embed::LocalSettings;
+use crate::embed::Pooling;
+use crate::embed::Protocol;
+use crate::embed::catalog;
+use crate::embed::runtime_libraries;
+use crate::engine::Models;
+use crate::fetch::Address;
+use crate::fetch::Client;
+use crate::fetch::Key;
+use crate::fetch::Limits;
+
+/// What the settings come to.
+pub(in crate::cli) enum Chosen {
+    /// Searches are by words, and nothing is wrong with that.
+    Nothing,
+    Local {
+        embedder: Box<Local>,
+        folder: PathBuf,
+    },
+    Hosted(Box<Hosted>),
+    /// A model is wanted and cannot be used; searches are by words until then.
+    Unusable(Failure),
+}
+
+/// What makes vectors of texts, by the settings; nothing if they want none. Nothing is loaded or
+/// asked when a model is opened.
+///
+/// A model that is wanted and cannot be used costs a warning, not the search: searches go on by
+/// words.
+pub(in crate::cli) struct Configured {
+    pub config: Config,
+    pub environment: Environment,
+}
+
+impl Models for Configured {
+    fn set(&self) -> Option<Arc<dyn Embedder>> {
+        match chosen(&self.config, &self.environment) {
+            Chosen::Nothing => None,
+            Chosen::Local { embedder, .. } => {
+                crate::cli::wiring::opened::note(&self.environment, &embedder);
+                Some(Arc::new(*embedder))
+            }
+            Chosen::Hosted(embedder) => Some(Arc::new(*embedder)),
+            Chosen::Unusable(failure) => {
+                tracing::warn!(
+                    "{}; searches are by words until then",
+                    in_one_line(&failure)
+                );
+                None
+            }
+        }
+    }
+
+    fn earlier(&self, id: &str) -> Option<Arc<dyn Embedder>> {
+        let settings = &self.config.embedding;
+        let mut noted = crate::cli::wiring::opened::noted(&self.environment, id)?;
+        noted.threads = settings.threads.value.unwrap_or_else(usual_threads);
+        noted.libraries = runtime_libraries(settings.library.value.as_deref(), &noted.folder);
+        let embedder = Local::new(noted).ok()?;
+        // The folder may hold another model by now.
+        (embedder.id() == id).then(|| Arc::new(embedder) as Arc<dyn Embedder>)
+    }
+}
+
+/// What the settings come to; nothing is loaded or asked.
+pub(in crate::cli) fn chosen(config: &Config, environment: &Environment) -> Chosen {
+    let settings = &config.embedding;
+    let made = match settings.provider.value {
+        Provider::Off => return Chosen::Nothing,
+        Provider::Local => local(config, environment),
+        Provider::Voyage => hosted(config, environment, Protocol::Voyage),
+        Provider::OpenAi => hosted(config, environment, Protocol::OpenAi),
+    };
+    made.unwrap_or_else(Chosen::Unusable)
+}
+
+fn local(config: &Config, environment: &Environment) -> Result<Chosen, Failure> {
+    let settings = &config.embedding;
+    let Some(model) = &settings.model.value else {
+        return Err(Failure::new("a local model is wanted, but none is named")
+            .hint("memdir model download gets one."));
+    };
+    let folder = folder_of(model, environment)?;
+    if !folder.is_dir() {
+        let said = match model {
+            ModelName::Name(name) if catalog::named(name).is_some() => {
+                format!("memdir model download {name} gets it.")
+            }
+            _ => format!(
+                "Copy the model there, or name another one: memdir model use DIR. {} says where.",
+                settings.model.origin
+            ),
+        };
+        let what = format!("the model {model} is not in {}", folder.display());
+        return Err(Failure::new(what).hint(said));
+    }
+    let embedder = Box::new(open(config, &folder)?);
+    Ok(Chosen::Local { embedder, folder })
+}
+
+/// The model in a folder, used as the settings say.
+pub(in crate::cli) fn open(config: &Config, folder: &Path) -> Result<Local, Failure> {
+    let settings = &config.embedding;
+    let library = settings.library.value.as_deref();
+    // A copy by hand lacks the notes that a download has; a name says how it is to be used.
+    let named = match &settings.model.value {
+        Some(ModelName::Name(name)) if !folder.join("1_Pooling").is_dir() => catalog::named(name),
+        _ => None,
+    };
+    let or_named = |set: &Option<String>, get: fn(&catalog::Model) -> &'static str| {
+        set.clone()
+            .or_else(|| named.map(|model| get(model).to_owned()))
+    };
+    let pooling = or_named(&settings.pooling.value, |model| model.pooling);
+    let local = LocalSettings {
+        folder: folder.to_owned(),
+        threads: settings.threads.value.unwrap_or_else(usual_threads),
+        libraries: runtime_libraries(library, folder),
+        model_file: None,
+        query_prefix: or_named(&settings.query_prefix.value, |model| model.query_prefix),
+        passage_prefix: or_named(&settings.passage_prefix.value, |model| model.passage_prefix),
+        dimensions: settings.dimensions.value,
+        max_tokens: settings
+            .max_tokens
+            .value
+            .or(named.map(|model| model.max_tokens)),
+        pooling: pooling.as_deref().map(Pooling::from),
+    };
+    Local::new(local).map_err(|error| {
+        let what = format!("the model in {} cannot be used", folder.display());
+        Failure::new(what)
+            .because(error)
+            .hint("memdir model download gets one that can; memdir model status shows what is set.")
+    })
+}
+
+/// Half of what the machine has: whoever works on it is to notice nothing.
+fn usual_threads() -> usize {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    threads.div_ceil(2).min(4)
+}
+
+/// Where the model lies that is meant.
+pub(in crate::cli) fn folder_of(
+    model: &ModelName,
+    environment: &Environment,
+) -> Result<PathBuf, Failure> {
+    match model {
+        ModelName::Folder(folder) => Ok(folder.clone()),
+        ModelName::Name(name) => {
+            // As the catalog writes it, so that a name means one folder.
+            let name = catalog::named(name).map_or(name.as_str(), |model| model.name);
+            Ok(models_folder(environment)?.join(name))
+        }
+    }
+}
+
+fn hosted(
+    config: &Config,
+    environment: &Environment,
+    protocol: Protocol,
+) -> Result<Chosen, Failure> {
+    let settings = &config.embedding;
+    let provider = settings.provider.value;
+    let Some(model) = &settings.model.value else {
+        let example = match protocol {
+            Protocol::Voyage => "voyage-3.5",
+            Protocol::OpenAi => "text-embedding-3-small",
+        };
+        return Err(
+            Failure::new(format!("no model of {provider} is named")).hint(format!(
+                "Set `model` in [embedding], such as \"{example}\"."
+            )),
+        );
+    };
+    let endpoint = settings.endpoint.value.as_deref().map(Address::parse);
+    let endpoint = endpoint.transpose().map_err(|error| {
+        let what = format!(
+            "{}: `embedding.endpoint` is wrong",
+            settings.endpoint.origin
+        );
+        Failure::new(what).because(error)
+    })?;
+    let key = settings.key(&environment.variables);
+    if let (None, Some(name)) = (&key, &settings.api_key_env.value) {
+        return Err(Failure::new(format!(
+            "{provider} wants a key, and the variable {name} is not set"
+        ))
+        .hint(format!(
+            "Set {name}, or name another variable: `api_key_env` in [embedding]."
+        )));
+    }
+    let prefix = |setting: &Option<String>| setting.clone().unwrap_or_default();
+    let hosted = HostedSettings {
+        protocol,
+        endpoint,
+        model: model.to_string(),
+        dimensions: settings.dimensions.value,
+        query_prefix: prefix(&settings.query_prefix.value),
+        passage_prefix: prefix(&settings.passage_prefix.value),
+        max_tokens: settings.max_tokens.value.unwrap_or(HOSTED_MAX_TOKENS),
+        key: key.map(Key::new),
+    };
+    // A host without a graphics card thinks long about a batch.
+    let limits = Limits {
+        silence: Duration::from_secs(100),
+        ..Limits::default()
+    };
+    let client = Client::new(&environment.variables, limits);
+    let embedder = Hosted::new(hosted, client)
+        .map_err(|error| Failure::new(format!("{provider} cannot be used")).because(error))?;
+    Ok(Chosen::Hosted(Box::new(embedder)))
+}
+
+/// How searches find what they find, in one line.
+pub(in crate::cli) fn line(config: &Config, environment: &Environment, chosen: &Chosen) -> String {
+    match chosen {
+        Chosen::Nothing => {
+            let said = match &config.embedding.provider.origin {
+                crate::config::Origin::Default => "memdir model download".to_owned(),
+                origin => format!("{origin} says so"),
+            };
+            format!("searches are by words only ({said})")
+        }
+        Chosen::Local { folder, .. } => {
+            let models = models_folder(environment).ok();
+            let is_ours = models.is_some_and(|models| folder.parent() == Some(&models));
+            let name = folder.file_name().filter(|_| is_ours);
+            let name = name.map_or_else(
+                || folder.display().to_string(),
+                |name| name.to_string_lossy().into_owned(),
+            );
+            format!("searches are by words and meaning, by {name} on this machine")
+        }
+        Chosen::Hosted(hosted) => format!(
+            "searches are by words and meaning, by {}; {}",
+            hosted.describe(),
+            hosted.notice()
+        ),
+        Chosen::Unusable(failure) => {
+            format!("searches are by words only: {}", in_one_line(failure))
+        }
+    }
+}
+
+/// An error with its causes and what to do.
+pub(in crate::cli) fn in_one_line(failure: &Failure) -> String {
+    let mut text = failure.what.clone();
+    for cause in &failure.causes {
+        text.push_str(": ");
+        text.push_str(cause);
+    }
+    if let Some(hint) = &failure.hint {
+        text.push_str(". ");
+        text.push_str(hint.trim_end_matches('.'));
+    }
+    text
+}

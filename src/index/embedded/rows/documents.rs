@@ -1,0 +1,226 @@
+//! What the columns of a segment say of its documents.
+
+use tantivy::SegmentReader;
+use tantivy::columnar::Column as Fast;
+use tantivy::columnar::StrColumn;
+
+use crate::index::IndexError;
+use crate::index::Indexed;
+use crate::index::embedded::failure::unusable;
+use crate::index::embedded::opened::Part;
+use crate::index::embedded::schema::SKETCH_NAMES;
+use crate::index::embedded::schema::flag;
+use crate::model::Stamp;
+use crate::ranking::Sketch;
+use crate::ranking::TextFeatures;
+
+/// An [`Indexed`] as it is kept: size, modification time, inode, and the two halves of the hash.
+/// Whether the file was racy is among the flags.
+pub(in crate::index::embedded) type Version = [u64; 5];
+
+/// Reads the columns of one segment.
+pub(in crate::index::embedded) struct Columns {
+    pub name: StrColumn,
+    pub namespace: StrColumn,
+    pub user: StrColumn,
+    pub timestamp: Fast<i64>,
+    expires: Fast<i64>,
+    updated: Fast<i64>,
+    importance: Fast<u64>,
+    confidence: Fast<f64>,
+    length: Fast<u64>,
+    traits: Fast<u64>,
+    sketch: Vec<Fast<u64>>,
+    flags: Fast<u64>,
+    size: Fast<u64>,
+    modified: Fast<i64>,
+    inode: Fast<u64>,
+    hash_high: Fast<u64>,
+    hash_low: Fast<u64>,
+}
+
+impl Columns {
+    /// Those of a segment; `None` if it has no documents.
+    pub fn of(reader: &SegmentReader) -> tantivy::Result<Option<Columns>> {
+        let fast = reader.fast_fields();
+        let (Some(name), Some(namespace), Some(user)) =
+            (fast.str("name")?, fast.str("namespace")?, fast.str("user")?)
+        else {
+            return Ok(None); // A segment without documents has no text columns.
+        };
+        Ok(Some(Columns {
+            name,
+            namespace,
+            user,
+            timestamp: fast.i64("timestamp")?,
+            expires: fast.i64("expires")?,
+            updated: fast.i64("updated")?,
+            importance: fast.u64("importance")?,
+            confidence: fast.f64("confidence")?,
+            length: fast.u64("length")?,
+            traits: fast.u64("traits")?,
+            sketch: SKETCH_NAMES
+                .iter()
+                .map(|name| fast.u64(name))
+                .collect::<Result<_, _>>()?,
+            flags: fast.u64("flags")?,
+            size: fast.u64("size")?,
+            modified: fast.i64("modified")?,
+            inode: fast.u64("inode")?,
+            hash_high: fast.u64("hash_high")?,
+            hash_low: fast.u64("hash_low")?,
+        }))
+    }
+}
+
+/// What the columns say of one document.
+pub(in crate::index::embedded) struct Values {
+    /// Microseconds since 1970; the greatest number for never.
+    pub expires: i64,
+    /// The same; the smallest number where none is stated.
+    pub updated: i64,
+    /// 0: none is stated.
+    pub importance: u8,
+    /// Below 0: none is stated.
+    pub confidence: f32,
+    pub flags: u8,
+    pub version: Version,
+    pub length: u32,
+    pub traits: TextFeatures,
+}
+
+/// A document that was not there when the rows of a table were written down.
+pub(in crate::index::embedded) struct DeltaRow {
+    /// Its segment, by number, and where it is in it.
+    pub segment: usize,
+    pub doc: u32,
+    pub namespace: String,
+    pub user: String,
+    pub timestamp: i64,
+    pub name: String,
+    pub values: Values,
+}
+
+impl Columns {
+    pub fn values(&self, doc: u32) -> Values {
+        let number = |column: &Fast<u64>| column.first(doc).unwrap_or(0);
+        Values {
+            expires: self.expires.first(doc).unwrap_or(i64::MAX),
+            updated: self.updated.first(doc).unwrap_or(i64::MIN),
+            importance: number(&self.importance) as u8,
+            confidence: self.confidence.first(doc).unwrap_or(-1.0) as f32,
+            flags: number(&self.flags) as u8,
+            version: [
+                number(&self.size),
+                self.modified.first(doc).unwrap_or(0).cast_unsigned(),
+                number(&self.inode),
+                number(&self.hash_high),
+                number(&self.hash_low),
+            ],
+            length: number(&self.length) as u32,
+            traits: TextFeatures::unpack(
+                number(&self.traits) as u32,
+                Sketch::unpack(std::array::from_fn(|at| number(&self.sketch[at]))),
+            ),
+        }
+    }
+}
+
+impl DeltaRow {
+    /// What rows are ordered by.
+    pub fn order(&self) -> (&str, i64, &str) {
+        (&self.namespace, self.timestamp, &self.name)
+    }
+}
+
+/// Adds the documents of a segment that are wanted; it is called by its number.
+pub(in crate::index::embedded) fn newcomers_of(
+    part: &Part,
+    segment: usize,
+    is_wanted: impl Fn(u32) -> bool,
+    newcomers: &mut Vec<DeltaRow>,
+) -> Result<(), IndexError> {
+    let columns = Columns::of(&part.reader).map_err(|error| unusable(&error))?;
+    let Some(columns) = columns else {
+        return Ok(());
+    };
+    let names = texts(&columns.name)?;
+    let namespaces = texts(&columns.namespace)?;
+    let users = texts(&columns.user)?;
+    for doc in 0..part.reader.max_doc() {
+        let name = names.of(&columns.name, doc);
+        let Some(name) = name.filter(|_| is_wanted(doc)) else {
+            continue;
+        };
+        newcomers.push(DeltaRow {
+            segment,
+            doc,
+            namespace: namespaces.of(&columns.namespace, doc).unwrap_or_default(),
+            user: users.of(&columns.user, doc).unwrap_or_default(),
+            timestamp: columns.timestamp.first(doc).unwrap_or(0),
+            name,
+            values: columns.values(doc),
+        });
+    }
+    Ok(())
+}
+
+/// Whether a part of the file is in no index.
+pub(in crate::index::embedded) fn is_cut(of: &Version) -> bool {
+    version(*of, 0).stamp.is_cut()
+}
+
+/// A version as it is spoken of outside.
+pub(in crate::index::embedded) fn version(
+    [size, modified, inode, high, low]: Version,
+    flags: u8,
+) -> Indexed {
+    Indexed {
+        stamp: Stamp {
+            size,
+            modified: modified.cast_signed(),
+            inode,
+        },
+        hash: u128::from(high) << 64 | u128::from(low),
+        racy: u64::from(flags) & flag::RACY != 0,
+    }
+}
+
+/// The number of what a document says in a column.
+pub(in crate::index::embedded) fn ord(column: &StrColumn, doc: u32) -> Option<usize> {
+    column.ords().first(doc).map(|ord| ord as usize)
+}
+
+/// A dictionary's texts in the order of their numbers.
+pub(in crate::index::embedded) struct Terms {
+    pub text: String,
+    pub ranges: Vec<(u32, u32)>,
+}
+
+impl Terms {
+    /// What a document says in the column.
+    pub fn of(&self, column: &StrColumn, doc: u32) -> Option<String> {
+        let &(start, end) = self.ranges.get(ord(column, doc)?)?;
+        Some(self.text[start as usize..end as usize].to_owned())
+    }
+}
+
+/// The texts of a column.
+pub(in crate::index::embedded) fn texts(column: &StrColumn) -> Result<Terms, IndexError> {
+    let mut texts = Terms {
+        text: String::new(),
+        ranges: Vec::with_capacity(column.dictionary().num_terms()),
+    };
+    let mut stream = column
+        .dictionary()
+        .stream()
+        .map_err(|error| unusable(&error))?;
+    while stream.advance() {
+        let start = texts.text.len() as u32;
+        texts
+            .text
+            .push_str(std::str::from_utf8(stream.key()).unwrap_or_default());
+        texts.ranges.push((start, texts.text.len() as u32));
+    }
+    Ok(texts)
+}

@@ -1,0 +1,163 @@
+//! The rows of a committed state in a file beside the segments, as they lie in memory.
+//!
+//! To read the rows from the segments costs a third of a second for a million memories, each time
+//! a process starts; to map them costs nothing, and all processes share their pages. The file names
+//! the state and the segments that it is of: whoever finds a newer state takes the rows as they
+//! were written down and what became of them since (`table`). It is written by whoever committed
+//! much, and else when there is nothing to do.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::columns::Column;
+use crate::columns::Columns;
+use crate::columns::Texts;
+use crate::columns::Writer;
+use crate::index::embedded::opened::Part;
+use crate::index::embedded::rows::mapped_table::MappedTable;
+use crate::index::embedded::rows::mapped_table::Written;
+use crate::index::embedded::rows::table::RowOf;
+use crate::index::embedded::rows::table::Table;
+use crate::ranking::Rows;
+
+/// The file's name in the index folder.
+pub(in crate::index::embedded) const NAME: &str = "table";
+/// It is written with the commit after which so large a part of the rows is not in it.
+const PART: usize = 64;
+
+/// What stands before the state: another one means other columns.
+const FORMAT: &str = "4 ";
+
+/// Columns of the table, in their order; behind them are those of the rows of each segment's
+/// documents.
+const STATE: usize = 0;
+const WORDS: usize = 1;
+const NAMES: usize = 2;
+const NAME_RANGES: usize = 3;
+const EXPIRES: usize = 4;
+const UPDATED: usize = 5;
+const IMPORTANCE: usize = 6;
+const CONFIDENCE: usize = 7;
+const FLAGS: usize = 8;
+const VERSIONS: usize = 9;
+const BY_NAME: usize = 10;
+const IMPERMANENT: usize = 11;
+const CUT: usize = 12;
+const ROWS: usize = 13;
+
+/// What is not numbers: the namespaces, the users, and each segment's name with the number of what
+/// was deleted in it last.
+type Words = (Vec<String>, Vec<String>, Vec<(String, Option<u64>)>);
+
+/// The rows in the file in `folder`, if there is one that can be read.
+pub(in crate::index::embedded) fn open(folder: &Path) -> Option<MappedTable> {
+    let file = Columns::open(&folder.join(NAME)).ok()??;
+    let state = state_of(&file)?;
+    let (namespaces, users, segments): Words = serde_json::from_slice(file.bytes(WORDS)?).ok()?;
+    let name_ranges: Column<[u32; 2]> = file.column(NAME_RANGES)?;
+    let count = name_ranges.len();
+    let (rows, mut next) = Rows::open(&file, ROWS, count, users)?;
+    let mut flat = MappedTable {
+        state,
+        segments: Vec::new(),
+        names: Texts(file.column(NAMES)?),
+        name_ranges,
+        expires: file.column(EXPIRES)?,
+        updated: file.column(UPDATED)?,
+        importance: file.column(IMPORTANCE)?,
+        confidence: file.column(CONFIDENCE)?,
+        flags: file.column(FLAGS)?,
+        versions: file.column(VERSIONS)?,
+        by_name: file.column(BY_NAME)?,
+        impermanent: file.column(IMPERMANENT)?,
+        cut: file.column(CUT)?,
+        namespaces,
+        rows: Arc::new(rows),
+    };
+    let lengths = [
+        flat.expires.len(),
+        flat.updated.len(),
+        flat.importance.len(),
+        flat.confidence.len(),
+        flat.flags.len(),
+        flat.versions.len(),
+        flat.by_name.len(),
+    ];
+    for (id, deleted) in segments {
+        let rows = Arc::new(file.column(next)?);
+        flat.segments.push(Written { id, deleted, rows });
+        next += 1;
+    }
+    let is_of_one_length = lengths.iter().all(|length| *length == count);
+    (is_of_one_length && next == file.len()).then_some(flat)
+}
+
+/// Writes the rows of a view of a committed state into `folder`, in the place of those that are
+/// there: `segments` are its segments, each with the rows of its documents.
+///
+/// # Errors
+///
+/// Fails if they cannot be written; then those that were there are left.
+pub(in crate::index::embedded) fn write<'a>(
+    folder: &Path,
+    state: &str,
+    table: &Table,
+    segments: impl Iterator<Item = (&'a Part, RowOf<'a>)> + Clone,
+) -> std::io::Result<()> {
+    let mut file = Writer::begin(&folder.join(NAME))?;
+    let flat = table.flat();
+    let named = segments
+        .clone()
+        .map(|(part, _)| (part.id(), part.deleted()));
+    let named: Vec<_> = named.collect();
+    let users = table.collection.user_names();
+    let words = serde_json::to_vec(&(table.namespaces(), users, named))?;
+    let rows = 0..table.len() as u32;
+    file.add(format!("{FORMAT}{state}").as_bytes())?;
+    file.add(&words)?;
+    file.add_slices(rows.clone().map(|row| table.name(row).as_bytes()))?;
+    let mut end = 0;
+    file.add_values(rows.clone().map(|row| {
+        let start = end;
+        end += table.name(row).len() as u32;
+        [start, end]
+    }))?;
+    file.add_values(table.values(&flat.expires, |values| values.expires))?;
+    file.add_values(table.values(&flat.updated, |values| values.updated))?;
+    file.add_values(table.values(&flat.importance, |values| values.importance))?;
+    file.add_values(table.values(&flat.confidence, |values| values.confidence))?;
+    file.add_values(table.values(&flat.flags, |values| values.flags))?;
+    file.add_values(table.values(&flat.versions, |values| values.version))?;
+    file.add(&table.by_name())?;
+    let mut impermanent: Vec<u32> = table.impermanent().collect();
+    impermanent.sort_unstable();
+    file.add(&impermanent)?;
+    let cut = table.cut().filter_map(|name| table.row(name));
+    file.add_values(cut)?;
+    table.collection.write(&mut file)?;
+    for (_, row_of) in segments {
+        file.add_values(row_of.each())?;
+    }
+    file.finish()
+}
+
+/// The state that the file in `folder` is of, if there is one that can be read.
+pub(in crate::index::embedded) fn state_in(folder: &Path) -> Option<String> {
+    state_of(&Columns::open(&folder.join(NAME)).ok()??)
+}
+
+/// Whether the rows of `parts` are to be written with the commit that made them: much is new
+/// beside what is in the file.
+pub(in crate::index::embedded) fn is_due(folder: &Path, parts: &[Arc<Part>]) -> bool {
+    let documents = |part: &Arc<Part>| part.reader.max_doc() as usize;
+    let all: usize = parts.iter().map(documents).sum();
+    let known = state_in(folder).unwrap_or_default();
+    let is_new = |part: &&Arc<Part>| !known.contains(&part.id());
+    let new: usize = parts.iter().filter(is_new).map(documents).sum();
+    new * PART > all
+}
+
+fn state_of(file: &Columns) -> Option<String> {
+    let state = std::str::from_utf8(file.bytes(STATE)?).ok()?;
+    Some(state.strip_prefix(FORMAT)?.to_owned())
+}

@@ -1,0 +1,314 @@
+//! The rows of a committed state as they are written down: one a memory, in the order that gives
+//! each its neighbours, by namespace, time and name.
+//!
+//! They are read from the segments, or mapped from a file beside them (`kept`). What became of them
+//! since is the business of `table`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use chrono::DateTime;
+use tantivy::columnar::StrColumn;
+
+use crate::columns::Column;
+use crate::columns::Texts;
+use crate::index::IndexError;
+use crate::index::embedded::failure::unusable;
+use crate::index::embedded::opened::Committed;
+use crate::index::embedded::opened::Part;
+use crate::index::embedded::rows::documents::Columns;
+use crate::index::embedded::rows::documents::Version;
+use crate::index::embedded::rows::documents::is_cut;
+use crate::index::embedded::rows::documents::ord;
+use crate::index::embedded::rows::documents::texts;
+use crate::index::embedded::schema;
+use crate::lifecycle::Stated;
+use crate::ranking::Collection;
+use crate::ranking::Member;
+use crate::ranking::Members;
+use crate::ranking::Rows;
+
+/// A document that has no row: it was deleted.
+pub(in crate::index::embedded) const NO_ROW: u32 = u32::MAX;
+
+/// What a name takes, mostly.
+const NAME_BYTES: usize = 28;
+
+/// The columns of all live documents of a committed state.
+#[derive(Default)]
+pub(in crate::index::embedded) struct MappedTable {
+    /// The state's name: see [`Committed::state`].
+    pub state: String,
+    /// Its segments.
+    pub segments: Vec<Written>,
+    pub names: Texts,
+    /// Where each row's name lies in `names`.
+    pub name_ranges: Column<[u32; 2]>,
+    pub expires: Column<i64>,
+    pub updated: Column<i64>,
+    pub importance: Column<u8>,
+    pub confidence: Column<f32>,
+    pub flags: Column<u8>,
+    pub versions: Column<Version>,
+    /// Rows in the order of their names.
+    pub by_name: Column<u32>,
+    /// Rows whose memories may end, or were stated to be of a tier that can.
+    pub impermanent: Column<u32>,
+    /// Rows whose files are not indexed to their ends.
+    pub cut: Column<u32>,
+    /// The namespaces by number.
+    pub namespaces: Vec<String>,
+    /// What ranking knows of the rows.
+    pub rows: Arc<Rows>,
+}
+
+/// A segment of a state that was written down.
+pub(in crate::index::embedded) struct Written {
+    /// As Tantivy calls it, and which of its documents were deleted.
+    pub id: String,
+    pub deleted: Option<u64>,
+    /// The row of each of its documents, or [`NO_ROW`].
+    pub rows: Arc<Column<u32>>,
+}
+
+/// A row before it has its place.
+struct Unplaced {
+    segment: u32,
+    doc: u32,
+    namespace: u32,
+    user: u32,
+    timestamp: i64,
+    name: [u32; 2],
+}
+
+impl MappedTable {
+    /// Reads the rows of a committed state.
+    pub fn read(committed: &Committed) -> Result<MappedTable, IndexError> {
+        let parts = &committed.parts;
+        let columns: Vec<Option<Columns>> = parts
+            .iter()
+            .map(|part| Columns::of(&part.reader))
+            .collect::<Result<_, _>>()
+            .map_err(|error| unusable(&error))?;
+        let mut namespaces = Words::default();
+        let mut users = Words::default();
+        let count = parts.iter().map(|part| part.reader.num_docs() as usize);
+        let count: usize = count.sum();
+        // To grow it would take twice the memory.
+        let mut arena = String::with_capacity(count * NAME_BYTES);
+        let mut unplaced = Vec::with_capacity(count);
+        for (segment, (part, columns)) in parts.iter().zip(&columns).enumerate() {
+            let reader = &part.reader;
+            let Some(columns) = columns else { continue };
+            let names = texts(&columns.name)?;
+            let namespace_of = namespaces.merge(&columns.namespace)?;
+            let user_of = users.merge(&columns.user)?;
+            for doc in 0..reader.max_doc() {
+                let Some(&name) = ord(&columns.name, doc).and_then(|ord| names.ranges.get(ord))
+                else {
+                    continue;
+                };
+                let name = &names.text[name.0 as usize..name.1 as usize];
+                if reader.is_deleted(doc) {
+                    continue;
+                }
+                let start = arena.len() as u32;
+                arena.push_str(name);
+                unplaced.push(Unplaced {
+                    segment: segment as u32,
+                    doc,
+                    namespace: ord(&columns.namespace, doc).map_or(0, |ord| namespace_of[ord]),
+                    user: ord(&columns.user, doc).map_or(0, |ord| user_of[ord]),
+                    timestamp: columns.timestamp.first(doc).unwrap_or(0),
+                    name: [start, arena.len() as u32],
+                });
+            }
+        }
+        // Bytes are in the order of their texts, and nobody has to prove that they are some.
+        let name = |row: &Unplaced| &arena.as_bytes()[row.name[0] as usize..row.name[1] as usize];
+        let order = namespaces.sorted_ranks();
+        unplaced.sort_unstable_by(|a, b| {
+            (order[a.namespace as usize], a.timestamp)
+                .cmp(&(order[b.namespace as usize], b.timestamp))
+                .then_with(|| name(a).cmp(name(b)))
+        });
+        let mut by_name: Vec<u32> = (0..unplaced.len() as u32).collect();
+        let name = |row: u32| name(&unplaced[row as usize]);
+        // Names lie in the arena in each segment's order of documents, mostly that of names.
+        by_name.sort_unstable_by_key(|&row| unplaced[row as usize].name);
+        by_name.sort_by(|&a, &b| name(a).cmp(name(b)));
+        let users = users.of_numbers(unplaced.iter().map(|row| row.user));
+        Ok(MappedTable {
+            state: committed.state.clone(),
+            names: Texts(arena.into_bytes().into()),
+            by_name: by_name.into(),
+            namespaces: namespaces.words,
+            ..MappedTable::placed(&unplaced, parts, &columns, users)
+        })
+    }
+
+    /// The columns of these rows, but for the names.
+    fn placed(
+        unplaced: &[Unplaced],
+        parts: &[Arc<Part>],
+        columns: &[Option<Columns>],
+        users: Vec<String>,
+    ) -> MappedTable {
+        let mut rows: Vec<Vec<u32>> = parts
+            .iter()
+            .map(|part| vec![NO_ROW; part.reader.max_doc() as usize])
+            .collect();
+        let count = unplaced.len();
+        let mut members = Members::with_capacity(count);
+        let (mut expires, mut updated) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut importance = Vec::with_capacity(count);
+        let (mut confidence, mut flags) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut versions = Vec::with_capacity(count);
+        for (row, from) in unplaced.iter().enumerate() {
+            let columns = columns[from.segment as usize]
+                .as_ref()
+                .expect("it was read from");
+            let values = columns.values(from.doc);
+            rows[from.segment as usize][from.doc as usize] = row as u32;
+            expires.push(values.expires);
+            updated.push(values.updated);
+            importance.push(values.importance);
+            confidence.push(values.confidence);
+            flags.push(values.flags);
+            versions.push(values.version);
+            members.push(Member {
+                namespace: from.namespace,
+                user: from.user,
+                timestamp: from.timestamp,
+                length: values.length,
+                traits: values.traits,
+            });
+        }
+        let name_ranges: Vec<[u32; 2]> = unplaced.iter().map(|row| row.name).collect();
+        let collection = Collection::of(members, users);
+        let segments = parts.iter().zip(rows);
+        let mut flat = MappedTable {
+            segments: segments
+                .map(|(part, rows)| Written {
+                    id: part.id(),
+                    deleted: part.deleted(),
+                    rows: Arc::new(rows.into()),
+                })
+                .collect(),
+            name_ranges: name_ranges.into(),
+            expires: expires.into(),
+            updated: updated.into(),
+            importance: importance.into(),
+            confidence: confidence.into(),
+            flags: flags.into(),
+            versions: versions.into(),
+            rows: collection.into_rows(),
+            ..MappedTable::default()
+        };
+        let may_end = |row: &u32| {
+            let at = *row as usize;
+            let (expires, importance) = (flat.expires[at], flat.importance[at]);
+            let confidence = flat.confidence[at];
+            !stated(
+                [0, expires, i64::MIN],
+                flat.flags[at],
+                importance,
+                confidence,
+            )
+            .is_permanent()
+        };
+        let impermanent: Vec<u32> = (0..flat.len() as u32).filter(may_end).collect();
+        flat.impermanent = impermanent.into();
+        let versions = (0_u32..).zip(flat.versions.iter());
+        let cut = versions.filter(|(_, version)| is_cut(version));
+        flat.cut = cut.map(|(row, _)| row).collect::<Vec<_>>().into();
+        flat
+    }
+
+    pub fn len(&self) -> usize {
+        self.name_ranges.len()
+    }
+
+    pub fn name(&self, row: u32) -> &str {
+        self.names.get(self.name_ranges[row as usize])
+    }
+
+    /// The row of the file `name`.
+    pub fn row(&self, name: &str) -> Option<u32> {
+        let by_name = &*self.by_name;
+        let at = by_name.binary_search_by(|&row| self.name(row).cmp(name));
+        Some(by_name[at.ok()?])
+    }
+}
+
+/// What a memory's file states of its life, as the columns hold it: when it was written, when it ends
+/// and when it was changed, then the rest.
+pub(in crate::index::embedded) fn stated(
+    [timestamp, expires, updated]: [i64; 3],
+    flags: u8,
+    importance: u8,
+    confidence: f32,
+) -> Stated {
+    let moment = |micros: i64| DateTime::from_timestamp_micros(micros).unwrap_or_default();
+    let confidence = f64::from(confidence);
+    Stated {
+        timestamp: moment(timestamp),
+        updated: (updated != i64::MIN).then(|| moment(updated)),
+        expires: (expires != i64::MAX).then(|| moment(expires)),
+        tier: schema::tier_of(flags),
+        kind: schema::kind_of(flags),
+        importance: Some(importance).filter(|importance| *importance > 0),
+        confidence: Some(confidence).filter(|confidence| *confidence >= 0.0),
+    }
+}
+
+/// Distinct words, numbered as they come.
+#[derive(Default)]
+struct Words {
+    words: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Words {
+    /// Takes a segment's dictionary in; returns the number of each of its entries.
+    fn merge(&mut self, column: &StrColumn) -> Result<Vec<u32>, IndexError> {
+        let texts = texts(column)?;
+        Ok(texts
+            .ranges
+            .iter()
+            .map(|&(start, end)| {
+                let word = &texts.text[start as usize..end as usize];
+                *self.numbers.entry(word.to_owned()).or_insert_with(|| {
+                    self.words.push(word.to_owned());
+                    self.words.len() as u32 - 1
+                })
+            })
+            .collect())
+    }
+
+    /// The words by number; those that none of `numbers` stands for are empty. The last document
+    /// of a user may be deleted, and its dictionary still there.
+    fn of_numbers(self, numbers: impl Iterator<Item = u32>) -> Vec<String> {
+        let mut words = vec![String::new(); self.words.len()];
+        let mut all = self.words;
+        for number in numbers {
+            let number = number as usize;
+            if words[number].is_empty() {
+                words[number] = std::mem::take(&mut all[number]);
+            }
+        }
+        words
+    }
+
+    /// For each number its place in alphabetical order, so that the order of rows does not depend
+    /// on which segment came first.
+    fn sorted_ranks(&self) -> Vec<u32> {
+        let mut by_word: Vec<u32> = (0..self.words.len() as u32).collect();
+        by_word.sort_unstable_by_key(|&number| &self.words[number as usize]);
+        let mut ranks = vec![0; self.words.len()];
+        for (rank, number) in by_word.into_iter().enumerate() {
+            ranks[number as usize] = rank as u32;
+        }
+        ranks
+    }
+}

@@ -1,0 +1,485 @@
+//! The rows of a view: those of a committed state as they were written down, and what became of
+//! them since.
+//!
+//! Nothing is copied: a write costs the next search what was written, in a store of any size. Each
+//! row that is looked at is found among the changes first (`TableDelta`), so that who has time writes
+//! the rows down anew (`kept`).
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::columns::Column;
+use crate::columns::Plain;
+use crate::columns::text_in;
+use crate::index::IndexError;
+use crate::index::Indexed;
+use crate::index::Overlay;
+use crate::index::embedded::layers::Layer;
+use crate::index::embedded::opened::Part;
+use crate::index::embedded::rows::documents::DeltaRow;
+use crate::index::embedded::rows::documents::Values;
+use crate::index::embedded::rows::documents::is_cut;
+use crate::index::embedded::rows::documents::newcomers_of;
+use crate::index::embedded::rows::documents::version;
+use crate::index::embedded::rows::mapped_table::MappedTable;
+use crate::index::embedded::rows::mapped_table::NO_ROW;
+use crate::index::embedded::rows::mapped_table::stated;
+use crate::lifecycle::Stated;
+use crate::ranking::Collection;
+use crate::ranking::Member;
+use crate::ranking::Members;
+use crate::ranking::Origin;
+use crate::ranking::Piece;
+use crate::ranking::TableDelta;
+
+/// Where more than one row of so many is another, everything is read again.
+const MUCH: usize = 4;
+
+/// The rows of all live documents of a view.
+pub(in crate::index::embedded) struct Table {
+    flat: Arc<MappedTable>,
+    splice: Arc<TableDelta>,
+    /// Rows that were written down and are no more, ascending.
+    removed: Vec<u32>,
+    /// What came since, in the order of rows.
+    newcomers: Vec<Arc<DeltaRow>>,
+    /// Their numbers in the order of their names.
+    newcomers_by_name: Vec<u32>,
+    /// The namespaces by number.
+    namespaces: Vec<String>,
+    /// What ranking knows of the rows.
+    pub collection: Collection,
+}
+
+/// Where the documents of a segment are in a table.
+pub(in crate::index::embedded) enum Documents {
+    /// They were written down: their rows there.
+    Written(Arc<Column<u32>>),
+    /// They came since: their rows, or [`NO_ROW`].
+    New(Vec<u32>),
+}
+
+/// The row of each document of a segment.
+#[derive(Clone, Copy)]
+pub(in crate::index::embedded) struct RowOf<'a> {
+    rows: &'a [u32],
+    splice: Option<&'a TableDelta>,
+}
+
+impl RowOf<'_> {
+    /// `None` if it has none: it was deleted, or something newer is in its place.
+    pub fn get(&self, doc: u32) -> Option<u32> {
+        match (self.rows[doc as usize], self.splice) {
+            (NO_ROW, _) => None,
+            (row, None) => Some(row),
+            (row, Some(splice)) => splice.moved(row),
+        }
+    }
+
+    /// The row of each document, or [`NO_ROW`].
+    pub fn each(self) -> impl Iterator<Item = u32> {
+        let docs = 0..self.rows.len() as u32;
+        docs.map(move |doc| self.get(doc).unwrap_or(NO_ROW))
+    }
+
+    /// Each document that has a row, with it.
+    pub fn all(self) -> impl Iterator<Item = (u32, u32)> {
+        let docs = 0..self.rows.len() as u32;
+        docs.filter_map(move |doc| Some((doc, self.get(doc)?)))
+    }
+}
+
+impl Table {
+    /// The rows of `parts` from those that were written down of some state; with it, where the
+    /// documents of each are. `None` if so much is another that reading everything is as quick.
+    pub fn of(
+        flat: &Arc<MappedTable>,
+        parts: &[Arc<Part>],
+    ) -> Result<Option<(Table, Vec<Documents>)>, IndexError> {
+        let mut documents = Vec::new();
+        let mut new: Vec<(usize, &Arc<Part>)> = Vec::new();
+        let mut removed = Vec::new();
+        for part in parts {
+            let id = part.id();
+            let Some(written) = flat.segments.iter().find(|written| written.id == id) else {
+                new.push((documents.len(), part));
+                documents.push(Documents::New(Vec::new()));
+                continue;
+            };
+            // Rows of a newer state: what was deleted since has none, and lives in this view.
+            if written.deleted > part.deleted() {
+                return Ok(None);
+            }
+            if written.deleted != part.deleted() {
+                let rows = (0_u32..).zip(written.rows.iter());
+                let gone = rows.filter(|(doc, _)| part.reader.is_deleted(*doc));
+                removed.extend(gone.map(|(_, row)| *row).filter(|row| *row != NO_ROW));
+            }
+            documents.push(Documents::Written(Arc::clone(&written.rows)));
+        }
+        let ids: Vec<String> = parts.iter().map(|part| part.id()).collect();
+        let is_gone = |id: &String| !ids.contains(id);
+        for written in flat.segments.iter().filter(|written| is_gone(&written.id)) {
+            removed.extend(written.rows.iter().copied().filter(|row| *row != NO_ROW));
+        }
+        let count: usize = new
+            .iter()
+            .map(|(_, part)| part.reader.num_docs() as usize)
+            .sum();
+        if (removed.len() + count) * MUCH > flat.len() {
+            return Ok(None);
+        }
+        let mut newcomers = Vec::new();
+        for (segment, part) in new {
+            let is_live = |doc| !part.reader.is_deleted(doc);
+            newcomers_of(part, segment, is_live, &mut newcomers)?;
+        }
+        let newcomers = newcomers.into_iter().map(Arc::new).collect();
+        removed.sort_unstable();
+        let table = Table::changed(flat, removed, newcomers);
+        table.place_all(parts, &mut documents);
+        Ok(Some((table, documents)))
+    }
+
+    /// The rows of a state as they were written down, all of them.
+    pub fn whole(flat: &Arc<MappedTable>) -> (Table, Vec<Documents>) {
+        let segments = flat.segments.iter();
+        let documents = segments.map(|written| Documents::Written(Arc::clone(&written.rows)));
+        let documents = documents.collect();
+        (Table::changed(flat, Vec::new(), Vec::new()), documents)
+    }
+
+    /// The rows of this one with those of `overlay`, whose documents are in `layers`, in the place
+    /// of the same names. `parts` and `before` are the segments of this one; returned is where the
+    /// documents of all segments are, the layers' last.
+    pub fn over(
+        &self,
+        before: &[(&Arc<Part>, &Documents)],
+        layers: &[Arc<Layer>],
+        overlay: &Overlay,
+    ) -> Result<(Table, Vec<Documents>), IndexError> {
+        let mut documents: Vec<Documents> = before
+            .iter()
+            .map(|(_, documents)| match documents {
+                Documents::Written(rows) => Documents::Written(Arc::clone(rows)),
+                Documents::New(_) => Documents::New(Vec::new()),
+            })
+            .collect();
+        let mut parts: Vec<Arc<Part>> = before.iter().map(|(part, _)| Arc::clone(part)).collect();
+        let mut added = Vec::new();
+        for layer in layers {
+            let is_current = |doc| layer.is_current(doc, overlay);
+            newcomers_of(&layer.part, parts.len(), is_current, &mut added)?;
+            documents.push(Documents::New(Vec::new()));
+            parts.push(Arc::clone(&layer.part));
+        }
+        let covered = overlay.files.keys();
+        let mut removed = self.removed.clone();
+        removed.extend(covered.filter_map(|name| self.flat.row(name)));
+        removed.sort_unstable();
+        removed.dedup();
+        let is_left = |one: &&Arc<DeltaRow>| !overlay.files.contains_key(one.name.as_str());
+        let mut newcomers: Vec<Arc<DeltaRow>> =
+            self.newcomers.iter().filter(is_left).cloned().collect();
+        newcomers.extend(added.into_iter().map(Arc::new));
+        let table = Table::changed(&self.flat, removed, newcomers);
+        table.place_all(&parts, &mut documents);
+        Ok((table, documents))
+    }
+
+    /// What was written down, without `removed`, ascending, and with `newcomers`.
+    fn changed(
+        flat: &Arc<MappedTable>,
+        removed: Vec<u32>,
+        mut newcomers: Vec<Arc<DeltaRow>>,
+    ) -> Table {
+        newcomers.sort_by(|a, b| a.order().cmp(&b.order()));
+        let mut namespaces = Numbered::of(&flat.namespaces);
+        let mut users = Numbered::of(flat.rows.users());
+        let mut members = Members::with_capacity(newcomers.len());
+        let places = newcomers.iter().map(|one| place_for(flat, one));
+        let splice = TableDelta::new(flat.len() as u32, &removed, &places.collect::<Vec<_>>());
+        for one in &newcomers {
+            members.push(Member {
+                namespace: namespaces.number(&one.namespace),
+                user: users.number(&one.user),
+                timestamp: one.timestamp,
+                length: one.values.length,
+                traits: one.values.traits,
+            });
+        }
+        let more = |known: usize, all: Vec<&str>| -> Vec<String> {
+            all.into_iter().skip(known).map(str::to_owned).collect()
+        };
+        let more_users = more(flat.rows.users().len(), users.words);
+        let more_namespaces = more(flat.namespaces.len(), namespaces.words);
+        let splice = Arc::new(splice);
+        let collection = Collection::changed(&flat.rows, &splice, &removed, members, more_users);
+        let mut newcomers_by_name: Vec<u32> = (0..newcomers.len() as u32).collect();
+        newcomers_by_name.sort_by_key(|&number| &newcomers[number as usize].name);
+        Table {
+            flat: Arc::clone(flat),
+            splice,
+            removed,
+            newcomers,
+            newcomers_by_name,
+            namespaces: flat
+                .namespaces
+                .iter()
+                .cloned()
+                .chain(more_namespaces)
+                .collect(),
+            collection,
+        }
+    }
+
+    /// Says for each document of the segments that came since in which row it is.
+    fn place_all(&self, parts: &[Arc<Part>], documents: &mut [Documents]) {
+        for (part, documents) in parts.iter().zip(documents.iter_mut()) {
+            if let Documents::New(rows) = documents {
+                *rows = vec![NO_ROW; part.reader.max_doc() as usize];
+            }
+        }
+        for (one, place) in self.newcomers.iter().zip(self.splice.places()) {
+            if let Documents::New(rows) = &mut documents[one.segment] {
+                rows[one.doc as usize] = *place;
+            }
+        }
+    }
+
+    /// What this one was made from.
+    pub fn flat(&self) -> &Arc<MappedTable> {
+        &self.flat
+    }
+
+    /// The rows of a segment's documents.
+    pub fn row_of<'a>(&'a self, documents: &'a Documents) -> RowOf<'a> {
+        let is_changed = !(self.removed.is_empty() && self.newcomers.is_empty());
+        match documents {
+            Documents::Written(rows) => RowOf {
+                rows,
+                splice: is_changed.then_some(&*self.splice),
+            },
+            Documents::New(rows) => RowOf { rows, splice: None },
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.splice.len()
+    }
+
+    pub fn name(&self, row: u32) -> &str {
+        match self.splice.origin(row) {
+            Origin::Old(row) => self.flat.name(row),
+            Origin::New(number) => &self.newcomers[number as usize].name,
+        }
+    }
+
+    pub fn indexed(&self, row: u32) -> Indexed {
+        match self.splice.origin(row) {
+            Origin::Old(row) => {
+                let at = row as usize;
+                version(self.flat.versions[at], self.flat.flags[at])
+            }
+            Origin::New(number) => indexed(&self.newcomers[number as usize]),
+        }
+    }
+
+    pub fn flags(&self, row: u32) -> u8 {
+        match self.splice.origin(row) {
+            Origin::Old(row) => self.flat.flags[row as usize],
+            Origin::New(number) => self.newcomers[number as usize].values.flags,
+        }
+    }
+
+    /// The rows with a flag.
+    pub fn with_flag(&self, flag: u8) -> Vec<u32> {
+        let written = (0..).zip(self.flat.flags.iter());
+        let written = written.filter(|(_, flags)| **flags & flag != 0);
+        let mut rows: Vec<u32> = written
+            .filter_map(|(row, _)| self.splice.moved(row))
+            .collect();
+        let new = self.newcomers.iter().zip(self.splice.places());
+        let new = new.filter(|(one, _)| one.values.flags & flag != 0);
+        rows.extend(new.map(|(_, place)| *place));
+        rows
+    }
+
+    /// Rows whose memories may end, or were stated to be of a tier that can.
+    pub fn impermanent(&self) -> impl Iterator<Item = u32> {
+        let written = self.flat.impermanent.iter();
+        let written = written.filter_map(|row| self.splice.moved(*row));
+        let places = self.splice.places().iter().copied();
+        written.chain(places.filter(|row| !self.stated(*row).is_permanent()))
+    }
+
+    /// Every name with its version, in the order of the names.
+    pub fn files(&self) -> impl Iterator<Item = (&str, Indexed)> {
+        let (flat, splice) = (&*self.flat, &*self.splice);
+        let (by_name, ranges) = (&*flat.by_name, &*flat.name_ranges);
+        let (versions, flags, names) = (&*flat.versions, &*flat.flags, &*flat.names.0);
+        let written = by_name.iter().filter(|row| splice.moved(**row).is_some());
+        let mut written = written
+            .map(move |&row| {
+                let at = row as usize;
+                (text_in(names, ranges[at]), version(versions[at], flags[at]))
+            })
+            .peekable();
+        let new = self.newcomers_by_name.iter();
+        let new = new.map(|&number| &*self.newcomers[number as usize]);
+        let mut new = new.map(|one| (one.name.as_str(), indexed(one))).peekable();
+        std::iter::from_fn(move || match (written.peek(), new.peek()) {
+            (Some(one), Some(other)) if other.0 < one.0 => new.next(),
+            (Some(_), _) => written.next(),
+            (None, _) => new.next(),
+        })
+    }
+
+    /// What a row's file states of its life.
+    pub fn stated(&self, row: u32) -> Stated {
+        let timestamp = self.collection.timestamp(row);
+        match self.splice.origin(row) {
+            Origin::Old(row) => {
+                let (flat, at) = (&*self.flat, row as usize);
+                let moments = [timestamp, flat.expires[at], flat.updated[at]];
+                let (importance, confidence) = (flat.importance[at], flat.confidence[at]);
+                stated(moments, flat.flags[at], importance, confidence)
+            }
+            Origin::New(number) => {
+                let new = &self.newcomers[number as usize].values;
+                let moments = [timestamp, new.expires, new.updated];
+                stated(moments, new.flags, new.importance, new.confidence)
+            }
+        }
+    }
+
+    /// The row of the file `name`.
+    pub fn row(&self, name: &str) -> Option<u32> {
+        let new = |number: &u32| self.newcomers[*number as usize].name.as_str();
+        let at = self
+            .newcomers_by_name
+            .binary_search_by(|number| new(number).cmp(name));
+        match at {
+            Ok(at) => Some(self.splice.places()[self.newcomers_by_name[at] as usize]),
+            Err(_) => self.splice.moved(self.flat.row(name)?),
+        }
+    }
+
+    /// All rows in the order of their names.
+    pub fn by_name(&self) -> Vec<u32> {
+        let written = self.flat.by_name.iter();
+        let written = written.filter_map(|row| self.splice.moved(*row));
+        let mut new = self.newcomers_by_name.iter().copied().peekable();
+        let mut rows = Vec::with_capacity(self.len());
+        let place = |number: u32| self.splice.places()[number as usize];
+        for row in written {
+            let name = self.name(row);
+            while let Some(number) =
+                new.next_if(|number| self.newcomers[*number as usize].name.as_str() < name)
+            {
+                rows.push(place(number));
+            }
+            rows.push(row);
+        }
+        rows.extend(new.map(place));
+        rows
+    }
+
+    /// The values of all rows in their order, of which those of the flat table are in `written`.
+    pub fn values<'a, T: Plain>(
+        &'a self,
+        written: &'a [T],
+        of: impl Fn(&Values) -> T + Copy + 'a,
+    ) -> impl Iterator<Item = T> + 'a {
+        self.splice.pieces().flat_map(move |piece| {
+            let (old, new) = match piece {
+                Piece::Old(rows) => (rows, 0..0),
+                Piece::New(numbers) => (0..0, numbers),
+            };
+            let old = &written[old.start as usize..old.end as usize];
+            let new = &self.newcomers[new.start as usize..new.end as usize];
+            let new = new.iter().map(move |one| of(&one.values));
+            old.iter().copied().chain(new)
+        })
+    }
+
+    /// The rows of the memories in a namespace, those below it left out.
+    pub fn rows_in(&self, namespace: &str) -> Range<u32> {
+        let first = |is_before: &dyn Fn(&str) -> bool| {
+            let (mut low, mut high) = (0, self.len() as u32);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                let number = self.collection.namespace(middle);
+                match is_before(&self.namespaces[number as usize]) {
+                    true => low = middle + 1,
+                    false => high = middle,
+                }
+            }
+            low
+        };
+        first(&|other| other < namespace)..first(&|other| other <= namespace)
+    }
+
+    /// The names of files that are not indexed to their ends.
+    pub fn cut(&self) -> impl Iterator<Item = &str> {
+        let written = self.flat.cut.iter();
+        let written = written.filter_map(|row| self.splice.moved(*row));
+        let new = self.newcomers.iter().zip(self.splice.places());
+        let new = new.filter(|(one, _)| is_cut(&one.values.version));
+        let new = new.map(|(_, place)| *place);
+        written.chain(new).map(|row| self.name(row))
+    }
+
+    /// The namespaces by number.
+    pub fn namespaces(&self) -> &[String] {
+        &self.namespaces
+    }
+}
+
+/// Before which of the rows that were written down a document belongs.
+fn place_for(flat: &MappedTable, one: &DeltaRow) -> u32 {
+    let order = |row: u32| {
+        let (namespace, timestamp) = flat.rows.place(row);
+        let namespace = &flat.namespaces[namespace as usize];
+        (namespace.as_str(), timestamp, flat.name(row))
+    };
+    let (mut low, mut high) = (0, flat.len() as u32);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match order(middle) < one.order() {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
+}
+
+fn indexed(one: &DeltaRow) -> Indexed {
+    version(one.values.version, one.values.flags)
+}
+
+/// Words with their numbers: those that are known, and others behind them as they come.
+struct Numbered<'a> {
+    words: Vec<&'a str>,
+    numbers: HashMap<&'a str, u32>,
+}
+
+impl<'a> Numbered<'a> {
+    fn of(known: &'a [impl AsRef<str>]) -> Numbered<'a> {
+        let words: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+        let numbers = words.iter().copied().zip(0..);
+        Numbered {
+            numbers: numbers.collect(),
+            words,
+        }
+    }
+
+    fn number(&mut self, word: &'a str) -> u32 {
+        let words = &mut self.words;
+        *self.numbers.entry(word).or_insert_with(|| {
+            words.push(word);
+            words.len() as u32 - 1
+        })
+    }
+}
