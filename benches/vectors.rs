@@ -19,7 +19,7 @@ use rayon::prelude::*;
 
 const QUERIES: usize = 50;
 const NEAREST: usize = 10;
-/// So many of the nearest are compared exactly.
+/// Number of nearest vectors that are compared exactly.
 const COMPARED: usize = 200;
 /// How far a vector is moved: to a cosine of about .8 with what it was.
 const MOVED: f32 = 0.75;

@@ -26,7 +26,7 @@ pub const STATE_FOLDER: &str = ".memdir";
 
 /// Part of the name of an entry that was set aside because it stood where a file belongs.
 const SET_ASIDE: &str = ".set-aside-";
-/// So often is a folder made again that others remove.
+/// Maximum number of attempts to create a folder that others remove.
 const MOST_TRIES: usize = 10;
 /// The most entries of one name that are set aside; later ones stay where they are.
 const MOST_SET_ASIDE: u32 = 100;

@@ -35,9 +35,9 @@ use crate::model::Stem;
 
 /// Set by the scripts of `memdir completions`, to the shell's name.
 const VARIABLE: &str = "MEMDIR_COMPLETE";
-/// So many files are read for one answer: some 50 ms.
+/// Maximum number of files that are read for one answer: some 50 ms.
 const MOST_READ: usize = 1000;
-/// So many memories are offered; who types more digits is offered others.
+/// Maximum number of memories that are offered; more typed digits narrow them.
 const MOST_OFFERED: usize = 100;
 /// More of a title is not shown, in characters.
 const LONGEST_TITLE: usize = 60;

@@ -27,7 +27,7 @@ const ALIGNMENT: usize = 16;
 const MOST: usize = 62;
 /// The head: what the file is, how many columns it holds, and where each lies.
 const HEAD_BYTES: usize = 16 + MOST * 16;
-/// So many values that come one by one are written together.
+/// Number of single values that are buffered before a write.
 const AT_ONCE: usize = 4096;
 /// What a file is called until it is whole.
 const PART: &str = "part-";

@@ -110,7 +110,7 @@ pub fn add_note(answer: &mut JsonObject, note: Option<String>) {
     }
 }
 
-/// So many bytes most objects fit in: a hit with its preview.
+/// Usual size of an object in bytes: a hit with its preview.
 const USUAL_BYTES: usize = 512;
 
 /// An object as JSON.

@@ -354,7 +354,7 @@ fn batches(texts: &[String]) -> Vec<&[String]> {
 
 #[derive(Debug, PartialEq)]
 enum Fault {
-    /// So many numbers are in a vector.
+    /// Number of dimensions of a vector.
     Size(usize),
     Other(String),
 }

@@ -33,7 +33,7 @@ pub(super) struct Onnx {
     dimensions: usize,
     /// What it runs on, for people.
     pub runtime: String,
-    /// So many calls of [`Onnx::vector`] can compute at once within the given threads.
+    /// Number of calls of [`Onnx::vector`] that can compute at once within the given threads.
     pub at_once: usize,
 }
 

@@ -57,7 +57,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// So many characters a memory has that is made of several, unless asked otherwise.
+    /// Default length, in characters, of a memory that is made of several.
     pub fn summary_length(&self) -> usize {
         self.maintenance.compaction.budget
     }

@@ -42,9 +42,9 @@ pub struct Listing {
 
 /// From so many names on, sorting is shared out.
 const MANY: usize = 4_096;
-/// So many names are one thread's share at a time. To look at more of them pays for starting threads.
+/// Number of names in one thread's share. More names than this pay for starting threads.
 const SHARE: usize = 1_024;
-/// So many names are looked at before more are read: what is known of them is held meanwhile.
+/// Number of names that are processed before more are read: their metadata is in memory meanwhile.
 const AT_ONCE: usize = 65_536;
 
 /// Folders deeper than this are not looked into.

@@ -13,7 +13,7 @@ use crate::mcp::Admission;
 use crate::mcp::Admitted;
 use crate::mcp::Gate;
 
-/// So long a call may take before its client is told to ask again.
+/// Maximum time of a call before its client is told to retry.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct AdmissionControl {

@@ -17,7 +17,7 @@ use super::chunked_body::ChunkedBody;
 use super::concurrency::RETRY_AFTER;
 use crate::dialect::Refusal;
 
-/// So many bytes of answers may wait to be taken, in all.
+/// Maximum number of bytes of all responses that clients have not read yet.
 pub const OUTGOING: usize = 64 * 1024 * 1024;
 
 const KIB: usize = 1024;
@@ -25,7 +25,7 @@ const KIB: usize = 1024;
 /// Smaller ones are not counted.
 const COUNTED_FROM: usize = 64 * KIB;
 
-/// So long an answer waits for room.
+/// Maximum time a response waits for room.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why a request came to nothing, before anything was done.

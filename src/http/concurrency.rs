@@ -11,15 +11,17 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::Semaphore;
 
-/// So many reads and writes run at once: 32 in all. Of writes few, because each makes work for every
+/// Maximum number of concurrent reads and writes: 32 in all. Few are writes, because each makes
+/// work for every
 /// core, which reads want, too; they wait for the disk most of the time.
 const READS: usize = 28;
 const WRITES: usize = 4;
 
-/// So many wait for each lane; who comes then is sent away at once.
+/// Maximum number of requests that wait for reads, and for writes; further ones are refused at
+/// once.
 const WAITING: usize = 256;
 
-/// So long one waits for its turn.
+/// Maximum time a request waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// After this time it is worth a try again, in seconds.

@@ -35,14 +35,14 @@ use super::proof::Link;
 use super::write_timeout::PATIENCE;
 use super::write_timeout::WriteTimeout;
 
-/// So many connections are open at once. A silent one costs some kilobytes; what costs more is
+/// Maximum number of open connections. A silent one costs some kilobytes; what costs more is
 /// bounded by itself.
 const SEATS: usize = 512;
 
-/// So long the headers of a request may be, in bytes.
+/// Maximum size of a request's headers in bytes.
 const MOST_HEADER: usize = 16 * 1024;
 
-/// So long the requests that run may take once the server stops.
+/// Maximum time that running requests may take once the server stops.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// How long to wait after an error of `accept`, such as too many open files.

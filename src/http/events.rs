@@ -28,13 +28,13 @@ use crate::engine::Engine;
 use crate::engine::Listening;
 use crate::engine::live;
 
-/// So many streams are open at most.
+/// Maximum number of open event streams.
 const MOST_LISTENERS: i64 = 64;
 
-/// So many events wait for one who takes them slowly.
+/// Maximum number of events that wait for a slow client.
 const WAITING: usize = 64;
 
-/// So many ids stand in one event.
+/// Maximum number of ids in one event.
 const MOST_IDS: usize = 1000;
 
 /// How often a silent stream says that it is there.

@@ -7,7 +7,8 @@ use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
 
-/// So many clients are remembered; the one that was away longest is forgotten, which does it good.
+/// Maximum number of clients in the table; the least recent one is dropped, and starts with a full
+/// budget.
 const MOST_CLIENTS: usize = 1024;
 
 /// How many calls of one kind.

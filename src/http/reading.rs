@@ -25,7 +25,7 @@ pub const MOST_BYTES: usize = 1024 * 1024;
 /// The same where it may be a whole store.
 pub const MOST_LARGE_BYTES: usize = 64 * 1024 * 1024;
 
-/// So long the next part of a body may take.
+/// Maximum time until the next part of a body arrives.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A body has to come at so many bytes a second at least, or in the first patience.

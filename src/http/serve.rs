@@ -63,10 +63,10 @@ use crate::mcp::Gate;
 use crate::mcp::Served;
 use crate::mcp::Streamable;
 
-/// So many bodies as large as a store are read at once.
+/// Maximum number of store-sized bodies that are read at once.
 const LARGE_BODIES: usize = 2;
 
-/// So long what runs may take to end, once the server stops.
+/// Maximum time that running work may take once the server stops.
 const FAREWELL: Duration = Duration::from_secs(6);
 
 /// How to serve.

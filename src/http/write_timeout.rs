@@ -17,10 +17,10 @@ use tokio::io::ReadBuf;
 use tokio::time::Instant;
 use tokio::time::Sleep;
 
-/// So long the other side may take nothing.
+/// Maximum time a client may read nothing before its connection is closed.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// So much has to be taken for the time to begin anew: a byte now and then does not keep us.
+/// Number of bytes a client must read to restart that time: a byte now and then does not.
 const PORTION: usize = 16 * 1024;
 
 /// A stream with that patience.

@@ -28,7 +28,7 @@ pub(super) const MEMORIES: &str = "memories";
 /// The list of links, in an export as well.
 pub(super) const LINKS: &str = "links";
 
-/// So many rows are held at a time.
+/// Number of rows in memory at a time.
 const PAGE: usize = 256;
 /// How SQLite reads files without locking them.
 const NO_LOCKS: &str = if cfg!(windows) {

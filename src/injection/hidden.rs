@@ -3,7 +3,7 @@
 const INVISIBLE: &str = "holds a message in characters that are not shown";
 const TURNED: &str = "shows its characters in another order";
 
-/// So many invisible characters in a row are no matter of writing: emoji and the scripts that need
+/// Minimum run of invisible characters that is reported: emoji and the scripts that need
 /// them have one between two letters, or two.
 const LONGEST_RUN: usize = 3;
 

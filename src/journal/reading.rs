@@ -58,7 +58,7 @@ pub(super) type Files = BTreeMap<PathBuf, (u64, FileId)>;
 /// Tells a file from another one that was put in its place.
 pub(super) type FileId = (u64, u64);
 
-/// So many bytes before its end tell a file that grew from another one.
+/// Number of bytes before the end that tell a file that grew from another one.
 pub(super) const TAIL_BYTES: usize = 64;
 
 pub(super) fn is_id(text: &str) -> bool {

@@ -70,7 +70,7 @@ pub struct Claims {
     claims: Vec<Claim>,
 }
 
-/// So many content words must be the same for two claims to be about the same.
+/// Minimum number of content words that two claims about the same subject share.
 const SHARED: usize = 2;
 /// And so many where less speaks for it.
 const MUCH_SHARED: usize = 3;

@@ -93,7 +93,7 @@ pub struct WritePolicy {
     pub near_meaning: f32,
     /// It is linked with so many memories that share its topics; 0: with none.
     pub auto_links: usize,
-    /// So many topics must be the same for it.
+    /// Minimum number of topics that both share.
     pub shared_topics: usize,
     /// Whether it is told which memory it may contradict.
     pub contradictions: bool,
@@ -224,7 +224,8 @@ pub enum Decision {
 const MOST_SUGGESTED: usize = 10;
 /// A new memory is linked with at most so many that are nearly the same.
 const MOST_NEAR: usize = 3;
-/// So many shared topics say that the same thing may be meant, and so many that it is.
+/// Numbers of shared topics from which two memories may mean the same thing, and from which they
+/// do.
 const FEW_TOPICS: usize = 2;
 const MANY_TOPICS: usize = 3;
 /// The share of the new words that says so, and the least number of them that says anything.
@@ -468,7 +469,7 @@ pub fn related_by_topics(topics: &[String], others: &[Memory], policy: &WritePol
 
 /// The metadata key that tells a repeated call from a new one: a text, or a list of them.
 pub const IDEMPOTENCY_KEY: &str = "idempotency_key";
-/// So many of these keys are kept with a memory, the last ones.
+/// Maximum number of keys that are kept with a memory; the oldest go first.
 const MOST_KEYS: usize = 16;
 
 /// When two memories end, as of now; `None` for never.

@@ -20,7 +20,7 @@ pub struct Life {
     pub promotion: Promotion,
     /// A use adds so much.
     pub confidence_per_use: f64,
-    /// So many uses add 1; 0 for never.
+    /// Number of uses that adds 1; 0 for never.
     pub uses_per_importance: u32,
     /// How confidence falls with the time; `None`: not at all.
     pub decay: Option<Decay>,
@@ -32,7 +32,7 @@ pub enum Promotion {
     Never,
     /// Uses on so many different days: what is asked for again and again, not often at once.
     Days(u32),
-    /// So many uses.
+    /// Number of uses.
     Uses(u32),
 }
 

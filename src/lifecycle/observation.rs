@@ -18,7 +18,7 @@ use crate::model::NewMemory;
 /// What counts as said again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observations {
-    /// So many say it.
+    /// Minimum number of memories that make the observation.
     pub min_count: usize,
     /// So like each other are they by their vectors: a cosine.
     pub similarity: f32,

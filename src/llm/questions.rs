@@ -7,12 +7,12 @@
 use super::Llm;
 use super::LlmError;
 
-/// So many characters are sent at most.
+/// Maximum number of characters that are sent.
 const MOST_SENT: usize = 32_000;
-/// So many words of an answer are taken, and none that is longer.
+/// Maximum number of words that are taken from an answer; no longer word is taken.
 const MOST_WORDS: usize = 20;
 const LONGEST_WORD: usize = 64;
-/// So many characters of a reason.
+/// Maximum number of characters of a reason.
 const LONGEST_REASON: usize = 1_000;
 
 const EXPAND: &str = "You are given what somebody searches for in notes, in a <query> element. It is \

@@ -22,6 +22,6 @@ pub type Admission<'a> = Pin<Box<dyn Future<Output = Result<Admitted, String>> +
 pub struct Admitted {
     /// Held until the call has ended, also where nobody waits for it any more.
     pub turn: Box<dyn Any + Send>,
-    /// So long the client is kept waiting at most.
+    /// Maximum time the client waits.
     pub patience: Duration,
 }

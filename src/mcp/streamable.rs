@@ -36,10 +36,10 @@ use super::gate::Gate;
 use super::handler::Handler;
 use super::served::Served;
 
-/// So many sessions are open at most.
+/// Maximum number of open sessions.
 pub const MOST_SESSIONS: usize = 256;
 
-/// So long a session lasts without a request.
+/// Maximum time between two requests before a session is closed.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 
 /// How often an open stream is written to, so that nothing between takes it for dead.

@@ -18,7 +18,7 @@ use crate::engine::Changed;
 use crate::engine::Listening;
 use crate::engine::live;
 
-/// So many addresses of one client are followed at most.
+/// Maximum number of addresses that are followed for one client.
 const MOST: usize = 1000;
 
 /// The news of a store, for as long as it is held.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// The fact that says what a memory's text names.
 pub const MENTIONED: &str = "mentions";
-/// So many count: a list of everything is no relation.
+/// Maximum number of mentions that count: a list of everything is no relation.
 const MOST: usize = 200;
 /// A UUID, and where its dashes are.
 const UUID_BYTES: usize = 36;

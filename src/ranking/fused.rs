@@ -43,11 +43,11 @@ pub struct Cosines {
 /// Gives the cosines with a text, if there is a model and there are vectors.
 pub type Meaning<'a> = dyn Fn(&str) -> Option<Cosines> + 'a;
 
-/// So many of the best are compared exactly: more than anybody reads.
+/// Number of best candidates that are compared exactly: more than anybody reads.
 const EXACT: usize = 200;
 /// How far behind the last that words found the first is that only its meaning found.
 const BEHIND: f32 = 0.001;
-/// So many of the best are looked at piece by piece, if they are very long.
+/// Number of best candidates whose passages are scored singly, if they are very long.
 const LOOKED_AT: usize = 50;
 
 /// One memory, scored.

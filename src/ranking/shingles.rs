@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// So many words in a row make a shingle.
+/// Number of consecutive words in a shingle.
 const WORDS: usize = 3;
 
 /// The share of their runs of three words that two texts have in common (Jaccard; Broder 1997):
@@ -32,9 +32,9 @@ fn shingles(text: &str) -> HashSet<Vec<String>> {
     }
 }
 
-/// So many runs stand for all of a text.
+/// Number of hashes that represent a text.
 const OUTLINED: usize = 64;
-/// So much of a text is looked at.
+/// Number of bytes of a text that are hashed.
 const OUTLINED_BYTES: usize = 16 * 1024;
 
 /// What is kept of a text to compare it with many others: the smallest hashes of its runs (Broder's
@@ -104,7 +104,7 @@ pub struct ShingleFilter {
     slots: Vec<u64>,
 }
 
-/// So many slots there are for each hash: one in so many falls where another one did, at most.
+/// Number of slots for each hash: at most one hash in this many collides.
 const SLOTS_FOR_ONE: usize = 8;
 
 impl ShingleFilter {

@@ -84,7 +84,7 @@ const NUMBERS: [&str; 12] = [
 const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
-/// So many days are "recently".
+/// Number of days that "recently" covers.
 const LATELY: u32 = 7;
 
 /// The time that `text` asks for, if it asks for one, as of `now`. Of several it is all that lies

@@ -40,7 +40,7 @@ pub(super) const KINDS: [&str; 9] = [
     KEY_DATA,
 ];
 
-/// So many bytes behind a word are looked at.
+/// Maximum number of bytes that are searched behind a word.
 const REACH: usize = 320;
 
 /// Adds what stands in one of the forms. `marks` are in order.

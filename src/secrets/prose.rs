@@ -32,10 +32,10 @@ pub(super) const KINDS: [&str; 10] = [
     PASSWORD, TOKEN, SECRET, KEY, WIFI, PIN, CODE, RECOVERY, SEED, PHRASE,
 ];
 
-/// So many bytes behind a noun are looked at, and as many for a value.
+/// Maximum number of bytes that are searched behind a noun, and again for a value.
 const REACH: usize = 160;
 const LONGEST_VALUE: usize = 512;
-/// So many words may stand between a noun and its value.
+/// Maximum number of words between a noun and its value.
 const MOST_WORDS: usize = 16;
 
 /// What stands between a noun and a value, from the strongest on.

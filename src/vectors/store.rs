@@ -41,7 +41,7 @@ pub struct VectorLocation {
     entry: u32,
 }
 
-/// So many files of about one size are joined.
+/// Number of files of about one size that are joined.
 const JOINED: usize = 8;
 /// Files are about of one size if their numbers of keys lie between two powers of this.
 const LEVEL: usize = 8;

@@ -35,7 +35,7 @@ use crate::git::compare_texts;
 
 /// `recall` tells of so many changes.
 const MOST_RECALLED: usize = 10;
-/// So many lines that are the same are shown around each difference.
+/// Number of equal lines that are shown around each difference.
 const USUAL_CONTEXT: u32 = 3;
 /// Variables that would have git work in another repository than the store's.
 const GIT_PLACES: [&str; 6] = [

@@ -29,7 +29,7 @@ use crate::lifecycle::Proposal;
 use crate::model::Memory;
 use crate::model::Stem;
 
-/// So many sources of one proposal are named.
+/// Maximum number of sources that are named for one proposal.
 const MOST_NAMED: usize = 5;
 
 pub(in crate::cli) fn compact(

@@ -24,7 +24,7 @@ use crate::model::Memory;
 use crate::model::Stem;
 use crate::model::Tier;
 
-/// So many tags a memory can have that was made of others: as many as the format allows.
+/// Maximum number of tags of a consolidated memory: as many as the format allows.
 const MOST_TAGS: usize = 100;
 
 pub(super) const CONSOLIDATE: Tool = tool(

@@ -24,7 +24,7 @@ use crate::model::Change;
 use crate::model::Filter;
 use crate::model::Memory;
 
-/// So many terms and tags at most.
+/// Maximum number of terms and tags.
 const MOST_TERMS: usize = 10;
 const MOST_TAGS: usize = 5;
 /// And so many tags a memory has in all.

@@ -40,7 +40,7 @@ use crate::model::Patch;
 use crate::model::Stem;
 use crate::model::Tier;
 
-/// So many tags a model gives to a memory that was stored without.
+/// Maximum number of tags that a model gives to a memory without tags.
 const TAGS_GIVEN: usize = 5;
 
 pub(super) const STORE: Tool = tool(

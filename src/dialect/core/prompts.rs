@@ -20,9 +20,9 @@ use crate::model::estimated_tokens;
 /// As many memories stand in a prompt at most, and so many tokens of them.
 const MOST: usize = 12;
 const TOKENS: usize = 2000;
-/// So many characters of one memory at most.
+/// Maximum number of characters of one memory.
 const LONGEST: usize = 2000;
-/// So many memories are looked through at once.
+/// Number of memories in one review.
 const REVIEWED: usize = 20;
 
 pub(super) const PROMPTS: &[Prompt] = &[

@@ -35,7 +35,7 @@ pub const MAX_RESULTS: usize = 25;
 /// Characters of a content that a hit shows.
 const PREVIEW: usize = 200;
 
-/// So many fields a hit has at most.
+/// Maximum number of fields of a hit.
 const MOST_FIELDS: usize = 8;
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {

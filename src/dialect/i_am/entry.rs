@@ -28,10 +28,10 @@ use crate::model::Stem;
 
 /// What an entry that states no importance counts as.
 pub(super) const USUAL_IMPORTANCE: u8 = 5;
-/// So many words of a headline, and characters, are in the key made of it.
+/// Maximum number of words of a headline, and of characters, in the key made of it.
 const SLUG_WORDS: usize = 6;
 const SLUG_CHARACTERS: usize = 48;
-/// So many ends of a key may be an id: a file's name has no more hyphens.
+/// Maximum number of suffixes of a key that are tried as an id: a file's name has no more hyphens.
 const MOST_PARTS: usize = 256;
 
 /// A memory with what this set calls it.

@@ -27,7 +27,7 @@ use crate::model::estimated_tokens;
 
 /// The most results of a search.
 pub(super) const MOST_RESULTS: usize = 20;
-/// So many characters of a query are said again.
+/// Maximum number of characters of a query that a reply repeats.
 const ECHOED: usize = 200;
 
 pub(super) fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {

@@ -31,7 +31,7 @@ use crate::model::Stem;
 use crate::model::Visibility;
 use crate::model::estimated_tokens;
 
-/// So many characters of a value are in the summary of a session.
+/// Maximum number of characters of a value in the summary of a session.
 const SHOWN: usize = 80;
 
 pub(super) fn session_start(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {

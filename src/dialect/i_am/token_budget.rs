@@ -6,7 +6,7 @@ use crate::dialect::preview::PreviewWords;
 
 /// One value takes no more than this part of an answer: else a single one could be all of it.
 const PART: usize = 10;
-/// So many characters are about one token.
+/// Estimated number of characters of one token.
 const CHARACTERS: usize = 4;
 
 /// What is left of the tokens of an answer.

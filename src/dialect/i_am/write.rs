@@ -44,7 +44,7 @@ use crate::model::Stem;
 /// A new entry is linked with so many that share so many of its tags.
 const AUTO_LINKS: usize = 3;
 const SHARED_TAGS: usize = 2;
-/// So many characters of a candidate's value are shown.
+/// Maximum number of characters of a candidate's value that are shown.
 const SHOWN: usize = 300;
 
 pub(super) fn remember(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {

@@ -17,7 +17,7 @@ use crate::model::Memory;
 use crate::model::Stem;
 use crate::model::Timestamp;
 
-/// So many characters of a content are a preview.
+/// Length of a preview in characters.
 const PREVIEW: usize = 80;
 
 /// The type of a memory. What states none, as other tool sets write it, is knowledge.

@@ -37,7 +37,7 @@ const NAMING: [&str; 6] = [
 ];
 /// A topic has at most so many bytes.
 const MOST_TOPIC_BYTES: usize = 256;
-/// So many of these are topics.
+/// Maximum number of these that become topics.
 const MOST_TOPICS: usize = 20;
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {

@@ -31,7 +31,7 @@ pub(in crate::engine) fn committed(live: &LiveStore) -> Result<Arc<dyn Snapshot>
     }
 }
 
-/// So often is the index opened again for one question; then the files are searched without it.
+/// Maximum number of times one question reopens the index; then it searches the files without it.
 const MOST_CHANGES: usize = 3;
 
 /// Does `work`; if the index fails it and is damaged, once more over a new one. What was read

@@ -77,7 +77,8 @@ impl PartialEq for Shared {
     }
 }
 
-/// So much is kept at most: the hits of some hundred searches, as a session asks for them.
+/// Maximum size of the cache in bytes: the hits of some hundred searches, as a session asks for
+/// them.
 const MOST_BYTES: usize = 8 << 20;
 
 /// Larger files are not kept: one of them would cost many others their place.

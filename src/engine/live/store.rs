@@ -82,7 +82,7 @@ struct Latest {
     shared: HashMap<Handle, bool>,
 }
 
-/// So many answers are remembered at most: a handle is asked for with every hit that is shown.
+/// Maximum number of cached lookups: every hit that is shown looks up a handle.
 const MOST_HANDLES: usize = 8_192;
 
 impl Latest {

@@ -35,7 +35,7 @@ use crate::model::Memory;
 use crate::secrets;
 use crate::vectors::Key;
 
-/// So many passages are embedded at a time. What is made is kept more often where it takes long: a
+/// Number of passages in one batch of embedding. Slow models save after fewer: a
 /// few seconds of work at most are lost when a process ends.
 const BATCH: usize = 64;
 

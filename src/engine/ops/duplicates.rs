@@ -66,13 +66,13 @@ const EARLIER_TEXT: &str = "an earlier text of ";
 /// What links memories that have to do with each other.
 const RELATED: &str = "related-to";
 
-/// So many memories that are most like the new one are compared with it.
+/// Number of most similar memories that are compared with the new one.
 const COMPARED: usize = 8;
 
-/// So many topics of a memory are looked for.
+/// Maximum number of topics of a memory that are looked up.
 const MOST_TOPICS: usize = 8;
 
-/// So many of the newest memories are looked at for each set of topics, and in all.
+/// Maximum number of newest memories that are read for each set of topics, and in all.
 const MOST_SHARING: usize = 20;
 
 const MOST_SHARING_IN_ALL: usize = 100;

@@ -44,7 +44,7 @@ pub(in crate::engine) struct Noticed {
     pub contradicted: Vec<Contradicted>,
 }
 
-/// So many words look for memories that may be contradicted, and so many of these are read.
+/// Number of words that look for memories that may be contradicted, and of memories that are read.
 const LOOKED_FOR: usize = 8;
 
 const COMPARED: usize = 6;

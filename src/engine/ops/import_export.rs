@@ -114,7 +114,7 @@ const SOURCE_HASH: &str = "source_hash";
 /// Of memories that say nothing, none is made.
 const NO_TEXT: &str = "memories without text";
 
-/// So many uses are written together.
+/// Number of uses that are written together.
 const MOST_USES: usize = 1024;
 
 /// What is known while an import goes on.

@@ -11,7 +11,7 @@ use crate::journal::Record;
 use crate::journal::SESSION;
 use crate::model::Stem;
 
-/// So many memories of a source are named, to know it again.
+/// Maximum number of memories of a source that are named, to recognize it.
 const MOST_NAMED: usize = 256;
 
 /// Notes that a session begins, but on a read-only store; how many there were, this one

@@ -7,7 +7,7 @@ use crate::lifecycle::Claims;
 
 pub(in crate::engine) const MANY_UNSEEN: usize = 64;
 
-/// So many of this process's last memories are known without a view: all that one may not show.
+/// Number of this process's last memories that are known without a view: all that a view may lack.
 pub(in crate::engine) const RECENT: usize = 2 * MANY_UNSEEN;
 
 /// What is known without a look at the store.

@@ -43,7 +43,7 @@ pub struct Writer {
 /// Why a record is there that tells of a change made where a memory comes from.
 pub(in crate::engine) const BY_IMPORT: &str = "as it was imported";
 
-/// So many records are collected at most.
+/// Maximum number of records that wait to be written.
 pub(in crate::engine) const MOST_WAITING: usize = 256;
 
 /// Whether two records, made a moment after each other, tell of one deed.

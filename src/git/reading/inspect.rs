@@ -26,7 +26,7 @@ const MOST_ENTRIES: usize = 1_000_000;
 /// Deeper folders are made to hurt.
 const DEEPEST: usize = 128;
 
-/// So much that is left out is named.
+/// Maximum number of omitted files that are named.
 const MOST_NAMED: usize = 100;
 
 /// Something that a remote has and this machine has not, and why.

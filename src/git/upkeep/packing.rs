@@ -22,7 +22,7 @@ const MANY_OBJECTS: usize = 2_000;
 const MANY_BYTES: u64 = 16 << 20;
 /// What is packed already makes more worth waiting for: each pack holds a large folder once whole.
 const SHARE_OF_PACKED: u64 = 2;
-/// So many packs become one: every look at an object asks all of them.
+/// Number of packs from which they become one: each lookup of an object asks all packs.
 const MANY_PACKS: usize = 16;
 
 impl Repository {

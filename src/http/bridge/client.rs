@@ -49,16 +49,16 @@ use crate::http::proof::Handshake;
 use crate::http::proof::Key;
 use crate::http::tokens;
 
-/// So long a server may take to prove itself: it only computes, and a session waits for it.
+/// Maximum time a server may take to prove itself: it only computes, and a session waits for it.
 const PROVING: Duration = Duration::from_secs(10);
 
-/// So much is read of a proof.
+/// Maximum number of bytes that are read of a proof.
 const MOST_PROOF: usize = 4 * 1024;
 
-/// So much is read of an answer that is no success.
+/// Maximum number of bytes that are read of an error response.
 const MOST_REFUSAL: usize = 256 * 1024;
 
-/// So much of it is shown, if it is no JSON.
+/// Maximum number of characters of it that are shown, if it is no JSON.
 const SHOWN: usize = 200;
 
 /// Where the token comes from.

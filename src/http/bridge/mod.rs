@@ -47,19 +47,20 @@ use crate::dialect::JsonObject;
 use crate::mcp::Lines;
 use crate::mcp::ServeError;
 
-/// So many requests run at once, as many as a server on standard input and output runs itself.
+/// Maximum number of concurrent requests, as many as a server on standard input and output runs
+/// itself.
 const AT_ONCE: usize = 8;
 
-/// So many more are taken and wait: a cancellation behind them is still seen.
+/// Maximum number of queued requests: a cancellation behind them is still read.
 const WAITING: usize = 256;
 
-/// So many subscriptions without an end run beside the requests.
+/// Maximum number of endless subscriptions beside the requests.
 const MOST_LISTENING: usize = 16;
 
-/// So long the requests that run may take once the input has ended.
+/// Maximum time that running requests may take once the input has ended.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// So long it may take after that to end the session, and to write what is left.
+/// Maximum time after that to end the session, and to write what is left.
 const FAREWELL: Duration = Duration::from_millis(400);
 const FLUSH: Duration = Duration::from_millis(400);
 

@@ -36,7 +36,8 @@ const MOST_PAUSE: Duration = Duration::from_secs(15);
 /// A stream that lasted so long was a good one.
 const LONG: Duration = Duration::from_secs(60);
 
-/// So long the client's next message waits for the stream of news to begin, so that no news of what
+/// Maximum time the client's next message waits for the event stream to begin, so that no event of
+/// what
 /// it subscribes to is lost.
 const OPENING: Duration = Duration::from_secs(5);
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-/// So long it may take to be connected.
+/// Maximum time to connect.
 pub(super) const CONNECTING: Duration = Duration::from_secs(5);
 
-/// So long a server that lives is never silent: it has 30 s for a call, and writes to an open
+/// Maximum silence of a live server: it has 30 s for a call, and writes to an open
 /// stream every 15 s.
 pub(super) const SILENCE: Duration = Duration::from_secs(90);

@@ -53,7 +53,7 @@ pub struct EmbeddedIndex {
     pub(super) reopened: AtomicU64,
 }
 
-/// So many unproved bytes are proved when they are opened: a few milliseconds.
+/// Maximum number of unverified bytes that are verified on opening: a few milliseconds.
 const PROVED_AT_ONCE: u64 = 4 << 20;
 /// How often a state is looked for whose files are there.
 const MAX_TRIES: usize = 20;

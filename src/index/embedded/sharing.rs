@@ -21,9 +21,9 @@ use crate::ranking::Weights;
 use crate::ranking::bm25;
 use crate::ranking::idf;
 
-/// So many postings are read, or those of the rarest word.
+/// Maximum number of postings that are read; those of the rarest word are always read whole.
 const READ: usize = 3_000;
-/// So many of the best are looked for in the postings of common words.
+/// Number of best candidates that are looked up in the postings of common words.
 const LOOKED_FOR: usize = 256;
 
 /// A memory that holds one of the words.

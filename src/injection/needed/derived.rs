@@ -8,7 +8,7 @@ use super::LINE_END;
 use super::Named;
 use crate::literals::required;
 
-/// So many expressions are told apart: the bits of [`Named`].
+/// Maximum number of expressions: each has a bit of [`Named`].
 const MOST: usize = 128;
 
 /// The table of `expressions`, at most [`MOST`], which are named by their places.

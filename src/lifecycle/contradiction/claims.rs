@@ -74,17 +74,17 @@ impl Claim {
     }
 }
 
-/// So many claims of a memory are compared, and so many words of each.
+/// Maximum number of claims of a memory that are compared, and of words of each.
 const MOST_CLAIMS: usize = 8;
 const MOST_WORDS: usize = 30;
 /// Less says nothing that could be contradicted.
 const LEAST_WORDS: usize = 3;
 /// Where a clause that begins a sentence has fewer words, the next one belongs to it.
 const SHORT_CLAUSE: usize = 3;
-/// So many lines that begin with a speaker's name make a talk.
+/// Minimum number of lines with a speaker's name that makes a text a conversation.
 const SPEAKERS: usize = 3;
 const LONGEST_NAME: usize = 60;
-/// So many words that say something, all written with capitals, make a heading.
+/// Minimum number of content words, all with capitals, that makes a line a heading.
 const HEADING_WORDS: usize = 3;
 /// A longer text, in bytes, is an account or a document and no statement: its sentences stand for
 /// something only together.

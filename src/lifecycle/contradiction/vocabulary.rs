@@ -637,7 +637,7 @@ pub(super) fn tells_of_change(words: &[String]) -> bool {
     })
 }
 
-/// So far before a participle stands what makes it a habit.
+/// Maximum distance, in words, between a participle and the word before it that makes it a habit.
 const PASSIVE: usize = 5;
 
 /// Before a participle, it says what is done again and again: "is changed", "wird … gewechselt".

@@ -22,7 +22,7 @@ use super::fixtures::Shared;
 use super::fixtures::typed;
 use super::tools::elicitation;
 
-/// So long the outcome of a task is kept.
+/// Milliseconds for which the outcome of a task is kept.
 const KEPT_MS: u64 = 60_000;
 
 /// How often it is worth asking.

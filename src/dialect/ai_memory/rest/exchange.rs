@@ -29,7 +29,7 @@ use crate::model::Handle;
 use crate::model::Memory;
 use crate::model::Stem;
 
-/// So many links can be brought in at once.
+/// Maximum number of links in one import.
 const MOST_LINKS: usize = 100_000;
 
 pub(super) const EXPORT: Endpoint = reads(

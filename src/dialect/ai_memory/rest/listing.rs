@@ -24,7 +24,7 @@ pub(super) struct Listing {
     list: String,
     /// Only what is behind it.
     pub after: Option<Position>,
-    /// So many are skipped.
+    /// Number of memories that are skipped.
     pub offset: usize,
 }
 

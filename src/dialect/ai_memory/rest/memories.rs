@@ -30,7 +30,7 @@ use crate::model::Filter;
 use crate::model::Position;
 use crate::model::Stem;
 
-/// So many memories can be made at once.
+/// Maximum number of memories in one request.
 pub(super) const MOST_AT_ONCE: usize = 1_000;
 
 /// What [`GET`] answers holds the memory in this member, and the other one beside it.

@@ -19,7 +19,7 @@ use crate::git::Id;
 use crate::git::PathChange;
 use crate::git::Repository;
 
-/// So many go when somebody tidies up by hand; what takes more is worth a word.
+/// Maximum number of deletions that are taken for tidying up by hand; more are reported.
 const FEW: usize = 5;
 
 /// Losing all of so few is an accident as well: nobody who means it deletes instead of forgetting.

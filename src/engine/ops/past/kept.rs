@@ -26,7 +26,8 @@ const REMOVE: &str = "gc";
 /// Why, in the journal.
 const WHY: &str = "an earlier text that the history holds";
 
-/// So many may always go at once, and else one in so many of all memories: other machines stop when a
+/// Number of memories that may always go at once; above it, one in this many of all: other machines
+/// stop when a
 /// fifth is gone within a day.
 const FEW: usize = 5;
 

@@ -24,12 +24,12 @@ use crate::words::Analyzer;
 use crate::words::Part;
 use crate::words::is_stop_word;
 
-/// So many of the best hits are read, and so many memories that are like another.
+/// Number of best hits that are read, and of memories that resemble another.
 const READ: usize = 20;
 
 const LIKE: usize = 8;
 
-/// So many words are weighed against the whole store.
+/// Maximum number of words that are weighed against the whole store.
 const WEIGHED: usize = 40;
 
 /// Shorter words say little.

@@ -40,10 +40,10 @@ pub struct Similar {
     pub by: Likeness,
 }
 
-/// So many of those that share words are compared run by run.
+/// Maximum number of memories with shared words that are compared shingle by shingle.
 const COMPARED: usize = 50;
 
-/// So many words of a text look for others that share them.
+/// Maximum number of words of a text that are looked up in others.
 const LOOKED_FOR: usize = 60;
 
 /// The memories that are most like `memory`, which need not be in the store, best first:

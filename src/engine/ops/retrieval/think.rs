@@ -18,10 +18,11 @@ use crate::ranking::ShingleSet;
 /// From this share of common runs of words on, two texts are copies of one.
 const COPIES: f32 = 0.6;
 
-/// So many copies of one text may stand in an answer, where there is a flood of them.
+/// Maximum number of near copies of one text in an answer, where there are [`FLOOD`] of them.
 const SHOWN: usize = 2;
 
-/// So many copies are a flood. Fewer are what people write: a form that is filled in each week.
+/// Number of near copies from which they are limited. Fewer are usual: a form that is filled in
+/// each week.
 const FLOOD: usize = 20;
 
 /// An answer that may hold a flood is looked behind as far as this; what comes later is searched for
