@@ -32,16 +32,22 @@ pub struct Backup {
     folders: BTreeSet<String>,
 }
 
-impl Store {
+fn folders_in(all: &Folder) -> Result<Vec<String>, FilesError> {
+    let names = all.names().at("list", all.path())?;
+    let folders = names.into_iter().filter(|(_, kind)| *kind == Kind::Folder);
+    Ok(folders.map(|(name, _)| name).collect())
+}
+
+impl Backup {
     /// Begins a backup called by `stamp`, or by another name after it if that is taken. What one
     /// left that was killed is removed. The caller holds a lock that lets only one be made.
     ///
     /// # Errors
     ///
     /// Fails if the folder cannot be made, or if something else has its name.
-    pub fn begin_backup(&self, stamp: &str) -> Result<Backup, FilesError> {
-        let path = self.root().join(BACKUPS);
-        let all = match self.open_or_create(BACKUPS, "") {
+    pub fn begin(store: &Store, stamp: &str) -> Result<Backup, FilesError> {
+        let path = store.root().join(BACKUPS);
+        let all = match store.open_or_create(BACKUPS, "") {
             Err(FilesError::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
                 return Err(FilesError::NotRegular { path });
             }
@@ -76,8 +82,8 @@ impl Store {
     /// # Errors
     ///
     /// Fails if there are some that cannot be listed.
-    pub fn backups(&self) -> Result<Vec<String>, FilesError> {
-        let all = match self.top(BACKUPS) {
+    pub fn names(store: &Store) -> Result<Vec<String>, FilesError> {
+        let all = match store.top(BACKUPS) {
             Err(error)
                 if is_link(&error)
                     || matches!(
@@ -87,22 +93,14 @@ impl Store {
             {
                 return Ok(Vec::new());
             }
-            other => other.at("list", &self.root().join(BACKUPS))?,
+            other => other.at("list", &store.root().join(BACKUPS))?,
         };
         let mut names = folders_in(&all)?;
         names.retain(|name| !name.ends_with(UNFINISHED) && !name.starts_with('.'));
         names.sort_unstable();
         Ok(names)
     }
-}
 
-fn folders_in(all: &Folder) -> Result<Vec<String>, FilesError> {
-    let names = all.names().at("list", all.path())?;
-    let folders = names.into_iter().filter(|(_, kind)| *kind == Kind::Folder);
-    Ok(folders.map(|(name, _)| name).collect())
-}
-
-impl Backup {
     /// Keeps a file that lies at `path` below the store's folder.
     ///
     /// # Errors
@@ -155,17 +153,17 @@ mod tests {
     fn a_backup_counts_when_it_is_complete_and_leaves_of_others_are_cleared() {
         let root = tempfile::tempdir().unwrap();
         let store = store(root.path());
-        let mut killed = store.begin_backup("20260101T000000Z").unwrap();
+        let mut killed = Backup::begin(&store, "20260101T000000Z").unwrap();
         killed.keep("files/2026-01/a.md", b"a").unwrap();
-        assert!(store.backups().unwrap().is_empty());
-        let mut backup = store.begin_backup("20260101T000000Z").unwrap();
+        assert!(Backup::names(&store).unwrap().is_empty());
+        let mut backup = Backup::begin(&store, "20260101T000000Z").unwrap();
         backup.keep("files/2026-01/a.md", b"a").unwrap();
         let folder = backup.complete().unwrap();
         assert_eq!(fs::read(folder.join("files/2026-01/a.md")).unwrap(), b"a");
         assert_eq!(fs::read(folder.join(".gitignore")).unwrap(), b"*\n");
-        let again = store.begin_backup("20260101T000000Z").unwrap();
+        let again = Backup::begin(&store, "20260101T000000Z").unwrap();
         again.complete().unwrap();
-        let names = store.backups().unwrap();
+        let names = Backup::names(&store).unwrap();
         assert_eq!(names, ["20260101T000000Z", "20260101T000000Z-2"]);
         assert_eq!(fs::read_dir(root.path().join(BACKUPS)).unwrap().count(), 2);
     }
@@ -176,7 +174,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), root.path().join(BACKUPS)).unwrap();
-        let begun = store(root.path()).begin_backup("20260101T000000Z");
+        let begun = Backup::begin(&store(root.path()), "20260101T000000Z");
         assert!(matches!(begun, Err(FilesError::Link { .. })));
         assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
     }

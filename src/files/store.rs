@@ -1055,7 +1055,7 @@ mod tests {
             let _ = store.relocate(OTHER, Place::Archive, Place::Files);
             let _ = store.put_beside("tombstones/x", None, Some(b"x"));
             let _ = store.put_beside("journal/x.jsonl", None, Some(b"x"));
-            let _ = store.begin_backup("20260101T000000Z");
+            let _ = crate::files::Backup::begin(store, "20260101T000000Z");
             let _ = store.create();
             let listed = [Place::Files, Place::Archive].map(|place| store.list(place));
             let names = listed.iter().flatten().flat_map(|listing| &listing.entries);

@@ -26,6 +26,7 @@ use crate::engine::options::SETTINGS;
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
 use crate::engine::write::tombstones;
+use crate::files::Backup;
 use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
@@ -159,7 +160,7 @@ fn back_up(
     reset: &mut Reset,
 ) -> Result<(Vec<(Place, Version)>, PathBuf), EngineError> {
     let stamp = engine.live.clock.now().format("%Y%m%dT%H%M%SZ").to_string();
-    let mut backup = engine.live.store.begin_backup(&stamp)?;
+    let mut backup = Backup::begin(&engine.live.store, &stamp)?;
     let mut all_seen = Vec::new();
     for (place, name) in names {
         match engine.live.store.reader(*place).read(name, u64::MAX) {
@@ -311,7 +312,7 @@ pub fn bring_back(
 /// Fails if there are backups that cannot be listed.
 pub fn backups_holding(engine: &Engine, stems: &[Stem]) -> Result<Vec<String>, EngineError> {
     let mut holding = Vec::new();
-    for name in engine.live.store.backups()? {
+    for name in Backup::names(&engine.live.store)? {
         let folder = engine.live.root().join(crate::files::BACKUPS).join(&name);
         let backup = Store::new(&folder, &folder.join(crate::files::STATE_FOLDER));
         for place in [Place::Files, Place::Archive] {
@@ -329,7 +330,7 @@ pub fn backups_holding(engine: &Engine, stems: &[Stem]) -> Result<Vec<String>, E
 }
 
 fn backup_folder(engine: &Engine, backup: &str) -> Result<PathBuf, EngineError> {
-    let known = engine.live.store.backups()?;
+    let known = Backup::names(&engine.live.store)?;
     if known.iter().any(|name| name == backup) {
         return Ok(engine.live.root().join(crate::files::BACKUPS).join(backup));
     }
@@ -535,7 +536,7 @@ mod tests {
             let is_done = dying_at(last, || reset(&engine(root.path()), false).unwrap()).is_some();
             let store = Store::new(root.path(), &root.path().join(".memdir"));
             let mut safe = found(root.path());
-            for name in store.backups().unwrap() {
+            for name in Backup::names(&store).unwrap() {
                 let folder = root.path().join("backup").join(name);
                 assert_eq!(found(&folder), texts(), "call {last}");
                 safe.extend(found(&folder));
@@ -545,7 +546,7 @@ mod tests {
             assert!(!is_done || again.backup.is_none());
             assert_eq!(found(root.path()), BTreeMap::new());
             // Coming back is ended anywhere, too.
-            for name in store.backups().unwrap() {
+            for name in Backup::names(&store).unwrap() {
                 dying_at(last, || {
                     bring_back(&engine(root.path()), &name, false).unwrap()
                 });
