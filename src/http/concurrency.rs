@@ -12,8 +12,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::Semaphore;
 
 /// Maximum number of concurrent reads and writes: 32 in all. Few are writes, because each makes
-/// work for every
-/// core, which reads want, too; they wait for the disk most of the time.
+/// work for every core, which reads want, too; they wait for the disk most of the time.
 const READS: usize = 28;
 const WRITES: usize = 4;
 

@@ -3,8 +3,8 @@
 const INVISIBLE: &str = "holds a message in characters that are not shown";
 const TURNED: &str = "shows its characters in another order";
 
-/// Minimum run of invisible characters that is reported: emoji and the scripts that need
-/// them have one between two letters, or two.
+/// Minimum run of invisible characters that is reported: emoji and the scripts that need them have
+/// one between two letters, or two.
 const LONGEST_RUN: usize = 3;
 
 /// Says what is hidden, if anything.

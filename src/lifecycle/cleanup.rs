@@ -67,7 +67,7 @@ pub struct Reflection {
     /// At most so important, and never used for so long: better in the archive.
     pub unimportant: u8,
     pub unimportant_after: TimeDelta,
-    /// Minimum number of uses that exempts a memory.
+    /// Minimum number of uses that raises the confidence of a memory to `proven`.
     pub proven_uses: u32,
     pub proven: f64,
     /// What is stated by the user is believed at least so much.

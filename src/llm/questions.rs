@@ -7,7 +7,7 @@
 use super::Llm;
 use super::LlmError;
 
-/// Maximum number of characters that are sent.
+/// Maximum number of characters that are sent; a longer question fails with [`LlmError::TooMuch`].
 const MOST_SENT: usize = 32_000;
 /// Maximum number of words that are taken from an answer; no longer word is taken.
 const MOST_WORDS: usize = 20;

@@ -104,7 +104,8 @@ pub struct ShingleFilter {
     slots: Vec<u64>,
 }
 
-/// Number of slots for each hash: at most one hash in this many collides.
+/// Number of slots for each hash: of the hashes that are not in it, at most one in this many
+/// collides.
 const SLOTS_FOR_ONE: usize = 8;
 
 impl ShingleFilter {

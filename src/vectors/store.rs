@@ -45,7 +45,7 @@ pub struct VectorLocation {
 const JOINED: usize = 8;
 /// Files are about of one size if their numbers of keys lie between two powers of this.
 const LEVEL: usize = 8;
-/// From so many vectors on, all cores compare.
+/// Number of vectors from which all cores compare.
 const MANY: usize = 20_000;
 
 impl VectorStore {

@@ -77,8 +77,7 @@ impl PartialEq for Shared {
     }
 }
 
-/// Maximum size of the cache in bytes: the hits of some hundred searches, as a session asks for
-/// them.
+/// Maximum size of the cache in bytes: the hits of some hundred searches of a session.
 const MOST_BYTES: usize = 8 << 20;
 
 /// Larger files are not kept: one of them would cost many others their place.

@@ -35,11 +35,11 @@ use crate::model::Memory;
 use crate::secrets;
 use crate::vectors::Key;
 
-/// Number of passages in one batch of embedding. Slow models save after fewer: a
-/// few seconds of work at most are lost when a process ends.
+/// Number of passages in one batch of embedding. A slow model's vectors are saved more often
+/// ([`KEPT_EVERY`]): a process that ends loses a few seconds of work at most.
 const BATCH: usize = 64;
 
-/// A command embeds so many before it answers.
+/// Maximum number of passages that a command embeds before it answers.
 const MOST_AT_ONCE: usize = 32;
 
 /// A model on this machine gets so many pieces of texts at a time, and at least one text.

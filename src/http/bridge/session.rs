@@ -37,8 +37,7 @@ const MOST_PAUSE: Duration = Duration::from_secs(15);
 const LONG: Duration = Duration::from_secs(60);
 
 /// Maximum time the client's next message waits for the event stream to begin, so that no event of
-/// what
-/// it subscribes to is lost.
+/// what it subscribes to is lost.
 const OPENING: Duration = Duration::from_secs(5);
 
 pub struct Session {

@@ -19,13 +19,14 @@ use crate::git::Id;
 use crate::git::PathChange;
 use crate::git::Repository;
 
-/// Maximum number of deletions that are taken for tidying up by hand; more are reported.
+/// More deletions than this are too many if they are also more than a fifth of all memories: a
+/// person who tidies up by hand deletes no more.
 const FEW: usize = 5;
 
 /// Losing all of so few is an accident as well: nobody who means it deletes instead of forgetting.
 const SMALLEST: usize = 3;
 
-/// After so many seconds a state that nobody objected to is the yardstick.
+/// Number of seconds after which a state that nobody objected to becomes the baseline.
 const DAY: i64 = 24 * 60 * 60;
 
 /// Where the yardstick's age is noted.

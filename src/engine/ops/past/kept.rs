@@ -26,9 +26,8 @@ const REMOVE: &str = "gc";
 /// Why, in the journal.
 const WHY: &str = "an earlier text that the history holds";
 
-/// Number of memories that may always go at once; above it, one in this many of all: other machines
-/// stop when a
-/// fifth is gone within a day.
+/// Number of memories that may always go at once. Beyond it, one in [`SHARE`] of all may: other
+/// machines stop when a fifth is gone within a day.
 const FEW: usize = 5;
 
 const SHARE: usize = 10;
