@@ -9,6 +9,7 @@ use crate::cli::args::Counted;
 use crate::cli::memories::life::record_line;
 use crate::cli::memories::when::Direction;
 use crate::cli::memories::when::moment;
+use crate::cli::memories::write;
 use crate::cli::store::purge;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::ID;
@@ -27,7 +28,7 @@ pub(in crate::cli) fn archive(
 ) -> Result<Outcome, Failure> {
     match command {
         Archive::List(command) => list(context, command),
-        Archive::Restore(command) => crate::cli::memories::write::restore(context, command),
+        Archive::Restore(command) => write::restore(context, command),
         Archive::Purge(command) => purge(context, command),
     }
 }

@@ -5,8 +5,10 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::cli::args::Edit;
+use crate::cli::memories::write::edited_json;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::ID;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::engine::Engine;
@@ -70,13 +72,13 @@ pub(in crate::cli) fn edit(context: &mut Context, command: &Edit) -> Result<Outc
     let id = engine.live.shown_id(&saved.memory.stem);
     let output = &mut context.output;
     if output.json {
-        output.json(&crate::cli::memories::write::edited_json(&saved, &id))?;
+        output.json(&edited_json(&saved, &id))?;
     } else {
         let what = if saved.changed { "saved" } else { "unchanged" };
         output.line(format!("{what} {ID}{id}{ID:#}"))?;
     }
     context.output.warnings(&saved.screened);
-    crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+    afterwards::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 

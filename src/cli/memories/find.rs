@@ -20,6 +20,7 @@ use crate::cli::terminal::output::REMOVED;
 use crate::cli::terminal::prose::HighlightedWords;
 use crate::cli::terminal::prose::terminal_width;
 use crate::cli::terminal::prose::wrapped;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::dialect::PreviewWords;
@@ -68,7 +69,7 @@ pub(in crate::cli) fn think(context: &mut Context, command: &Think) -> Result<Ou
         offset: 0,
     };
     if matches!(search.wanted, QueryKind::Text(_)) && command.ranking.uses_meaning() {
-        crate::cli::wiring::afterwards::embed_few(&engine);
+        afterwards::embed_few(&engine);
     }
     let thought = ops::think(&engine, &search)?;
     let found = !thought.hits.is_empty();
@@ -135,7 +136,7 @@ pub(in crate::cli) fn think(context: &mut Context, command: &Think) -> Result<Ou
     } else if let Some(note) = note {
         output.note(note);
     }
-    crate::cli::wiring::afterwards::settle(&engine);
+    afterwards::settle(&engine);
     Ok(if found {
         Outcome::Done
     } else {
@@ -451,7 +452,7 @@ pub(in crate::cli) fn list(context: &mut Context, command: &List) -> Result<Outc
         }
     }
     output.flush()?;
-    crate::cli::wiring::afterwards::settle(&engine);
+    afterwards::settle(&engine);
     Ok(if found {
         Outcome::Done
     } else {
@@ -530,7 +531,7 @@ pub(in crate::cli) fn grep(context: &mut Context, command: &Grep) -> Result<Outc
         output.json(&json!({"matches": matches}))?;
     }
     output.flush()?;
-    crate::cli::wiring::afterwards::settle(&engine);
+    afterwards::settle(&engine);
     Ok(if found {
         Outcome::Done
     } else {

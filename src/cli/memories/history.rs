@@ -9,8 +9,10 @@ use crate::cli::args::Diff;
 use crate::cli::args::Git;
 use crate::cli::args::Log;
 use crate::cli::args::Undo;
+use crate::cli::memories::life;
 use crate::cli::memories::when::local;
 use crate::cli::memories::when::revision;
+use crate::cli::store::maintenance;
 use crate::cli::terminal::difference;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::BOLD;
@@ -18,6 +20,7 @@ use crate::cli::terminal::output::DIM;
 use crate::cli::terminal::output::ID;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::output::visible;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::dialect::core::change_json;
@@ -52,7 +55,7 @@ pub(in crate::cli) fn log(context: &mut Context, command: &Log) -> Result<Outcom
         return Err(Failure::new("--limit must be at least 1"));
     }
     if command.audit {
-        return crate::cli::memories::life::audit(context, command.id.as_deref(), command.limit);
+        return life::audit(context, command.id.as_deref(), command.limit);
     }
     let engine = context.engine()?;
     commit_first(&engine);
@@ -82,7 +85,7 @@ pub(in crate::cli) fn log(context: &mut Context, command: &Log) -> Result<Outcom
         }
     }
     output.flush()?;
-    crate::cli::wiring::afterwards::settle(&engine);
+    afterwards::settle(&engine);
     Ok(if found {
         Outcome::Done
     } else {
@@ -116,7 +119,7 @@ pub(in crate::cli) fn diff(context: &mut Context, command: &Diff) -> Result<Outc
         output.note("no difference");
     }
     output.flush()?;
-    crate::cli::wiring::afterwards::settle(&engine);
+    afterwards::settle(&engine);
     Ok(if is_different {
         Outcome::Done
     } else {
@@ -127,7 +130,7 @@ pub(in crate::cli) fn diff(context: &mut Context, command: &Diff) -> Result<Outc
 pub(in crate::cli) fn undo(context: &mut Context, command: &Undo) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     if let Some(plan) = command.target.as_deref().filter(|text| ops::is_plan(text)) {
-        return crate::cli::store::maintenance::take_back(context, &engine, plan, command.dry_run);
+        return maintenance::take_back(context, &engine, plan, command.dry_run);
     }
     let mut undone = ops::undo(&engine, command.target.as_deref(), command.dry_run)?;
     for file in &mut undone.files {
@@ -152,7 +155,7 @@ pub(in crate::cli) fn undo(context: &mut Context, command: &Undo) -> Result<Outc
         }
     }
     if !command.dry_run {
-        crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+        afterwards::after_writing(context, &engine)?;
     }
     Ok(if is_change {
         Outcome::Done

@@ -18,6 +18,7 @@ use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::DIM;
 use crate::cli::terminal::output::ID;
 use crate::cli::terminal::output::Output;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::dialect::core;
@@ -98,7 +99,7 @@ pub(in crate::cli) fn promote(context: &mut Context, command: &Ids) -> Result<Ou
         let document = json!({"promoted": promoted, "errors": failed});
         context.output.json(&document)?;
     }
-    crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+    afterwards::after_writing(context, &engine)?;
     Ok(match all_promoted {
         true => Outcome::Done,
         false => Outcome::Failed,
@@ -164,7 +165,7 @@ fn show_archived(
         context.output.error(&Failure::new(what).because(error));
     }
     if !dry_run {
-        crate::cli::wiring::afterwards::after_writing(context, engine)?;
+        afterwards::after_writing(context, engine)?;
     }
     Ok(if all_moved {
         Outcome::Done
@@ -329,7 +330,7 @@ pub(in crate::cli) fn link(context: &mut Context, command: &LinkTo) -> Result<Ou
     } else if !is_new {
         output.note("they are linked already");
     }
-    crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+    afterwards::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 
@@ -343,7 +344,7 @@ pub(in crate::cli) fn unlink(context: &mut Context, command: &Unlink) -> Result<
     } else if removed == 0 {
         output.note("there is no such link");
     }
-    crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+    afterwards::after_writing(context, &engine)?;
     Ok(match removed {
         0 => Outcome::Nothing,
         _ => Outcome::Done,

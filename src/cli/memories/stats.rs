@@ -11,6 +11,7 @@ use crate::cli::args::Stats;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::DIM;
 use crate::cli::terminal::output::ID;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::engine::ops;
@@ -148,7 +149,7 @@ pub(in crate::cli) fn standards(
     }
     let is_change = command.clear || command.set.is_some();
     if is_change {
-        crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+        afterwards::after_writing(context, &engine)?;
     }
     Ok(match standards.is_empty() && !is_change {
         true => Outcome::Nothing,

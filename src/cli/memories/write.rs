@@ -13,6 +13,7 @@ use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::DIM;
 use crate::cli::terminal::output::ID;
 use crate::cli::terminal::output::visible;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::dialect::core;
@@ -100,7 +101,7 @@ pub(in crate::cli) fn remember(
             Outcome::Nothing
         }
     };
-    crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+    afterwards::after_writing(context, &engine)?;
     Ok(outcome)
 }
 
@@ -262,7 +263,7 @@ pub(in crate::cli) fn update(context: &mut Context, command: Update) -> Result<O
         }
     }
     context.output.warnings(&edited.screened);
-    crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+    afterwards::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 
@@ -335,7 +336,7 @@ pub(in crate::cli) fn relocate(
         document.insert("errors".to_owned(), Value::Array(failed));
         context.output.json(&Value::Object(document))?;
     }
-    crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+    afterwards::after_writing(context, &engine)?;
     Ok(if all_moved {
         Outcome::Done
     } else {

@@ -9,10 +9,12 @@ use std::sync::Mutex;
 
 use crate::cli::args::Mcp;
 use crate::cli::args::ToolSet;
+use crate::cli::store::trust;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::cli::wiring::llm;
+use crate::cli::wiring::no_store;
 use crate::config::Origin;
 use crate::dialect;
 use crate::dialect::Dialect;
@@ -139,9 +141,9 @@ pub(in crate::cli) fn begin(
     let background = Background::start(&engine)
         .map_err(|error| Failure::new("cannot start the background loop").because(error))?;
     let notices = [
-        crate::cli::store::trust::notice(&context.config),
+        trust::notice(&context.config),
         context.elsewhere(),
-        is_new.then(|| crate::cli::wiring::no_store::made(&root)),
+        is_new.then(|| no_store::made(&root)),
     ];
     let notices: Vec<String> = notices.into_iter().flatten().collect();
     let notice = (!notices.is_empty()).then(|| notices.join("\n"));

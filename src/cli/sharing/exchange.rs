@@ -7,8 +7,11 @@ use crate::cli::args::Export;
 use crate::cli::args::Import;
 use crate::cli::args::Source;
 use crate::cli::args::Target;
+use crate::cli::sharing::export_folder;
 use crate::cli::terminal::fail::Failure;
+use crate::cli::terminal::output;
 use crate::cli::terminal::progress::counting_bar;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::dialect::core;
@@ -113,10 +116,7 @@ pub(in crate::cli) fn import(context: &mut Context, command: &Import) -> Result<
         } else {
             format!("{source}: {reason}")
         };
-        output.note(format!(
-            "not imported: {}",
-            crate::cli::terminal::output::visible(&said)
-        ));
+        output.note(format!("not imported: {}", output::visible(&said)));
     }
     if output.json {
         output.json(&Value::Array(pairs))?;
@@ -151,7 +151,7 @@ pub(in crate::cli) fn import(context: &mut Context, command: &Import) -> Result<
     }
     if !command.dry_run && added > 0 {
         // Searches find what is imported without it; it only makes them fast.
-        crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+        afterwards::after_writing(context, &engine)?;
     }
     Ok(if failures.is_empty() {
         Outcome::Done
@@ -179,7 +179,7 @@ pub(in crate::cli) fn export(context: &mut Context, command: &Export) -> Result<
     let engine = context.engine()?;
     let filter = command.filters.filter(context, &engine)?;
     if let Target::Folder(folder) = &command.to {
-        return crate::cli::sharing::export_folder::export(context, &engine, &filter, folder);
+        return export_folder::export(context, &engine, &filter, folder);
     }
     let output = &mut context.output;
     let mut failed = Ok(());

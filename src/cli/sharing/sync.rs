@@ -6,6 +6,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use crate::cli::args::Sync;
+use crate::cli::sharing::with;
 use crate::cli::store::maintain::git_status;
 use crate::cli::store::maintain::held_back_json;
 use crate::cli::terminal::fail::Failure;
@@ -29,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 pub(in crate::cli) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Failure> {
     if let Some(folder) = &command.with {
-        return crate::cli::sharing::with::sync_with(context, folder, command);
+        return with::sync_with(context, folder, command);
     }
     let engine = context.engine()?;
     if command.status {

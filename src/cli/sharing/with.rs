@@ -9,8 +9,10 @@ use crate::cli::args::Direction;
 use crate::cli::args::Sync;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::Output;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::no_store;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::config::Flags;
@@ -32,7 +34,7 @@ pub(in crate::cli) fn sync_with(
     let engine = context.engine()?;
     let folder = crate::config::store_at(&context.environment.folder.join(folder));
     if !holds_memories(&folder) {
-        return Err(crate::cli::wiring::no_store::no_store(&folder));
+        return Err(no_store::no_store(&folder));
     }
     let direction = command.direction;
     let is_written = direction != Direction::Pull && !command.dry_run;
@@ -58,7 +60,7 @@ pub(in crate::cli) fn sync_with(
     )?;
     show(context, &folder, direction, &report)?;
     if !command.dry_run && !engine.live.is_read_only() {
-        crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+        afterwards::after_writing(context, &engine)?;
     }
     Ok(Outcome::Done)
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::cli::args::Adopt;
 use crate::cli::terminal::fail::Failure;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::engine::AdoptedNote;
@@ -79,7 +80,7 @@ pub(in crate::cli) fn adopt(context: &mut Context, command: &Adopt) -> Result<Ou
         }
     }
     if command.yes {
-        crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+        afterwards::after_writing(context, &engine)?;
     }
     Ok(match (adopted.notes.is_empty(), adopted.left.is_empty()) {
         (false, _) => Outcome::Done,

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::cli::args::Rearrange;
 use crate::cli::terminal::fail::Failure;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::engine::ops;
@@ -43,7 +44,7 @@ pub(in crate::cli) fn layout(
             ));
         }
     }
-    crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+    afterwards::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 

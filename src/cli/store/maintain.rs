@@ -6,10 +6,12 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::cli::args::Reindex;
+use crate::cli::model;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::BOLD;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::progress::progress_bar;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::dialect::core::findings_json;
@@ -108,7 +110,7 @@ pub(in crate::cli) fn status(context: &mut Context, verbose: bool) -> Result<Out
     let git = history::git_status(&engine.history);
     let embedding = meaning::meaning_status(&engine.meaning)?;
     let now = context.now();
-    let (meaning, meaning_json) = crate::cli::model::brief(context);
+    let (meaning, meaning_json) = model::brief(context);
     let output = &mut context.output;
     if output.json {
         output.json(&json!({
@@ -150,7 +152,7 @@ pub(in crate::cli) fn status(context: &mut Context, verbose: bool) -> Result<Out
             "problems": findings_json(&status.findings),
         }))?;
         output.flush()?;
-        crate::cli::wiring::afterwards::settle(&engine);
+        afterwards::settle(&engine);
         return Ok(Outcome::Done);
     }
     let size = |bytes: u64| match bytes {
@@ -222,7 +224,7 @@ pub(in crate::cli) fn status(context: &mut Context, verbose: bool) -> Result<Out
     show_rows(output, &rows)?;
     show_findings(output, &status.findings, verbose)?;
     output.flush()?;
-    crate::cli::wiring::afterwards::settle(&engine);
+    afterwards::settle(&engine);
     Ok(Outcome::Done)
 }
 

@@ -12,10 +12,12 @@ use crate::cli::args::Decay;
 use crate::cli::args::Reflect;
 use crate::cli::args::Supersede;
 use crate::cli::memories::fields;
+use crate::cli::memories::when;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::DIM;
 use crate::cli::terminal::output::ID;
 use crate::cli::terminal::output::Output;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::cli::wiring::llm::write_summaries;
@@ -165,7 +167,7 @@ pub(in crate::cli) fn supersede(
     } else if !added {
         output.note("it was superseded by it already");
     }
-    crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+    afterwards::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 
@@ -197,7 +199,7 @@ pub(in crate::cli) fn plans(context: &mut Context) -> Result<Outcome, Failure> {
     } else {
         for plan in &plans {
             let [created, edited, archived] = plan.counts();
-            let at = crate::cli::memories::when::local(plan.at);
+            let at = when::local(plan.at);
             output.line(format!(
                 "{ID}{}{ID:#}  {at}  {}: {created} made, {edited} changed, {archived} archived  \
                  {DIM}{}{DIM:#}",
@@ -246,7 +248,7 @@ pub(in crate::cli) fn take_back(
         ))?;
     }
     if !dry_run {
-        crate::cli::wiring::afterwards::after_writing(context, engine)?;
+        afterwards::after_writing(context, engine)?;
     }
     Ok(Outcome::Done)
 }
@@ -366,7 +368,7 @@ fn perform_with(
         for screened in &done.screened {
             output.warnings(screened);
         }
-        crate::cli::wiring::afterwards::after_writing(context, engine)?;
+        afterwards::after_writing(context, engine)?;
     }
     Ok(match plan.is_empty() {
         true => Outcome::Nothing,

@@ -9,6 +9,7 @@ use crate::cli::args::Purge;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::ID;
 use crate::cli::terminal::output::Output;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::engine::Engine;
@@ -92,7 +93,7 @@ pub(in crate::cli) fn show(
         warn_of_history(context, purged)?;
         warn_of_backups(context, &backups)?;
     }
-    crate::cli::wiring::afterwards::after_writing(context, engine)?;
+    afterwards::after_writing(context, engine)?;
     Ok(if all_purged {
         Outcome::Done
     } else {
@@ -234,7 +235,7 @@ fn erase(context: &mut Context, engine: &Engine, command: &Purge) -> Result<Outc
         }
         warn_of_backups(context, &backups)?;
     }
-    crate::cli::wiring::afterwards::after_writing(context, engine)?;
+    afterwards::after_writing(context, engine)?;
     Ok(Outcome::Done)
 }
 

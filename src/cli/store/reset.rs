@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::cli::args::Reset;
 use crate::cli::terminal::fail::Failure;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::engine::BroughtBack;
@@ -123,7 +124,7 @@ fn show(
     }
     tell_left(context, &reset.left);
     if !dry_run && count > 0 {
-        crate::cli::wiring::afterwards::after_writing(context, engine)?;
+        afterwards::after_writing(context, engine)?;
     }
     Ok(match count {
         _ if reset.backup.is_some() && !reset.left.is_empty() => Outcome::Failed,
@@ -159,7 +160,7 @@ fn show_back(
     }
     tell_left(context, &back.left);
     if !dry_run {
-        crate::cli::wiring::afterwards::after_writing(context, engine)?;
+        afterwards::after_writing(context, engine)?;
     }
     Ok(match (back.left.is_empty(), back.brought.is_empty()) {
         (false, _) => Outcome::Failed,

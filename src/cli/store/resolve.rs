@@ -13,6 +13,7 @@ use crate::cli::terminal::output::DIM;
 use crate::cli::terminal::output::ID;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::output::REMOVED;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::engine::Conflict;
@@ -70,7 +71,7 @@ pub(in crate::cli) fn resolve(
             output.line(format!("forgotten {ID}{}{ID:#}", stem.short()))?;
         }
     }
-    crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+    afterwards::after_writing(context, &engine)?;
     Ok(Outcome::Done)
 }
 
@@ -103,7 +104,7 @@ fn decide(
             output.line("the link that says they contradict is gone")?;
         }
     }
-    crate::cli::wiring::afterwards::after_writing(context, engine)?;
+    afterwards::after_writing(context, engine)?;
     Ok(Outcome::Done)
 }
 
@@ -127,7 +128,7 @@ fn tell_unmarked(
     } else {
         output.line(format!("merged both sides of {ID}{id}{ID:#}"))?;
     }
-    crate::cli::wiring::afterwards::after_writing(context, engine)?;
+    afterwards::after_writing(context, engine)?;
     Ok(Outcome::Done)
 }
 
@@ -195,7 +196,7 @@ fn show(
         }
     }
     output.flush()?;
-    crate::cli::wiring::afterwards::settle(engine);
+    afterwards::settle(engine);
     Ok(Outcome::Done)
 }
 

@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::cli::args::Ids;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::ID;
+use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::engine::Engine;
@@ -69,6 +70,6 @@ fn settle(
         document.insert("errors".to_owned(), Value::Array(failed));
         context.output.json(&Value::Object(document))?;
     }
-    crate::cli::wiring::afterwards::after_writing(context, &engine)?;
+    afterwards::after_writing(context, &engine)?;
     Ok(outcome)
 }

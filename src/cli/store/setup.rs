@@ -10,10 +10,14 @@ use crate::cli::args::Args;
 use crate::cli::args::Completions;
 use crate::cli::args::Init;
 use crate::cli::args::PathOf;
+use crate::cli::complete;
+use crate::cli::sharing::sync;
+use crate::cli::store::trust;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::Output;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::no_store;
 use crate::engine::EngineError;
 use crate::engine::Recalled;
 use crate::engine::history;
@@ -52,10 +56,10 @@ pub(in crate::cli) fn init(context: &mut Context, command: &Init) -> Result<Outc
             notes.join(IN_PLACE).display()
         )));
     }
-    let cannot = |error| crate::cli::wiring::no_store::not_made(&folder, error);
+    let cannot = |error| no_store::not_made(&folder, error);
     let existed = folder.join("memdir.toml").exists();
     let begun = crate::files::Begun::at(&folder);
-    let was_trusted = crate::cli::store::trust::is_recorded(&context.environment, &folder);
+    let was_trusted = trust::is_recorded(&context.environment, &folder);
     match crate::files::notes_around(&folder) {
         None => crate::files::create_private_folder(&folder.join("files")).map_err(cannot)?,
         Some(_) => {
@@ -65,25 +69,19 @@ pub(in crate::cli) fn init(context: &mut Context, command: &Init) -> Result<Outc
             crate::files::write_derived(&ignored, b"*\n").map_err(cannot)?;
         }
     }
-    crate::cli::store::trust::record(&context.environment, &folder, command.allow_links);
+    trust::record(&context.environment, &folder, command.allow_links);
     // What the remote holds comes first: it may bring settings along.
     let exchanged = match &command.remote {
         None => None,
         Some(address) => {
             let engine = context.open_at(&folder)?;
-            match crate::cli::sharing::sync::set_up(
-                context,
-                &engine,
-                address,
-                command.allow_local,
-                false,
-            ) {
+            match sync::set_up(context, &engine, address, command.allow_local, false) {
                 Ok(exchanged) => Some((engine, exchanged)),
                 Err(failure) => {
                     // What failed leaves no half of a store, which a write would then pass over.
                     drop(engine);
                     if begun.take_back() && !was_trusted {
-                        crate::cli::store::trust::forget(&context.environment, &folder);
+                        trust::forget(&context.environment, &folder);
                     }
                     return Err(failure);
                 }
@@ -131,7 +129,7 @@ pub(in crate::cli) fn init(context: &mut Context, command: &Init) -> Result<Outc
             output.note("Write to it:  memdir remember --topics a,b 'TEXT'\nServe agents: claude mcp add --scope user memdir -- memdir mcp");
         }
         if let Some((engine, exchanged)) = exchanged {
-            return crate::cli::sharing::sync::show(context, &engine, &exchanged);
+            return sync::show(context, &engine, &exchanged);
         }
     }
     Ok(Outcome::Done)
@@ -253,7 +251,7 @@ pub(in crate::cli) fn completions(
     command: &Completions,
     output: &mut Output,
 ) -> Result<Outcome, Failure> {
-    let script = crate::cli::complete::script(&command.shell.to_string());
+    let script = complete::script(&command.shell.to_string());
     if output.json {
         let script = String::from_utf8_lossy(&script);
         output.json(&json!({"shell": command.shell.to_string(), "script": script}))?;

@@ -9,10 +9,12 @@ use serde_json::json;
 
 use crate::cli::args::Command;
 use crate::cli::args::Trust;
+use crate::cli::store::purge;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::Output;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::no_store;
 use crate::config::Config;
 use crate::config::Environment;
 use crate::git::GitSetting;
@@ -39,7 +41,7 @@ pub(in crate::cli) fn trust(context: &mut Context, command: &Trust) -> Result<Ou
         return revoke(&mut context.output, &records, &store);
     }
     if !crate::config::is_store(&store) {
-        return Err(crate::cli::wiring::no_store::no_store(&store));
+        return Err(no_store::no_store(&store));
     }
     let settings = foreign_settings(&store);
     if command.show {
@@ -124,7 +126,7 @@ pub(in crate::cli) fn decide(
                 "{} is a store that you have not used before. Its memories may be anybody's.\nUse it from now on?",
                 found.display()
             );
-            if !crate::cli::store::purge::is_answered_yes(output, &question)? {
+            if !purge::is_answered_yes(output, &question)? {
                 return Err(refused(found, &config.store.value));
             }
             let records = records(environment)?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cli::terminal::fail::Failure;
+use crate::cli::wiring::opened;
 use crate::cli::wiring::opened::models_folder;
 use crate::config::Config;
 use crate::config::Environment;
@@ -55,7 +56,7 @@ impl Models for Configured {
         match chosen(&self.config, &self.environment) {
             Chosen::Nothing => None,
             Chosen::Local { embedder, .. } => {
-                crate::cli::wiring::opened::note(&self.environment, &embedder);
+                opened::note(&self.environment, &embedder);
                 Some(Arc::new(*embedder))
             }
             Chosen::Hosted(embedder) => Some(Arc::new(*embedder)),
@@ -71,7 +72,7 @@ impl Models for Configured {
 
     fn earlier(&self, id: &str) -> Option<Arc<dyn Embedder>> {
         let settings = &self.config.embedding;
-        let mut noted = crate::cli::wiring::opened::noted(&self.environment, id)?;
+        let mut noted = opened::noted(&self.environment, id)?;
         noted.threads = settings.threads.value.unwrap_or_else(usual_threads);
         noted.libraries = runtime_libraries(settings.library.value.as_deref(), &noted.folder);
         let embedder = Local::new(noted).ok()?;

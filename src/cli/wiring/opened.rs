@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::cli::terminal::fail::Failure;
+use crate::cli::wiring::opened;
 use crate::config::Environment;
 use crate::embed::Embedder;
 use crate::embed::Local;
@@ -30,7 +31,7 @@ struct Note {
 }
 
 fn path(environment: &Environment, id: &str) -> Option<PathBuf> {
-    let models = crate::cli::wiring::opened::models_folder(environment).ok()?;
+    let models = opened::models_folder(environment).ok()?;
     Some(models.join(".used").join(format!("{id}.json")))
 }
 
