@@ -28,6 +28,7 @@ use crate::config::Config;
 use crate::config::Flags;
 use crate::files::LinkPolicy;
 use crate::files::Place;
+use crate::files::Storage;
 use crate::files::Store;
 use crate::format;
 use crate::model::Memory;

@@ -105,8 +105,8 @@ pub(super) fn remove(folder: &Folder, name: &str) -> io::Result<()> {
 pub(super) fn step() {
     #[cfg(test)]
     {
-        super::schedules::step();
-        super::crash_test::step();
+        super::tests::schedules::step();
+        super::tests::crash::step();
     }
 }
 

@@ -15,8 +15,9 @@ use super::FilesError;
 use super::append::append_lines;
 use super::folders::JOURNALS;
 use super::lock::Lock;
-use super::reader::Version;
-use super::store::Replaced;
+use super::storage::Replaced;
+use super::storage::Storage;
+use super::storage::Version;
 use super::store::Store;
 use crate::beneath::Kind;
 use crate::beneath::is_link;
@@ -89,12 +90,12 @@ impl Store {
         Ok(Some(journals))
     }
 
-    /// As [`Store::put_beside`], of a file that others append lines to: what they append in the
+    /// As [`Storage::put_beside`], of a file that others append lines to: what they append in the
     /// same moment, also without [`journal_lock`], stands at the end of the new text.
     ///
     /// # Errors
     ///
-    /// As for [`Store::put_beside`].
+    /// As for [`Storage::put_beside`].
     pub fn put_growing(
         &self,
         path: &str,
@@ -104,7 +105,7 @@ impl Store {
         let _lock = journal_lock(self.state())?;
         // Elsewhere a file that is open cannot be replaced, nor one that somebody appends to.
         let before = match seen {
-            Some(seen) if cfg!(unix) => match self.beside().open_regular(path) {
+            Some(seen) if cfg!(unix) => match self.folder_beside().open_regular(path) {
                 Err(FilesError::Missing { .. }) => return Ok(Replaced::Stale),
                 other => Some((other?, seen.bytes.len() as u64)),
             },

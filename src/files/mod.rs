@@ -9,8 +9,6 @@
 
 mod append;
 mod backup;
-#[cfg(test)]
-mod crash_test;
 mod disk;
 mod draft;
 mod folders;
@@ -22,8 +20,7 @@ mod medium;
 mod note;
 mod reader;
 mod replaced;
-#[cfg(test)]
-mod schedules;
+mod storage;
 mod store;
 mod swap;
 mod unfinished_init;
@@ -34,8 +31,6 @@ pub use append::open_lines;
 pub use backup::Backup;
 pub use folders::BACKUPS;
 
-#[cfg(test)]
-pub(crate) use crash_test::dying_at;
 pub use disk::STATE_FOLDER;
 pub use disk::create_private_folder;
 pub use disk::names_in;
@@ -70,12 +65,15 @@ pub use note::leave_line;
 pub use note::lines_at;
 pub use note::remove_lines;
 pub use note::take_lines;
-pub use reader::Reader;
-pub use reader::Version;
 pub use replaced::ReplacedText;
-pub use store::Leftover;
-pub use store::Replaced;
+pub use storage::Leftover;
+pub use storage::Reader;
+pub use storage::Replaced;
+pub use storage::Storage;
+pub use storage::Version;
 pub use store::Store;
+#[cfg(test)]
+pub(crate) use tests::crash::dying_at;
 pub use unfinished_init::Begun;
 pub use user_folder::Given;
 pub use user_folder::give;
@@ -153,3 +151,6 @@ impl<T> At<T> for io::Result<T> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

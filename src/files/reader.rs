@@ -17,23 +17,15 @@ use super::hash::content_hash;
 use super::hash::short_hash;
 use super::list::Entry;
 use super::list::system;
+use super::storage::Reader;
+use super::storage::Version;
 use crate::beneath::Access;
 use crate::beneath::Folder;
 use crate::beneath::is_link;
 
-/// One version of one file.
-#[derive(Debug, Clone)]
-pub struct Version {
-    pub entry: Entry,
-    /// The file's bytes, at most as many as were asked for.
-    pub bytes: Vec<u8>,
-    /// Of the whole file, the first 16 bytes of its BLAKE3 hash.
-    pub hash: u128,
-}
-
 /// Reads files of one folder, following no links and opening nothing but regular files.
 #[derive(Debug, Clone)]
-pub struct Reader {
+pub(super) struct FolderReader {
     root: PathBuf,
     /// The folder below the root that it reads; empty: the root.
     top: &'static str,
@@ -41,9 +33,9 @@ pub struct Reader {
     held: Option<Arc<Folder>>,
 }
 
-impl Reader {
-    pub(super) fn of(root: PathBuf, top: &'static str, links: LinkPolicy) -> Reader {
-        Reader {
+impl FolderReader {
+    pub(super) fn of(root: PathBuf, top: &'static str, links: LinkPolicy) -> FolderReader {
+        FolderReader {
             root,
             top,
             links,
@@ -51,38 +43,8 @@ impl Reader {
         }
     }
 
-    /// The same, for many files at once: the way to the folder is gone only now. Names are looked
-    /// up in it as it is at each reading, but another folder that is put in its place is not seen.
-    pub fn held(self) -> Reader {
-        // What stands against it is said of the first file.
-        let held = self.folder().ok().map(Arc::new);
-        Reader { held, ..self }
-    }
-
     fn folder(&self) -> io::Result<Folder> {
         open_top(&self.root, self.top, self.links)
-    }
-
-    /// Reads the file `name`: at most `limit` bytes of text, and the hash of all of it.
-    ///
-    /// # Errors
-    ///
-    /// [`FilesError::Missing`], [`FilesError::NotRegular`], or what the system said.
-    pub fn read(&self, name: &str, limit: u64) -> Result<Version, FilesError> {
-        let (mut file, entry) = self.open_with_entry(name)?;
-        let (bytes, hash) = read_and_hash(&mut file, entry.stamp.size, limit)
-            .map_err(|error| self.cannot_read(name, error))?;
-        Ok(Version { entry, bytes, hash })
-    }
-
-    /// What stands in the file system of the regular file `name`; `None` if there is none.
-    pub fn look(&self, name: &str) -> Option<Entry> {
-        disk::step();
-        let seen = match &self.held {
-            Some(held) => system::look_at(held, name)?,
-            None => system::look_at(&disk::uninterrupted(|| self.folder()).ok()?, name)?,
-        };
-        seen.into_entry(name)
     }
 
     /// Opens a regular file, following no link and waiting for no pipe.
@@ -138,6 +100,29 @@ impl Reader {
             }
             (None, ..) => self.folder()?.open_file(name, Access::Read),
         }
+    }
+}
+
+impl Reader for FolderReader {
+    fn held(self: Box<Self>) -> Box<dyn Reader> {
+        let held = self.folder().ok().map(Arc::new);
+        Box::new(FolderReader { held, ..*self })
+    }
+
+    fn read(&self, name: &str, limit: u64) -> Result<Version, FilesError> {
+        let (mut file, entry) = self.open_with_entry(name)?;
+        let (bytes, hash) = read_and_hash(&mut file, entry.stamp.size, limit)
+            .map_err(|error| self.cannot_read(name, error))?;
+        Ok(Version { entry, bytes, hash })
+    }
+
+    fn look(&self, name: &str) -> Option<Entry> {
+        disk::step();
+        let seen = match &self.held {
+            Some(held) => system::look_at(held, name)?,
+            None => system::look_at(&disk::uninterrupted(|| self.folder()).ok()?, name)?,
+        };
+        seen.into_entry(name)
     }
 }
 

@@ -25,9 +25,13 @@ use super::list::MAX_DEPTH;
 use super::list::Skipped;
 use super::lock::Lock;
 use super::note;
-use super::reader::Reader;
-use super::reader::Version;
+use super::reader::FolderReader;
 use super::reader::open_top;
+use super::storage::Leftover;
+use super::storage::Reader;
+use super::storage::Replaced;
+use super::storage::Storage;
+use super::storage::Version;
 use super::swap;
 use super::swap::SwapName;
 use super::swap::Swapped;
@@ -49,22 +53,6 @@ pub struct Store {
     state: PathBuf,
     links: LinkPolicy,
     notes_written: bool,
-}
-
-/// What became of a replacement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Replaced {
-    Done,
-    /// Nothing was touched: the file is not the one that was seen.
-    Stale,
-    /// Done; and somebody else's text, written in the same moment, is kept as a conflict copy.
-    KeptOther,
-}
-
-/// A temporary file whose writer is gone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leftover {
-    pub name: String,
 }
 
 /// Lock files that editing processes share; more than processes that edit at one moment.
@@ -233,19 +221,6 @@ impl Store {
         self.folder(place).join(name)
     }
 
-    /// Makes the memory folder if it is missing.
-    ///
-    /// # Errors
-    ///
-    /// Fails if it cannot be made.
-    pub fn create(&self) -> Result<(), FilesError> {
-        match fs::exists(&self.root) {
-            Ok(true) => {}
-            _ => disk::create_private_folder(&self.root).at("create", &self.root)?,
-        }
-        self.open_or_create(Place::Files.folder(), "").map(drop)
-    }
-
     /// Whether files can be made in the store at all: asked of the system, nothing is written.
     pub fn is_writable(&self) -> bool {
         let folder = self.folder(Place::Files);
@@ -263,33 +238,6 @@ impl Store {
         {
             fs::metadata(&folder).map_or(true, |data| !data.permissions().readonly())
         }
-    }
-
-    /// Lists the memories of `place`; a folder that does not exist is empty.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the folder exists and cannot be read.
-    pub fn list(&self, place: Place) -> Result<Listing, FilesError> {
-        self.list_after(place, &|_| ())
-    }
-
-    /// As [`Store::list`]; `before` is called with each folder before its names are read.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Store::list`].
-    pub fn list_after(&self, place: Place, before: &dyn Fn(&str)) -> Result<Listing, FilesError> {
-        let folder = match disk::uninterrupted(|| self.top(place.folder())) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Listing::default()),
-            Err(error) => {
-                let path = self.folder(place);
-                return Err(self.refused(place.folder(), "list", &path, error));
-            }
-            Ok(folder) => folder,
-        };
-        let read = || Listing::read(&folder, is_memory_name, before);
-        disk::uninterrupted(read).at("list", folder.path())
     }
 
     /// The files beside the memories that are none: images and the like, as their paths below the folder
@@ -321,52 +269,6 @@ impl Store {
         Ok(files)
     }
 
-    /// The stems of the memories that were purged: each has a file in `tombstones/`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the folder exists and cannot be read.
-    pub fn purged(&self) -> Result<BTreeSet<String>, FilesError> {
-        let names = self.top(TOMBSTONES).and_then(|folder| folder.names());
-        let names = match names {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
-            Err(error) => {
-                let path = self.root.join(TOMBSTONES);
-                return Err(self.refused(TOMBSTONES, "list", &path, error));
-            }
-            Ok(names) => names,
-        };
-        let names = names.into_iter().map(|(name, _)| name);
-        Ok(names.filter(|name| !name.starts_with('.')).collect())
-    }
-
-    /// Whether a file of the memory folder ends with the eight hex digits `handle`. Looks at a
-    /// limited number of names: this avoids confusion, it does not exclude it.
-    pub fn has_handle(&self, handle: &str) -> bool {
-        const MOST: usize = 50_000;
-        let ending = format!("_{handle}.md");
-        self.top(Place::Files.folder()).is_ok_and(|folder| {
-            super::list::any_name(&folder, MOST, |name| name.ends_with(ending.as_bytes()))
-        })
-    }
-
-    /// Looks at the one memory `name`: what `stat` says of it, or why it is no readable memory;
-    /// `None` if there is none.
-    pub fn look_at(&self, place: Place, name: &str) -> Option<Result<Entry, Skipped>> {
-        super::list::look_at(&self.top(place.folder()).ok()?, name)
-    }
-
-    /// `folders` with their present modification times, in nanoseconds since 1970; `None` if one
-    /// of them is gone.
-    pub fn folder_times(
-        &self,
-        place: Place,
-        folders: &[(String, i64)],
-    ) -> Option<Vec<(String, i64)>> {
-        let time = |folder: &String| Some((folder.clone(), self.folder_time(place, folder)?));
-        folders.iter().map(|(folder, _)| time(folder)).collect()
-    }
-
     /// When names in a folder changed last. This only looks: a link in its place is another folder,
     /// with another time, and what is then read is opened by handle.
     fn folder_time(&self, place: Place, folder: &str) -> Option<i64> {
@@ -382,57 +284,17 @@ impl Store {
         Some(modified_at(&data.ok()?))
     }
 
-    /// Whether a folder of an earlier listing changed: a name came, went or was replaced.
-    pub fn folders_changed(&self, place: Place, folders: &[(String, i64)]) -> bool {
-        if folders.is_empty() {
-            return self.folder(place).exists();
-        }
-        let is_changed =
-            |(folder, then): &(String, i64)| self.folder_time(place, folder) != Some(*then);
-        folders.iter().any(is_changed)
-    }
-
-    /// Those of `folders` that changed: a name came, went or was replaced.
-    pub fn changed_folders<'a>(
-        &self,
-        place: Place,
-        folders: &'a [(String, i64)],
-    ) -> impl Iterator<Item = &'a str> {
-        let is_changed = move |(folder, then): &&'a (String, i64)| {
-            self.folder_time(place, folder) != Some(*then)
-        };
-        let changed = folders.iter().filter(is_changed);
-        changed.map(|(folder, _)| folder.as_str())
-    }
-
     /// A reader of many files of `place`.
-    pub fn reader(&self, place: Place) -> Reader {
+    pub(super) fn folder_reader(&self, place: Place) -> FolderReader {
         match self.notes().filter(|_| place == Place::Files) {
-            Some(notes) => Reader::of(notes.to_owned(), "", self.links),
-            None => Reader::of(self.root.clone(), place.folder(), self.links),
+            Some(notes) => FolderReader::of(notes.to_owned(), "", self.links),
+            None => FolderReader::of(self.root.clone(), place.folder(), self.links),
         }
     }
 
     /// A reader of what lies beside the folders of memories.
-    pub fn beside(&self) -> Reader {
-        Reader::of(self.root.clone(), "", self.links)
-    }
-
-    /// Puts a new memory in place; acknowledged when this returns.
-    ///
-    /// Order: temporary file, sync, rename without replacing, sync of the folder.
-    ///
-    /// # Errors
-    ///
-    /// [`FilesError::Taken`] if the name exists; any failed step fails the whole.
-    pub fn add(&self, place: Place, name: &str, bytes: &[u8]) -> Result<(), FilesError> {
-        let folder = self.put_new(place, name, bytes)?;
-        disk::uninterrupted(|| folder.sync())
-            .inspect_err(|_| {
-                // Not acknowledged, so it must not be there either; a retry would write it twice.
-                let _ = folder.remove(file_of(name));
-            })
-            .at("sync", folder.path())
+    pub(super) fn folder_beside(&self) -> FolderReader {
+        FolderReader::of(self.root.clone(), "", self.links)
     }
 
     /// As [`Store::add`], but it survives a power cut only once the folder below the place's own
@@ -449,48 +311,6 @@ impl Store {
     ) -> Result<String, FilesError> {
         self.put_new(place, name, bytes)?;
         Ok(folder_of(name).to_owned())
-    }
-
-    /// As [`Store::add`] for each of `files`, names with their bytes, in the same order. Each file is
-    /// synced, and each folder once for all of them.
-    pub fn add_many(
-        &self,
-        place: Place,
-        files: &[(String, Vec<u8>)],
-    ) -> Vec<Result<(), FilesError>> {
-        let add = |(name, bytes): &(String, Vec<u8>)| self.put_new(place, name, bytes);
-        let mut added = in_lanes(
-            files,
-            |(name, _)| shard_of(name),
-            |file| add(file).map(drop),
-        );
-        let names = || files.iter().map(|(name, _)| name.as_str());
-        self.sync_folders_of(place, names().zip(&mut added), |name| {
-            // As for a single one: what is not acknowledged must not be there.
-            if let Ok((folder, file)) = self.holder(place, name) {
-                let _ = folder.remove(file);
-            }
-        });
-        added
-    }
-
-    /// As [`Store::replace`] for each of `files`, names with what was seen and the new bytes, in the
-    /// same order. Each file is synced, and each folder once for all of them.
-    pub fn replace_many(
-        &self,
-        place: Place,
-        files: &[(String, Version, Vec<u8>)],
-    ) -> Vec<Result<Replaced, FilesError>> {
-        // Those of one lock one after another: nobody waits for a lock that this process holds.
-        let lane = |(name, ..): &(String, Version, Vec<u8>)| shard_of(name);
-        let mut replaced = in_lanes(files, lane, |(name, seen, bytes)| {
-            let swap_name = SwapName::new(name, shard_of(name), seen.hash, content_hash(bytes));
-            let (replaced, _) = self.replace_unsynced(place, name, seen, bytes, &swap_name)?;
-            Ok(replaced)
-        });
-        let names = files.iter().map(|(name, ..)| name.as_str());
-        self.sync_folders_of(place, names.zip(&mut replaced), |_| {});
-        replaced
     }
 
     /// Syncs the folders of the files that were written well, each once; what was written where that
@@ -546,42 +366,6 @@ impl Store {
         Ok(folder)
     }
 
-    /// Replaces the text of a memory that was read as `seen`.
-    ///
-    /// The names are exchanged in one step, then the text that was swapped out is looked at: if
-    /// it is not the one that was seen, it is kept as a conflict copy beside the memory. Mode
-    /// bits stay.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file is gone, or if its lock cannot be had within two seconds.
-    pub fn replace(
-        &self,
-        place: Place,
-        name: &str,
-        seen: &Version,
-        bytes: &[u8],
-    ) -> Result<Replaced, FilesError> {
-        let swap_name = SwapName::new(name, shard_of(name), seen.hash, content_hash(bytes));
-        self.replace_as(place, name, seen, bytes, &swap_name)
-    }
-
-    /// As [`Store::replace`]; the text that was seen is kept aside, for [`Store::replaced`].
-    ///
-    /// # Errors
-    ///
-    /// As for [`Store::replace`].
-    pub fn replace_and_keep(
-        &self,
-        place: Place,
-        name: &str,
-        seen: &Version,
-        bytes: &[u8],
-    ) -> Result<Replaced, FilesError> {
-        let swap_name = SwapName::new(name, shard_of(name), seen.hash, content_hash(bytes));
-        self.replace_as(place, name, seen, bytes, &swap_name.keeping())
-    }
-
     fn replace_as(
         &self,
         place: Place,
@@ -609,7 +393,7 @@ impl Store {
     ) -> Result<(Replaced, Option<Folder>), FilesError> {
         self.check_note(place, name)?;
         let _lock = self.lock(name)?;
-        let current = self.reader(place).read(name, u64::MAX)?;
+        let current = self.folder_reader(place).read(name, u64::MAX)?;
         if current.hash != seen.hash {
             return Ok((Replaced::Stale, None));
         }
@@ -649,26 +433,6 @@ impl Store {
             .collect()
     }
 
-    /// Takes a memory away that was read as `seen` and is kept elsewhere, as in a history.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Store::replace`].
-    pub fn remove(&self, place: Place, name: &str, seen: &Version) -> Result<Replaced, FilesError> {
-        self.check_note(place, name)?;
-        let _lock = self.lock(name)?;
-        let current = self.reader(place).read(name, u64::MAX)?;
-        if current.hash != seen.hash {
-            return Ok(Replaced::Stale);
-        }
-        let swap_name = SwapName::new(name, shard_of(name), seen.hash, seen.hash);
-        let (folder, file) = self.holder(place, name)?;
-        Ok(match swap::take_away(&folder, file, &swap_name)? {
-            Swapped::Done => Replaced::Done,
-            Swapped::KeptOther => Replaced::KeptOther,
-        })
-    }
-
     /// Gives the file of a memory that was read as `seen` another time of its last change, in
     /// nanoseconds since 1970. Does nothing to a file that changed meanwhile.
     ///
@@ -678,7 +442,7 @@ impl Store {
     pub fn set_modified(&self, place: Place, seen: &Version, at: i64) -> Result<(), FilesError> {
         let name = &seen.entry.name;
         let _lock = self.lock(name)?;
-        let reader = self.reader(place);
+        let reader = self.folder_reader(place);
         if reader.read(name, u64::MAX)?.hash != seen.hash {
             return Ok(());
         }
@@ -697,7 +461,7 @@ impl Store {
     ///
     /// Fails if one of them cannot be opened, or if the system refuses.
     pub fn copy_mode(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError> {
-        let open = |(place, name): (Place, &str)| self.reader(place).open_regular(name);
+        let open = |(place, name): (Place, &str)| self.folder_reader(place).open_regular(name);
         let (from, file) = (open(from)?, open(to)?);
         let set = from
             .metadata()
@@ -707,116 +471,6 @@ impl Store {
             path: self.path(to.0, to.1),
             source,
         })
-    }
-
-    /// Writes, replaces or removes a file beside the folders of memories, such as the settings,
-    /// that was read as `seen`. A text that somebody writes in the same moment may be lost: such
-    /// files are small, and in the history.
-    ///
-    /// # Errors
-    ///
-    /// Fails if it cannot be written.
-    pub fn put_beside(
-        &self,
-        path: &str,
-        seen: Option<&Version>,
-        bytes: Option<&[u8]>,
-    ) -> Result<Replaced, FilesError> {
-        let _lock = self.lock(path)?;
-        let target = self.root.join(path);
-        let current = match self.beside().read(path, u64::MAX) {
-            Err(FilesError::Missing { .. }) => None,
-            other => Some(other?.hash),
-        };
-        if current != seen.map(|seen| seen.hash) {
-            return Ok(Replaced::Stale);
-        }
-        if bytes.is_none() && current.is_none() {
-            return Ok(Replaced::Done);
-        }
-        let (below, file) = path.rsplit_once('/').unwrap_or(("", path));
-        let folder = Folder::open(&self.root).and_then(|root| root.create_below(below));
-        let folder = folder.at("create", &self.root.join(below))?;
-        match bytes {
-            None => disk::uninterrupted(|| disk::remove(&folder, file)).at("remove", &target)?,
-            Some(bytes) => {
-                let temp = disk::uninterrupted(|| disk::write_temp(&folder, bytes));
-                let mut temp = temp.at("write", &target)?;
-                if let Ok(facts) = folder.facts(file) {
-                    let permissions = temp.file.set_permissions(facts.permissions());
-                    permissions.at("write", &target)?;
-                }
-                let how = match current {
-                    None => Target::Keep,
-                    Some(_) => Target::Replace,
-                };
-                temp.rename(file, how).at("write", &target)?;
-            }
-        }
-        disk::uninterrupted(|| folder.sync()).at("sync", folder.path())?;
-        Ok(Replaced::Done)
-    }
-
-    /// Writes `bytes` beside the memory `name` as a conflict copy; returns the copy's name.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Store::add`].
-    pub fn add_copy(&self, name: &str, bytes: &[u8]) -> Result<String, FilesError> {
-        let stem = name.strip_suffix(".md").unwrap_or(name);
-        let mut number = content_hash(bytes) as u64;
-        loop {
-            let copy = swap::copy_name(stem, number);
-            match self.add(Place::Files, &copy, bytes) {
-                Err(FilesError::Taken { .. }) => {
-                    // The same text was kept before, unless somebody has changed the copy since.
-                    let kept = self.reader(Place::Files).read(&copy, u64::MAX);
-                    if kept.is_ok_and(|kept| kept.bytes == bytes) {
-                        return Ok(copy);
-                    }
-                    number = number.wrapping_add(1);
-                }
-                other => return other.map(|()| copy),
-            }
-        }
-    }
-
-    /// Moves a memory to the other folder, under the same name.
-    ///
-    /// # Errors
-    ///
-    /// [`FilesError::Missing`] or [`FilesError::Taken`]; nothing is ever replaced.
-    pub fn relocate(&self, name: &str, from: Place, to: Place) -> Result<(), FilesError> {
-        self.rename((from, name), (to, name))?;
-        let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
-        // The new name first: a power cut in between leaves two names, never none.
-        self.sync_folder(to, folder)?;
-        self.sync_folder(from, folder)
-    }
-
-    /// Gives a memory another name or place. It survives a power cut once both folders are synced.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Store::relocate`].
-    pub fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError> {
-        self.check_note(to.0, to.1)?;
-        let (source, target) = (self.path(from.0, from.1), self.path(to.0, to.1));
-        let (below, file) = to.1.rsplit_once('/').unwrap_or(("", to.1));
-        let new_folder = self.open_or_create(to.0.folder(), below)?;
-        let _lock = self.lock(from.1)?;
-        let (folder, old_file) = self.holder(from.0, from.1)?;
-        let moved =
-            disk::uninterrupted(|| disk::rename_no_replace(&folder, old_file, &new_folder, file));
-        match moved {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(FilesError::Missing { path: source })
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(FilesError::Taken { path: target })
-            }
-            other => other.at("move", &source),
-        }
     }
 
     /// Makes the names in `folder`, a path below the place's own, survive a power cut.
@@ -854,7 +508,7 @@ impl Store {
     /// Which of the temporary files hold a text that nobody has seen: left by a change that was
     /// interrupted just when somebody else wrote. Those whose writer is at work do not count.
     pub fn unseen_texts(&self, place: Place, temps: &[String]) -> Vec<String> {
-        let reader = self.reader(place);
+        let reader = self.folder_reader(place);
         let is_unseen = |name: &&String| {
             SwapName::parse(name).is_some_and(|swap_name| {
                 let is_abandoned = reader
@@ -866,11 +520,261 @@ impl Store {
         };
         temps.iter().filter(is_unseen).cloned().collect()
     }
+}
 
-    /// Clears the temporary files whose writer is gone; returns what was cleared. One that holds
-    /// a text nobody has seen becomes a conflict copy.
-    pub fn remove_leftovers(&self, place: Place, temps: &[String]) -> Vec<Leftover> {
-        let reader = self.reader(place);
+impl Storage for Store {
+    fn create(&self) -> Result<(), FilesError> {
+        match fs::exists(&self.root) {
+            Ok(true) => {}
+            _ => disk::create_private_folder(&self.root).at("create", &self.root)?,
+        }
+        self.open_or_create(Place::Files.folder(), "").map(drop)
+    }
+
+    fn list(&self, place: Place) -> Result<Listing, FilesError> {
+        self.list_after(place, &|_| ())
+    }
+
+    fn list_after(&self, place: Place, before: &dyn Fn(&str)) -> Result<Listing, FilesError> {
+        let folder = match disk::uninterrupted(|| self.top(place.folder())) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Listing::default()),
+            Err(error) => {
+                let path = self.folder(place);
+                return Err(self.refused(place.folder(), "list", &path, error));
+            }
+            Ok(folder) => folder,
+        };
+        let read = || Listing::read(&folder, is_memory_name, before);
+        disk::uninterrupted(read).at("list", folder.path())
+    }
+
+    fn purged(&self) -> Result<BTreeSet<String>, FilesError> {
+        let names = self.top(TOMBSTONES).and_then(|folder| folder.names());
+        let names = match names {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+            Err(error) => {
+                let path = self.root.join(TOMBSTONES);
+                return Err(self.refused(TOMBSTONES, "list", &path, error));
+            }
+            Ok(names) => names,
+        };
+        let names = names.into_iter().map(|(name, _)| name);
+        Ok(names.filter(|name| !name.starts_with('.')).collect())
+    }
+
+    fn has_handle(&self, handle: &str) -> bool {
+        const MOST: usize = 50_000;
+        let ending = format!("_{handle}.md");
+        self.top(Place::Files.folder()).is_ok_and(|folder| {
+            super::list::any_name(&folder, MOST, |name| name.ends_with(ending.as_bytes()))
+        })
+    }
+
+    fn look_at(&self, place: Place, name: &str) -> Option<Result<Entry, Skipped>> {
+        super::list::look_at(&self.top(place.folder()).ok()?, name)
+    }
+
+    fn folder_times(&self, place: Place, folders: &[(String, i64)]) -> Option<Vec<(String, i64)>> {
+        let time = |folder: &String| Some((folder.clone(), self.folder_time(place, folder)?));
+        folders.iter().map(|(folder, _)| time(folder)).collect()
+    }
+
+    fn folders_changed(&self, place: Place, folders: &[(String, i64)]) -> bool {
+        if folders.is_empty() {
+            return self.folder(place).exists();
+        }
+        let is_changed =
+            |(folder, then): &(String, i64)| self.folder_time(place, folder) != Some(*then);
+        folders.iter().any(is_changed)
+    }
+
+    fn changed_folders<'a>(&self, place: Place, folders: &'a [(String, i64)]) -> Vec<&'a str> {
+        let is_changed = move |(folder, then): &&'a (String, i64)| {
+            self.folder_time(place, folder) != Some(*then)
+        };
+        let changed = folders.iter().filter(is_changed);
+        changed.map(|(folder, _)| folder.as_str()).collect()
+    }
+
+    fn reader(&self, place: Place) -> Box<dyn Reader> {
+        Box::new(self.folder_reader(place))
+    }
+
+    fn beside(&self) -> Box<dyn Reader> {
+        Box::new(self.folder_beside())
+    }
+
+    fn add(&self, place: Place, name: &str, bytes: &[u8]) -> Result<(), FilesError> {
+        let folder = self.put_new(place, name, bytes)?;
+        disk::uninterrupted(|| folder.sync())
+            .inspect_err(|_| {
+                // Not acknowledged, so it must not be there either; a retry would write it twice.
+                let _ = folder.remove(file_of(name));
+            })
+            .at("sync", folder.path())
+    }
+
+    fn add_many(&self, place: Place, files: &[(String, Vec<u8>)]) -> Vec<Result<(), FilesError>> {
+        let add = |(name, bytes): &(String, Vec<u8>)| self.put_new(place, name, bytes);
+        let mut added = in_lanes(
+            files,
+            |(name, _)| shard_of(name),
+            |file| add(file).map(drop),
+        );
+        let names = || files.iter().map(|(name, _)| name.as_str());
+        self.sync_folders_of(place, names().zip(&mut added), |name| {
+            // As for a single one: what is not acknowledged must not be there.
+            if let Ok((folder, file)) = self.holder(place, name) {
+                let _ = folder.remove(file);
+            }
+        });
+        added
+    }
+
+    fn replace_many(
+        &self,
+        place: Place,
+        files: &[(String, Version, Vec<u8>)],
+    ) -> Vec<Result<Replaced, FilesError>> {
+        // Those of one lock one after another: nobody waits for a lock that this process holds.
+        let lane = |(name, ..): &(String, Version, Vec<u8>)| shard_of(name);
+        let mut replaced = in_lanes(files, lane, |(name, seen, bytes)| {
+            let swap_name = SwapName::new(name, shard_of(name), seen.hash, content_hash(bytes));
+            let (replaced, _) = self.replace_unsynced(place, name, seen, bytes, &swap_name)?;
+            Ok(replaced)
+        });
+        let names = files.iter().map(|(name, ..)| name.as_str());
+        self.sync_folders_of(place, names.zip(&mut replaced), |_| {});
+        replaced
+    }
+
+    fn replace(
+        &self,
+        place: Place,
+        name: &str,
+        seen: &Version,
+        bytes: &[u8],
+    ) -> Result<Replaced, FilesError> {
+        let swap_name = SwapName::new(name, shard_of(name), seen.hash, content_hash(bytes));
+        self.replace_as(place, name, seen, bytes, &swap_name)
+    }
+
+    fn replace_and_keep(
+        &self,
+        place: Place,
+        name: &str,
+        seen: &Version,
+        bytes: &[u8],
+    ) -> Result<Replaced, FilesError> {
+        let swap_name = SwapName::new(name, shard_of(name), seen.hash, content_hash(bytes));
+        self.replace_as(place, name, seen, bytes, &swap_name.keeping())
+    }
+
+    fn remove(&self, place: Place, name: &str, seen: &Version) -> Result<Replaced, FilesError> {
+        self.check_note(place, name)?;
+        let _lock = self.lock(name)?;
+        let current = self.folder_reader(place).read(name, u64::MAX)?;
+        if current.hash != seen.hash {
+            return Ok(Replaced::Stale);
+        }
+        let swap_name = SwapName::new(name, shard_of(name), seen.hash, seen.hash);
+        let (folder, file) = self.holder(place, name)?;
+        Ok(match swap::take_away(&folder, file, &swap_name)? {
+            Swapped::Done => Replaced::Done,
+            Swapped::KeptOther => Replaced::KeptOther,
+        })
+    }
+
+    fn put_beside(
+        &self,
+        path: &str,
+        seen: Option<&Version>,
+        bytes: Option<&[u8]>,
+    ) -> Result<Replaced, FilesError> {
+        let _lock = self.lock(path)?;
+        let target = self.root.join(path);
+        let current = match self.folder_beside().read(path, u64::MAX) {
+            Err(FilesError::Missing { .. }) => None,
+            other => Some(other?.hash),
+        };
+        if current != seen.map(|seen| seen.hash) {
+            return Ok(Replaced::Stale);
+        }
+        if bytes.is_none() && current.is_none() {
+            return Ok(Replaced::Done);
+        }
+        let (below, file) = path.rsplit_once('/').unwrap_or(("", path));
+        let folder = Folder::open(&self.root).and_then(|root| root.create_below(below));
+        let folder = folder.at("create", &self.root.join(below))?;
+        match bytes {
+            None => disk::uninterrupted(|| disk::remove(&folder, file)).at("remove", &target)?,
+            Some(bytes) => {
+                let temp = disk::uninterrupted(|| disk::write_temp(&folder, bytes));
+                let mut temp = temp.at("write", &target)?;
+                if let Ok(facts) = folder.facts(file) {
+                    let permissions = temp.file.set_permissions(facts.permissions());
+                    permissions.at("write", &target)?;
+                }
+                let how = match current {
+                    None => Target::Keep,
+                    Some(_) => Target::Replace,
+                };
+                temp.rename(file, how).at("write", &target)?;
+            }
+        }
+        disk::uninterrupted(|| folder.sync()).at("sync", folder.path())?;
+        Ok(Replaced::Done)
+    }
+
+    fn add_copy(&self, name: &str, bytes: &[u8]) -> Result<String, FilesError> {
+        let stem = name.strip_suffix(".md").unwrap_or(name);
+        let mut number = content_hash(bytes) as u64;
+        loop {
+            let copy = swap::copy_name(stem, number);
+            match self.add(Place::Files, &copy, bytes) {
+                Err(FilesError::Taken { .. }) => {
+                    // The same text was kept before, unless somebody has changed the copy since.
+                    let kept = self.folder_reader(Place::Files).read(&copy, u64::MAX);
+                    if kept.is_ok_and(|kept| kept.bytes == bytes) {
+                        return Ok(copy);
+                    }
+                    number = number.wrapping_add(1);
+                }
+                other => return other.map(|()| copy),
+            }
+        }
+    }
+
+    fn relocate(&self, name: &str, from: Place, to: Place) -> Result<(), FilesError> {
+        self.rename((from, name), (to, name))?;
+        let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+        // The new name first: a power cut in between leaves two names, never none.
+        self.sync_folder(to, folder)?;
+        self.sync_folder(from, folder)
+    }
+
+    fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError> {
+        self.check_note(to.0, to.1)?;
+        let (source, target) = (self.path(from.0, from.1), self.path(to.0, to.1));
+        let (below, file) = to.1.rsplit_once('/').unwrap_or(("", to.1));
+        let new_folder = self.open_or_create(to.0.folder(), below)?;
+        let _lock = self.lock(from.1)?;
+        let (folder, old_file) = self.holder(from.0, from.1)?;
+        let moved =
+            disk::uninterrupted(|| disk::rename_no_replace(&folder, old_file, &new_folder, file));
+        match moved {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(FilesError::Missing { path: source })
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(FilesError::Taken { path: target })
+            }
+            other => other.at("move", &source),
+        }
+    }
+
+    fn remove_leftovers(&self, place: Place, temps: &[String]) -> Vec<Leftover> {
+        let reader = self.folder_reader(place);
         let cleared = |name: &str| match SwapName::parse(name) {
             Some(swap_name) => match Lock::try_take(&self.lock_path(swap_name.shard)) {
                 Ok(Some(_lock)) => self.holder(place, name).is_ok_and(|(folder, file)| {

@@ -17,6 +17,7 @@ use memdir::engine::ops;
 use memdir::files::FilesError;
 use memdir::files::Place;
 use memdir::files::Replaced;
+use memdir::files::Storage;
 use memdir::files::Store;
 use memdir::model::Change;
 use memdir::model::Handle;

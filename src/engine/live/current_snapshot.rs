@@ -221,6 +221,7 @@ fn is_unexplained(
     };
     live.store
         .changed_folders(Place::Files, &freshness.folders)
+        .into_iter()
         .any(|folder| !explains(folder))
 }
 
@@ -231,7 +232,9 @@ fn poll(
     own: &BTreeSet<String>,
     suspects: &[String],
 ) -> Result<(), EngineError> {
-    if !own.is_empty() || (freshness.must_look(&live.store) && !leader::trust(live, freshness)?) {
+    if !own.is_empty()
+        || (freshness.must_look(live.store.as_ref()) && !leader::trust(live, freshness)?)
+    {
         return look(live, freshness, own).map(drop);
     }
     let mut names: BTreeSet<String> = suspects.iter().cloned().collect();

@@ -14,7 +14,7 @@ use crate::engine::texts::age;
 use crate::engine::texts::is_half_written;
 use crate::files::Entry;
 use crate::files::Place;
-use crate::files::Store;
+use crate::files::Storage;
 use crate::index::Document;
 use crate::index::Indexed;
 use crate::index::Overlay;
@@ -238,7 +238,7 @@ impl Freshness {
         });
     }
 
-    pub(in crate::engine) fn must_look(&self, store: &Store) -> bool {
+    pub(in crate::engine) fn must_look(&self, store: &dyn Storage) -> bool {
         let Some(sweep) = self.swept else { return true };
         sweep.is_due() || store.folders_changed(Place::Files, &self.folders)
     }

@@ -133,7 +133,7 @@ impl Default for ReadCache {
 impl ReadCache {
     /// The memory in the file `name`, with the hash of the file, if it was read before and is on disk
     /// as it was then.
-    pub(in crate::engine) fn get(&self, reader: &Reader, name: &str) -> Option<(u128, Shared)> {
+    pub(in crate::engine) fn get(&self, reader: &dyn Reader, name: &str) -> Option<(u128, Shared)> {
         let (stamp, changed, hash, memory) = self.lock().get(name)?;
         // Nobody waits for the disk meanwhile.
         let entry = reader.look(name);
@@ -237,6 +237,7 @@ mod tests {
     use crate::engine::texts::RACY_NANOS;
     use crate::engine::texts::parse;
     use crate::files::Place;
+    use crate::files::Storage;
     use crate::files::Store;
 
     const NAME: &str = "20260101_000000_aaaaaaaa.md";
@@ -247,7 +248,7 @@ mod tests {
 
     struct Scene {
         root: tempfile::TempDir,
-        reader: Reader,
+        reader: Box<dyn Reader>,
         known: ReadCache,
     }
 
@@ -283,7 +284,7 @@ mod tests {
         }
 
         fn known(&self, name: &str) -> Option<String> {
-            let (hash, memory) = self.known.get(&self.reader, name)?;
+            let (hash, memory) = self.known.get(self.reader.as_ref(), name)?;
             assert_eq!(hash, self.reader.read(name, u64::MAX).unwrap().hash);
             Some(memory.content.clone())
         }
@@ -355,7 +356,7 @@ mod tests {
             file.set_permissions(mode(0o600)).unwrap();
         });
         fs::set_permissions(scene.path(NAME), mode(0)).unwrap();
-        assert_eq!(scene.known.get(&scene.reader, NAME), None);
+        assert_eq!(scene.known.get(scene.reader.as_ref(), NAME), None);
     }
 
     #[test]

@@ -39,11 +39,14 @@ pub(in crate::engine) fn read_all(live: &LiveStore, names: &[&str]) -> Vec<Read>
     let reader = live.store.reader(Place::Files);
     let now = now_nanos(live);
     if names.len() < 16 {
-        return names.iter().map(|name| read(&reader, name, now)).collect();
+        return names
+            .iter()
+            .map(|name| read(reader.as_ref(), name, now))
+            .collect();
     }
     names
         .par_iter()
-        .map(|name| read(&reader, name, now))
+        .map(|name| read(reader.as_ref(), name, now))
         .collect()
 }
 
@@ -53,7 +56,7 @@ pub(in crate::engine) fn scan(live: &LiveStore, listing: &Listing) -> Arc<dyn Sn
     let files = entries.map(|entry| (entry.name.clone(), entry.stamp));
     let reader = live.store.reader(Place::Files);
     let now = now_nanos(live);
-    let document = move |name: &str| match read(&reader, name, now) {
+    let document = move |name: &str| match read(reader.as_ref(), name, now) {
         Read::Document { document, .. } => Some(*document),
         Read::Gone(_) | Read::Skipped(_) => None,
     };
@@ -66,7 +69,7 @@ pub(in crate::engine) fn now_nanos(live: &LiveStore) -> i64 {
 }
 
 /// Reads one file; `now` is a moment before.
-fn read(reader: &Reader, name: &str, now: i64) -> Read {
+fn read(reader: &dyn Reader, name: &str, now: i64) -> Read {
     let limit = MAX_INDEXED_BYTES as u64;
     match reader.read(name, limit) {
         Ok(version) => {

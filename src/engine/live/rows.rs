@@ -65,11 +65,11 @@ pub(in crate::engine) fn page_of(
 
 /// The memory in the file `name`, as it is now; `None` if it is gone.
 pub(in crate::engine) fn read_memory(live: &LiveStore, name: &str) -> Option<Memory> {
-    memory_of(&live.store.reader(Place::Files), name)
+    memory_of(live.store.reader(Place::Files).as_ref(), name)
 }
 
 /// The memory in the file `name`, as it is now; `None` if it is gone.
-pub(in crate::engine) fn memory_of(reader: &Reader, name: &str) -> Option<Memory> {
+pub(in crate::engine) fn memory_of(reader: &dyn Reader, name: &str) -> Option<Memory> {
     let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
     Some(parse(&version.entry, &version.bytes))
 }

@@ -30,6 +30,7 @@ use crate::files::LinkPolicy;
 use crate::files::Lock;
 use crate::files::Medium;
 use crate::files::Place;
+use crate::files::Storage;
 use crate::files::Store;
 use crate::index::Index;
 use crate::index::Snapshot;
@@ -43,7 +44,10 @@ use crate::words::Language;
 
 /// The directory of a store with its index. Shared between threads.
 pub struct LiveStore {
-    pub(in crate::engine) store: Store,
+    /// The memories.
+    pub(in crate::engine) store: Box<dyn Storage>,
+    /// The same as a directory, for what only a directory has.
+    pub(in crate::engine) directory: Store,
     pub(in crate::engine) index: Box<dyn Index>,
     pub(in crate::engine) clock: Box<dyn Clock>,
     namespace: Option<String>,
@@ -172,10 +176,12 @@ impl LiveStore {
             (None, None) => own_state,
         };
         let (index, indexes_alone) = open_index(&state, options);
+        let directory = Store::new(root, &state)
+            .with_links(options.links)
+            .noting_written(options.git.is_none());
         Ok(LiveStore {
-            store: Store::new(root, &state)
-                .with_links(options.links)
-                .noting_written(options.git.is_none()),
+            store: Box::new(directory.clone()),
+            directory,
             index,
             clock,
             namespace: options.namespace.clone(),
@@ -204,27 +210,29 @@ impl LiveStore {
 
     /// The folder that holds `files/`.
     pub fn root(&self) -> &Path {
-        self.store.root()
+        self.directory.root()
     }
 
     /// The folder in which live memories lie.
     pub fn files_folder(&self) -> PathBuf {
-        self.store.folder(Place::Files)
+        self.directory.folder(Place::Files)
     }
 
     /// The path of the live memory in the file `name` below the store's folder, as it is shown.
     pub fn shown_path(&self, name: &str) -> String {
-        self.store.shown(&Place::Files.path_of(name)).into_owned()
+        self.directory
+            .shown(&Place::Files.path_of(name))
+            .into_owned()
     }
 
     /// The path of a file of the store, such as `archive/x.md`, as it is shown.
     pub fn shown_file(&self, path: &str) -> String {
-        self.store.shown(path).into_owned()
+        self.directory.shown(path).into_owned()
     }
 
     /// The folder of somebody's notes that the store opens in place.
     pub fn notes(&self) -> Option<&Path> {
-        self.store.notes()
+        self.directory.notes()
     }
 
     /// The file of a new memory, in the store's layout.
@@ -271,7 +279,7 @@ impl LiveStore {
 
     /// Where index and locks lie.
     pub fn state(&self) -> &Path {
-        self.store.state()
+        self.directory.state()
     }
 
     /// What people and agents are shown as a memory's id: its handle, or the whole stem where

@@ -42,7 +42,7 @@ impl LiveStore {
 
     fn try_to_watch(&self) -> Result<Watch, String> {
         let wake = self.waker();
-        let folder = self.store.folder(Place::Files);
+        let folder = self.directory.folder(Place::Files);
         Watch::start(&folder, is_memory_name, wake).map_err(|error| error.to_string())
     }
 
@@ -69,7 +69,7 @@ impl LiveStore {
 
     /// Why `watch` cannot be relied on any more.
     fn lost(&self, watch: &Watch) -> Option<String> {
-        let is_at = watch.is_at(&self.store.folder(Place::Files));
+        let is_at = watch.is_at(&self.directory.folder(Place::Files));
         let replaced = || (!is_at).then(|| "the folder was removed or replaced".to_owned());
         watch.lost().or_else(replaced)
     }

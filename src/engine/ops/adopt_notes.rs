@@ -132,7 +132,7 @@ pub fn adopt_notes(
         adopted.notes.push(note);
     }
     for folder in folders {
-        engine.live.store.sync_folder(Place::Files, &folder)?;
+        engine.live.directory.sync_folder(Place::Files, &folder)?;
     }
     if let Some((_lock, user)) = turn {
         let subject = match adopted.notes.len() {

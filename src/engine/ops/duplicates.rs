@@ -448,7 +448,7 @@ fn keep_earlier(
 
 fn taken(engine: &Engine, name: &str) -> FilesError {
     FilesError::Taken {
-        path: engine.live.store.path(Place::Files, name),
+        path: engine.live.directory.path(Place::Files, name),
     }
 }
 

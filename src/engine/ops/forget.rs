@@ -191,7 +191,7 @@ pub fn archived(engine: &Engine) -> Result<Vec<Forgotten>, EngineError> {
     let reader = engine.live.store.reader(Place::Archive);
     let entries = engine.live.store.list(Place::Archive)?.entries.into_iter();
     let went = self::went(engine)?;
-    let read = |entry: Entry| forgotten_in(&reader, &entry, &went);
+    let read = |entry: Entry| forgotten_in(reader.as_ref(), &entry, &went);
     let mut forgotten: Vec<Forgotten> = entries.filter_map(read).collect();
     forgotten.sort_by_key(|one| std::cmp::Reverse(one.memory.timestamp.utc()));
     Ok(forgotten)
@@ -251,7 +251,7 @@ pub fn forgotten_each(
         let (_, name) = names::resolve_archived(&engine.live, id)?;
         let entry = engine.live.store.look_at(Place::Archive, &name);
         let read = entry.and_then(Result::ok);
-        let read = read.and_then(|entry| forgotten_in(&reader, &entry, &went));
+        let read = read.and_then(|entry| forgotten_in(reader.as_ref(), &entry, &went));
         read.ok_or_else(|| EngineError::NotFound((*id).to_owned()))
     };
     Ok(ids.iter().map(one).collect())
@@ -337,7 +337,7 @@ fn relocate(
 
 /// The memory in a file of the archive, with the record of how it went.
 fn forgotten_in(
-    reader: &Reader,
+    reader: &dyn Reader,
     entry: &Entry,
     went: &HashMap<String, Record>,
 ) -> Option<Forgotten> {

@@ -211,7 +211,7 @@ fn import_all(
     }
     // Once, and before anything is said to be imported.
     for folder in progress.folders.borrow().iter() {
-        engine.live.store.sync_folder(Place::Files, folder)?;
+        engine.live.directory.sync_folder(Place::Files, folder)?;
     }
     engine.writer.count_past_uses(&progress.uses);
     if progress.sessions > 0 && !options.dry_run {
@@ -384,7 +384,10 @@ fn import_one(
         // What a foreign memory supersedes may come later, or not at all: it is kept as written.
         let folders = &progress.folders;
         let add = |name: &str, bytes: &[u8]| {
-            let folder = engine.live.store.add_unsynced(Place::Files, name, bytes)?;
+            let folder = engine
+                .live
+                .directory
+                .add_unsynced(Place::Files, name, bytes)?;
             folders.borrow_mut().insert(folder);
             Ok(())
         };

@@ -148,7 +148,7 @@ fn status_now(engine: &Engine) -> Result<Status, EngineError> {
 /// Has findings name files as they are shown.
 pub(in crate::engine) fn show(engine: &Engine, findings: &mut [Finding]) {
     for finding in findings {
-        finding.file = engine.live.store.shown(&finding.file).into_owned();
+        finding.file = engine.live.directory.shown(&finding.file).into_owned();
     }
 }
 
@@ -194,7 +194,7 @@ fn in_the_future(engine: &Engine, snapshot: &dyn Snapshot) -> Result<Vec<String>
 
 /// The store's folders that are links, and are not followed.
 pub(in crate::engine) fn linked_folders(engine: &Engine) -> Vec<Finding> {
-    let links = engine.live.store.refused_links().into_iter();
+    let links = engine.live.directory.refused_links().into_iter();
     links
         .map(|folder| Finding {
             file: folder.to_owned(),

@@ -221,7 +221,7 @@ pub fn save_text(
         id: stem_of(name).short().to_owned(),
         copy: engine
             .live
-            .store
+            .directory
             .path(Place::Files, &copy)
             .display()
             .to_string(),

@@ -240,7 +240,7 @@ fn on_disk(engine: &Engine, name: &str) -> OnDisk {
 /// write, they have become conflict copies by now.
 fn unseen_texts(engine: &Engine) -> Result<Vec<Finding>, EngineError> {
     let temps = engine.live.store.list(Place::Files)?.temps;
-    let left = engine.live.store.unseen_texts(Place::Files, &temps);
+    let left = engine.live.directory.unseen_texts(Place::Files, &temps);
     Ok(left
         .into_iter()
         .map(|name| Finding {

@@ -31,13 +31,13 @@ pub(in crate::engine) fn replace_text(
 /// Puts the texts that are kept aside, and that this program did not write, into the archive, as
 /// there is no history for them. One that cannot be put there stays aside.
 pub(in crate::engine) fn archive_replaced(writer: &Writer) {
-    let texts = writer.live.store.replaced().unwrap_or_default();
+    let texts = writer.live.directory.replaced().unwrap_or_default();
     if texts.is_empty() {
         return;
     }
-    let written = writer.live.store.written();
+    let written = writer.live.directory.written();
     for text in texts {
-        let Ok(Some(bytes)) = writer.live.store.replaced_bytes(&text) else {
+        let Ok(Some(bytes)) = writer.live.directory.replaced_bytes(&text) else {
             continue;
         };
         let stem = stem_of(&text.name);
@@ -46,13 +46,13 @@ pub(in crate::engine) fn archive_replaced(writer: &Writer) {
             || written.contains(&text.hash())
             || add_replaced_to_archive(writer, &text, &bytes);
         if is_done {
-            writer.live.store.release_replaced(&text);
+            writer.live.directory.release_replaced(&text);
         }
     }
 }
 
 fn add_replaced_to_archive(writer: &Writer, text: &ReplacedText, bytes: &[u8]) -> bool {
-    match writer.live.store.archive_replaced(text, bytes) {
+    match writer.live.directory.archive_replaced(text, bytes) {
         Ok(()) => true,
         Err(FilesError::Taken { .. }) => true, // The name tells the text.
         Err(error) => {

@@ -214,7 +214,7 @@ pub(in crate::engine) fn date_file(
     if at.saturating_add(STEP) <= version.entry.stamp.modified {
         history
             .live
-            .store
+            .directory
             .set_modified(Place::Files, &version, at)?;
         history.live.changed_by_us(name);
     }

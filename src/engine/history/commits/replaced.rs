@@ -68,12 +68,12 @@ const MOST_MOVED: usize = 64;
 pub(in crate::engine) fn forget_replaced(history: &History, is_meant: impl Fn(&str) -> bool) {
     let texts = history
         .live
-        .store
+        .directory
         .replaced()
         .unwrap_or_default()
         .into_iter();
     for text in texts.filter(|text| is_meant(&text.name)) {
-        history.live.store.release_replaced(&text);
+        history.live.directory.release_replaced(&text);
     }
 }
 
@@ -87,7 +87,7 @@ pub(in crate::engine) fn commit_replaced(
     user: &str,
     words: &mut Words,
 ) -> Result<Option<AfterReplaced>, EngineError> {
-    let texts = history.live.store.replaced()?;
+    let texts = history.live.directory.replaced()?;
     if texts.is_empty() {
         return Ok(Some(AfterReplaced::none(head)));
     }
@@ -113,7 +113,7 @@ pub(in crate::engine) fn commit_replaced(
         for (at, text) in texts.iter().enumerate() {
             let is_made = earlier.is_none_or(|earlier| text.followed(earlier));
             earlier = Some(text);
-            let Some(bytes) = history.live.store.replaced_bytes(text)? else {
+            let Some(bytes) = history.live.directory.replaced_bytes(text)? else {
                 continue;
             };
             let id = Id::of_text(&bytes);
@@ -155,7 +155,7 @@ pub(in crate::engine) fn commit_replaced(
         }
     }
     for text in settled {
-        history.live.store.release_replaced(&text);
+        history.live.directory.release_replaced(&text);
     }
     Ok(Some(AfterReplaced { head, names }))
 }

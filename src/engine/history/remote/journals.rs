@@ -65,7 +65,7 @@ pub(in crate::engine) fn compare_journals(
     // What is summed up is written to two files, and goes into one commit. Where the lock is not to
     // be had, they come together in the next one.
     let _lock = journal_lock(history.live.state()).ok();
-    let Some(journals) = history.live.store.journals()? else {
+    let Some(journals) = history.live.directory.journals()? else {
         return Ok(()); // No folder of ours; what was committed stays.
     };
     let committed = trees.files_below(JOURNALS)?.into_iter();
@@ -156,10 +156,11 @@ pub(in crate::engine) fn apply_to_journal(
         if wanted == now {
             return Ok(true);
         }
-        let put = history
-            .live
-            .store
-            .put_growing(&step.path, seen.as_ref(), wanted.as_deref())?;
+        let put =
+            history
+                .live
+                .directory
+                .put_growing(&step.path, seen.as_ref(), wanted.as_deref())?;
         if put != Replaced::Stale {
             return Ok(true);
         }

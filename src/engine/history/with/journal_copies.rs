@@ -95,7 +95,7 @@ pub(in crate::engine) fn unite_journal(
         }
         let put = history
             .live
-            .store
+            .directory
             .put_growing(&unite.path, seen.as_ref(), Some(&wanted))?;
         if put != Replaced::Stale {
             return Ok(true);

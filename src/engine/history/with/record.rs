@@ -21,6 +21,7 @@ use crate::engine::history::with::side::Side;
 use crate::engine::history::with::side::WITH;
 use crate::files::FilesError;
 use crate::files::STATE_FOLDER;
+use crate::files::Storage;
 use crate::files::Store;
 use crate::git::Id;
 

@@ -8,6 +8,7 @@ use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::STATE_FOLDER;
+use crate::files::Storage;
 use crate::files::Store;
 use crate::files::tombstone_of;
 use crate::format::first_conflict_marker;

@@ -342,7 +342,7 @@ fn sync_names(
     folders.dedup();
     for place in to_and_from {
         for folder in &folders {
-            match engine.live.store.sync_folder(place, folder) {
+            match engine.live.directory.sync_folder(place, folder) {
                 // Nothing was moved there yet.
                 Err(FilesError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
                 other => other?,

@@ -80,9 +80,9 @@ pub fn rearrange(engine: &Engine, layout: Layout) -> Result<Rearranged, EngineEr
                 }
             }
             // The new names first: a power cut in between leaves two names, never none.
-            engine.live.store.sync_folder(place, &to)?;
-            engine.live.store.sync_folder(place, &from)?;
-            engine.live.store.remove_if_empty(place, &from);
+            engine.live.directory.sync_folder(place, &to)?;
+            engine.live.directory.sync_folder(place, &from)?;
+            engine.live.directory.remove_if_empty(place, &from);
         }
     }
     set_layout(engine, layout)?;

@@ -31,6 +31,7 @@ use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::files::Replaced;
+use crate::files::Storage;
 use crate::files::Store;
 use crate::files::Version;
 use crate::files::tombstone_of;
@@ -160,7 +161,7 @@ fn back_up(
     reset: &mut Reset,
 ) -> Result<(Vec<(Place, Version)>, PathBuf), EngineError> {
     let stamp = engine.live.clock.now().format("%Y%m%dT%H%M%SZ").to_string();
-    let mut backup = Backup::begin(&engine.live.store, &stamp)?;
+    let mut backup = Backup::begin(&engine.live.directory, &stamp)?;
     let mut all_seen = Vec::new();
     for (place, name) in names {
         match engine.live.store.reader(*place).read(name, u64::MAX) {
@@ -177,7 +178,7 @@ fn back_up(
         }
     }
     let tombstones = engine.live.store.purged()?;
-    let journals = engine.live.store.journals()?.unwrap_or_default();
+    let journals = engine.live.directory.journals()?.unwrap_or_default();
     let beside = std::iter::once(SETTINGS.to_owned())
         .chain(tombstones.iter().map(|stem| tombstone_of(stem)))
         .chain(journals.sizes.into_keys());
@@ -312,7 +313,7 @@ pub fn bring_back(
 /// Fails if there are backups that cannot be listed.
 pub fn backups_holding(engine: &Engine, stems: &[Stem]) -> Result<Vec<String>, EngineError> {
     let mut holding = Vec::new();
-    for name in Backup::names(&engine.live.store)? {
+    for name in Backup::names(&engine.live.directory)? {
         let folder = engine.live.root().join(crate::files::BACKUPS).join(&name);
         let backup = Store::new(&folder, &folder.join(crate::files::STATE_FOLDER));
         for place in [Place::Files, Place::Archive] {
@@ -330,7 +331,7 @@ pub fn backups_holding(engine: &Engine, stems: &[Stem]) -> Result<Vec<String>, E
 }
 
 fn backup_folder(engine: &Engine, backup: &str) -> Result<PathBuf, EngineError> {
-    let known = Backup::names(&engine.live.store)?;
+    let known = Backup::names(&engine.live.directory)?;
     if known.iter().any(|name| name == backup) {
         return Ok(engine.live.root().join(crate::files::BACKUPS).join(backup));
     }
@@ -378,7 +379,7 @@ fn in_the_way(
     let mut found = Way::Free;
     for (at, other) in here.get(&stem).into_iter().flatten() {
         let lying = (*at, other.as_str());
-        let text = read(&engine.live.store, lying);
+        let text = read(&engine.live.directory, lying);
         if lying == (place, name) {
             return Ok(match text.as_deref() == Some(bytes) {
                 true => Way::Known,
@@ -460,7 +461,7 @@ fn bring_journals(
             if dry_run
                 || engine
                     .live
-                    .store
+                    .directory
                     .put_growing(&path, seen.as_ref(), Some(&both))?
                     != Replaced::Stale
             {

@@ -521,7 +521,7 @@ fn take_mode_of_successor(
         for (place, name) in [from, to] {
             let read = engine.live.store.reader(*place).read(name, u64::MAX);
             if read.is_ok_and(|seen| seen.bytes.ends_with(bytes)) {
-                return Ok(engine.live.store.copy_mode((*place, name), note)?);
+                return Ok(engine.live.directory.copy_mode((*place, name), note)?);
             }
         }
     }
@@ -572,7 +572,7 @@ fn perform(
             engine.live.store.add(to.0, &to.1, &seen.bytes)?;
             engine
                 .live
-                .store
+                .directory
                 .copy_mode((from.0, &from.1), (to.0, &to.1))?;
             note(&to.1);
             note(&from.1);

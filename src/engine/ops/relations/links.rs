@@ -289,7 +289,7 @@ fn is_attachment(engine: &Engine, written: &str, called: &Called<'_>) -> bool {
     }
     let files = called.attachments.get_or_init(|| {
         // Who cannot list them reports more.
-        engine.live.store.attachments().unwrap_or_default()
+        engine.live.directory.attachments().unwrap_or_default()
     });
     // `![](../x.png)` is no mention; a path may begin anywhere.
     let end = format!("/{}", written.trim_start_matches(['.', '/']).to_lowercase());

@@ -250,9 +250,9 @@ fn search_at(
         .known
         .as_ref()
         .filter(|_| engine.live.has_background());
-    let texts = |name: &str| match known.and_then(|known| known.get(&reader, name)) {
+    let texts = |name: &str| match known.and_then(|known| known.get(reader.as_ref(), name)) {
         Some((_, memory)) => Some(memory.into_memory()),
-        None => memory_of(&reader, name),
+        None => memory_of(reader.as_ref(), name),
     };
     let found = snapshot.search(&request, &texts)?;
     let mut thought = SearchResults {
@@ -273,7 +273,7 @@ fn search_at(
         }
     };
     for (place, hit) in found.hits.into_iter().enumerate() {
-        if let Some((hash, memory)) = known.and_then(|known| known.get(&reader, &hit.name))
+        if let Some((hash, memory)) = known.and_then(|known| known.get(reader.as_ref(), &hit.name))
             && hash == hit.indexed.hash
         {
             thought.hits.push(made(hit, memory));

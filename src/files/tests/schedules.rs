@@ -16,11 +16,12 @@ use std::sync::Arc;
 use std::sync::Condvar;
 use std::sync::Mutex;
 
-use super::FilesError;
-use super::Place;
-use super::Replaced;
-use super::Store;
-use super::disk;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::files::Store;
+use crate::files::disk;
+use crate::files::storage::Storage;
 
 const NAME: &str = "20260101_000000_aaaaaaaa.md";
 /// Orders that every run of the tests tries; `MEMDIR_SCHEDULES` asks for another number.
@@ -31,7 +32,7 @@ thread_local! {
 }
 
 /// Where an actor waits for its turn; nothing outside of these tests.
-pub(super) fn step() {
+pub(in crate::files) fn step() {
     let actor = ACTOR.with_borrow(Clone::clone);
     if let Some((stage, number)) = actor {
         stage.wait(number);

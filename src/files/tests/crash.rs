@@ -14,7 +14,7 @@ thread_local! {
 struct Died;
 
 /// A disk operation is about to be done.
-pub(super) fn step() {
+pub(in crate::files) fn step() {
     match LEFT.get() {
         None => {}
         Some(0) => {

@@ -1,0 +1,211 @@
+//! What the engine needs of a place for memories: the contract between it and whatever keeps them.
+//!
+//! An implementation promises: a memory is there whole under its name or not at all; a change is made
+//! only to the version that its caller read ([`Version`]), and is acknowledged once it survives a
+//! power cut; nothing is overwritten unseen. Today [`Store`](super::Store), a directory, is the only
+//! one. What only a directory has (paths, permissions, folders that are synced once for many files)
+//! is no part of the contract.
+
+use std::collections::BTreeSet;
+
+use super::FilesError;
+use super::folders::Place;
+use super::list::Entry;
+use super::list::Listing;
+use super::list::Skipped;
+
+/// One version of one file.
+#[derive(Debug, Clone)]
+pub struct Version {
+    pub entry: Entry,
+    /// The file's bytes, at most as many as were asked for.
+    pub bytes: Vec<u8>,
+    /// Of the whole file, the first 16 bytes of its BLAKE3 hash.
+    pub hash: u128,
+}
+
+/// What became of a replacement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Replaced {
+    Done,
+    /// Nothing was touched: the file is not the one that was seen.
+    Stale,
+    /// Done; and somebody else's text, written in the same moment, is kept as a conflict copy.
+    KeptOther,
+}
+
+/// A temporary file whose writer is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    pub name: String,
+}
+
+/// A place for memories. Names are those of its own listings, or made of a parsed stem.
+pub trait Storage: Send + Sync {
+    /// Lists the memories of `place`; a folder that does not exist is empty.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder exists and cannot be read.
+    fn list(&self, place: Place) -> Result<Listing, FilesError>;
+
+    /// As [`Storage::list`]; `before` is called with each folder before its names are read.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Storage::list`].
+    fn list_after(&self, place: Place, before: &dyn Fn(&str)) -> Result<Listing, FilesError>;
+
+    /// Looks at the one memory `name`: what `stat` says of it, or why it is no readable memory;
+    /// `None` if there is none.
+    fn look_at(&self, place: Place, name: &str) -> Option<Result<Entry, Skipped>>;
+
+    /// A reader of many files of `place`.
+    fn reader(&self, place: Place) -> Box<dyn Reader>;
+
+    /// A reader of what lies beside the folders of memories.
+    fn beside(&self) -> Box<dyn Reader>;
+
+    /// Whether a file of the memory folder ends with the eight hex digits `handle`. Looks at a
+    /// limited number of names: this avoids confusion, it does not exclude it.
+    fn has_handle(&self, handle: &str) -> bool;
+
+    /// The stems of the memories that were purged: each has a file in `tombstones/`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder exists and cannot be read.
+    fn purged(&self) -> Result<BTreeSet<String>, FilesError>;
+
+    /// `folders`, as a [`Listing`] names them, with their present modification times, in nanoseconds
+    /// since 1970; `None` if one of them is gone. A place that numbers its changes has one folder, the
+    /// empty name, and its newest number.
+    fn folder_times(&self, place: Place, folders: &[(String, i64)]) -> Option<Vec<(String, i64)>>;
+
+    /// Whether a folder of an earlier listing changed: a name came, went or was replaced.
+    fn folders_changed(&self, place: Place, folders: &[(String, i64)]) -> bool;
+
+    /// Those of `folders` that changed: a name came, went or was replaced.
+    fn changed_folders<'a>(&self, place: Place, folders: &'a [(String, i64)]) -> Vec<&'a str>;
+
+    /// Makes the memory folder if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be made.
+    fn create(&self) -> Result<(), FilesError>;
+
+    /// Puts a new memory in place; acknowledged when this returns.
+    ///
+    /// Order: temporary file, sync, rename without replacing, sync of the folder.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Taken`] if the name exists; any failed step fails the whole.
+    fn add(&self, place: Place, name: &str, bytes: &[u8]) -> Result<(), FilesError>;
+
+    /// As [`Storage::add`] for each of `files`, names with their bytes, in the same order. Each file is
+    /// synced, and each folder once for all of them.
+    fn add_many(&self, place: Place, files: &[(String, Vec<u8>)]) -> Vec<Result<(), FilesError>>;
+
+    /// Replaces the text of a memory that was read as `seen`.
+    ///
+    /// The names are exchanged in one step, then the text that was swapped out is looked at: if
+    /// it is not the one that was seen, it is kept as a conflict copy beside the memory. Mode
+    /// bits stay.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is gone, or if its lock cannot be had within two seconds.
+    fn replace(
+        &self,
+        place: Place,
+        name: &str,
+        seen: &Version,
+        bytes: &[u8],
+    ) -> Result<Replaced, FilesError>;
+
+    /// As [`Storage::replace`]; the text that was seen is kept aside, for the history.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Storage::replace`].
+    fn replace_and_keep(
+        &self,
+        place: Place,
+        name: &str,
+        seen: &Version,
+        bytes: &[u8],
+    ) -> Result<Replaced, FilesError>;
+
+    /// As [`Storage::replace`] for each of `files`, names with what was seen and the new bytes, in the
+    /// same order. Each file is synced, and each folder once for all of them.
+    fn replace_many(
+        &self,
+        place: Place,
+        files: &[(String, Version, Vec<u8>)],
+    ) -> Vec<Result<Replaced, FilesError>>;
+
+    /// Takes a memory away that was read as `seen` and is kept elsewhere, as in a history.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Storage::replace`].
+    fn remove(&self, place: Place, name: &str, seen: &Version) -> Result<Replaced, FilesError>;
+
+    /// Moves a memory to the other folder, under the same name.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Missing`] or [`FilesError::Taken`]; nothing is ever replaced.
+    fn relocate(&self, name: &str, from: Place, to: Place) -> Result<(), FilesError>;
+
+    /// Gives a memory another name or place. It survives a power cut once both folders are synced.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Storage::relocate`].
+    fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError>;
+
+    /// Writes, replaces or removes a file beside the folders of memories, such as the settings,
+    /// that was read as `seen`. A text that somebody writes in the same moment may be lost: such
+    /// files are small, and in the history.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written.
+    fn put_beside(
+        &self,
+        path: &str,
+        seen: Option<&Version>,
+        bytes: Option<&[u8]>,
+    ) -> Result<Replaced, FilesError>;
+
+    /// Writes `bytes` beside the memory `name` as a conflict copy; returns the copy's name.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Storage::add`].
+    fn add_copy(&self, name: &str, bytes: &[u8]) -> Result<String, FilesError>;
+
+    /// Clears the temporary files whose writer is gone; returns what was cleared. One that holds
+    /// a text nobody has seen becomes a conflict copy.
+    fn remove_leftovers(&self, place: Place, temps: &[String]) -> Vec<Leftover>;
+}
+
+/// Reads many files of one place.
+pub trait Reader: Send + Sync {
+    /// Reads the file `name`: at most `limit` bytes of text, and the hash of all of it.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Missing`], [`FilesError::NotRegular`], or what the system said.
+    fn read(&self, name: &str, limit: u64) -> Result<Version, FilesError>;
+
+    /// What stands in the file system of the regular file `name`; `None` if there is none.
+    fn look(&self, name: &str) -> Option<Entry>;
+
+    /// The same reader, for many files at once: the way to the folder is gone only now. Names are looked
+    /// up in it as it is at each reading, but another folder that is put in its place is not seen.
+    fn held(self: Box<Self>) -> Box<dyn Reader>;
+}
