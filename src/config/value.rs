@@ -30,7 +30,7 @@ pub enum Kind {
     /// From 0 to 1.
     Share,
     Span,
-    /// A span of at least so many seconds, or the word that stands for none.
+    /// A span of at least this many seconds, or the word that stands for none.
     SpanOr {
         none: &'static str,
         least: i64,

@@ -83,7 +83,7 @@ const IS_BY_FOLDER: bool = cfg!(any(target_os = "linux", target_os = "android"))
 /// hands its events over when it likes, and only a folder's time tells in between.
 pub const TELLS_AT_ONCE: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
-/// Looking at so many single files costs about what looking at everything does.
+/// Number of single files that cost about as much to look at as everything does.
 const MAX_NAMES: usize = 4096;
 
 struct Inbox {

@@ -53,11 +53,11 @@ pub(in crate::cli) struct Serve {
     /// A page that may ask, such as https://notes.example
     #[arg(long, value_name = "ORIGIN")]
     pub allow_origin: Vec<String>,
-    /// So many reads a second and client, 200 at once after a rest; 0 is no limit [default: 50; no
+    /// Maximum reads a second and client, 200 at once after a rest; 0 is no limit [default: 50; no
     /// limit for the store's own token on a server that only this machine reaches]
     #[arg(long, value_name = "N")]
     pub reads_per_second: Option<u32>,
-    /// So many writes a second and client, 40 at once after a rest; 0 is no limit [default: 10; no
+    /// Maximum writes a second and client, 40 at once after a rest; 0 is no limit [default: 10; no
     /// limit for the store's own token on a server that only this machine reaches]
     #[arg(long, value_name = "N")]
     pub writes_per_second: Option<u32>,

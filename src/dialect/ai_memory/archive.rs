@@ -42,7 +42,7 @@ pub(super) const LIST: Tool = tool(
     &[
         NAMESPACE,
         Parameter::whole("limit", 1, MOST_LISTED, "").or(Literal::Whole(USUAL)),
-        Parameter::whole("offset", 0, u64::MAX, "So many are skipped").or(Literal::Whole(0)),
+        Parameter::whole("offset", 0, u64::MAX, "Number of memories to skip").or(Literal::Whole(0)),
     ],
     reads("List the archive"),
     list,

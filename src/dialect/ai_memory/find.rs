@@ -93,7 +93,7 @@ pub(super) const LIST: Tool = tool(
         NAMESPACE,
         TIER,
         Parameter::whole("limit", 1, MOST_FOUND, "").or(Literal::Whole(20)),
-        Parameter::whole("offset", 0, u64::MAX, "So many are skipped").or(Literal::Whole(0)),
+        Parameter::whole("offset", 0, u64::MAX, "Number of memories to skip").or(Literal::Whole(0)),
         TAGS,
         SINCE,
         UNTIL,

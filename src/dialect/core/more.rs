@@ -85,7 +85,7 @@ pub(super) const MORE: &[Tool] = &[
             Parameter::text("namespace", "Only of this project"),
             Parameter::text("user", "Only of this user"),
             Parameter::whole("limit", 1, MOST_LISTED, "Default 20"),
-            Parameter::whole("offset", 0, u64::MAX, "So many are passed over"),
+            Parameter::whole("offset", 0, u64::MAX, "Number of results to skip"),
         ],
         result: Some(|| {
             object(json!({"type": "object", "properties": {

@@ -40,7 +40,7 @@ use crate::files::Place;
 use crate::index::Snapshot;
 use crate::watch::Watch;
 
-/// From so many changed files on they are indexed at once and not searched through an overlay:
+/// Minimum number of changed files that are indexed at once and not searched through an overlay:
 /// about what a commit costs.
 const INDEX_AT_ONCE: usize = 256;
 

@@ -85,7 +85,7 @@ const QUIET_IN_PLACE: Duration = Duration::from_millis(100);
 /// The same for another file under the name: mostly it was put in place whole.
 const QUIET_AS_NEW: Duration = Duration::from_millis(20);
 
-/// Files in flux are waited for at most for so long.
+/// Maximum time for which files in flux are waited for.
 pub(in crate::engine) const FLUX_PATIENCE: Duration = Duration::from_millis(400);
 
 /// How long a file may be gone before it is taken for deleted: editors take a file away for a
@@ -96,7 +96,7 @@ const MISSING_PATIENCE: Duration = Duration::from_millis(60);
 /// when it went away.
 const LONGEST_MISSING: Duration = Duration::from_millis(500);
 
-/// A damaged index that cannot be mended is not asked for so long.
+/// Time for which a damaged index that cannot be mended is not asked.
 const AVOID_INDEX: Duration = Duration::from_secs(5);
 
 /// The coarsest step in which systems keep the times of folders: a tick of 100 Hz, doubled.

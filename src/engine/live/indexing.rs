@@ -40,7 +40,7 @@ pub struct Reindexed {
     pub indexed: usize,
 }
 
-/// From so many waiting files on a command indexes them after it has answered.
+/// Minimum number of waiting files that a command indexes after it has answered.
 const INDEX_AFTERWARDS: usize = 32;
 
 /// Indexes `changes` now; `Ok(false)` if another process is indexing, or if the disk does not

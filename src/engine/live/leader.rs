@@ -23,10 +23,10 @@ use crate::files::Place;
 /// How often the leader says that it is there.
 pub(in crate::engine) const BEAT: Duration = Duration::from_millis(400);
 
-/// A heartbeat counts for so long.
+/// Time for which a heartbeat counts.
 const BEAT_COUNTS: Duration = Duration::from_secs(1);
 
-/// Without a heartbeat for so long, others index although a leader lives: it may be stopped.
+/// Time without a heartbeat after which others index although a leader lives: it may be stopped.
 const LEADER_IS_STUCK: Duration = Duration::from_secs(3);
 
 /// A leader of a store with more folders than this is not relied on: each of them would have to

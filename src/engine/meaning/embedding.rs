@@ -51,10 +51,10 @@ const KEPT_EVERY: Duration = Duration::from_secs(2);
 /// As [`BATCH`] in the background, where a question may be waiting for the model.
 const FEW: usize = 16;
 
-/// A model that nobody asks for so long is let go of.
+/// Time without a question after which a model is unloaded.
 const IDLE: Duration = Duration::from_secs(300);
 
-/// After a failure nothing is embedded for so long.
+/// Time after a failure during which nothing is embedded.
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// Makes vectors beside the background loop, which must not wait for a model.

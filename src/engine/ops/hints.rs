@@ -49,7 +49,7 @@ const LOOKED_FOR: usize = 8;
 
 const COMPARED: usize = 6;
 
-/// Of a text that claims nothing, so many words are looked at.
+/// Number of words that are looked at in a text that claims nothing.
 const MOST_WORDS: usize = 200;
 
 /// More would be a list, not a hint.
@@ -59,7 +59,7 @@ const MOST_HINTS: usize = 2;
 /// and what it lacks until then is others' work of the last moment.
 const VIEW_LASTS: Duration = Duration::from_secs(2);
 
-/// Without an index, so many files are not read for a hint.
+/// Number of files from which on none is read for a hint where there is no index.
 const MANY_FILES: usize = 256;
 
 /// What speaks for it that the later of two memories contradicts the earlier one.

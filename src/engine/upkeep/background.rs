@@ -34,11 +34,11 @@ enum Event {
     Stop,
 }
 
-/// Changes are collected for so long before they are committed together: longer than a burst of
+/// Time during which changes are collected before they are committed together: longer than a burst of
 /// writes, shorter than anyone closes a client.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// They are committed after so long although more come.
+/// Maximum time until changes are committed although more come.
 const MOST_WAITING: Duration = Duration::from_secs(1);
 
 /// What cannot be committed is tried again after pauses that grow to this: a full disk is not

@@ -33,7 +33,7 @@ use super::message::Message;
 const PAUSE: Duration = Duration::from_millis(250);
 const MOST_PAUSE: Duration = Duration::from_secs(15);
 
-/// A stream that lasted so long was a good one.
+/// Minimum duration of a stream that counts as a good one.
 const LONG: Duration = Duration::from_secs(60);
 
 /// Maximum time the client's next message waits for the event stream to begin, so that no event of

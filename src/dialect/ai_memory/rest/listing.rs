@@ -8,7 +8,7 @@ use crate::dialect::reply::ToolError;
 use crate::model::Position;
 
 pub(super) const OFFSET: Parameter =
-    Parameter::whole("offset", 0, u64::MAX, "So many are skipped").or(Literal::Whole(0));
+    Parameter::whole("offset", 0, u64::MAX, "Number of memories to skip").or(Literal::Whole(0));
 pub(super) const CURSOR: Parameter = Parameter::text(
     "cursor",
     "The `next_cursor` of an answer to the same filters, in place of `offset`: what is added or removed meanwhile makes no page skip or repeat a memory",

@@ -27,13 +27,13 @@ enum Event {
     Stop,
 }
 
-/// Changes are collected for so long before they are committed together.
+/// Time during which changes are collected before they are committed together.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// They are committed after so long although more come.
+/// Maximum time until changes are committed although more come.
 const MOST_WAITING: Duration = Duration::from_secs(5);
 
-/// After so long without a commit there is time for tidying.
+/// Time without a commit after which the repository is tidied.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Where there is none it is tidied after so long all the same: each commit of many memories adds a

@@ -31,7 +31,7 @@ use crate::git::Id;
 use crate::git::Repository;
 use crate::git::Trees;
 
-/// Journals alone are committed so long after the last commit that was made here: else each use
+/// Time after the last commit made here until journals alone are committed: else each use
 /// would be one.
 pub(in crate::engine) const ALONE_AFTER: Duration = Duration::from_secs(60 * 60);
 
