@@ -14,6 +14,7 @@ mod draft;
 mod folders;
 mod hash;
 mod journals;
+mod lanes;
 mod list;
 mod lock;
 mod medium;

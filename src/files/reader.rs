@@ -105,6 +105,7 @@ impl FolderReader {
 
 impl Reader for FolderReader {
     fn held(self: Box<Self>) -> Box<dyn Reader> {
+        // Why the folder cannot be opened is reported with the first file.
         let held = self.folder().ok().map(Arc::new);
         Box::new(FolderReader { held, ..*self })
     }

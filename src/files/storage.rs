@@ -1,10 +1,10 @@
-//! What the engine needs of a place for memories: the contract between it and whatever keeps them.
+//! The contract between the engine and a place that keeps memories.
 //!
-//! An implementation promises: a memory is there whole under its name or not at all; a change is made
-//! only to the version that its caller read ([`Version`]), and is acknowledged once it survives a
-//! power cut; nothing is overwritten unseen. Today [`Store`](super::Store), a directory, is the only
-//! one. What only a directory has (paths, permissions, folders that are synced once for many files)
-//! is no part of the contract.
+//! An implementation promises: a memory is there whole under its name or not at all; a text is
+//! replaced or removed only at the version that the caller read ([`Version`]); a call returns once its
+//! change survives a power cut; nothing is overwritten unseen. [`Store`](super::Store), a directory,
+//! is the only implementation. Whatever only a directory has (paths, permissions, folders that are
+//! synced once for many files) is no part of the contract.
 
 use std::collections::BTreeSet;
 
@@ -20,17 +20,17 @@ pub struct Version {
     pub entry: Entry,
     /// The file's bytes, at most as many as were asked for.
     pub bytes: Vec<u8>,
-    /// Of the whole file, the first 16 bytes of its BLAKE3 hash.
+    /// The first 16 bytes of the BLAKE3 hash of the whole file.
     pub hash: u128,
 }
 
-/// What became of a replacement.
+/// Outcome of a replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replaced {
     Done,
-    /// Nothing was touched: the file is not the one that was seen.
+    /// The file is not the version that was seen, and stays as it is.
     Stale,
-    /// Done; and somebody else's text, written in the same moment, is kept as a conflict copy.
+    /// Done; a text that somebody else wrote in the same moment is kept as a conflict copy.
     KeptOther,
 }
 
@@ -56,8 +56,8 @@ pub trait Storage: Send + Sync {
     /// As for [`Storage::list`].
     fn list_after(&self, place: Place, before: &dyn Fn(&str)) -> Result<Listing, FilesError>;
 
-    /// Looks at the one memory `name`: what `stat` says of it, or why it is no readable memory;
-    /// `None` if there is none.
+    /// Looks at the one memory `name` without reading it: its size and times, or why it is no
+    /// readable memory; `None` if there is none.
     fn look_at(&self, place: Place, name: &str) -> Option<Result<Entry, Skipped>>;
 
     /// A reader of many files of `place`.
@@ -70,16 +70,15 @@ pub trait Storage: Send + Sync {
     /// limited number of names: this avoids confusion, it does not exclude it.
     fn has_handle(&self, handle: &str) -> bool;
 
-    /// The stems of the memories that were purged: each has a file in `tombstones/`.
+    /// The stems of the memories that were purged.
     ///
     /// # Errors
     ///
-    /// Fails if the folder exists and cannot be read.
+    /// Fails if they exist and cannot be read.
     fn purged(&self) -> Result<BTreeSet<String>, FilesError>;
 
-    /// `folders`, as a [`Listing`] names them, with their present modification times, in nanoseconds
-    /// since 1970; `None` if one of them is gone. A place that numbers its changes has one folder, the
-    /// empty name, and its newest number.
+    /// `folders`, as [`Listing::folders`] has them, with their present modification times, in
+    /// nanoseconds since 1970; `None` if one of them is gone.
     fn folder_times(&self, place: Place, folders: &[(String, i64)]) -> Option<Vec<(String, i64)>>;
 
     /// Whether a folder of an earlier listing changed: a name came, went or was replaced.
@@ -88,31 +87,25 @@ pub trait Storage: Send + Sync {
     /// Those of `folders` that changed: a name came, went or was replaced.
     fn changed_folders<'a>(&self, place: Place, folders: &'a [(String, i64)]) -> Vec<&'a str>;
 
-    /// Makes the memory folder if it is missing.
+    /// Makes the place ready for memories, if it is not.
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be made.
+    /// Fails if it cannot be made ready.
     fn create(&self) -> Result<(), FilesError>;
 
-    /// Puts a new memory in place; acknowledged when this returns.
-    ///
-    /// Order: temporary file, sync, rename without replacing, sync of the folder.
+    /// Puts a new memory in place.
     ///
     /// # Errors
     ///
     /// [`FilesError::Taken`] if the name exists; any failed step fails the whole.
     fn add(&self, place: Place, name: &str, bytes: &[u8]) -> Result<(), FilesError>;
 
-    /// As [`Storage::add`] for each of `files`, names with their bytes, in the same order. Each file is
-    /// synced, and each folder once for all of them.
+    /// As [`Storage::add`] for each of `files`, names with their bytes, in the same order;
+    /// cheaper than one after another.
     fn add_many(&self, place: Place, files: &[(String, Vec<u8>)]) -> Vec<Result<(), FilesError>>;
 
-    /// Replaces the text of a memory that was read as `seen`.
-    ///
-    /// The names are exchanged in one step, then the text that was swapped out is looked at: if
-    /// it is not the one that was seen, it is kept as a conflict copy beside the memory. Mode
-    /// bits stay.
+    /// Replaces the text of a memory that was read as `seen`; its permissions stay.
     ///
     /// # Errors
     ///
@@ -139,7 +132,7 @@ pub trait Storage: Send + Sync {
     ) -> Result<Replaced, FilesError>;
 
     /// As [`Storage::replace`] for each of `files`, names with what was seen and the new bytes, in the
-    /// same order. Each file is synced, and each folder once for all of them.
+    /// same order; cheaper than one after another.
     fn replace_many(
         &self,
         place: Place,
@@ -159,13 +152,6 @@ pub trait Storage: Send + Sync {
     ///
     /// [`FilesError::Missing`] or [`FilesError::Taken`]; nothing is ever replaced.
     fn relocate(&self, name: &str, from: Place, to: Place) -> Result<(), FilesError>;
-
-    /// Gives a memory another name or place. It survives a power cut once both folders are synced.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Storage::relocate`].
-    fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError>;
 
     /// Writes, replaces or removes a file beside the folders of memories, such as the settings,
     /// that was read as `seen`. A text that somebody writes in the same moment may be lost: such
@@ -202,10 +188,10 @@ pub trait Reader: Send + Sync {
     /// [`FilesError::Missing`], [`FilesError::NotRegular`], or what the system said.
     fn read(&self, name: &str, limit: u64) -> Result<Version, FilesError>;
 
-    /// What stands in the file system of the regular file `name`; `None` if there is none.
+    /// Size and times of the regular file `name`, which is not read; `None` if there is none.
     fn look(&self, name: &str) -> Option<Entry>;
 
-    /// The same reader, for many files at once: the way to the folder is gone only now. Names are looked
-    /// up in it as it is at each reading, but another folder that is put in its place is not seen.
+    /// A reader that opens the folder once, for many files. It looks names up in the folder as it is at
+    /// each reading, and does not see another folder that is put in its place.
     fn held(self: Box<Self>) -> Box<dyn Reader>;
 }

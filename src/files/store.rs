@@ -19,6 +19,7 @@ use super::folders::TOMBSTONES;
 use super::folders::TOP_FOLDERS;
 use super::folders::notes_around;
 use super::hash::content_hash;
+use super::lanes::in_lanes;
 use super::list::Entry;
 use super::list::Listing;
 use super::list::MAX_DEPTH;
@@ -297,12 +298,12 @@ impl Store {
         FolderReader::of(self.root.clone(), "", self.links)
     }
 
-    /// As [`Store::add`], but it survives a power cut only once the folder below the place's own
+    /// As [`Storage::add`], but it survives a power cut only once the folder below the place's own
     /// that is returned is synced: for whoever adds many and syncs once.
     ///
     /// # Errors
     ///
-    /// As for [`Store::add`].
+    /// As for [`Storage::add`].
     pub fn add_unsynced(
         &self,
         place: Place,
@@ -381,8 +382,9 @@ impl Store {
         Ok(replaced)
     }
 
-    /// What was done survives a power cut once the folder is synced, which is returned if anything
-    /// was done.
+    /// Exchanges the names in one step, then looks at the text that was swapped out: if it is not the
+    /// one that was seen, it is kept as a conflict copy beside the memory. The change survives a power
+    /// cut once the folder is synced, which is returned if anything was done.
     fn replace_unsynced(
         &self,
         place: Place,
@@ -473,6 +475,31 @@ impl Store {
         })
     }
 
+    /// Gives a memory another name or place. It survives a power cut once both folders are synced.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Storage::relocate`].
+    pub fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError> {
+        self.check_note(to.0, to.1)?;
+        let (source, target) = (self.path(from.0, from.1), self.path(to.0, to.1));
+        let (below, file) = to.1.rsplit_once('/').unwrap_or(("", to.1));
+        let new_folder = self.open_or_create(to.0.folder(), below)?;
+        let _lock = self.lock(from.1)?;
+        let (folder, old_file) = self.holder(from.0, from.1)?;
+        let moved =
+            disk::uninterrupted(|| disk::rename_no_replace(&folder, old_file, &new_folder, file));
+        match moved {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(FilesError::Missing { path: source })
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(FilesError::Taken { path: target })
+            }
+            other => other.at("move", &source),
+        }
+    }
+
     /// Makes the names in `folder`, a path below the place's own, survive a power cut.
     ///
     /// # Errors
@@ -505,7 +532,7 @@ impl Store {
         self.state.join("locks").join(format!("{shard:02x}.lock"))
     }
 
-    /// Which of the temporary files hold a text that nobody has seen: left by a change that was
+    /// The temporary files that hold a text which nobody has seen: left by a change that was
     /// interrupted just when somebody else wrote. Those whose writer is at work do not count.
     pub fn unseen_texts(&self, place: Place, temps: &[String]) -> Vec<String> {
         let reader = self.folder_reader(place);
@@ -604,6 +631,7 @@ impl Storage for Store {
         Box::new(self.folder_beside())
     }
 
+    // Order: temporary file, sync, rename without replacing, sync of the folder.
     fn add(&self, place: Place, name: &str, bytes: &[u8]) -> Result<(), FilesError> {
         let folder = self.put_new(place, name, bytes)?;
         disk::uninterrupted(|| folder.sync())
@@ -753,26 +781,6 @@ impl Storage for Store {
         self.sync_folder(from, folder)
     }
 
-    fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError> {
-        self.check_note(to.0, to.1)?;
-        let (source, target) = (self.path(from.0, from.1), self.path(to.0, to.1));
-        let (below, file) = to.1.rsplit_once('/').unwrap_or(("", to.1));
-        let new_folder = self.open_or_create(to.0.folder(), below)?;
-        let _lock = self.lock(from.1)?;
-        let (folder, old_file) = self.holder(from.0, from.1)?;
-        let moved =
-            disk::uninterrupted(|| disk::rename_no_replace(&folder, old_file, &new_folder, file));
-        match moved {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(FilesError::Missing { path: source })
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(FilesError::Taken { path: target })
-            }
-            other => other.at("move", &source),
-        }
-    }
-
     fn remove_leftovers(&self, place: Place, temps: &[String]) -> Vec<Leftover> {
         let reader = self.folder_reader(place);
         let cleared = |name: &str| match SwapName::parse(name) {
@@ -820,46 +828,6 @@ fn file_of(name: &str) -> &str {
     name.rsplit_once('/').map_or(name, |(_, file)| file)
 }
 
-/// Does `work` with each of `items`, those of one lane one after another and the lanes side by side:
-/// whoever writes files waits for the disk most of the time, which syncs those of several threads
-/// together.
-fn in_lanes<T: Sync, R: Send>(
-    items: &[T],
-    lane_of: impl Fn(&T) -> u8 + Sync,
-    work: impl Fn(&T) -> R + Sync,
-) -> Vec<R> {
-    const LANES: u8 = 8;
-    if items.len() < usize::from(LANES) {
-        return items.iter().map(work).collect();
-    }
-    let of_lane = |lane: u8| -> Vec<(usize, R)> {
-        let items = items.iter().enumerate();
-        let items = items.filter(|(_, item)| lane_of(item) % LANES == lane);
-        items.map(|(place, item)| (place, work(item))).collect()
-    };
-    let of_lane = &of_lane;
-    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
-        let begin = |lane| {
-            let thread = std::thread::Builder::new();
-            (lane, thread.spawn_scoped(scope, move || of_lane(lane)))
-        };
-        let lanes: Vec<_> = (0..LANES).map(begin).collect();
-        let mut done = Vec::with_capacity(items.len());
-        for (lane, thread) in lanes {
-            done.extend(match thread {
-                Ok(thread) => thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                // A machine that is short of threads has time.
-                Err(_) => of_lane(lane),
-            });
-        }
-        done
-    });
-    done.sort_unstable_by_key(|(place, _)| *place);
-    done.into_iter().map(|(_, result)| result).collect()
-}
-
 /// Which of the locks is a memory's.
 fn shard_of(name: &str) -> u8 {
     (content_hash(name.as_bytes()) % LOCK_SHARDS) as u8
@@ -880,198 +848,4 @@ pub(super) fn modified_at(data: &fs::Metadata) -> i64 {
 
 #[cfg(test)]
 #[cfg(unix)]
-mod tests {
-    use super::*;
-
-    const NAME: &str = "20260101_000000_aaaaaaaa.md";
-    const OTHER: &str = "20260101_000000_bbbbbbbb.md";
-
-    /// A store with a memory, and beside it a foreign folder with a memory of its own.
-    struct Scene {
-        folder: tempfile::TempDir,
-        store: Store,
-    }
-
-    fn scene() -> Scene {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("store");
-        fs::create_dir_all(root.join("files")).unwrap();
-        fs::write(root.join("files").join(NAME), "ours").unwrap();
-        fs::create_dir(folder.path().join("foreign")).unwrap();
-        fs::write(folder.path().join("foreign").join(OTHER), "theirs").unwrap();
-        let store = Store::new(&root, &root.join(".memdir"));
-        Scene { folder, store }
-    }
-
-    impl Scene {
-        fn link(&self, name: &str) {
-            let to = self.folder.path().join("foreign");
-            std::os::unix::fs::symlink(to, self.store.root().join(name)).unwrap();
-        }
-
-        /// What lies in the foreign folder.
-        fn foreign(&self) -> Vec<String> {
-            let entries = fs::read_dir(self.folder.path().join("foreign")).unwrap();
-            let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
-            entries
-                .map(|entry| name(entry).into_string().unwrap())
-                .collect()
-        }
-    }
-
-    fn is_refused<T: std::fmt::Debug>(done: Result<T, FilesError>) {
-        assert!(matches!(done, Err(FilesError::Link { .. })), "{done:?}");
-    }
-
-    #[test]
-    fn an_archive_that_is_a_link_is_not_followed() {
-        let scene = scene();
-        scene.link("archive");
-        let store = &scene.store;
-        is_refused(store.list(Place::Archive));
-        is_refused(store.reader(Place::Archive).read(OTHER, 10));
-        is_refused(store.reader(Place::Archive).held().read(OTHER, 10));
-        assert_eq!(store.reader(Place::Archive).look(OTHER), None);
-        assert_eq!(store.look_at(Place::Archive, OTHER), None);
-        is_refused(store.relocate(NAME, Place::Files, Place::Archive));
-        is_refused(store.relocate(OTHER, Place::Archive, Place::Files));
-        is_refused(store.add(Place::Archive, NAME, b"x"));
-        is_refused(store.sync_folder(Place::Archive, ""));
-        assert_eq!(store.refused_links(), ["archive"]);
-        assert_eq!(scene.foreign(), [OTHER]);
-        assert!(store.path(Place::Files, NAME).exists());
-        let error = store.list(Place::Archive).unwrap_err().to_string();
-        assert!(
-            error.contains("archive") && !error.contains("foreign"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn no_folder_of_a_store_is_followed_if_it_is_a_link() {
-        for top in TOP_FOLDERS {
-            let scene = scene();
-            let _ = fs::remove_dir_all(scene.store.root().join(top));
-            scene.link(top);
-            let store = &scene.store;
-            let _ = store.add(Place::Files, "20260101_000000_cccccccc.md", b"x");
-            let _ = store.relocate(NAME, Place::Files, Place::Archive);
-            let _ = store.relocate(OTHER, Place::Archive, Place::Files);
-            let _ = store.put_beside("tombstones/x", None, Some(b"x"));
-            let _ = store.put_beside("journal/x.jsonl", None, Some(b"x"));
-            let _ = crate::files::Backup::begin(store, "20260101T000000Z");
-            let _ = store.create();
-            let listed = [Place::Files, Place::Archive].map(|place| store.list(place));
-            let names = listed.iter().flatten().flat_map(|listing| &listing.entries);
-            assert!(names.into_iter().all(|entry| entry.name != OTHER), "{top}");
-            assert!(
-                !store.purged().is_ok_and(|purged| purged.contains(OTHER)),
-                "{top}"
-            );
-            assert_eq!(scene.foreign(), [OTHER], "{top}");
-            assert_eq!(store.refused_links(), [top]);
-        }
-    }
-
-    #[test]
-    fn a_month_that_is_a_link_is_not_written_or_read_through() {
-        let scene = scene();
-        scene.link("files/2026-01");
-        let name = format!("2026-01/{OTHER}");
-        is_refused(scene.store.add(Place::Files, "2026-01/x.md", b"x"));
-        is_refused(
-            scene
-                .store
-                .rename((Place::Files, NAME), (Place::Files, "2026-01/x.md")),
-        );
-        let read = scene.store.reader(Place::Files).read(&name, 10);
-        assert!(
-            matches!(read, Err(FilesError::NotRegular { .. })),
-            "{read:?}"
-        );
-        assert_eq!(scene.foreign(), [OTHER]);
-    }
-
-    #[test]
-    fn a_store_whose_owner_made_it_so_is_used_through_its_links() {
-        let scene = scene();
-        scene.link("archive");
-        let store = scene.store.clone().with_links(LinkPolicy::Follow);
-        assert_eq!(store.list(Place::Archive).unwrap().entries.len(), 1);
-        store.relocate(NAME, Place::Files, Place::Archive).unwrap();
-        let read = store.reader(Place::Archive).read(NAME, 10).unwrap();
-        assert_eq!(read.bytes, b"ours");
-        store.relocate(OTHER, Place::Archive, Place::Files).unwrap();
-        assert_eq!(scene.foreign(), [NAME]);
-        assert!(store.refused_links().is_empty());
-    }
-
-    /// Memories go to and fro while the archive is swapped for a link to a foreign folder, and back.
-    #[test]
-    fn a_link_that_is_swapped_in_meanwhile_leads_nowhere() {
-        let scene = scene();
-        let (store, root) = (&scene.store, scene.store.root());
-        fs::create_dir(root.join("archive")).unwrap();
-        scene.link("aside");
-        let is_over = std::sync::atomic::AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let root = Folder::open(root).unwrap();
-                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-                    root.rename("archive", &root, "aside", Target::Exchange)
-                        .unwrap();
-                }
-            });
-            for _ in 0..2_000 {
-                let _ = store.relocate(NAME, Place::Files, Place::Archive);
-                let _ = store.relocate(NAME, Place::Archive, Place::Files);
-                let _ = store.relocate(OTHER, Place::Archive, Place::Files);
-                if let Ok(listing) = store.list(Place::Archive) {
-                    assert!(listing.entries.iter().all(|entry| entry.name == NAME));
-                }
-                assert!(store.reader(Place::Archive).read(OTHER, 10).is_err());
-            }
-            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
-        });
-        assert_eq!(scene.foreign(), [OTHER]);
-    }
-
-    #[test]
-    fn many_files_are_added_and_replaced_as_each_would_be() {
-        let scene = scene();
-        let store = &scene.store;
-        let file = |number: usize| {
-            (
-                format!("20260101_000000_{number:08x}.md"),
-                vec![b'a'; number],
-            )
-        };
-        let mut files: Vec<_> = (0..50).map(file).collect();
-        files.push((NAME.to_owned(), b"taken".to_vec()));
-        files.push((
-            "2026-02/20260201_000000_00000000.md".to_owned(),
-            b"month".to_vec(),
-        ));
-        let added = store.add_many(Place::Files, &files);
-        assert!(matches!(added[50], Err(FilesError::Taken { .. })));
-        assert_eq!(added.iter().filter(|added| added.is_ok()).count(), 51);
-        let read = |name: &str| store.reader(Place::Files).read(name, 100).unwrap();
-        assert_eq!(read(NAME).bytes, b"ours");
-        assert!((0..50).all(|number| read(&file(number).0).bytes.len() == number));
-        let mut changes: Vec<_> = (0..50)
-            .map(|number| (file(number).0, read(&file(number).0), b"new".to_vec()))
-            .collect();
-        // Somebody was faster.
-        fs::write(store.path(Place::Files, &changes[7].0), "theirs").unwrap();
-        changes.push((OTHER.to_owned(), read(NAME), b"nobody".to_vec()));
-        let replaced = store.replace_many(Place::Files, &changes);
-        assert!(matches!(replaced[7], Ok(Replaced::Stale)));
-        assert!(matches!(replaced[50], Err(FilesError::Missing { .. })));
-        assert_eq!(read(&changes[7].0).bytes, b"theirs");
-        assert_eq!(read(&changes[8].0).bytes, b"new");
-        let done = replaced
-            .iter()
-            .filter(|one| matches!(one, Ok(Replaced::Done)));
-        assert_eq!(done.count(), 49);
-    }
-}
+mod tests;

@@ -44,9 +44,9 @@ use crate::words::Language;
 
 /// The directory of a store with its index. Shared between threads.
 pub struct LiveStore {
-    /// The memories.
+    /// The place that keeps the memories.
     pub(in crate::engine) store: Box<dyn Storage>,
-    /// The same as a directory, for what only a directory has.
+    /// The same place, for what only a directory has.
     pub(in crate::engine) directory: Store,
     pub(in crate::engine) index: Box<dyn Index>,
     pub(in crate::engine) clock: Box<dyn Clock>,

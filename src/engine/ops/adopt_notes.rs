@@ -113,7 +113,7 @@ pub fn adopt_notes(
             true => {}
             false => match engine
                 .live
-                .store
+                .directory
                 .rename((Place::Files, from), (Place::Files, to))
             {
                 Ok(()) => {

@@ -10,7 +10,7 @@ thread_local! {
     static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// What a dying one unwinds with.
+/// Payload of the panic that ends the work.
 struct Died;
 
 /// A disk operation is about to be done.
@@ -26,7 +26,7 @@ pub(in crate::files) fn step() {
 }
 
 /// Does `work`, which dies before its disk operation number `last`, counted from 0; `None` if it
-/// did, its result if it needs no so many. Only operations of this thread count.
+/// did, its result if it needs fewer operations. Only operations of this thread count.
 pub(crate) fn dying_at<T>(last: u64, work: impl FnOnce() -> T) -> Option<T> {
     LEFT.set(Some(last));
     let done = catch_unwind(AssertUnwindSafe(work));

@@ -1,4 +1,5 @@
-//! Tests of whole stores: killed at any call of the file system, and several writers in every order.
+//! Tests of whole stores: several writers in random orders, and what ends a test at any of its disk
+//! operations.
 
 pub(crate) mod crash;
 pub(super) mod schedules;

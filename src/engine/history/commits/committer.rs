@@ -36,7 +36,7 @@ const MOST_WAITING: Duration = Duration::from_secs(5);
 /// Time without a commit after which the repository is tidied.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Where there is none it is tidied after so long all the same: each commit of many memories adds a
+/// Maximum time until the repository is tidied although commits go on: each of many memories adds a
 /// list of them, a third of a megabyte for ten thousand, until they are packed.
 const MOST_UNTIDY: Duration = Duration::from_secs(5 * 60);
 

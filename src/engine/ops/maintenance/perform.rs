@@ -313,7 +313,7 @@ fn do_steps(engine: &Engine, record: &Recorded) -> Result<(), EngineError> {
                 }
                 engine
                     .live
-                    .store
+                    .directory
                     .rename((Place::Files, name), (Place::Archive, name))?;
             }
         }
@@ -499,7 +499,7 @@ fn take_back_step(engine: &Engine, step: &Step, leniently: bool) -> Result<bool,
             }
             engine
                 .live
-                .store
+                .directory
                 .rename((Place::Archive, name), (Place::Files, name))?;
             Ok(true)
         }

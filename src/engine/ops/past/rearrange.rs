@@ -67,7 +67,7 @@ pub fn rearrange(engine: &Engine, layout: Layout) -> Result<Rearranged, EngineEr
     for place in [Place::Files, Place::Archive] {
         for ((from, to), moves) in self::moves(engine, place, layout)? {
             for (old, new) in moves {
-                match engine.live.store.rename((place, &old), (place, &new)) {
+                match engine.live.directory.rename((place, &old), (place, &new)) {
                     Ok(()) => {
                         done.moved += 1;
                         engine.writer.changed_with("layout", &old);

@@ -372,14 +372,14 @@ fn in_the_way(
     if tombstones::is_purged(&engine.writer, &stem, bytes)? {
         return Ok(Way::Blocked("it was purged since".to_owned()));
     }
-    let read = |store: &Store, (at, name): (Place, &str)| {
+    let read = |store: &dyn Storage, (at, name): (Place, &str)| {
         let read = store.reader(at).read(name, u64::MAX).ok();
         read.map(|version| version.bytes)
     };
     let mut found = Way::Free;
     for (at, other) in here.get(&stem).into_iter().flatten() {
         let lying = (*at, other.as_str());
-        let text = read(&engine.live.directory, lying);
+        let text = read(engine.live.store.as_ref(), lying);
         if lying == (place, name) {
             return Ok(match text.as_deref() == Some(bytes) {
                 true => Way::Known,
