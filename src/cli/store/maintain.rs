@@ -4,6 +4,7 @@ use chrono::DateTime;
 use chrono::Utc;
 use serde_json::Value;
 use serde_json::json;
+use std::collections::BTreeSet;
 
 use crate::cli::args::Reindex;
 use crate::cli::model;
@@ -291,7 +292,7 @@ pub(in crate::cli) fn verify(context: &mut Context, verbose: bool) -> Result<Out
     Ok(outcome)
 }
 
-/// Of so many files with one problem each is named; of more, so many.
+/// Maximum number of findings of one kind that are all shown; of more, this number is.
 const EXAMPLES: usize = 3;
 
 /// The findings by their kinds: each by itself where they are few, or all are wanted, else their
@@ -308,8 +309,12 @@ fn show_findings(output: &mut Output, findings: &[Finding], verbose: bool) -> st
     for (kind, group) in kinds {
         let is_whole = verbose || group.len() <= EXAMPLES;
         if !is_whole {
-            let count = group.len();
-            output.line(format!("{BOLD}{count} files: {kind}{BOLD:#}"))?;
+            let files: BTreeSet<&str> = group.iter().map(|one| one.file.as_str()).collect();
+            let files = match files.len() {
+                1 => "1 file".to_owned(),
+                count => format!("{count} files"),
+            };
+            output.line(format!("{BOLD}{files}: {kind}{BOLD:#}"))?;
         }
         let indent = if is_whole { "" } else { "  " };
         let shown = if is_whole { group.len() } else { EXAMPLES };

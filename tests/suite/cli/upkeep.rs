@@ -198,3 +198,15 @@ fn many_problems_of_one_kind_are_counted_with_three_examples() {
     // That each has no frontmatter is no news then.
     assert_eq!(said["problems"].as_array().unwrap().len(), 40);
 }
+
+#[test]
+fn findings_of_one_kind_in_one_file_are_one_file() {
+    let home = Home::new();
+    let text = "---\ntopics: [birds]\n---\na heron\n";
+    home.put("20260101_000000_aaaaaaaa.md", text);
+    let verified = home.run(&["verify"]).text();
+    assert!(verified.contains("1 file: missing-key"), "{verified}");
+    home.put("20260101_000000_bbbbbbbb.md", text);
+    let verified = home.run(&["verify"]).text();
+    assert!(verified.contains("2 files: missing-key"), "{verified}");
+}
