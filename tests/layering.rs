@@ -15,6 +15,7 @@ use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
+use imports::Graph;
 use imports::Program;
 use imports::without_tests;
 
@@ -113,31 +114,177 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The parts of the engine with the parts that their files may name, lowest first: a part is a file
-/// or a folder of `src/engine`. `mod.rs` only lists what others may see.
-const ENGINE_PARTS: &[(&str, &[&str])] = &[
-    ("options", &[]),
-    ("texts", &[]),
-    ("error", &["options", "texts"]),
-    ("live", &["options", "texts", "error"]),
-    ("write", &["options", "texts", "error", "live"]),
-    ("meaning", &["options", "texts", "error", "live"]),
-    ("history", &["options", "texts", "error", "live", "write"]),
+/// Each folder inside a module with what its files may name beside it: the folders and files of the
+/// folder around it. `mod.rs` of that folder only lists what others may see.
+const FOLDERS: &[(&str, &[&str])] = &[
+    ("engine/live", &["error", "options", "texts"]),
+    ("engine/write", &["error", "live", "texts"]),
+    ("engine/meaning", &["error", "live", "options", "texts"]),
     (
-        "parts",
-        &["options", "error", "live", "write", "meaning", "history"],
+        "engine/history",
+        &["error", "live", "options", "texts", "write"],
     ),
     (
-        "ops",
+        "engine/ops",
         &[
-            "options", "texts", "error", "live", "write", "meaning", "history", "parts",
+            "error", "history", "live", "meaning", "options", "parts", "texts", "write",
         ],
     ),
     (
-        "upkeep",
-        &["error", "live", "meaning", "history", "parts", "ops"],
+        "engine/upkeep",
+        &["error", "history", "live", "meaning", "ops", "parts"],
     ),
+    (
+        "engine/history/remote",
+        &["commits", "git_work", "repair", "tidy", "warn_once"],
+    ),
+    (
+        "engine/history/commits",
+        &[
+            "git_work",
+            "past_commits",
+            "remote",
+            "repair",
+            "tidy",
+            "warn_once",
+        ],
+    ),
+    ("engine/history/with", &["commits", "remote"]),
+    ("engine/ops/retrieval", &["stats"]),
+    ("engine/ops/relations", &["forget", "retrieval", "update"]),
+    ("engine/ops/maintenance", &["forget", "retrieval", "update"]),
+    (
+        "engine/ops/past",
+        &[
+            "duplicates",
+            "forget",
+            "maintenance",
+            "relations",
+            "retrieval",
+        ],
+    ),
+    (
+        "format/merge",
+        &[
+            "danger",
+            "edit",
+            "file_name",
+            "layout",
+            "limits",
+            "markers",
+            "read",
+            "render",
+            "scalar",
+            "value",
+        ],
+    ),
+    (
+        "secrets/published",
+        &["mark", "placeholder", "randomness", "secret", "value"],
+    ),
+    ("git/reading", &["id", "paths", "repository", "staging"]),
+    ("git/upkeep", &["id", "reading", "repository", "wire"]),
+    (
+        "git/wire",
+        &["address", "job", "network_settings", "upkeep"],
+    ),
+    ("index/embedded", &["facts", "filter", "passage", "text"]),
+    (
+        "index/embedded/rows",
+        &["failure", "layers", "opened", "schema"],
+    ),
+    ("index/scan", &["facts", "filter", "passage", "text"]),
+    (
+        "dialect/core",
+        &[
+            "arguments",
+            "budget",
+            "call",
+            "endpoint",
+            "json",
+            "parameter",
+            "preview",
+            "reply",
+            "shape",
+            "tool_set",
+        ],
+    ),
+    (
+        "dialect/loci",
+        &[
+            "arguments",
+            "budget",
+            "call",
+            "json",
+            "parameter",
+            "reply",
+            "shape",
+            "tool_set",
+        ],
+    ),
+    (
+        "dialect/i_am",
+        &[
+            "arguments",
+            "call",
+            "json",
+            "parameter",
+            "preview",
+            "reply",
+            "tool_set",
+        ],
+    ),
+    (
+        "dialect/ai_memory",
+        &[
+            "arguments",
+            "call",
+            "cursor",
+            "endpoint",
+            "json",
+            "parameter",
+            "reply",
+            "shape",
+            "tool_set",
+            "toon",
+        ],
+    ),
+    (
+        "dialect/ai_memory/rest",
+        &[
+            "archive",
+            "check",
+            "consolidate",
+            "find",
+            "forget",
+            "links",
+            "one",
+            "shape",
+            "state",
+            "titles",
+            "write",
+        ],
+    ),
+    (
+        "http/bridge",
+        &["client", "names", "proof", "reading", "serve", "tokens"],
+    ),
+    ("cli/terminal", &["args"]),
+    ("cli/args", &["terminal"]),
+    ("cli/wiring", &["terminal"]),
+    ("cli/memories", &["args", "store", "terminal", "wiring"]),
+    (
+        "cli/store",
+        &[
+            "args", "complete", "memories", "model", "sharing", "terminal", "wiring",
+        ],
+    ),
+    ("cli/sharing", &["args", "store", "terminal", "wiring"]),
+    ("cli/serving", &["args", "store", "terminal", "wiring"]),
 ];
+
+/// Folders whose parts use each other in circles, as they did before the rule.
+const FOLDERS_WITH_CIRCLES: &[&str] = &["cli", "engine/history", "engine/ops", "git"];
 
 /// Types whose methods stand in more than three files, as they were before the rule.
 const SPREAD_TYPES: &[&str] = &["Repository"];
@@ -259,35 +406,140 @@ fn a_dialect_knows_no_other_dialect() {
 }
 
 #[test]
-fn parts_of_the_engine_use_only_what_lies_below_them() {
-    for (i, (part, may_use)) in ENGINE_PARTS.iter().enumerate() {
-        for used in *may_use {
-            let below = ENGINE_PARTS[..i].iter().any(|(lower, _)| lower == used);
-            assert!(below, "`{part}` may use `{used}`, which is not above it");
-        }
-    }
-    let engine = source().join("engine");
+fn folders_use_only_what_lies_below_them() {
+    let src = source();
+    let program = Program::read(&src, rust_files(&src));
+    let arrows = arrows_between_parts(&program.imports());
     let mut violations = Vec::new();
-    for file in rust_files(&engine) {
-        let part = top_module(&engine, &file);
-        if part == "mod" {
-            continue;
-        }
-        let Some((_, may_use)) = ENGINE_PARTS.iter().find(|(name, _)| *name == part) else {
-            violations.push(format!("`{part}` is missing from ENGINE_PARTS"));
+    for folder in folders_below(&src) {
+        let Some((_, may_use)) = FOLDERS.iter().find(|(name, _)| *name == folder) else {
+            violations.push(format!("`{folder}` is missing from FOLDERS"));
             continue;
         };
-        for path in paths_in(&file) {
-            let Some(("engine", rest)) = path.split_once("::") else {
-                continue;
-            };
-            let used = rest.split("::").next().unwrap();
-            if used != part && !may_use.contains(&used) {
-                violations.push(format!("{}: `{part}` uses `{used}`", file.display()));
-            }
+        let used = arrows.get(&folder).cloned().unwrap_or_default();
+        let used: BTreeSet<&str> = used.iter().map(|part| last_part(part)).collect();
+        let listed: BTreeSet<&str> = may_use.iter().copied().collect();
+        for part in used.difference(&listed) {
+            violations.push(format!("`{folder}` uses `{part}`"));
+        }
+    }
+    for (folder, _) in FOLDERS {
+        if !src.join(folder).is_dir() {
+            violations.push(format!("`{folder}` of FOLDERS does not exist"));
         }
     }
     assert!(violations.is_empty(), "\n{}", violations.join("\n"));
+}
+
+#[test]
+fn no_two_parts_of_a_folder_use_each_other() {
+    let src = source();
+    let program = Program::read(&src, rust_files(&src));
+    let mut arrows = arrows_between_parts(&program.imports());
+    let used: Vec<String> = arrows.values().flatten().cloned().collect();
+    used.into_iter()
+        .for_each(|part| drop(arrows.entry(part).or_default()));
+    let arrows: Graph<'_> = arrows
+        .iter()
+        .map(|(part, used)| (part.as_str(), used.iter().map(String::as_str).collect()))
+        .collect();
+    let mut circles = imports::circles(&arrows);
+    let folder_of = |part: &str| {
+        part.rsplit_once('/')
+            .map_or("", |(folder, _)| folder)
+            .to_owned()
+    };
+    circles.retain(|part, _| !FOLDERS_WITH_CIRCLES.contains(&folder_of(part).as_str()));
+    assert!(circles.is_empty(), "{circles:#?}");
+}
+
+/// Which parts of each folder below a module use which: `engine/live` → `engine/error`. A part is a
+/// file or a folder.
+fn arrows_between_parts(imports: &Graph<'_>) -> BTreeMap<String, BTreeSet<String>> {
+    let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (module, imported) in imports {
+        let from: Vec<&str> = module.split("::").collect();
+        for other in imported {
+            let to: Vec<&str> = other.split("::").collect();
+            let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+            // A `mod.rs` and what lies below it are no neighbours; neither are two modules.
+            if shared == 0 || shared == from.len() || shared == to.len() {
+                continue;
+            }
+            let part = |path: &[&str]| path[..=shared].join("/");
+            arrows.entry(part(&from)).or_default().insert(part(&to));
+        }
+    }
+    arrows
+}
+
+/// Every folder inside a module, such as `engine/live`, but folders of tests.
+fn folders_below(src: &Path) -> BTreeSet<String> {
+    let files = rust_files(src).into_iter();
+    let folders = files.map(|file| file.parent().unwrap().strip_prefix(src).unwrap().to_owned());
+    let folders = folders.filter(|folder| folder.components().count() > 1);
+    folders
+        .map(|folder| folder.display().to_string())
+        .filter(|folder| last_part(folder) != "tests" && src.join(folder).join("mod.rs").exists())
+        .collect()
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap()
+}
+
+/// The two tables of `docs/ARCHITECTURE.md`, of `LAYERS` and `FOLDERS`, with the first sentence of each
+/// module: `MEMDIR_RENEW=1 cargo test --test layering the_tables` writes them anew.
+#[test]
+fn the_tables_of_the_architecture_are_these() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ARCHITECTURE.md");
+    let old = fs::read_to_string(&path).unwrap();
+    let mut new = old.clone();
+    for (name, rows) in [("modules", LAYERS), ("folders", FOLDERS)] {
+        let (begin, end) = (format!("<!-- table: {name} -->\n"), "<!-- end of table -->");
+        let from = new.find(&begin).expect("the page marks its tables") + begin.len();
+        let to = from + new[from..].find(end).expect("a table ends");
+        let mut table = "| module | what it is for | may use |\n| --- | --- | --- |\n".to_owned();
+        for (module, may_use) in rows {
+            let used: Vec<String> = may_use.iter().map(|used| format!("`{used}`")).collect();
+            let used = if used.is_empty() {
+                "–".to_owned()
+            } else {
+                used.join(", ")
+            };
+            let role = first_sentence(module);
+            table.push_str(&format!("| `{module}` | {role} | {used} |\n"));
+        }
+        new.replace_range(from..to, &table);
+    }
+    if std::env::var_os("MEMDIR_RENEW").is_some() {
+        return fs::write(&path, &new).unwrap();
+    }
+    let again = "MEMDIR_RENEW=1 cargo test --test layering the_tables writes them anew";
+    assert!(
+        old == new,
+        "the tables of {} are old: {again}",
+        path.display()
+    );
+}
+
+/// What a module's doc comment says first.
+fn first_sentence(module: &str) -> String {
+    let file = source().join(module);
+    let file = match file.is_dir() {
+        true => file.join("mod.rs"),
+        false => file.with_extension("rs"),
+    };
+    let text = fs::read_to_string(&file).unwrap();
+    let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
+    let lines: Vec<&str> = lines
+        .map(str::trim)
+        .take_while(|line| !line.is_empty())
+        .collect();
+    let paragraph = lines.join(" ");
+    let sentence = paragraph.split_inclusive(". ").next().unwrap().trim_end();
+    assert!(sentence.ends_with('.'), "{}: {sentence}", file.display());
+    sentence.replace('|', "\\|").replace(['[', ']'], "")
 }
 
 #[test]
@@ -348,24 +600,6 @@ fn code_of(file: &Path) -> String {
         return String::new();
     }
     without_tests(&fs::read_to_string(file).unwrap()).0
-}
-
-/// Every path that begins with `crate::`, without that; what is only shown to others, and who may
-/// see something, is no use.
-fn paths_in(file: &Path) -> Vec<String> {
-    let code = code_of(file);
-    let lines = code.lines().filter(|line| {
-        let line = line.trim_start();
-        !(line.starts_with("pub use ") || line.starts_with("pub(super) use "))
-    });
-    let mut paths = Vec::new();
-    for line in lines {
-        for rest in line.replace("(in crate::", "(in ").split("crate::").skip(1) {
-            let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
-            paths.push(rest[..end.unwrap_or(rest.len())].to_owned());
-        }
-    }
-    paths
 }
 
 /// The type whose own methods begin at this line.
