@@ -1,4 +1,9 @@
 //! Which paths of a repository are the store's, and which no machine takes from another one.
+//!
+//! Only `files/`, `archive/`, `tombstones/`, `journal/` and `memdir.toml` are the store's. What
+//! this machine leaves out of a remote's commit is no file here and no change in the plan of a
+//! merge: a merge carries its tree entries along as they are, and a commit takes none of them for
+//! deleted.
 
 use super::GitError;
 use super::Id;

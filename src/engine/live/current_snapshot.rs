@@ -9,6 +9,14 @@
 //!
 //! While a file is being written anew, and when it was taken away a moment ago, its last good
 //! text stands for a little while.
+//!
+//! A one-shot command, and a process whose folder cannot be watched, looks itself: a folder that
+//! gained, lost or replaced a name shows it by its modification time, on every operation; a file
+//! changed in place shows in a sweep over all stamps (size, modification time, inode). What differs
+//! is read and parsed into an overlay. A command indexes 256 differences and more before it
+//! answers, and 32 and more after it has answered; a server commits everything in the background.
+//! Where more waits than an overlay can hold cheaply, and where the index cannot be read, the files
+//! themselves are searched (`index::Scan`): the same answers at the speed of reading.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

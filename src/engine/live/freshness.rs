@@ -2,6 +2,14 @@
 //! of them are in flux.
 //!
 //! Only a memory of what was looked at: who looks, and when, is the business of `current_snapshot`.
+//!
+//! A stamp can lie: a file may change twice within one tick of the clock, and size and times can be
+//! set back. So a file whose time of change (ctime, which nobody can set) is later than 2 s before
+//! the moment until which it is known to be as indexed is read again and compared by its hash.
+//!
+//! While a file is in flux, searches use its last parsed version: for at most 2 s where it is empty
+//! or its frontmatter has no end, until 100 ms of quiet where it became shorter, for 60 ms where it
+//! is gone.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;

@@ -2,6 +2,10 @@
 //!
 //! Whoever writes the index holds its lock, and nothing else for as long as that takes: searches
 //! go on meanwhile over the overlay.
+//!
+//! `reindex` and the catching up of a server are the same code, against what is committed or
+//! against nothing. Files are read and parsed on all cores, 1,024 at a time. An index that cannot
+//! be opened is set aside and made anew under the writer lock, with one line of warning.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,9 @@
 //! What memories are as of now: their file, the uses and records of the journals, and the clock.
+//!
+//! A search asks the clock once and hands a function down with its query: what is the memory of
+//! this stem, from what its file states? The index asks it only of memories whose passing depends
+//! on the answer: those with a tier or an end, or where the filter wants a tier, an importance or a
+//! confidence.
 
 use std::sync::Arc;
 use std::sync::OnceLock;

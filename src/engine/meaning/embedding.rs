@@ -2,6 +2,13 @@
 //!
 //! A model is asked without any lock being held; only keeping what it made takes the index's
 //! writer lock. A memory without a vector is found by its words.
+//!
+//! `index::passage` says what is embedded of a memory (itself, and itself together with the one
+//! before it) and under which key the vectors lie: a hash of just these texts, so that renames,
+//! moves, other topics and a new index embed nothing again. A server embeds in a thread of the
+//! leader; a command embeds up to 32 passages before it answers. A search embeds its query in the
+//! middle of ranking, because only there the names in it are known. What goes to a host loses its
+//! credentials first.
 
 use std::collections::HashMap;
 use std::collections::HashSet;

@@ -1,4 +1,7 @@
 //! Memories whose life has ended go to the archive, from which they can be restored.
+//!
+//! The leader looks every half hour. Memories that ended a day ago are moved, unless a journal
+//! cannot be read or they would be many at once.
 
 use chrono::DateTime;
 use chrono::TimeDelta;

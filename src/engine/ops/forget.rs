@@ -1,4 +1,8 @@
 //! Forgetting, which never loses: memories move to `archive/` and back.
+//!
+//! A rename between `files/` and `archive/` that replaces nothing, with both folders synced, the
+//! new name first. Before a memory goes that replaced others and was replaced itself, the live one
+//! that replaced it takes over its `supersedes` (`relations/succession`).
 
 use std::collections::HashMap;
 use std::collections::HashSet;

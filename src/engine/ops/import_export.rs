@@ -1,4 +1,10 @@
 //! Brings foreign memories in, and own ones out.
+//!
+//! One foreign memory at a time: its old id or path becomes `metadata.source_id`, so that a second
+//! import adds nothing. One that cannot be read does not stop the others. A source names memories
+//! by its own ids and may name a relation before its ends, so relations wait until all memories are
+//! there (`relations/relating`). `.memdir/import-at-work` lies there until then: the import after
+//! one that was killed sets all of them. docs/IMPORT.md has the sources field by field.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,4 +1,9 @@
 //! Puts a text in the place of another, of which no version is lost.
+//!
+//! Read (bytes, hash), change, then under the memory's lock: look again, write a temporary file,
+//! exchange the names, compare what came out with what was read. Where the look shows another text,
+//! `update` begins anew with it and `edit` keeps its draft as a conflict copy; where the exchange
+//! does, what came out becomes the copy. `files/swap` says how a crash in between is mended.
 
 use crate::engine::texts::stem_of;
 use crate::engine::write::tombstones;

@@ -1,4 +1,10 @@
 //! What becomes of credentials in a text that is about to be written.
+//!
+//! The whole text of a file is looked at before it is handed to `files`, and a credential counts
+//! only if the change brings it. Commits are looked at before they are sent
+//! (`history/commits/outgoing_secrets`), files before they are committed
+//! (`history/commits/quarantine`). A store's own settings cannot switch this off: they may have
+//! come from the remote.
 
 use std::borrow::Cow;
 

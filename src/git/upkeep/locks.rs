@@ -1,4 +1,8 @@
 //! Locks that git and its libraries leave when they are killed.
+//!
+//! Those of memdir are told from others by a note that it was at work (`git-at-work`), which only
+//! the holder of `sync.lock` writes; others count as left after a minute, and never while a process
+//! has them open. They are set aside into `.git/memdir-stale/`.
 
 use std::path::Path;
 use std::path::PathBuf;

@@ -3,6 +3,49 @@
 //! Everything known of a file version (its stamp and hash too) is part of its document, so that
 //! the record of what is indexed cannot differ from what is. An overlay becomes a segment in
 //! memory that is searched like the others.
+//!
+//! - *Fields.* Words with frequencies, title words, *runs* (what stands between blanks, lower
+//!   case), runs of topics, trigrams of the whole file, *facts* (`key`, NUL, value) for every
+//!   filter, calendar terms; columns for the table.
+//! - *The table.* One row a memory, in the order (namespace, time, name) that gives each memory its
+//!   neighbours. It lies in a file beside the segments as it lies in memory: a process that starts
+//!   maps it, and all processes share its pages. A view of a newer state, and one with an overlay,
+//!   is that file and a `TableDelta`: the rows that went, and the documents that came. So a write
+//!   costs the next search what was written, in a store of any size. Whoever commits writes the
+//!   file anew when a 64th of the rows is new; else the leader does, when the state has stood for 1
+//!   s for 10,000 rows. Where there is no file, or a quarter of it differs, a process reads the
+//!   columns of all segments.
+//! - *A filter* is a set of rows, a bit each. Memories that may end are judged one by one; a
+//!   namespace is a range of rows; other facts are postings. What is superseded is found once a
+//!   view.
+//! - *Keyword counts* come from runs: the count of a keyword without blanks in a text is the sum,
+//!   over the runs that hold it, of how often the run occurs times how often the keyword stands in
+//!   the run. Keywords with blanks are narrowed down by trigrams and counted in the texts.
+//! - *`grep`* reads only files that hold the trigrams of a literal that the expression requires,
+//!   and all files if it requires none.
+//! - *What a new memory may contradict* shares its rarest words (`sharing`): the postings of these
+//!   are read, as far as that is quickly done.
+//! - *Nearness* is compared with every vector: exact search is fast at a million, and a graph would
+//!   cost minutes to build, as much memory again, and its recall under filters (docs/RETRIEVAL.md).
+//! - *No reader waits.* Tantivy's lock around opening and removing files is not taken: its holder
+//!   may be stopped. A reader that misses a file looks for the newest state again.
+//! - *Its own files are proved once.* Each ends with a checksum. `checked`, beside them, says which
+//!   were found whole, by size, modification time and inode. Unproved files are read before the
+//!   index is written (a damaged segment could end the process), when it is opened if they are
+//!   small, and else a piece at a time when there is nothing to do; after a month again. Damage
+//!   means an index made anew.
+//! - *A file that is cut while it is mapped* ends no process (`columns::mapped`). Before an answer
+//!   is given, `engine::live::index_recovery` asks whether a mapped file was cut or written
+//!   meanwhile; if so, the answer is thrown away and made again. Whoever commits asks too, so that
+//!   zeros become part of no segment.
+//! - *What is no file is set aside.* A pipe, a socket, a device, a link or a folder in the place of
+//!   one of these files is renamed (`NAME.set-aside-1`) when the store or the file is opened.
+//! - *Few segments.* A commit makes one; eight of a kind become one, and all below 1,000 memories
+//!   are of a kind. Those of more than 50,000 memories stay. A batch of a few changes runs with one
+//!   thread and one merge thread: allocators keep memory for every thread there was at once.
+//! - *Folders of other versions and languages* are removed by whoever holds the writer lock, a week
+//!   after an older version, a month after any other was used last. A long-running process touches
+//!   `used` once a day. A program whose index is removed below it makes it anew.
 
 mod answer;
 mod batch;

@@ -4,6 +4,11 @@
 //! Promises: a text that is kept aside goes when a commit holds it, or where there is no history, when
 //! the archive does; one of a purged memory just goes. What must not be committed, such as a text with
 //! a credential, stays aside on this machine.
+//!
+//! The next commit first commits such texts as are in no commit, each in the place of the one that
+//! it followed; likewise the text of a memory that was changed and then moved. Without a history,
+//! those that memdir did not write itself (`.memdir/written.log`) become `archive/NAME.replaced-<16
+//! hex>.md`. Merges keep none, as both sides of one are commits; nor does `redact`.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

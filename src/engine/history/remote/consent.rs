@@ -2,6 +2,14 @@
 //!
 //! The store's folder and its repository may have been written by anybody. The only ways from here
 //! to a repository and to the network lead through this file.
+//!
+//! Neither the store nor its repository says what memdir may do with it. `config` uses a store that
+//! it found above the working folder only if the user's record (`trust`) holds this folder.
+//! `Repository::find` first reads the repository's configuration without obeying it
+//! (`git/settings`) and refuses one that would have a file elsewhere read; a remote is reached only
+//! if the record or the environment names its address. The git program never gets the store's
+//! repository: it works in an empty one of our own with the same objects (`git/upkeep/quarantine`),
+//! and settings that the record holds are given to it beside that.
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;

@@ -2,6 +2,22 @@
 //!
 //! Whatever happens in between, the next attempt goes on from there: what files are to become is
 //! written down before the first one is changed (`unfinished`), and the branch is moved last.
+//!
+//! Commit; fetch into `refs/memdir/remote/…`; look at what was sent (`git/reading/inspect`) and
+//! whether it follows from what was seen last (`refs/memdir/seen/…`); plan (`three_way_merge`: of
+//! commits and texts alone, the same plan on every machine); write the merge commit and have a
+//! reference hold it (`refs/memdir/merging/…`); note the old state (`refs/memdir/backup/…`); change
+//! the files, each only if it still is the one that was planned for (`apply`); move the branch;
+//! push. A file that changed meanwhile begins it anew.
+//!
+//! Until the branch is moved, no commit takes what the merge wrote for an edit, so that no `undo`
+//! takes others' changes back. Which file was changed last, which decides who is later, is found in
+//! one walk through the commits of a side (`git/reading/last_changes`). In somebody's repository
+//! the ids of its own unsent commits are noted (`.git/memdir-made/`); a branch with any other
+//! unsent commit is not pushed. Deletions are counted from a state that was accepted, or in step a
+//! day ago (`commits/deletions`). A rewritten remote is followed on request (`adopt`): one commit
+//! on its tip holds what is merged. The exchange has no path of its own into the index: a pulled
+//! file is a changed file.
 
 use std::collections::BTreeMap;
 

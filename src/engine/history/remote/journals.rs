@@ -3,6 +3,13 @@
 //! Promises: noting a use makes no commit of its own; two machines that wrote into one journal lose
 //! no line, and never contradict each other. They are no memories: deletions, purging, undoing and
 //! the log pass over them. What their lines mean is the business of others.
+//!
+//! Journals go with every commit. Alone they are committed an hour after this machine's last commit
+//! at the earliest, or where somebody asks for it. A commit holds a file whole, so a journal of
+//! more than 16 KiB waits until an eighth of it is new, or for an hour. Journals end at 256 KiB,
+//! and the uses in those that were left become one sum (`journal/sums`). Two versions are merged by
+//! lines, also with lines that are not committed yet; what is added while one is replaced is added
+//! to the new one (`files/journals`).
 
 use std::collections::BTreeMap;
 use std::collections::HashSet;

@@ -3,6 +3,12 @@
 //! Promises: only in a repository that was made for the store, and never in a remote: what has to be
 //! said there is the person's to say. What is erased was purged before, so that no machine brings it
 //! back. A run that was killed is ended by the next one.
+//!
+//! Under the locks of commits and of the remote: every commit that any reference leads to is made
+//! anew without the memory's files and texts, the branch moves last, the reference logs follow, and
+//! objects that nobody names any more and that hold a text are removed, out of packs as well
+//! (`git/upkeep/rewrite`, `git/upkeep/packing`). The same history gives the same commits, so a run
+//! that was killed is done again.
 
 use crate::engine::error::EngineError;
 use crate::engine::history::git_work;

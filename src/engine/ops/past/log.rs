@@ -3,6 +3,11 @@
 //! Promises: a memory is followed by its stem, through the archive, moves between folders, and
 //! times when it was not there; commits that did not touch the store are passed over; nothing is
 //! written. Works for stores that can only be read. Committing what waits first is the caller's.
+//!
+//! The commits are walked, newest first. A commit touched the store if the ids of `files/`,
+//! `archive/`, `tombstones/` or the settings differ from those of every parent; it touched a memory
+//! if what lies under its stem, in whatever folder, differs. Folders are read raw, each once. An id
+//! is looked for among the live memories, then the forgotten ones, then all names there ever were.
 
 use chrono::DateTime;
 use chrono::Utc;

@@ -3,6 +3,11 @@
 //! Promises: a word of it is in the store before the first file goes, so that a purge which was
 //! interrupted can be done again; the word never holds any of the text. The history is not
 //! rewritten: what was committed stays in it, and whoever asks is told so.
+//!
+//! Under the lock of commits: first the tombstone, then the files, then a commit of just these, so
+//! that a text which was in no commit comes into none. A merge looks for the tombstone on both
+//! sides. An id is one memory wherever it lies; under another name only the named file goes, and
+//! the tombstone names its texts by their hashes (`write/tombstones`).
 
 use std::collections::BTreeSet;
 

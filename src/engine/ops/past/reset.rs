@@ -4,6 +4,10 @@
 //! that is another one by then stays. Nothing is overwritten when a backup comes back. The remote is
 //! not told before somebody says so (`deletions`). Settings, journals and the words of what was
 //! purged stay in the store; the backup has copies of them.
+//!
+//! The whole store is copied into `backup/….unfinished`, synced and renamed; then each file goes
+//! that still is the one that was copied; one commit. The commit that a reset begins at is noted in
+//! the repository's settings first: while that note stands, deletions are not sent.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;

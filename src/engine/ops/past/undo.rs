@@ -3,6 +3,15 @@
 //! Promises: nothing is deleted and no commit is rewritten; taking back is a new change of the
 //! files, checked as a whole before the first file is touched, and a commit of its own that says
 //! what it undoes. A text that somebody writes meanwhile is not overwritten.
+//!
+//! A commit may hold several deeds: a call of a client, a command, a file that somebody changed.
+//! Each process leaves word which of its changes are one deed (`write/words`), and the commit
+//! message has a paragraph for each. Without a name the last deed that is not undone is taken back:
+//! what was done by hand counts from the times of its files, and what was there when the store was
+//! made is no deed. The name of a commit takes back all of it. `plan` pairs what a commit did to
+//! each file and decides the reverse on the files as they are now; if one file stands in the way,
+//! nothing is done. The new commit has a trailer `Undoes:`, which tells a second `undo` to go
+//! further back.
 
 use crate::engine::error::EngineError;
 use crate::engine::error::PastError;
