@@ -3,8 +3,8 @@
 //!
 //! Rust lets the modules of one package use each other in circles, so the direction has to be
 //! checked here. To permit a new arrow, add it to `LAYERS`, and to `docs/ARCHITECTURE.md`: the
-//! change then shows up in review. Write one `use crate::module::…` per line; the grouped form
-//! `crate::{…}` is reported, as is `super::super::`.
+//! change then shows up in review. Names of one module may share a `use`: `use crate::model::{Memory,
+//! Stem};`. A group of modules, `crate::{…}`, is reported, as is `super::super::`.
 
 #[path = "layering/imports.rs"]
 mod imports;
@@ -17,6 +17,7 @@ use std::path::PathBuf;
 
 use imports::Graph;
 use imports::Program;
+use imports::with_single_uses;
 use imports::without_tests;
 
 /// Each top-level module with the modules its files may name, lowest first.
@@ -657,11 +658,11 @@ fn each_line(check: impl Fn(&str, &Line<'_>) -> Vec<String>) -> Vec<String> {
         let module = top_module(&src, &file);
         let text = fs::read_to_string(&file).unwrap();
         let mut is_test = file.file_name().is_some_and(|name| name == "tests.rs");
-        for (number, line) in text.lines().enumerate() {
+        for line in with_single_uses(&text).lines() {
             is_test |= line == "#[cfg(test)]";
             let code = line.split("//").next().unwrap();
             let found = check(&module, &Line { code, is_test });
-            let place = format!("{}:{}", file.display(), number + 1);
+            let place = format!("{}: `{}`", file.display(), line.trim());
             violations.extend(found.into_iter().map(|what| format!("{place}: {what}")));
         }
     }

@@ -147,7 +147,49 @@ pub fn without_tests(text: &str) -> (String, Vec<String>) {
             None => drop(lines.find(|line| *line == "}" || *line == "};")),
         }
     }
-    (code, tests)
+    (with_single_uses(&code), tests)
+}
+
+/// The code with each name of a group in a `use` of its own: `use a::{b, c as d};` is two lines.
+pub fn with_single_uses(code: &str) -> String {
+    let mut single = String::with_capacity(code.len());
+    let mut lines = code.lines();
+    while let Some(line) = lines.next() {
+        let is_group = item_in(line).1.starts_with("use ") && line.contains('{');
+        if !is_group {
+            single.push_str(line);
+            single.push('\n');
+            continue;
+        }
+        let mut group = line.to_owned();
+        while !group.trim_end().ends_with(';') {
+            group.push_str(
+                lines
+                    .next()
+                    .expect("a group of names ends with a semicolon")
+                    .trim(),
+            );
+        }
+        let (before, names) = group.split_once('{').unwrap();
+        let names = names
+            .trim_end()
+            .strip_suffix("};")
+            .expect("one group a line, please");
+        assert!(!names.contains('{'), "a group in a group: {group}");
+        for name in names
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+        {
+            let before = before
+                .strip_suffix("::")
+                .filter(|_| name == "self")
+                .unwrap_or(before);
+            let name = if name == "self" { "" } else { name };
+            single.push_str(&format!("{before}{name};\n"));
+        }
+    }
+    single
 }
 
 /// Whether others see the item of a line, and the item without the word on who does: that names
@@ -178,7 +220,7 @@ fn imports(file: PathBuf, module: &str, code: &str) -> Imports {
         } else if let Some(used) = item.strip_prefix("use ") {
             let used = used.trim_end_matches(';');
             assert!(
-                !used.contains('{') && (!used.ends_with('*') || !is_own(used)),
+                !used.ends_with('*') || !is_own(used),
                 "{}: one name a line, please: {line}",
                 file.display()
             );
@@ -300,6 +342,8 @@ fn an_import_is_seen_however_it_is_written() {
         "use crate::a::C;",
         "use crate::a::c;",
         "use crate::a::C as Other;",
+        "use crate::a::{c, d};",
+        "use super::{\n    d::D as E,\n    C,\n};",
         "pub use super::C;\nstruct X(C);",
         "fn f() -> super::c::C {",
         "use crate::a;\nfn f() -> a::C {",
