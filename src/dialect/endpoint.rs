@@ -4,11 +4,13 @@
 //! reading of a request and the interface's description are made. What HTTP itself wants (headers,
 //! who may, how much) is left to whoever serves it.
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::arguments::Arguments;
 use super::call::Call;
 use super::json::JsonObject;
+use super::json::to_object;
 use super::parameter::Parameter;
 use super::reply::ToolError;
 use super::reply::full;
@@ -79,6 +81,11 @@ impl Answer {
     /// A `json!` object with the usual status.
     pub fn json(body: Value) -> Answer {
         Answer::object(super::reply::object(body))
+    }
+
+    /// A view with the usual status.
+    pub fn of(view: &impl Serialize) -> Answer {
+        Answer::object(to_object(view))
     }
 
     /// The same, of an object.

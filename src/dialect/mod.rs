@@ -13,14 +13,15 @@ pub mod core;
 mod cursor;
 mod endpoint;
 mod i_am;
-mod json;
+pub mod json;
 mod loci;
+mod metadata;
 mod parameter;
 mod preview;
 mod reply;
-mod shape;
 mod tool_set;
 mod toon;
+pub mod views;
 
 use std::sync::Arc;
 

@@ -1,10 +1,14 @@
 //! What tools answer, and how what went wrong is said.
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::arguments::BadArgument;
 use super::json::JsonObject;
+use super::json::to_object;
 use crate::engine::EngineError;
+
+pub use super::json::object;
 
 /// What a tool answers: an object for programs, a text for models.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +27,11 @@ impl Reply {
             structured: object,
             is_error: false,
         }
+    }
+
+    /// A view, and the same as text.
+    pub fn of(view: &impl Serialize) -> Reply {
+        Reply::object(to_object(view))
     }
 
     /// As [`Reply::object`], of a `json!` object; anything else is an empty one.
@@ -93,14 +102,6 @@ pub fn full(error: &EngineError) -> String {
         cause = next.source();
     }
     text
-}
-
-/// The object that a `json!` value is; anything else is an empty one.
-pub fn object(value: Value) -> JsonObject {
-    match value {
-        Value::Object(object) => object,
-        _ => JsonObject::new(),
-    }
 }
 
 /// Adds what is to be told beside an answer, if there is something.

@@ -355,26 +355,8 @@ fn show(
     output.line(line)?;
     // The content may be large, and is not one of the lines.
     let mut content = std::mem::take(&mut memory.content);
-    let fields = core::recall_reply(
-        engine,
-        vec![Recalled::Found {
-            memory: Box::new(memory.clone()),
-            name: String::new(),
-        }],
-        None,
-    );
-    if let Some(Value::Object(fields)) = fields.structured["results"].get(0) {
-        for (key, value) in fields {
-            if matches!(
-                key.as_str(),
-                "id" | "title" | "topics" | "content" | "suspicious"
-            ) {
-                continue;
-            }
-            let text = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
-            let text = output.shown(&text.replace('\n', " "));
+    for (key, text) in output.fields(&core::memory_view(engine, memory)) {
+        if !["id", "title", "topics", "suspicious"].contains(&key.as_str()) {
             output.line(format!("{DIM}{key}: {text}{DIM:#}"))?;
         }
     }

@@ -23,8 +23,8 @@ use crate::cli::terminal::output::visible;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
-use crate::dialect::core::change_json;
-use crate::dialect::core::text_json;
+use crate::dialect::views::ChangeView;
+use crate::dialect::views::TextView;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::PastChange;
@@ -63,7 +63,7 @@ pub(in crate::cli) fn log(context: &mut Context, command: &Log) -> Result<Outcom
     let output = &mut context.output;
     let found = !log.changes.is_empty();
     if output.json {
-        let commits: Vec<Value> = log.changes.iter().map(change_json).collect();
+        let commits: Vec<ChangeView<'_>> = log.changes.iter().map(ChangeView::from).collect();
         let mut document = json!({"commits": commits, "more": log.has_more});
         if let Some(stem) = &log.stem {
             document["stem"] = json!(stem.as_str());
@@ -108,8 +108,8 @@ pub(in crate::cli) fn diff(context: &mut Context, command: &Diff) -> Result<Outc
             "id": engine.live.shown_id(&versions.stem),
             "stem": versions.stem.as_str(),
             "different": is_different,
-            "before": before.as_ref().map(text_json),
-            "after": text_json(now),
+            "before": before.as_ref().map(TextView::from),
+            "after": TextView::from(now),
         }))?;
     } else if let Some(before) = before.as_ref().filter(|_| is_different) {
         show_difference(output, before, now)?;
@@ -323,10 +323,9 @@ pub(in crate::cli) fn histories(
 
 /// The newest of a memory's changes, for scripts.
 pub(in crate::cli) fn newest(changes: &[PastChange]) -> Value {
-    changes
-        .iter()
-        .take(MOST_RECALLED)
-        .map(change_json)
+    let newest = changes.iter().take(MOST_RECALLED);
+    newest
+        .map(|change| json!(ChangeView::from(change)))
         .collect()
 }
 

@@ -188,17 +188,11 @@ pub(in crate::cli) fn inspect(
     let (state, usage) = live::state_of(&engine.live, &memory);
     let relations = ops::relations_of(&engine, &name)?;
     let records = live::records_of(&engine.live, &memory.stem)?;
-    let stem = memory.stem.clone();
-    let found = Recalled::Found {
-        memory,
-        name: String::new(),
-    };
-    let fields = core::recall_reply(&engine, vec![found], None);
-    let fields = fields.structured["results"][0].clone();
+    let fields = core::memory_view(&engine, &memory);
     let output = &mut context.output;
     if output.json {
-        let mut document = fields;
-        document["stem"] = json!(stem.as_str());
+        let mut document = json!(fields);
+        document["stem"] = json!(memory.stem.as_str());
         document["now"] = json!({
             "tier": state.tier.map(|tier| tier.as_str()),
             "expires": state.expires.map(|at| at.to_rfc3339()),
@@ -215,14 +209,8 @@ pub(in crate::cli) fn inspect(
         output.json(&document)?;
         return Ok(Outcome::Done);
     }
-    if let Value::Object(fields) = &fields {
-        for (key, value) in fields.iter().filter(|(key, _)| *key != "content") {
-            let text = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
-            let text = output.shown(&text.replace('\n', " "));
-            output.line(format!("{DIM}{key}:{DIM:#} {text}"))?;
-        }
+    for (key, text) in output.fields(&fields) {
+        output.line(format!("{DIM}{key}:{DIM:#} {text}"))?;
     }
     let tier = state.tier.map_or("none", |tier| tier.as_str());
     let expires = match state.expires {

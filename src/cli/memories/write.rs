@@ -87,9 +87,9 @@ pub(in crate::cli) fn remember(
         ..policy
     };
     let stored = ops::remember_as(&engine, memory, command.idempotency_key.as_deref(), &policy)?;
-    let reply = core::remember_reply(&engine, &stored);
     if context.output.json {
-        context.output.json(&Value::Object(reply.structured))?;
+        let view = core::remember_view(&engine, &stored);
+        context.output.json(&view)?;
     }
     let outcome = match &stored {
         Stored::Written(remembered) => {

@@ -1,5 +1,6 @@
 //! Commands that bring memories in and out: import, export.
 
+use serde::Serialize;
 use serde_json::Value;
 use serde_json::json;
 
@@ -14,11 +15,9 @@ use crate::cli::terminal::progress::counting_bar;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
-use crate::dialect::core;
+use crate::dialect::views::MemoryView;
 use crate::engine;
-use crate::engine::Engine;
 use crate::engine::Imported;
-use crate::engine::Recalled;
 use crate::engine::ops;
 use crate::import;
 use crate::import::Defaults;
@@ -184,17 +183,20 @@ pub(in crate::cli) fn export(context: &mut Context, command: &Export) -> Result<
     let output = &mut context.output;
     let mut failed = Ok(());
     let (mut memories, mut sections) = (Vec::new(), String::new());
-    let count = ops::export(&engine, &filter, &mut |memory, name| {
+    let count = ops::export(&engine, &filter, &mut |memory, _| {
         if failed.is_err() || output.reader_is_gone() {
             return;
         }
         match command.to {
             Target::Jsonl => {
-                let object = exported(&engine, memory, name);
+                let exported = ExportedView {
+                    memory: MemoryView::new(&memory, engine.live.shown_id(&memory.stem)),
+                    stem: memory.stem.as_str(),
+                };
                 if output.json {
-                    memories.push(object);
+                    memories.push(json!(exported));
                 } else {
-                    failed = output.json_line(&object);
+                    failed = output.json_line(&exported);
                 }
             }
             Target::Folder(_) => unreachable!("it is exported by itself"),
@@ -220,20 +222,11 @@ pub(in crate::cli) fn export(context: &mut Context, command: &Export) -> Result<
 }
 
 /// A memory as `recall` replies it, with its stem, which names it in every store.
-fn exported(engine: &Engine, memory: Memory, name: String) -> Value {
-    let stem = memory.stem.clone();
-    let recalled = Recalled::Found {
-        memory: Box::new(memory),
-        name,
-    };
-    let reply = core::recall_reply(engine, vec![recalled], None);
-    let mut object = reply.structured["results"][0].clone();
-    object["stem"] = json!(stem.as_str());
-    // What is noticed about a text is for who reads it, and no part of it.
-    object
-        .as_object_mut()
-        .map(|fields| fields.shift_remove("suspicious"));
-    object
+#[derive(Serialize)]
+struct ExportedView<'a> {
+    #[serde(flatten)]
+    memory: MemoryView<'a>,
+    stem: &'a str,
 }
 
 /// A memory as a section of a document; `shown` makes its texts fit to be seen.

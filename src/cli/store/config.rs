@@ -69,7 +69,7 @@ fn list(context: &mut Context) -> Result<Outcome, Failure> {
                 (key.to_owned(), setting)
             })
             .collect();
-        output.json(&document.into())?;
+        output.json(&document)?;
         return Ok(Outcome::Done);
     }
     let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0);

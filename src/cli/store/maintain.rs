@@ -15,8 +15,8 @@ use crate::cli::terminal::progress::progress_bar;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
-use crate::dialect::core::findings_json;
-use crate::dialect::core::proof_json;
+use crate::dialect::views::VerificationView;
+use crate::dialect::views::findings;
 use crate::engine;
 use crate::engine::Coverage;
 use crate::engine::Engine;
@@ -150,7 +150,7 @@ pub(in crate::cli) fn status(context: &mut Context, verbose: bool) -> Result<Out
                     "reason": outage.reason,
                 })),
             })),
-            "problems": findings_json(&status.findings),
+            "problems": findings(&status.findings),
         }))?;
         output.flush()?;
         afterwards::settle(&engine);
@@ -262,7 +262,7 @@ pub(in crate::cli) fn verify(context: &mut Context, verbose: bool) -> Result<Out
         Outcome::Nothing
     };
     if output.json {
-        output.json(&proof_json(&proof))?;
+        output.json(&VerificationView::from(&proof))?;
         return Ok(outcome);
     }
     show_findings(output, &proof.findings, verbose)?;

@@ -18,9 +18,12 @@ use anstyle::AnsiColor;
 use anstyle::Style;
 use chrono::DateTime;
 use chrono::Utc;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::terminal::fail::Failure;
+use crate::dialect::json::to_object;
+use crate::dialect::views::MemoryView;
 use crate::engine::Quarantined;
 use crate::engine::Screened;
 
@@ -136,18 +139,17 @@ impl Output {
     }
 
     /// Writes one document, on terminals over several lines.
-    pub fn json(&mut self, value: &Value) -> io::Result<()> {
-        let text = if self.is_terminal {
-            serde_json::to_string_pretty(value).unwrap_or_default()
-        } else {
-            value.to_string()
+    pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let text = match self.is_terminal {
+            true => serde_json::to_string_pretty(value),
+            false => serde_json::to_string(value),
         };
-        self.json_text(text)
+        self.json_text(text?)
     }
 
     /// Writes one document on one line.
-    pub fn json_line(&mut self, value: &Value) -> io::Result<()> {
-        self.json_text(value.to_string())
+    pub fn json_line(&mut self, value: &impl Serialize) -> io::Result<()> {
+        self.json_text(serde_json::to_string(value)?)
     }
 
     fn json_text(&mut self, text: String) -> io::Result<()> {
@@ -235,6 +237,20 @@ impl Output {
         } else {
             text.to_owned()
         }
+    }
+
+    /// The fields of a memory but its content, each with its value on one line.
+    pub fn fields(&self, memory: &MemoryView<'_>) -> Vec<(String, String)> {
+        let mut fields = to_object(memory);
+        fields.shift_remove("content");
+        let line = |(key, value)| {
+            let text = match value {
+                Value::String(text) => text,
+                other => other.to_string(),
+            };
+            (key, self.shown(&text.replace('\n', " ")))
+        };
+        fields.into_iter().map(line).collect()
     }
 
     /// A file's name as part of a line: a line break in it is none here.

@@ -6,9 +6,9 @@ use serde_json::Value;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
 use crate::dialect::json::JsonObject;
+use crate::dialect::metadata;
 use crate::dialect::reply::ToolError;
 use crate::dialect::reply::written;
-use crate::dialect::shape;
 use crate::engine::BadEnd;
 use crate::engine::END_FORMS;
 use crate::engine::read_end;
@@ -208,5 +208,5 @@ pub(super) fn metadata(
         ));
     }
     let object: JsonObject = object;
-    Ok(Some(shape::metadata(object)))
+    Ok(Some(metadata::from_json(object)))
 }

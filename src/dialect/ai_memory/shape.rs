@@ -10,10 +10,10 @@ use serde_json::json;
 use super::check::MAX_TITLE;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::json::JsonObject;
+use crate::dialect::metadata;
 use crate::dialect::parameter::Parameter;
 use crate::dialect::reply::Reply;
 use crate::dialect::reply::ToolError;
-use crate::dialect::shape;
 use crate::dialect::toon;
 use crate::dialect::toon::toon;
 use crate::engine::Engine;
@@ -66,7 +66,7 @@ pub(super) fn memory(engine: &Engine, memory: &Memory) -> JsonObject {
     put("updated_at", moment(state.changed));
     put("last_accessed_at", usage.last().map_or(Value::Null, moment));
     put("expires_at", state.expires.map_or(Value::Null, moment));
-    put("metadata", shape::map(&memory.metadata));
+    put("metadata", metadata::to_json(&memory.metadata));
     object
 }
 

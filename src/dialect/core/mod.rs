@@ -15,30 +15,25 @@ mod rest;
 mod suspicious;
 mod think;
 
-use serde_json::Value;
-use serde_json::json;
-
-use super::json::JsonObject;
 use super::parameter::Parameter;
-use super::reply::object;
+use super::reply::Reply;
 use super::tool_set::About;
 use super::tool_set::Dialect;
 use super::tool_set::Hints;
 use super::tool_set::Prompt;
 use super::tool_set::Resource;
 use super::tool_set::Tool;
+use super::views;
+use super::views::MemoryView;
 
+pub use recall::memory_view;
 pub use recall::recall_reply;
-pub use remembered::remember_reply;
+pub use remembered::remember_view;
 pub use suspicious::reasons;
 pub use think::MAX_RESULTS;
 pub use think::think_reply;
 
 pub(super) use rest::ENDPOINTS;
-pub use rest::change_json;
-pub use rest::findings_json;
-pub use rest::proof_json;
-pub use rest::text_json;
 
 /// The three-tool set, with what was added to it.
 pub struct Core {
@@ -147,7 +142,7 @@ const TOOLS: &[Tool] = &[
             Parameter::object("metadata", "").hidden(),
             Parameter::REST,
         ],
-        result: Some(remember_result),
+        result: Some(views::object_schema::<remembered::RememberView<'_>>),
         hints: Hints {
             title: "Remember",
             read_only: false,
@@ -156,7 +151,7 @@ const TOOLS: &[Tool] = &[
             at_hand: true,
         },
         run: remember::run,
-        refuse: |error| remembered::failed(&error.message()),
+        refuse: |error| Reply::of(&remembered::failed(&error.message())).failed(),
     },
     Tool {
         name: "think",
@@ -187,7 +182,7 @@ const TOOLS: &[Tool] = &[
             Parameter::whole("limit", 1, think::MAX_RESULTS as u64, "Default 25"),
             Parameter::whole("max_tokens", 1, u64::MAX, "Size of the answer"),
         ],
-        result: Some(think_result),
+        result: Some(views::list_schema::<think::HitView<'_>>),
         hints: Hints {
             title: "Think",
             read_only: true,
@@ -211,7 +206,7 @@ const TOOLS: &[Tool] = &[
             ),
             Parameter::texts("ids", "").hidden(),
         ],
-        result: Some(recall_result),
+        result: Some(views::list_schema::<MemoryView<'_>>),
         hints: Hints {
             title: "Recall",
             read_only: true,
@@ -223,55 +218,3 @@ const TOOLS: &[Tool] = &[
         refuse: |error| replies::failure(format!("Recall failed: {}", error.message())),
     },
 ];
-
-fn remember_result() -> JsonObject {
-    object(json!({
-        "type": "object",
-        "properties": {
-            "memory_id": {"type": "string"},
-            "message": {"type": "string"},
-            "action": {"type": "string", "enum": ["UPDATE", "NOOP", "SUGGEST"]},
-            "earlier": {"type": "string"},
-            "similar": {"type": "array", "items": {"type": "object"}},
-            "linked": {"type": "array", "items": {"type": "string"}},
-            "same_text_as": {"type": "string"},
-            "may_contradict": {"type": "array", "items": {"type": "object"}},
-            "candidates": {"type": "array", "items": {"type": "object"}},
-            "warnings": {"type": "array", "items": {"type": "string"}},
-        },
-        "required": ["memory_id", "message"],
-    }))
-}
-
-fn think_result() -> JsonObject {
-    results(json!({
-        "id": {"type": "string"},
-        "timestamp": {"type": "string"},
-        "relevance_score": {"type": "number"},
-        "matching_keywords": {"type": "array", "items": {"type": "string"}},
-        "content_preview": {"type": "string"},
-        "truncated": {"type": "boolean"},
-        "found_by": {"type": "string"},
-        "error": {"type": "string"},
-    }))
-}
-
-fn recall_result() -> JsonObject {
-    results(json!({
-        "id": {"type": "string"},
-        "timestamp": {"type": "string"},
-        "agent": {"type": "string"},
-        "user": {"type": "string"},
-        "topics": {"type": "array", "items": {"type": "string"}},
-        "content": {"type": "string"},
-        "error": {"type": "string"},
-    }))
-}
-
-fn results(properties: Value) -> JsonObject {
-    object(json!({
-        "type": "object",
-        "properties": {"results": {"type": "array", "items": {"type": "object", "properties": properties}}},
-        "required": ["results"],
-    }))
-}

@@ -1,7 +1,8 @@
 //! Further tools of our own that `--tools` adds: each costs every conversation its description, and
 //! three are enough for most.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::replies::failure_object;
 use crate::dialect::arguments::Arguments;
@@ -9,9 +10,9 @@ use crate::dialect::call::Call;
 use crate::dialect::parameter::Parameter;
 use crate::dialect::reply::Reply;
 use crate::dialect::reply::ToolError;
-use crate::dialect::reply::object;
 use crate::dialect::tool_set::Hints;
 use crate::dialect::tool_set::Tool;
+use crate::dialect::views;
 use crate::engine::EngineError;
 use crate::engine::QueryKind;
 use crate::engine::Search;
@@ -20,9 +21,9 @@ use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Stem;
 
-/// The most memories that one `list` returns.
+/// Maximum number of memories that one `list` returns.
 const MOST_LISTED: u64 = 100;
-/// The most problems that `status` tells; it says how many there are.
+/// Maximum number of problems that `status` names; it says how many there are.
 const MOST_PROBLEMS: usize = 20;
 
 pub(super) const MORE: &[Tool] = &[
@@ -33,13 +34,7 @@ pub(super) const MORE: &[Tool] = &[
             Parameter::text("memory_id", "Its id").required(),
             Parameter::text("reason", "Why, for whoever looks into the archive"),
         ],
-        result: Some(|| {
-            object(json!({"type": "object", "properties": {
-                "memory_id": {"type": "string"},
-                "message": {"type": "string"},
-                "error": {"type": "string"},
-            }}))
-        }),
+        result: Some(views::reply_schema::<ForgetView>),
         hints: Hints {
             title: "Forget",
             read_only: false,
@@ -58,15 +53,7 @@ pub(super) const MORE: &[Tool] = &[
             Parameter::text("to", "Id of the other one").required(),
             Parameter::text("relation", "Default related-to"),
         ],
-        result: Some(|| {
-            object(json!({"type": "object", "properties": {
-                "from": {"type": "string"},
-                "to": {"type": "string"},
-                "relation": {"type": "string"},
-                "created": {"type": "boolean"},
-                "error": {"type": "string"},
-            }}))
-        }),
+        result: Some(views::reply_schema::<LinkedView>),
         hints: Hints {
             title: "Link",
             read_only: false,
@@ -87,18 +74,7 @@ pub(super) const MORE: &[Tool] = &[
             Parameter::whole("limit", 1, MOST_LISTED, "Default 20"),
             Parameter::whole("offset", 0, u64::MAX, "Number of results to skip"),
         ],
-        result: Some(|| {
-            object(json!({"type": "object", "properties": {
-                "memories": {"type": "array", "items": {"type": "object", "properties": {
-                    "id": {"type": "string"},
-                    "timestamp": {"type": "string"},
-                    "headline": {"type": "string"},
-                    "topics": {"type": "array", "items": {"type": "string"}},
-                }}},
-                "total": {"type": "integer"},
-                "error": {"type": "string"},
-            }}))
-        }),
+        result: Some(views::reply_schema::<ListView<'_>>),
         hints: Hints {
             title: "List",
             read_only: true,
@@ -113,18 +89,7 @@ pub(super) const MORE: &[Tool] = &[
         name: "status",
         description: "How many memories there are, how fresh the index is, and what is wrong with any file.",
         parameters: &[],
-        result: Some(|| {
-            object(json!({"type": "object", "properties": {
-                "memories": {"type": "integer"},
-                "archived": {"type": "integer"},
-                "waiting": {"type": "integer"},
-                "unreadable": {"type": "integer"},
-                "conflicts": {"type": "integer"},
-                "problem_count": {"type": "integer"},
-                "problems": {"type": "array", "items": {"type": "string"}},
-                "error": {"type": "string"},
-            }}))
-        }),
+        result: Some(views::reply_schema::<StatusSummary>),
         hints: Hints {
             title: "Status",
             read_only: true,
@@ -150,10 +115,10 @@ fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         Err(error) => return Err(error.into()),
     };
     let shown = call.engine.live.shown_id(&stem);
-    Ok(Reply::json(json!({
-        "memory_id": shown,
-        "message": format!("{what}. The user can bring it back: memdir restore {shown}"),
-    })))
+    Ok(Reply::of(&ForgetView {
+        message: format!("{what}. The user can bring it back: memdir restore {shown}"),
+        memory_id: shown,
+    }))
 }
 
 fn link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
@@ -165,12 +130,12 @@ fn link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let relation = arguments.set_text("relation")?;
     let relation = relation.unwrap_or_else(|| "related-to".to_owned());
     let created = ops::link(call.engine, &from_name, &to_name, &relation)?;
-    Ok(Reply::json(json!({
-        "from": call.engine.live.shown_id(&from),
-        "to": call.engine.live.shown_id(&to),
-        "relation": relation,
-        "created": created,
-    })))
+    Ok(Reply::of(&LinkedView {
+        from: call.engine.live.shown_id(&from),
+        to: call.engine.live.shown_id(&to),
+        relation,
+        created,
+    }))
 }
 
 fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
@@ -190,32 +155,73 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         offset: arguments.number("offset")?.unwrap_or(0) as usize,
     };
     let thought = ops::search(call.engine, &search)?;
-    let memories = thought.hits.iter().map(|hit| {
-        json!({
-            "id": call.engine.live.shown_id(&hit.memory.stem),
-            "timestamp": hit.memory.timestamp.as_str(),
-            "headline": hit.memory.headline(),
-            "topics": hit.memory.topics,
-        })
+    let memories = thought.hits.iter().map(|hit| ListedMemory {
+        id: call.engine.live.shown_id(&hit.memory.stem),
+        timestamp: hit.memory.timestamp.as_str(),
+        headline: hit.memory.headline(),
+        topics: &hit.memory.topics,
     });
-    let memories: Vec<_> = memories.collect();
-    Ok(Reply::json(
-        json!({"memories": memories, "total": thought.total}),
-    ))
+    Ok(Reply::of(&ListView {
+        memories: memories.collect(),
+        total: thought.total,
+    }))
 }
 
 fn status(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let status = ops::status(call.engine)?;
     let problems = status.findings.iter();
     let problems = problems.map(|finding| format!("{}: {}", finding.file, finding.problem));
-    let problems: Vec<String> = problems.take(MOST_PROBLEMS).collect();
-    Ok(Reply::json(json!({
-        "problem_count": status.findings.len(),
-        "memories": status.files,
-        "archived": status.archived,
-        "waiting": status.waiting,
-        "unreadable": status.unreadable,
-        "conflicts": status.conflicts,
-        "problems": problems,
-    })))
+    Ok(Reply::of(&StatusSummary {
+        problem_count: status.findings.len(),
+        memories: status.files,
+        archived: status.archived,
+        waiting: status.waiting,
+        unreadable: status.unreadable,
+        conflicts: status.conflicts,
+        problems: problems.take(MOST_PROBLEMS).collect(),
+    }))
+}
+
+/// The reply of `forget`.
+#[derive(Serialize, JsonSchema)]
+struct ForgetView {
+    memory_id: String,
+    message: String,
+}
+
+/// The reply of `link`.
+#[derive(Serialize, JsonSchema)]
+struct LinkedView {
+    from: String,
+    to: String,
+    relation: String,
+    created: bool,
+}
+
+/// The reply of `list`.
+#[derive(Serialize, JsonSchema)]
+struct ListView<'a> {
+    memories: Vec<ListedMemory<'a>>,
+    total: usize,
+}
+
+/// One memory of a list.
+#[derive(Serialize, JsonSchema)]
+struct ListedMemory<'a> {
+    id: String,
+    timestamp: &'a str,
+    headline: &'a str,
+    topics: &'a [String],
+}
+
+/// The reply of `status`.
+#[derive(Serialize, JsonSchema)]
+struct StatusSummary {
+    problem_count: usize,
+    memories: usize,
+    archived: usize,
+    waiting: usize,
+    unreadable: usize,
+    conflicts: usize,
+    problems: Vec<String>,
 }

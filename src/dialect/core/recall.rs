@@ -1,27 +1,36 @@
 //! `recall`: whole memories by their ids.
 
+use serde::Serialize;
 use serde_json::Value;
 use serde_json::json;
 
 use super::replies::list_reply;
-use super::suspicious::mark;
+use super::suspicious::reasons;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::budget::fit;
 use crate::dialect::call::Call;
+use crate::dialect::json::to_object;
 use crate::dialect::reply::Reply;
 use crate::dialect::reply::ToolError;
 use crate::dialect::reply::full;
-use crate::dialect::reply::object;
 use crate::dialect::reply::written;
-use crate::dialect::shape;
+use crate::dialect::views::MemoryView;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Recalled;
 use crate::engine::ops;
+use crate::model::Memory;
 use crate::model::estimated_tokens;
 
-/// The most ids that one `recall` takes.
+/// Maximum number of ids in one `recall`.
 const MAX_IDS: usize = 100;
+
+/// The entry for an id that could not be read.
+#[derive(Serialize)]
+struct Failed {
+    id: String,
+    error: String,
+}
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let ids = arguments
@@ -47,17 +56,11 @@ pub fn recall_reply(engine: &Engine, recalled: Vec<Recalled>, max_tokens: Option
     let mut entries = Vec::new();
     for entry in recalled {
         let mut object = match entry {
-            Recalled::Found { memory, .. } => {
-                let mut object = shape::memory(&memory, &engine.live.shown_id(&memory.stem));
-                // The content stays the last, so that it is read after what is said of it.
-                let content = object.remove("content").unwrap_or_default();
-                mark(&mut object, memory.title.as_deref(), &memory.content);
-                object.insert("content".to_owned(), content);
-                object
-            }
-            Recalled::Failed { id, error } => {
-                object(json!({"id": id, "error": not_recalled(&id, &error)}))
-            }
+            Recalled::Found { memory, .. } => to_object(&memory_view(engine, &memory)),
+            Recalled::Failed { id, error } => to_object(&Failed {
+                error: not_recalled(&id, &error),
+                id,
+            }),
         };
         if let Some(most) = max_tokens {
             fit(&mut object, most.saturating_sub(tokens));
@@ -68,6 +71,13 @@ pub fn recall_reply(engine: &Engine, recalled: Vec<Recalled>, max_tokens: Option
     list_reply(entries, |structured| {
         structured.insert("tokens".to_owned(), json!(tokens));
     })
+}
+
+/// A memory as `recall` replies it.
+pub fn memory_view<'a>(engine: &Engine, memory: &'a Memory) -> MemoryView<'a> {
+    let mut view = MemoryView::new(memory, engine.live.shown_id(&memory.stem));
+    view.suspicious = reasons(memory.title.as_deref(), &memory.content);
+    view
 }
 
 fn not_recalled(id: &str, error: &EngineError) -> String {

@@ -1,13 +1,11 @@
 //! `remember`: from arguments to a memory on disk.
 
-use serde_json::json;
-
-use super::remembered::remember_reply;
+use super::remembered::remember_view;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
+use crate::dialect::metadata;
 use crate::dialect::reply::Reply;
 use crate::dialect::reply::ToolError;
-use crate::dialect::shape;
 use crate::engine::WritePolicy;
 use crate::engine::ops;
 use crate::model::NewMemory;
@@ -20,25 +18,14 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     };
     let key = arguments.set_text("idempotency_key")?;
     let stored = ops::remember_as(call.engine, memory, key.as_deref(), &policy)?;
-    let mut reply = remember_reply(call.engine, &stored);
+    let mut view = remember_view(call.engine, &stored);
     let others = arguments.others().map(|name| {
         let shown: String = name.chars().take(40).collect();
         format!("`{shown}` is no argument of `remember` and was not kept")
     });
-    let notices: Vec<String> = others
-        .chain(arguments.object_or_note("metadata").1)
-        .collect();
-    let is_noticed = !notices.is_empty();
-    for warning in notices {
-        let warnings = reply.structured.entry("warnings").or_insert(json!([]));
-        if let Some(warnings) = warnings.as_array_mut() {
-            warnings.push(json!(warning));
-        }
-    }
-    if is_noticed {
-        reply = Reply::object(reply.structured);
-    }
-    Ok(reply)
+    view.warnings.extend(others);
+    view.warnings.extend(arguments.object_or_note("metadata").1);
+    Ok(Reply::of(&view))
 }
 
 fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError> {
@@ -64,7 +51,7 @@ fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError
         importance: arguments.number("importance")?.map(|n| n as u8),
         expires: arguments.end("expires", call.engine.live.now())?,
         supersedes: arguments.list("supersedes")?.unwrap_or_default(),
-        metadata: shape::metadata(arguments.object_or_note("metadata").0.unwrap_or_default()),
+        metadata: metadata::from_json(arguments.object_or_note("metadata").0.unwrap_or_default()),
         ..NewMemory::default()
     })
 }

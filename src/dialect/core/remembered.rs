@@ -3,11 +3,10 @@
 //! The specification's two fields are there in every case; what was found similar, replaced or
 //! left as it was is said in the message and stands in fields of its own.
 
-use serde_json::Value;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::dialect::json::JsonObject;
-use crate::dialect::reply::Reply;
 use crate::engine::Engine;
 use crate::engine::Remembered;
 use crate::engine::Stored;
@@ -15,8 +14,71 @@ use crate::engine::Suggestion;
 use crate::engine::WriteOutcome;
 use crate::model::Stem;
 
+/// The reply of `remember`.
+#[derive(Default, Serialize, JsonSchema)]
+pub struct RememberView<'a> {
+    memory_id: String,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action: Option<Action>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier: Option<String>,
+    #[serde(skip_serializing_if = "<[&str]>::is_empty")]
+    #[schemars(skip)]
+    changed: &'a [&'static str],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<JsonObject>")]
+    similar: Vec<SimilarView>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    linked: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    same_text_as: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<JsonObject>")]
+    may_contradict: Vec<ContradictionView<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<JsonObject>")]
+    candidates: Vec<CandidateView<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) warnings: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+enum Action {
+    Update,
+    Noop,
+    Suggest,
+}
+
+/// A memory that is nearly the same.
+#[derive(Serialize)]
+struct SimilarView {
+    id: String,
+    reasons: Vec<String>,
+}
+
+/// A memory that the new one may contradict, and in what.
+#[derive(Serialize)]
+struct ContradictionView<'a> {
+    id: String,
+    headline: &'a str,
+    difference: &'static str,
+    there: &'a str,
+    here: &'a str,
+}
+
+/// A memory that may be meant instead of a new one.
+#[derive(Serialize)]
+struct CandidateView<'a> {
+    id: String,
+    action: &'static str,
+    headline: &'a str,
+    reasons: Vec<String>,
+}
+
 /// The reply to a memory that was to be stored.
-pub fn remember_reply(engine: &Engine, stored: &Stored) -> Reply {
+pub fn remember_view<'a>(engine: &Engine, stored: &'a Stored) -> RememberView<'a> {
     match stored {
         Stored::Written(remembered) => written(engine, remembered),
         Stored::Suggested(suggestions) => suggested(engine, suggestions),
@@ -24,14 +86,14 @@ pub fn remember_reply(engine: &Engine, stored: &Stored) -> Reply {
 }
 
 /// The reply where nothing was stored because of an error.
-pub(super) fn failed(reason: &str) -> Reply {
-    Reply {
-        is_error: true,
-        ..Reply::object(fields("", &format!("Error storing memory: {reason}")))
+pub(super) fn failed(reason: &str) -> RememberView<'static> {
+    RememberView {
+        message: format!("Error storing memory: {reason}"),
+        ..RememberView::default()
     }
 }
 
-fn written(engine: &Engine, remembered: &Remembered) -> Reply {
+fn written<'a>(engine: &Engine, remembered: &'a Remembered) -> RememberView<'a> {
     let id = engine.live.shown_id(&remembered.stem);
     let ids = |stems: &[Stem]| -> Vec<String> {
         stems
@@ -87,89 +149,66 @@ fn written(engine: &Engine, remembered: &Remembered) -> Reply {
             one.evidence
         );
     }
-    let mut object = fields(&id, &message);
-    let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
-    match &remembered.became {
-        WriteOutcome::Added | WriteOutcome::Repeated => {}
-        WriteOutcome::Known => {
-            let is_changed = !remembered.changed.is_empty();
-            put("action", json!(if is_changed { "UPDATE" } else { "NOOP" }));
-        }
+    let is_changed = !remembered.changed.is_empty();
+    let (is_update, earlier) = match &remembered.became {
+        WriteOutcome::Added | WriteOutcome::Repeated => (None, None),
+        WriteOutcome::Known => (Some(is_changed), None),
         WriteOutcome::Updated { earlier } => {
-            let is_changed = earlier.is_some() || !remembered.changed.is_empty();
-            put("action", json!(if is_changed { "UPDATE" } else { "NOOP" }));
-            if let Some(earlier) = earlier {
-                put("earlier", json!(engine.live.shown_id(earlier)));
-            }
+            (Some(earlier.is_some() || is_changed), earlier.as_ref())
         }
+    };
+    let similar = remembered.near.iter().map(|near| SimilarView {
+        id: engine.live.shown_id(&near.stem),
+        reasons: reason_list(near),
+    });
+    let may_contradict = remembered.contradicted.iter().map(|one| ContradictionView {
+        id: engine.live.shown_id(&one.stem),
+        headline: &one.headline,
+        difference: one.evidence.difference.word(),
+        there: &one.evidence.older,
+        here: &one.evidence.newer,
+    });
+    RememberView {
+        memory_id: id,
+        message,
+        action: is_update.map(|is_update| match is_update {
+            true => Action::Update,
+            false => Action::Noop,
+        }),
+        earlier: earlier.map(|stem| engine.live.shown_id(stem)),
+        changed: &remembered.changed,
+        similar: similar.collect(),
+        linked: ids(&remembered.related),
+        same_text_as: (remembered.same_text.as_ref()).map(|stem| engine.live.shown_id(stem)),
+        may_contradict: may_contradict.collect(),
+        candidates: Vec::new(),
+        warnings: remembered.screened.warnings(),
     }
-    if !remembered.changed.is_empty() {
-        put("changed", json!(remembered.changed));
-    }
-    if !remembered.near.is_empty() {
-        let near: Vec<Value> = remembered
-            .near
-            .iter()
-            .map(|near| json!({"id": engine.live.shown_id(&near.stem), "reasons": reason_list(near)}))
-            .collect();
-        put("similar", json!(near));
-    }
-    if !remembered.related.is_empty() {
-        put("linked", json!(ids(&remembered.related)));
-    }
-    if let Some(same) = &remembered.same_text {
-        put("same_text_as", json!(engine.live.shown_id(same)));
-    }
-    if !remembered.contradicted.is_empty() {
-        let contradicted = remembered.contradicted.iter();
-        let contradicted: Vec<Value> = contradicted
-            .map(|one| {
-                json!({
-                    "id": engine.live.shown_id(&one.stem),
-                    "headline": one.headline,
-                    "difference": one.evidence.difference.word(),
-                    "there": one.evidence.older,
-                    "here": one.evidence.newer,
-                })
-            })
-            .collect();
-        put("may_contradict", json!(contradicted));
-    }
-    let warnings = remembered.screened.warnings();
-    if !warnings.is_empty() {
-        put("warnings", json!(warnings));
-    }
-    Reply::object(object)
 }
 
-fn suggested(engine: &Engine, suggestions: &[Suggestion]) -> Reply {
-    let candidates: Vec<Value> = suggestions
-        .iter()
-        .map(|one| {
-            json!({
-                "id": engine.live.shown_id(&one.stem),
-                "action": one.action.word(),
-                "headline": one.headline,
-                "reasons": reason_list(one),
-            })
-        })
-        .collect();
-    let listed: Vec<String> = suggestions
-        .iter()
-        .map(|one| {
-            let id = engine.live.shown_id(&one.stem);
-            format!("{id} ({}: {})", one.action.word(), reasons(one))
-        })
-        .collect();
-    let message = format!(
-        "Nothing was stored, because one of these may be meant: {}. To correct one, call again with \
-         its id in `supersedes`; to store it beside them, with `force`",
-        listed.join(", ")
-    );
-    let mut object = fields("", &message);
-    object.insert("action".to_owned(), json!("SUGGEST"));
-    object.insert("candidates".to_owned(), json!(candidates));
-    Reply::object(object)
+fn suggested<'a>(engine: &Engine, suggestions: &'a [Suggestion]) -> RememberView<'a> {
+    let candidates = suggestions.iter().map(|one| CandidateView {
+        id: engine.live.shown_id(&one.stem),
+        action: one.action.word(),
+        headline: &one.headline,
+        reasons: reason_list(one),
+    });
+    let candidates: Vec<CandidateView<'_>> = candidates.collect();
+    let listed = candidates.iter().map(|one| {
+        let reasons = one.reasons.join(", ");
+        format!("{} ({}: {reasons})", one.id, one.action)
+    });
+    let listed: Vec<String> = listed.collect();
+    RememberView {
+        message: format!(
+            "Nothing was stored, because one of these may be meant: {}. To correct one, call again \
+             with its id in `supersedes`; to store it beside them, with `force`",
+            listed.join(", ")
+        ),
+        action: Some(Action::Suggest),
+        candidates,
+        ..RememberView::default()
+    }
 }
 
 fn reason_list(suggestion: &Suggestion) -> Vec<String> {
@@ -179,11 +218,4 @@ fn reason_list(suggestion: &Suggestion) -> Vec<String> {
 
 fn reasons(suggestion: &Suggestion) -> String {
     reason_list(suggestion).join(", ")
-}
-
-fn fields(id: &str, message: &str) -> JsonObject {
-    let mut object = JsonObject::new();
-    object.insert("memory_id".to_owned(), json!(id));
-    object.insert("message".to_owned(), json!(message));
-    object
 }

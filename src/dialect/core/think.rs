@@ -1,19 +1,21 @@
 //! `think`: from arguments to a search, and from hits to previews.
 
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Number;
 use serde_json::json;
 
 use super::replies::list_reply_as;
-use super::suspicious::mark;
+use super::suspicious::reasons;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::json::JsonObject;
+use crate::dialect::json::to_json;
+use crate::dialect::json::to_text;
 use crate::dialect::preview;
 use crate::dialect::preview::PreviewWords;
 use crate::dialect::reply::Reply;
 use crate::dialect::reply::ToolError;
 use crate::dialect::reply::add_note;
-use crate::dialect::reply::written;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Hit;
@@ -29,14 +31,11 @@ use crate::model::Stem;
 use crate::model::TopicMatch;
 use crate::model::estimated_tokens;
 
-/// The most hits that `think` returns, as the specification has it.
+/// Maximum number of hits that `think` returns, as the specification has it.
 pub const MAX_RESULTS: usize = 25;
 
 /// Characters of a content that a hit shows.
 const PREVIEW: usize = 200;
-
-/// Maximum number of fields of a hit.
-const MOST_FIELDS: usize = 8;
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let (search, budget) = search(call, arguments)?;
@@ -129,8 +128,8 @@ pub fn think_reply(
     let mut list = "[".to_owned();
     let note = thought.note();
     for hit in thought.hits.into_iter().take(budget.limit) {
-        let mut shown = hit_object(engine, search, &hit, &words, PREVIEW);
-        let mut text = written(&shown);
+        let mut shown = hit_view(engine, search, &hit, &words, PREVIEW);
+        let mut text = to_text(&shown);
         let mut cost = estimated_tokens(&text);
         if let Some(most) = budget.max_tokens
             && tokens + cost > most
@@ -139,14 +138,14 @@ pub fn think_reply(
                 break;
             }
             // One hit is better than none: without a preview if need be.
-            shown = hit_object(engine, search, &hit, &words, PREVIEW / 4);
-            text = written(&shown);
+            shown = hit_view(engine, search, &hit, &words, PREVIEW / 4);
+            text = to_text(&shown);
             cost = estimated_tokens(&text);
         }
         tokens += cost;
         list.push_str(if hits.is_empty() { "" } else { "," });
         list.push_str(&text);
-        hits.push(Value::Object(shown));
+        hits.push(to_json(&shown));
     }
     list.push(']');
     list_reply_as(list, hits, |structured| {
@@ -157,38 +156,50 @@ pub fn think_reply(
     })
 }
 
-fn hit_object(
+/// A memory that a search found.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct HitView<'a> {
+    id: String,
+    timestamp: &'a str,
+    relevance_score: Number,
+    matching_keywords: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    title: Option<&'a str>,
+    /// Why what is shown is to be read with care. What is not shown steers nobody yet; `recall`
+    /// looks at the whole.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    suspicious: Vec<&'static str>,
+    content_preview: String,
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found_by: Option<&'static str>,
+}
+
+fn hit_view<'a>(
     engine: &Engine,
     search: &Search,
-    hit: &Hit,
+    hit: &'a Hit,
     words: &PreviewWords,
     length: usize,
-) -> JsonObject {
-    let mut object = JsonObject::with_capacity(MOST_FIELDS);
-    let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
-    put(
-        "id",
-        json!(live::shown_name(&engine.live, &hit.memory.stem, &hit.name)),
-    );
-    put("timestamp", json!(hit.memory.timestamp.as_str()));
+) -> HitView<'a> {
+    let memory = &hit.memory;
+    let title = memory.title.as_deref();
+    let shown = preview(&memory.content, words, length);
     let score = match search.wanted {
-        QueryKind::Keywords(_) => json!(hit.score as u64),
-        _ => json!((hit.score * 1000.0).round() / 1000.0),
+        QueryKind::Keywords(_) => Some(Number::from(hit.score as u64)),
+        _ => Number::from_f64((hit.score * 1000.0).round() / 1000.0),
     };
-    put("relevance_score", score);
-    put("matching_keywords", json!(hit.matched));
-    hit.memory
-        .title
-        .iter()
-        .for_each(|title| put("title", json!(title)));
-    let shown = preview(&hit.memory.content, words, length);
-    // What is not shown steers nobody yet; `recall` looks at the whole.
-    mark(&mut object, hit.memory.title.as_deref(), &shown.text);
-    let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
-    put("content_preview", json!(shown.text));
-    put("truncated", json!(shown.truncated));
-    if let Some(by) = hit.found_only_by() {
-        put("found_by", json!(by));
+    HitView {
+        id: live::shown_name(&engine.live, &memory.stem, &hit.name),
+        timestamp: memory.timestamp.as_str(),
+        relevance_score: score.unwrap_or_else(|| Number::from(0)),
+        matching_keywords: &hit.matched,
+        title,
+        suspicious: reasons(title, &shown.text),
+        content_preview: shown.text,
+        truncated: shown.truncated,
+        found_by: hit.found_only_by(),
     }
-    object
 }

@@ -9,10 +9,10 @@ use super::shown;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
 use crate::dialect::json::JsonObject;
+use crate::dialect::metadata;
 use crate::dialect::reply::Reply;
 use crate::dialect::reply::ToolError;
 use crate::dialect::reply::object;
-use crate::dialect::shape;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Forgotten;
@@ -82,7 +82,7 @@ fn details(engine: &Engine, memory: &Memory) -> Result<JsonObject, ToolError> {
         "content": memory.content,
         "confidence": shown::confidence(engine, memory),
         "access_count": usage.count(),
-        "metadata": shape::map(&memory.metadata),
+        "metadata": metadata::to_json(&memory.metadata),
         "scope": memory.scope_or_usual().as_str(),
         "source_group": memory.namespace_or_global(),
         "created_at": memory.timestamp.as_str(),

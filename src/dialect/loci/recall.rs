@@ -11,13 +11,13 @@ use crate::dialect::arguments::Arguments;
 use crate::dialect::budget::fit;
 use crate::dialect::call::Call;
 use crate::dialect::json::JsonObject;
+use crate::dialect::metadata;
 use crate::dialect::reply::Reply;
 use crate::dialect::reply::ToolError;
 use crate::dialect::reply::add_note;
 use crate::dialect::reply::full;
 use crate::dialect::reply::object;
 use crate::dialect::reply::written;
-use crate::dialect::shape;
 use crate::engine::AskedTime;
 use crate::engine::Engine;
 use crate::engine::EngineError;
@@ -322,7 +322,7 @@ fn whole(engine: &Engine, memory: &Memory, score: f64) -> JsonObject {
         "confidence": shown::confidence(engine, memory),
         "score": rounded(score),
         "created_at": memory.timestamp.as_str(),
-        "metadata": shape::map(&memory.metadata),
+        "metadata": metadata::to_json(&memory.metadata),
     }))
 }
 

@@ -7,10 +7,10 @@ use super::arguments::group;
 use super::arguments::needed;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
+use crate::dialect::metadata;
 use crate::dialect::reply::Reply;
 use crate::dialect::reply::ToolError;
 use crate::dialect::reply::object;
-use crate::dialect::shape;
 use crate::engine::DuplicatePolicy;
 use crate::engine::Engine;
 use crate::engine::Recalled;
@@ -47,7 +47,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     })?;
     let scope: Option<Scope> = arguments.word("scope")?;
     let (metadata, told) = arguments.object_or_note("metadata");
-    let metadata = shape::metadata(metadata.unwrap_or_default());
+    let metadata = metadata::from_json(metadata.unwrap_or_default());
     let supersedes = arguments.set_text("supersedes")?;
     let place = TargetScope::of(call, kind, scope, supersedes.as_deref())?;
     let memory = NewMemory {
@@ -218,7 +218,7 @@ mod tests {
             "entity_type": "person", "name": "John Smith", "aliases": ["John", "JS", "John", 7, " "],
             "properties": {"name": "no"}, "subject": "x".repeat(300), "category": "a\nb",
         });
-        let metadata = shape::metadata(object(metadata));
+        let metadata = metadata::from_json(object(metadata));
         assert_eq!(topics(&metadata), ["person", "John Smith", "John", "JS"]);
     }
 }

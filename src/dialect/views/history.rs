@@ -1,0 +1,87 @@
+//! The history of a store: its changes, and what a memory said.
+
+use std::borrow::Cow;
+
+use chrono::SecondsFormat;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::engine::PastChange;
+use crate::engine::PastText;
+
+/// The changes of one memory, the newest first.
+#[derive(Serialize, JsonSchema)]
+pub struct HistoryView<'a> {
+    pub id: String,
+    pub changes: Vec<ChangeView<'a>>,
+    /// Whether there are older changes than these.
+    pub more: bool,
+}
+
+/// One change of the history.
+#[derive(Serialize, JsonSchema)]
+pub struct ChangeView<'a> {
+    commit: &'a str,
+    at: String,
+    what: &'a str,
+    agent: Option<String>,
+    user: Option<String>,
+    tool: Option<String>,
+    author: &'a str,
+    memories: Vec<ChangedMemory<'a>>,
+}
+
+/// What a change did to one memory.
+#[derive(Serialize, JsonSchema)]
+struct ChangedMemory<'a> {
+    id: &'a str,
+    done: String,
+}
+
+impl<'a> From<&'a PastChange> for ChangeView<'a> {
+    fn from(change: &'a PastChange) -> ChangeView<'a> {
+        let joined = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
+        let memory = |(done, id): &'a (String, String)| ChangedMemory {
+            id,
+            done: done.to_lowercase(),
+        };
+        ChangeView {
+            commit: &change.commit,
+            at: change.at.to_rfc3339_opts(SecondsFormat::Secs, false),
+            what: &change.what,
+            agent: joined(&change.agents),
+            user: joined(&change.users),
+            tool: joined(&change.tools),
+            author: &change.author,
+            memories: change.memories.iter().map(memory).collect(),
+        }
+    }
+}
+
+/// What a memory says now, and said before.
+#[derive(Serialize, JsonSchema)]
+pub struct DiffView<'a> {
+    pub id: String,
+    pub different: bool,
+    pub before: Option<TextView<'a>>,
+    pub after: TextView<'a>,
+}
+
+/// The text of a memory at one moment; all null where it was not there.
+#[derive(Serialize, JsonSchema)]
+pub struct TextView<'a> {
+    file: Option<&'a str>,
+    commit: Option<&'a str>,
+    text: Option<Cow<'a, str>>,
+}
+
+impl<'a> From<&'a PastText> for TextView<'a> {
+    fn from(text: &'a PastText) -> TextView<'a> {
+        let file = text.file.as_deref();
+        TextView {
+            file,
+            commit: text.commit.as_deref(),
+            text: file.map(|_| String::from_utf8_lossy(&text.bytes)),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! JSON schemas of views, as tools and the HTTP interface serve them.
+
+use schemars::JsonSchema;
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::transform::Transform;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::dialect::json::JsonObject;
+use crate::dialect::json::object;
+
+/// The schema of `T`, with the schemas of its members inside.
+///
+/// Names of types and doc comments are left out: they are for readers of the code. A description
+/// for clients is given as `#[schemars(extend("about" = "…"))]`.
+pub fn schema_of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let settings = settings.with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    RecursiveTransform(reduce).transform(&mut schema);
+    schema.to_value()
+}
+
+/// As [`schema_of`], of a view that is an object.
+pub fn object_schema<T: JsonSchema>() -> JsonObject {
+    object(schema_of::<T>())
+}
+
+/// The schema of the reply of a tool of ours: `T`, or an object with an `error`.
+///
+/// Nothing is required, as it would not be there beside an error.
+pub fn reply_schema<T: JsonSchema>() -> JsonObject {
+    let mut schema = Schema::try_from(schema_of::<T>()).unwrap_or_default();
+    RecursiveTransform(|schema: &mut Schema| remove(schema, "required")).transform(&mut schema);
+    let mut schema = schema.to_value();
+    schema["properties"]["error"] = json!({"type": "string"});
+    object(schema)
+}
+
+/// The schema of an object whose `results` are a list of `T` or of objects with an `error`.
+pub fn list_schema<T: JsonSchema>() -> JsonObject {
+    let results = json!({"type": "array", "items": reply_schema::<T>()});
+    object(json!({
+        "type": "object",
+        "properties": {"results": results},
+        "required": ["results"],
+    }))
+}
+
+/// Takes out of one schema what says nothing to a client.
+fn reduce(schema: &mut Schema) {
+    remove(schema, "title");
+    remove(schema, "description");
+    if let Some(Value::String(format)) = schema.get("format") {
+        let is_unsigned = format.starts_with("uint");
+        if is_unsigned || format.starts_with("int") || ["double", "float"].contains(&&**format) {
+            remove(schema, "format");
+        }
+        if is_unsigned {
+            remove(schema, "minimum");
+        }
+    }
+    if schema.get("additionalProperties") == Some(&Value::Bool(true)) {
+        remove(schema, "additionalProperties");
+    }
+    if let Some(about) = schema.remove("about") {
+        schema.insert("description".to_owned(), about);
+    }
+    // A member that may be missing is missing where it would be null.
+    let required: Vec<Value> = match schema.get("required") {
+        Some(Value::Array(required)) => required.clone(),
+        _ => Vec::new(),
+    };
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        let optional = properties
+            .iter_mut()
+            .filter(|(name, _)| !required.contains(&json!(name)));
+        optional.for_each(|(_, property)| refuse_null(property));
+    }
+}
+
+fn refuse_null(property: &mut Value) {
+    if let Some(Value::Array(types)) = property.get_mut("type") {
+        types.retain(|one| one != "null");
+        if let [one] = types.as_slice() {
+            property["type"] = one.clone();
+        }
+    }
+    if let Some(Value::Array(words)) = property.get_mut("enum") {
+        words.retain(|word| !word.is_null());
+    }
+}
+
+/// Removes a key; the others keep their order.
+fn remove(schema: &mut Schema, key: &str) {
+    if let Some(object) = schema.as_object_mut() {
+        object.shift_remove(key);
+    }
+}
