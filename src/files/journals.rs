@@ -16,8 +16,8 @@ use super::append::append_lines;
 use super::folders::JOURNALS;
 use super::lock::Lock;
 use super::storage::Replaced;
-use super::storage::Storage;
 use super::storage::Version;
+use super::storage::WritableStorage;
 use super::store::Store;
 use crate::beneath::Kind;
 use crate::beneath::is_link;
@@ -90,12 +90,12 @@ impl Store {
         Ok(Some(journals))
     }
 
-    /// As [`Storage::put_beside`], of a file that others append lines to: what they append in the
+    /// As [`WritableStorage::put_beside`], of a file that others append lines to: what they append in the
     /// same moment, also without [`journal_lock`], stands at the end of the new text.
     ///
     /// # Errors
     ///
-    /// As for [`Storage::put_beside`].
+    /// As for [`WritableStorage::put_beside`].
     pub fn put_growing(
         &self,
         path: &str,
@@ -135,6 +135,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::files::storage::Storage;
 
     #[test]
     fn only_regular_files_of_that_name_are_journals() {

@@ -72,6 +72,7 @@ pub use storage::Reader;
 pub use storage::Replaced;
 pub use storage::Storage;
 pub use storage::Version;
+pub use storage::WritableStorage;
 pub use store::Store;
 #[cfg(test)]
 pub(crate) use tests::crash::dying_at;

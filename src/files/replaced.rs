@@ -1,6 +1,6 @@
 //! Texts of memories that were replaced, kept aside until a history holds them.
 //!
-//! Promises: a text that [`Storage::replace_and_keep`] replaced lies whole in the folder `replaced` of
+//! Promises: a text that [`WritableStorage::replace_and_keep`] replaced lies whole in the folder `replaced` of
 //! the state folder when that returns, or was found by nobody; the texts of one memory keep their
 //! order. Whether a history holds such a text already is the business of whoever takes it from here.
 
@@ -10,7 +10,7 @@ use super::At;
 use super::FilesError;
 use super::disk;
 use super::folders::Place;
-use super::storage::Storage;
+use super::storage::WritableStorage;
 use super::store::Store;
 use super::swap::SwapName;
 use crate::beneath::Folder;
@@ -204,7 +204,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// As for [`Storage::add`].
+    /// As for [`WritableStorage::add`].
     pub fn archive_replaced(&self, text: &ReplacedText, bytes: &[u8]) -> Result<(), FilesError> {
         let name = text.archived_name();
         let (below, file) = name.rsplit_once('/').unwrap_or(("", &name));

@@ -40,7 +40,7 @@ pub struct Leftover {
     pub name: String,
 }
 
-/// A place for memories. Names are those of its own listings, or made of a parsed stem.
+/// A place for memories, as it is read. Names come from its own listings or from a parsed stem.
 pub trait Storage: Send + Sync {
     /// Lists the memories of `place`; a folder that does not exist is empty.
     ///
@@ -87,6 +87,13 @@ pub trait Storage: Send + Sync {
     /// Those of `folders` that changed: a name came, went or was replaced.
     fn changed_folders<'a>(&self, place: Place, folders: &'a [(String, i64)]) -> Vec<&'a str>;
 
+    /// Clears the temporary files whose writer is gone; returns what was cleared. One that holds
+    /// a text nobody has seen becomes a conflict copy.
+    fn remove_leftovers(&self, place: Place, temps: &[String]) -> Vec<Leftover>;
+}
+
+/// The half of the contract that changes files.
+pub trait WritableStorage: Storage {
     /// Makes the place ready for memories, if it is not.
     ///
     /// # Errors
@@ -101,7 +108,7 @@ pub trait Storage: Send + Sync {
     /// [`FilesError::Taken`] if the name exists; any failed step fails the whole.
     fn add(&self, place: Place, name: &str, bytes: &[u8]) -> Result<(), FilesError>;
 
-    /// As [`Storage::add`] for each of `files`, names with their bytes, in the same order;
+    /// As [`WritableStorage::add`] for each of `files`, names with their bytes, in the same order;
     /// cheaper than one after another.
     fn add_many(&self, place: Place, files: &[(String, Vec<u8>)]) -> Vec<Result<(), FilesError>>;
 
@@ -118,11 +125,11 @@ pub trait Storage: Send + Sync {
         bytes: &[u8],
     ) -> Result<Replaced, FilesError>;
 
-    /// As [`Storage::replace`]; the text that was seen is kept aside, for the history.
+    /// As [`WritableStorage::replace`]; the text that was seen is kept aside, for the history.
     ///
     /// # Errors
     ///
-    /// As for [`Storage::replace`].
+    /// As for [`WritableStorage::replace`].
     fn replace_and_keep(
         &self,
         place: Place,
@@ -131,8 +138,8 @@ pub trait Storage: Send + Sync {
         bytes: &[u8],
     ) -> Result<Replaced, FilesError>;
 
-    /// As [`Storage::replace`] for each of `files`, names with what was seen and the new bytes, in the
-    /// same order; cheaper than one after another.
+    /// As [`WritableStorage::replace`] for each of `files`, names with what was seen and the new bytes,
+    /// in the same order; cheaper than one after another.
     fn replace_many(
         &self,
         place: Place,
@@ -143,7 +150,7 @@ pub trait Storage: Send + Sync {
     ///
     /// # Errors
     ///
-    /// As for [`Storage::replace`].
+    /// As for [`WritableStorage::replace`].
     fn remove(&self, place: Place, name: &str, seen: &Version) -> Result<Replaced, FilesError>;
 
     /// Moves a memory to the other folder, under the same name.
@@ -171,12 +178,8 @@ pub trait Storage: Send + Sync {
     ///
     /// # Errors
     ///
-    /// As for [`Storage::add`].
+    /// As for [`WritableStorage::add`].
     fn add_copy(&self, name: &str, bytes: &[u8]) -> Result<String, FilesError>;
-
-    /// Clears the temporary files whose writer is gone; returns what was cleared. One that holds
-    /// a text nobody has seen becomes a conflict copy.
-    fn remove_leftovers(&self, place: Place, temps: &[String]) -> Vec<Leftover>;
 }
 
 /// Reads many files of one place.

@@ -33,6 +33,7 @@ use super::storage::Reader;
 use super::storage::Replaced;
 use super::storage::Storage;
 use super::storage::Version;
+use super::storage::WritableStorage;
 use super::swap;
 use super::swap::SwapName;
 use super::swap::Swapped;
@@ -298,12 +299,12 @@ impl Store {
         FolderReader::of(self.root.clone(), "", self.links)
     }
 
-    /// As [`Storage::add`], but it survives a power cut only once the folder below the place's own
+    /// As [`WritableStorage::add`], but it survives a power cut only once the folder below the place's own
     /// that is returned is synced: for whoever adds many and syncs once.
     ///
     /// # Errors
     ///
-    /// As for [`Storage::add`].
+    /// As for [`WritableStorage::add`].
     pub fn add_unsynced(
         &self,
         place: Place,
@@ -479,7 +480,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// As for [`Storage::relocate`].
+    /// As for [`WritableStorage::relocate`].
     pub fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError> {
         self.check_note(to.0, to.1)?;
         let (source, target) = (self.path(from.0, from.1), self.path(to.0, to.1));
@@ -550,14 +551,6 @@ impl Store {
 }
 
 impl Storage for Store {
-    fn create(&self) -> Result<(), FilesError> {
-        match fs::exists(&self.root) {
-            Ok(true) => {}
-            _ => disk::create_private_folder(&self.root).at("create", &self.root)?,
-        }
-        self.open_or_create(Place::Files.folder(), "").map(drop)
-    }
-
     fn list(&self, place: Place) -> Result<Listing, FilesError> {
         self.list_after(place, &|_| ())
     }
@@ -629,6 +622,52 @@ impl Storage for Store {
 
     fn beside(&self) -> Box<dyn Reader> {
         Box::new(self.folder_beside())
+    }
+
+    fn remove_leftovers(&self, place: Place, temps: &[String]) -> Vec<Leftover> {
+        let reader = self.folder_reader(place);
+        let cleared = |name: &str| match SwapName::parse(name) {
+            Some(swap_name) => match Lock::try_take(&self.lock_path(swap_name.shard)) {
+                Ok(Some(_lock)) => self.holder(place, name).is_ok_and(|(folder, file)| {
+                    let below = name.strip_suffix(file).unwrap_or_default();
+                    let memory = format!("{below}{}", swap_name.memory());
+                    let keep = |folder: &Folder, beside: &str| {
+                        self.keep_aside(place, &memory, folder, beside, &swap_name)
+                    };
+                    swap::resolve(&folder, file, &swap_name, &keep).is_ok()
+                }),
+                _ => false,
+            },
+            None => {
+                // The lock is held until the file is gone: its writer then makes another one.
+                let Ok(file) = reader.open_regular(name) else {
+                    return false;
+                };
+                let old = file
+                    .metadata()
+                    .and_then(|data| data.modified())
+                    .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > TEMP_LIFETIME));
+                (file.try_lock().is_ok() || old)
+                    && self
+                        .holder(place, name)
+                        .is_ok_and(|(folder, file)| disk::remove(&folder, file).is_ok())
+            }
+        };
+        temps
+            .iter()
+            .filter(|name| cleared(name))
+            .map(|name| Leftover { name: name.clone() })
+            .collect()
+    }
+}
+
+impl WritableStorage for Store {
+    fn create(&self) -> Result<(), FilesError> {
+        match fs::exists(&self.root) {
+            Ok(true) => {}
+            _ => disk::create_private_folder(&self.root).at("create", &self.root)?,
+        }
+        self.open_or_create(Place::Files.folder(), "").map(drop)
     }
 
     // Order: temporary file, sync, rename without replacing, sync of the folder.
@@ -779,42 +818,6 @@ impl Storage for Store {
         // The new name first: a power cut in between leaves two names, never none.
         self.sync_folder(to, folder)?;
         self.sync_folder(from, folder)
-    }
-
-    fn remove_leftovers(&self, place: Place, temps: &[String]) -> Vec<Leftover> {
-        let reader = self.folder_reader(place);
-        let cleared = |name: &str| match SwapName::parse(name) {
-            Some(swap_name) => match Lock::try_take(&self.lock_path(swap_name.shard)) {
-                Ok(Some(_lock)) => self.holder(place, name).is_ok_and(|(folder, file)| {
-                    let below = name.strip_suffix(file).unwrap_or_default();
-                    let memory = format!("{below}{}", swap_name.memory());
-                    let keep = |folder: &Folder, beside: &str| {
-                        self.keep_aside(place, &memory, folder, beside, &swap_name)
-                    };
-                    swap::resolve(&folder, file, &swap_name, &keep).is_ok()
-                }),
-                _ => false,
-            },
-            None => {
-                // The lock is held until the file is gone: its writer then makes another one.
-                let Ok(file) = reader.open_regular(name) else {
-                    return false;
-                };
-                let old = file
-                    .metadata()
-                    .and_then(|data| data.modified())
-                    .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > TEMP_LIFETIME));
-                (file.try_lock().is_ok() || old)
-                    && self
-                        .holder(place, name)
-                        .is_ok_and(|(folder, file)| disk::remove(&folder, file).is_ok())
-            }
-        };
-        temps
-            .iter()
-            .filter(|name| cleared(name))
-            .map(|name| Leftover { name: name.clone() })
-            .collect()
     }
 }
 

@@ -19,6 +19,7 @@ use memdir::files::Place;
 use memdir::files::Replaced;
 use memdir::files::Storage;
 use memdir::files::Store;
+use memdir::files::WritableStorage;
 use memdir::model::Change;
 use memdir::model::Handle;
 use memdir::model::NewMemory;

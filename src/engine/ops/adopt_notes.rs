@@ -112,8 +112,7 @@ pub fn adopt_notes(
         match from == to {
             true => {}
             false => match engine
-                .live
-                .directory
+                .writer
                 .rename((Place::Files, from), (Place::Files, to))
             {
                 Ok(()) => {
@@ -132,7 +131,7 @@ pub fn adopt_notes(
         adopted.notes.push(note);
     }
     for folder in folders {
-        engine.live.directory.sync_folder(Place::Files, &folder)?;
+        engine.writer.sync_folder(Place::Files, &folder)?;
     }
     if let Some((_lock, user)) = turn {
         let subject = match adopted.notes.len() {
@@ -265,13 +264,8 @@ fn relink(
                 }
                 // What this run wrote is no version to keep.
                 (false, true) => {
-                    let replaced =
-                        engine
-                            .live
-                            .store
-                            .replace(Place::Files, &name, &version, &bytes)?;
-                    engine.live.changed_by_us(&name);
-                    replaced == Replaced::Done
+                    let at = (Place::Files, name.as_str());
+                    engine.writer.replace(at, &version, &bytes)? == Replaced::Done
                 }
             };
             if is_written {

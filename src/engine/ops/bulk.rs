@@ -65,7 +65,7 @@ pub fn remember_many(
     policy: &WritePolicy,
 ) -> Result<Vec<Result<Stem, EngineError>>, EngineError> {
     engine.writer.check_writable()?;
-    engine.live.store.create()?;
+    engine.writer.create()?;
     let policy = WritePolicy {
         duplicates: DuplicatePolicy::SameTitle,
         contradictions: false,
@@ -156,7 +156,7 @@ fn write_batch(engine: &Engine, batch: Batch, policy: &WritePolicy, done: &mut [
         (renewal.name.clone(), renewal.version.clone(), bytes)
     };
     let files: Vec<(String, Version, Vec<u8>)> = renewed.iter_mut().map(file).collect();
-    let replaced = engine.live.store.replace_many(Place::Files, &files);
+    let replaced = engine.writer.replace_many(&files);
     for ((place, one), replaced) in renewed.into_iter().zip(replaced) {
         let Renewed { stem, new, renewal } = one;
         if replaced.is_ok() {
@@ -181,7 +181,7 @@ fn add_batch(engine: &Engine, new: Vec<(usize, NewFile)>, done: &mut [Outcome]) 
     let mut new = new;
     let file = |(_, new): &mut (usize, NewFile)| (new.name.clone(), std::mem::take(&mut new.bytes));
     let files: Vec<(String, Vec<u8>)> = new.iter_mut().map(file).collect();
-    let added = engine.live.store.add_many(Place::Files, &files);
+    let added = engine.writer.add_many(Place::Files, &files);
     for ((place, new), added) in new.into_iter().zip(added) {
         done[place] = Some(match added {
             Ok(()) => {
@@ -213,11 +213,7 @@ fn keep_earlier_of(
         .flatten()
         .map(|earlier| (earlier.name.clone(), earlier.bytes.clone()))
         .collect();
-    let mut added = engine
-        .live
-        .store
-        .add_many(Place::Archive, &files)
-        .into_iter();
+    let mut added = engine.writer.add_many(Place::Archive, &files).into_iter();
     let mut kept = Vec::with_capacity(renewed.len());
     for ((place, one), earlier) in renewed.into_iter().zip(earlier) {
         let is_kept = match earlier.and_then(|earlier| Some((earlier, added.next()?))) {

@@ -427,7 +427,7 @@ fn keep_earlier(
         let Earlier { name, bytes } = earlier_file(engine, &stem, &marked);
         // One that was brought back has that name.
         let is_free = engine.live.store.look_at(Place::Files, &name).is_none();
-        let added = is_free.then(|| engine.live.store.add(Place::Archive, &name, &bytes));
+        let added = is_free.then(|| engine.writer.add((Place::Archive, &name), &bytes));
         match added.unwrap_or_else(|| Err(taken(engine, &name))) {
             Ok(()) => {
                 kept_earlier(engine, &old.stem, &name);

@@ -327,7 +327,7 @@ fn relocate(
     if to == Place::Archive {
         succession::hand_on(engine, &name);
     }
-    match engine.live.store.relocate(&name, from, to) {
+    match engine.writer.relocate(&name, from, to) {
         Err(FilesError::Missing { .. }) => return Err(EngineError::NotFound(id.to_owned())),
         other => other?,
     }

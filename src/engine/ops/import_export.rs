@@ -6,7 +6,6 @@
 //! there (`relations/relating`). `.memdir/import-at-work` lies there until then: the import after
 //! one that was killed sets all of them. docs/IMPORT.md has the sources field by field.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -31,6 +30,7 @@ use crate::engine::texts::stem_of;
 use crate::engine::write::new;
 use crate::engine::write::screen::Screened;
 use crate::engine::write::writer::BY_IMPORT;
+use crate::engine::write::writer::Writer;
 use crate::files::CrashMarker;
 use crate::files::Lock;
 use crate::files::Place;
@@ -141,7 +141,7 @@ struct Progress {
     texts: HashMap<(Option<String>, u128), Stem>,
     report: Report,
     /// Below `files/`: those with files that came in, which are to be synced.
-    folders: RefCell<BTreeSet<String>>,
+    folders: BTreeSet<String>,
 }
 
 /// Imports `items` one by one, then sets the relations between them; calls `each` with what
@@ -216,8 +216,8 @@ fn import_all(
         }
     }
     // Once, and before anything is said to be imported.
-    for folder in progress.folders.borrow().iter() {
-        engine.live.directory.sync_folder(Place::Files, folder)?;
+    for folder in &progress.folders {
+        engine.writer.sync_folder(Place::Files, folder)?;
     }
     engine.writer.count_past_uses(&progress.uses);
     if progress.sessions > 0 && !options.dry_run {
@@ -388,19 +388,13 @@ fn import_one(
     let mut found = Screened::default();
     if !options.dry_run {
         // What a foreign memory supersedes may come later, or not at all: it is kept as written.
-        let folders = &progress.folders;
-        let add = |name: &str, bytes: &[u8]| {
-            let folder = engine
-                .live
-                .directory
-                .add_unsynced(Place::Files, name, bytes)?;
-            folders.borrow_mut().insert(folder);
-            Ok(())
-        };
-        match new::write_new_by(&engine.writer, &memory, "import", &add) {
+        match new::write_new_by(&engine.writer, &memory, "import", Writer::add_unsynced) {
             Ok((stem, screened)) => {
                 found = screened;
-                end.name = Some(engine.live.new_name(&stem));
+                let name = engine.live.new_name(&stem);
+                let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+                progress.folders.insert(folder.to_owned());
+                end.name = Some(name);
                 end.stem = Some(stem);
             }
             Err(error) => {

@@ -100,7 +100,7 @@ fn settle_secrets(
         if bytes == seen.bytes {
             return Ok(settled);
         }
-        let replaced = match engine.live.store.replace(place, &name, &seen, &bytes) {
+        let replaced = match engine.writer.replace((place, &name), &seen, &bytes) {
             Err(FilesError::Missing { .. }) => continue, // Forgotten or restored meanwhile.
             other => other?,
         };

@@ -215,7 +215,7 @@ pub fn save_text(
     if let Some(edited) = put::put(&engine.writer, name, seen, &bytes, "edit")? {
         return Ok(Edited { screened, ..edited });
     }
-    let copy = engine.live.store.add_copy(name, &bytes)?;
+    let copy = engine.writer.add_copy(name, &bytes)?;
     engine.writer.changed_with("edit", &copy);
     Err(EngineError::ChangedMeanwhile {
         id: stem_of(name).short().to_owned(),

@@ -3,6 +3,8 @@
 //! Promise: a memory is on disk whole or not at all, and every version that is replaced stays
 //! reachable.
 
+pub(in crate::engine) mod changes;
+pub(in crate::engine) mod journals;
 pub(in crate::engine) mod new;
 pub(in crate::engine) mod put;
 pub(in crate::engine) mod recent;

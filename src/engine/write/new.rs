@@ -12,9 +12,6 @@ use crate::model::NewMemory;
 use crate::model::Stem;
 use crate::model::Timestamp;
 
-/// Puts a file in place: its name and bytes.
-pub(in crate::engine) type Add<'a> = dyn Fn(&str, &[u8]) -> Result<(), FilesError> + 'a;
-
 /// New names drawn before giving up; a second one is needed once in four billion times.
 pub(in crate::engine) const MAX_DRAWS: usize = 16;
 
@@ -24,8 +21,8 @@ pub(in crate::engine) fn write_new(
     memory: &NewMemory,
     tool: &str,
 ) -> Result<(Stem, Screened), EngineError> {
-    let add = |name: &str, bytes: &[u8]| writer.live.store.add(Place::Files, name, bytes);
-    write_new_by(writer, memory, tool, &add)
+    let add = |writer: &Writer, name: &str, bytes: &[u8]| writer.add((Place::Files, name), bytes);
+    write_new_by(writer, memory, tool, add)
 }
 
 /// As [`write_new`], where `add` puts the file in place.
@@ -33,9 +30,9 @@ pub(in crate::engine) fn write_new_by(
     writer: &Writer,
     memory: &NewMemory,
     tool: &str,
-    add: &Add<'_>,
+    add: impl Fn(&Writer, &str, &[u8]) -> Result<(), FilesError>,
 ) -> Result<(Stem, Screened), EngineError> {
-    writer.live.store.create()?;
+    writer.create()?;
     let timestamp = time_of(writer, memory);
     let mut wanted = memory.handle;
     for _ in 0..MAX_DRAWS {
@@ -44,7 +41,7 @@ pub(in crate::engine) fn write_new_by(
             None => Stem::new(timestamp.utc(), draw_handle(writer)),
         };
         let (name, bytes, screened) = rendered(writer, memory, &stem, &timestamp)?;
-        match add(&name, &bytes) {
+        match add(writer, &name, &bytes) {
             Ok(()) => {
                 writer.changed_with(tool, &name);
                 return Ok((stem, screened));

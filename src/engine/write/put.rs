@@ -22,12 +22,10 @@ pub(in crate::engine) fn put_aside(
     text: &[u8],
 ) -> Result<(), EngineError> {
     let name = format!("{stem}.md");
-    match writer.live.store.add(place, &name, text) {
-        Err(FilesError::Taken { .. }) => {} // By a run that was killed.
-        other => other?,
+    match writer.add((place, &name), text) {
+        Err(FilesError::Taken { .. }) => Ok(()), // By a run that was killed.
+        other => Ok(other?),
     }
-    writer.live.changed_by_us(&name);
-    Ok(())
 }
 
 /// Writes `bytes` over the version `seen`; `None` if the file is another one by now.

@@ -23,10 +23,7 @@ pub(in crate::engine) fn replace_text(
     seen: &Version,
     bytes: &[u8],
 ) -> Result<Replaced, FilesError> {
-    let replaced = writer
-        .live
-        .store
-        .replace_and_keep(place, name, seen, bytes)?;
+    let replaced = writer.replace_and_keep((place, name), seen, bytes)?;
     if !writer.has_history {
         archive_replaced(writer);
     }
@@ -51,7 +48,7 @@ pub(in crate::engine) fn archive_replaced(writer: &Writer) {
             || written.contains(&text.hash())
             || add_replaced_to_archive(writer, &text, &bytes);
         if is_done {
-            writer.live.directory.release_replaced(&text);
+            writer.release_replaced(&text);
         }
     }
 }

@@ -68,10 +68,7 @@ pub(in crate::engine) fn leave_tombstone(
     let texts = texts.iter().filter(|_| !stem.is_canonical());
     if stone.add(texts.map(Id::to_string)) || seen.is_none() {
         let written = stone.written();
-        writer
-            .live
-            .store
-            .put_beside(&path, seen.as_ref(), Some(written.as_bytes()))?;
+        writer.put_beside(&path, seen.as_ref(), Some(written.as_bytes()))?;
     }
     Ok(())
 }

@@ -20,6 +20,7 @@ use crate::engine::texts::stem_of;
 use crate::engine::write::recent::Recent;
 use crate::engine::write::words;
 use crate::engine::write::words::OneDeed;
+use crate::files::WritableStorage;
 use crate::journal::Record;
 use crate::lifecycle::WritePolicy;
 use crate::model::Stem;
@@ -29,6 +30,8 @@ use crate::secrets::Policy;
 /// Changes the memories of one store.
 pub struct Writer {
     pub(in crate::engine) live: Arc<LiveStore>,
+    /// The same place, for changing it.
+    pub(in crate::engine::write) storage: Box<dyn WritableStorage>,
     /// Changes are committed: what is replaced stays in the history.
     pub(in crate::engine::write) has_history: bool,
     pub(in crate::engine) secrets: Policy,
@@ -88,6 +91,7 @@ impl Writer {
         has_history: bool,
     ) -> Writer {
         Writer {
+            storage: Box::new(live.directory.clone()),
             live,
             has_history,
             secrets,
@@ -98,8 +102,7 @@ impl Writer {
         }
     }
 
-    /// As [`LiveStore::changed_by_us`], and says with what it was done: to whoever commits it, and in
-    /// the journal.
+    /// Says with what a file was changed: to whoever commits it, and in the journal.
     pub(in crate::engine) fn changed_with(&self, tool: &str, name: &str) {
         self.changed_because(tool, name, None);
     }
@@ -108,7 +111,6 @@ impl Writer {
     pub(in crate::engine) fn changed_because(&self, tool: &str, name: &str, why: Option<&str>) {
         self.leave_word(tool, name);
         self.record(tool, name, why);
-        self.live.changed_by_us(name);
     }
 
     /// What the settings say about new memories that resemble others.

@@ -22,6 +22,7 @@ use crate::files::Replaced;
 use crate::files::Store;
 use crate::files::disk;
 use crate::files::storage::Storage;
+use crate::files::storage::WritableStorage;
 
 const NAME: &str = "20260101_000000_aaaaaaaa.md";
 /// Orders that every run of the tests tries; `MEMDIR_SCHEDULES` asks for another number.

@@ -212,11 +212,7 @@ pub(in crate::engine) fn date_file(
     };
     let at = at()?;
     if at.saturating_add(STEP) <= version.entry.stamp.modified {
-        history
-            .live
-            .directory
-            .set_modified(Place::Files, &version, at)?;
-        history.live.changed_by_us(name);
+        history.writer.set_modified(&version, at)?;
     }
     Ok(())
 }

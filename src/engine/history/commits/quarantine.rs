@@ -293,8 +293,7 @@ pub(in crate::engine) fn apply_to_held(
     if merged == seen.bytes {
         return Ok(true);
     }
-    let replaced = history.live.store.replace(place, name, &seen, &merged)?;
-    history.live.changed_by_us(name);
+    let replaced = history.writer.replace((place, name), &seen, &merged)?;
     Ok(replaced != Replaced::Stale)
 }
 

@@ -78,7 +78,7 @@ pub(in crate::engine) fn forget_replaced(history: &History, is_meant: impl Fn(&s
         .unwrap_or_default()
         .into_iter();
     for text in texts.filter(|text| is_meant(&text.name)) {
-        history.live.directory.release_replaced(&text);
+        history.writer.release_replaced(&text);
     }
 }
 
@@ -160,7 +160,7 @@ pub(in crate::engine) fn commit_replaced(
         }
     }
     for text in settled {
-        history.live.directory.release_replaced(&text);
+        history.writer.release_replaced(&text);
     }
     Ok(Some(AfterReplaced { head, names }))
 }

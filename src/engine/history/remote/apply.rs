@@ -79,9 +79,6 @@ pub(in crate::engine) fn apply(
         if unfinished.is_some() && !was_done() {
             unfinished::note_written(history, &step.path);
         }
-        if let File::Memory(_, name) = file {
-            history.live.changed_by_us(name);
-        }
     }
     Ok(blocked.map(|step| step.path.clone()))
 }
@@ -114,16 +111,16 @@ pub(in crate::engine) fn apply_to(
         return Ok(false);
     }
     let replaced = match (place, seen, text) {
-        (Some(place), None, Some(text)) => match history.live.store.add(place, name, text) {
+        (Some(place), None, Some(text)) => match history.writer.add((place, name), text) {
             Err(FilesError::Taken { .. }) => Replaced::Stale,
             other => other.map(|()| Replaced::Done)?,
         },
         (Some(place), Some(seen), Some(text)) => {
-            history.live.store.replace(place, name, &seen, text)?
+            history.writer.replace((place, name), &seen, text)?
         }
-        (Some(place), Some(seen), None) => history.live.store.remove(place, name, &seen)?,
+        (Some(place), Some(seen), None) => history.writer.remove((place, name), &seen)?,
         (Some(_), None, None) => Replaced::Done,
-        (None, seen, text) => history.live.store.put_beside(name, seen.as_ref(), text)?,
+        (None, seen, text) => history.writer.put_beside(name, seen.as_ref(), text)?,
     };
     // A text that somebody wrote in the same moment lies beside it now, as after any edit.
     Ok(replaced != Replaced::Stale)

@@ -71,8 +71,7 @@ fn take_over(
     };
     // One that changed in this moment is left as it is; and no such file is worth stopping for.
     let put = history
-        .live
-        .store
+        .writer
         .put_beside(path, seen.as_ref(), text.as_deref());
     if let Err(error) = put {
         tracing::warn!("{path} is no memory and stays as it is here: {error}");

@@ -27,11 +27,9 @@ use crate::engine::history::remote::foreign_files::lies_behind_link;
 use crate::engine::history::remote::journal_union::united;
 use crate::engine::history::remote::merge_plan::Step;
 use crate::engine::live::reading;
+use crate::engine::write::journals::put_journal;
 use crate::engine::write::screen::found_in;
-use crate::files::FilesError;
 use crate::files::JOURNALS;
-use crate::files::Replaced;
-use crate::files::Version;
 use crate::files::is_journal;
 use crate::files::journal_lock;
 use crate::git::Id;
@@ -50,9 +48,6 @@ const COMMITTED_SHARE: u64 = 8;
 /// In bytes; compressed it is as small as the other objects of a commit. A smaller journal is
 /// committed with whatever is.
 const SMALL: u64 = 16 << 10;
-
-/// How often a journal is united anew because lines are appended to it all the time.
-const MAX_TRIES: usize = 16;
 
 /// Has the next commit look at the journals, whose changes nobody tells.
 pub(in crate::engine) fn journals_are_to_commit(history: &History) {
@@ -150,29 +145,7 @@ pub(in crate::engine) fn apply_to_journal(
     }
     let base = step.before.map(|before| repository.text(before));
     let base = base.transpose()?.unwrap_or_default();
-    for _ in 0..MAX_TRIES {
-        let seen = match history.live.store.beside().read(&step.path, u64::MAX) {
-            Ok(version) => Some(version),
-            Err(FilesError::Missing { .. }) => None,
-            Err(FilesError::NotRegular { .. }) => return Ok(false),
-            Err(error) => return Err(error.into()),
-        };
-        let bytes = |version: &Version| version.bytes.clone();
-        let now = seen.as_ref().map(bytes);
-        let wanted = united(&base, now.as_deref(), text);
-        if wanted == now {
-            return Ok(true);
-        }
-        let put =
-            history
-                .live
-                .directory
-                .put_growing(&step.path, seen.as_ref(), wanted.as_deref())?;
-        if put != Replaced::Stale {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    put_journal(&history.writer, &step.path, |now| united(&base, now, text))
 }
 
 /// The first moment that one of these lines of a journal names.

@@ -10,10 +10,8 @@ use crate::engine::history::remote::foreign_files::lies_behind_link;
 use crate::engine::history::with::record::Base;
 use crate::engine::history::with::side::Side;
 use crate::engine::history::with::sources::Texts;
-use crate::engine::live::reading;
-use crate::files::Replaced;
+use crate::engine::write::journals::put_journal;
 use crate::format::unite_journals;
-use crate::git::Id;
 
 /// A journal that is to say more.
 pub(in crate::engine) struct Unite {
@@ -25,9 +23,6 @@ pub(in crate::engine) struct Unite {
     /// Whether only the other store writes it.
     is_theirs: bool,
 }
-
-/// How often it is begun anew because lines are appended all the time.
-const MAX_TRIES: usize = 16;
 
 /// The journals of which `source` has more than `target`.
 pub(in crate::engine) fn plan(
@@ -86,20 +81,5 @@ pub(in crate::engine) fn unite_journal(
     if lies_behind_link(history.live.root(), &unite.path) {
         return Ok(false);
     }
-    for _ in 0..MAX_TRIES {
-        let seen = reading::version_at(&history.live, &unite.path)?;
-        let now = seen.as_ref().map(|version| version.bytes.as_slice());
-        let wanted = unite.with(now);
-        if now.is_some_and(|now| Id::of_text(now) == Id::of_text(&wanted)) {
-            return Ok(true);
-        }
-        let put = history
-            .live
-            .directory
-            .put_growing(&unite.path, seen.as_ref(), Some(&wanted))?;
-        if put != Replaced::Stale {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    put_journal(&history.writer, &unite.path, |now| Some(unite.with(now)))
 }

@@ -181,7 +181,12 @@ impl<'a> Notes<'a> {
         // Theirs first: a run that is killed in between leaves ours as the one before it.
         write(self.there, &path(&ids[0]), &note)?;
         write(self.here, &path(&ids[1]), &note)?;
-        remove(self.here, &self.one_way)?;
+        let one_way = self.here.join(&self.one_way);
+        crate::files::remove_derived(&one_way).map_err(|source| FilesError::Io {
+            action: "remove",
+            path: one_way,
+            source,
+        })?;
         Ok(())
     }
 
@@ -273,15 +278,6 @@ fn write_bytes(root: &Path, path: &Path, bytes: &[u8]) -> Result<(), EngineError
         crate::files::write_synced(&gitignore, b"*\n").map_err(failed)?;
     }
     crate::files::write_synced(&path, bytes).map_err(failed)?;
-    Ok(())
-}
-
-fn remove(root: &Path, path: &Path) -> Result<(), EngineError> {
-    let store = Store::new(root, &root.join(STATE_FOLDER));
-    let path = path.to_string_lossy();
-    if let Ok(seen) = store.beside().read(&path, LONGEST) {
-        store.put_beside(&path, Some(&seen), None)?;
-    }
     Ok(())
 }
 

@@ -326,9 +326,6 @@ fn apply_with(
                 dates::date_file(history, name, id, || Ok(at.saturating_mul(1_000_000_000)))?;
             }
         }
-        if let File::Memory(_, name) = file {
-            history.live.changed_by_us(name);
-        }
     }
     for unite in &task.journals {
         if !journal_copies::unite_journal(history, unite)? {

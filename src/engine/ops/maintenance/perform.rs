@@ -85,7 +85,7 @@ pub fn perform_plan(
     let operation = proposed.plan.operation.as_str();
     let mut record = Recorded::new(operation, engine.live.clock.now(), steps);
     let records = plan_records(engine);
-    engine.live.store.create()?;
+    engine.writer.create()?;
     written(engine, records.write(&mut record), &record.id)?;
     let _together = engine.writer.collect_records();
     if let Err(error) = do_steps(engine, &record) {
@@ -293,7 +293,7 @@ fn do_steps(engine: &Engine, record: &Recorded) -> Result<(), EngineError> {
     for step in &record.steps {
         match step {
             Step::Create { name, text } => {
-                engine.live.store.add(Place::Files, name, text.as_bytes())?;
+                engine.writer.add((Place::Files, name), text.as_bytes())?;
             }
             Step::Edit {
                 name,
@@ -311,10 +311,11 @@ fn do_steps(engine: &Engine, record: &Recorded) -> Result<(), EngineError> {
                 if format!("{:032x}", version.hash) != *hash {
                     return Err(changed_meanwhile(name));
                 }
-                engine
-                    .live
-                    .directory
-                    .rename((Place::Files, name), (Place::Archive, name))?;
+                let (from, to) = (
+                    (Place::Files, name.as_str()),
+                    (Place::Archive, name.as_str()),
+                );
+                engine.writer.rename(from, to)?;
             }
         }
     }
@@ -342,7 +343,7 @@ fn sync_names(
     folders.dedup();
     for place in to_and_from {
         for folder in &folders {
-            match engine.live.directory.sync_folder(place, folder) {
+            match engine.writer.sync_folder(place, folder) {
                 // Nothing was moved there yet.
                 Err(FilesError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
                 other => other?,
@@ -497,10 +498,11 @@ fn take_back_step(engine: &Engine, step: &Step, leniently: bool) -> Result<bool,
             if !leniently && format!("{:032x}", version.hash) != *hash {
                 return Err(changed_meanwhile(name));
             }
-            engine
-                .live
-                .directory
-                .rename((Place::Archive, name), (Place::Files, name))?;
+            let (from, to) = (
+                (Place::Archive, name.as_str()),
+                (Place::Files, name.as_str()),
+            );
+            engine.writer.rename(from, to)?;
             Ok(true)
         }
         Step::Edit {
@@ -534,7 +536,7 @@ fn take_back_step(engine: &Engine, step: &Step, leniently: bool) -> Result<bool,
                 };
             }
             // Its text is in the record.
-            match engine.live.store.remove(Place::Files, name, &version)? {
+            match engine.writer.remove((Place::Files, name), &version)? {
                 Replaced::Done => Ok(true),
                 Replaced::Stale | Replaced::KeptOther => Err(changed_meanwhile(name)),
             }

@@ -72,7 +72,7 @@ pub fn remove_replaced(engine: &Engine, dry_run: bool) -> Result<Vec<Moved>, Eng
             continue;
         }
         if !dry_run {
-            match engine.live.store.remove(Place::Archive, &name, &version)? {
+            match engine.writer.remove((Place::Archive, &name), &version)? {
                 Replaced::Done => engine.writer.changed_because(REMOVE, &name, Some(WHY)),
                 // Somebody wrote it in this moment.
                 Replaced::Stale | Replaced::KeptOther => continue,

@@ -297,7 +297,7 @@ fn purge_one(
             leaves_word = false;
             let seen = reading::version_at(&engine.live, &path)?;
             let before = known.as_ref().map(|known| known.bytes.as_slice());
-            engine.live.store.put_beside(&path, seen.as_ref(), before)?;
+            engine.writer.put_beside(&path, seen.as_ref(), before)?;
         }
     }
     let removed = remove_files(engine, stem, name, reach, leaves_word, why)?;
@@ -350,7 +350,7 @@ fn remove_files(
                                 &BTreeSet::from([text]),
                             )?;
                         }
-                        engine.live.store.remove(*place, &name, &seen)
+                        engine.writer.remove((*place, &name), &seen)
                     }
                     Err(error) => Err(error),
                 };

@@ -67,7 +67,7 @@ pub fn rearrange(engine: &Engine, layout: Layout) -> Result<Rearranged, EngineEr
     for place in [Place::Files, Place::Archive] {
         for ((from, to), moves) in self::moves(engine, place, layout)? {
             for (old, new) in moves {
-                match engine.live.directory.rename((place, &old), (place, &new)) {
+                match engine.writer.rename((place, &old), (place, &new)) {
                     Ok(()) => {
                         done.moved += 1;
                         engine.writer.changed_with("layout", &old);
@@ -80,9 +80,9 @@ pub fn rearrange(engine: &Engine, layout: Layout) -> Result<Rearranged, EngineEr
                 }
             }
             // The new names first: a power cut in between leaves two names, never none.
-            engine.live.directory.sync_folder(place, &to)?;
-            engine.live.directory.sync_folder(place, &from)?;
-            engine.live.directory.remove_if_empty(place, &from);
+            engine.writer.sync_folder(place, &to)?;
+            engine.writer.sync_folder(place, &from)?;
+            engine.writer.remove_if_empty(place, &from);
         }
     }
     set_layout(engine, layout)?;
@@ -136,12 +136,7 @@ fn set_layout(engine: &Engine, layout: Layout) -> Result<(), EngineError> {
             return Ok(());
         }
         let bytes = Some(after.as_bytes());
-        if engine
-            .live
-            .store
-            .put_beside(SETTINGS, seen.as_ref(), bytes)?
-            == Replaced::Done
-        {
+        if engine.writer.put_beside(SETTINGS, seen.as_ref(), bytes)? == Replaced::Done {
             engine.writer.leave_word("layout", SETTINGS);
             return Ok(());
         }

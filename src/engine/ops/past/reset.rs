@@ -29,6 +29,7 @@ use crate::engine::live::reading;
 use crate::engine::options::SETTINGS;
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
+use crate::engine::write::journals::put_journal;
 use crate::engine::write::tombstones;
 use crate::files::Backup;
 use crate::files::FilesError;
@@ -69,9 +70,6 @@ pub struct BroughtBack {
     /// What stays in the backup, with what is in the way.
     pub left: Vec<(String, String)>,
 }
-
-/// How often a journal is united anew because lines are appended to it all the time.
-const MAX_TRIES: usize = 16;
 
 /// Moves all memories, live and forgotten, into a new backup in the store's folder. With
 /// `dry_run` only says how many they are.
@@ -201,7 +199,7 @@ fn take_away(engine: &Engine, seen: Vec<(Place, Version)>, reset: &mut Reset) ->
     let mut gone = BTreeSet::new();
     for (place, seen) in seen {
         let name = &seen.entry.name;
-        match engine.live.store.remove(place, name, &seen) {
+        match engine.writer.remove((place, name), &seen) {
             Ok(Replaced::Done) => {}
             Ok(Replaced::KeptOther) => {
                 let reason = "somebody wrote it in the same moment: kept as a conflict copy";
@@ -405,17 +403,14 @@ fn in_the_way(
 
 /// Puts one file back; false if its name was taken meanwhile.
 fn bring_one(engine: &Engine, place: Place, name: &str, bytes: &[u8]) -> Result<bool, EngineError> {
-    match engine.live.store.add(place, name, bytes) {
+    match engine.writer.add((place, name), bytes) {
         Err(FilesError::Taken { .. }) => return Ok(false),
         other => other?,
     }
     match place {
         // It lives again, and so its life begins anew.
         Place::Files => engine.writer.changed_with(RESTORE, name),
-        Place::Archive => {
-            engine.writer.leave_word("reset", name);
-            engine.live.changed_by_us(name);
-        }
+        Place::Archive => engine.writer.leave_word("reset", name),
     }
     Ok(true)
 }
@@ -438,7 +433,7 @@ fn bring_settings(
         )),
         None => {
             if !dry_run {
-                engine.live.store.put_beside(SETTINGS, None, Some(&kept))?;
+                engine.writer.put_beside(SETTINGS, None, Some(&kept))?;
             }
             back.brought.push(SETTINGS.to_owned());
         }
@@ -454,24 +449,12 @@ fn bring_journals(
 ) -> Result<(), EngineError> {
     for path in backup.journals()?.unwrap_or_default().sizes.into_keys() {
         let kept = backup.beside().read(&path, u64::MAX)?.bytes;
-        for _ in 0..MAX_TRIES {
-            let seen = reading::version_at(&engine.live, &path)?;
-            let now = seen.as_ref().map(|seen| seen.bytes.clone());
-            let both = unite_journals(b"", now.as_deref().unwrap_or_default(), &kept);
-            if now.as_ref() == Some(&both) {
-                back.known += 1;
-                break;
-            }
-            if dry_run
-                || engine
-                    .live
-                    .directory
-                    .put_growing(&path, seen.as_ref(), Some(&both))?
-                    != Replaced::Stale
-            {
-                back.brought.push(path);
-                break;
-            }
+        let both = |now: Option<&[u8]>| Some(unite_journals(b"", now.unwrap_or_default(), &kept));
+        let now = reading::bytes_at(&engine.live, &path)?;
+        if now == both(now.as_deref()) {
+            back.known += 1;
+        } else if dry_run || put_journal(&engine.writer, &path, both)? {
+            back.brought.push(path);
         }
     }
     Ok(())

@@ -530,7 +530,7 @@ fn take_mode_of_successor(
         for (place, name) in [from, to] {
             let read = engine.live.store.reader(*place).read(name, u64::MAX);
             if read.is_ok_and(|seen| seen.bytes.ends_with(bytes)) {
-                return Ok(engine.live.directory.copy_mode((*place, name), note)?);
+                return Ok(engine.writer.copy_mode((*place, name), note)?);
             }
         }
     }
@@ -550,7 +550,7 @@ fn perform(
     };
     let replaced = match operation {
         Operation::Add { place, name, bytes } => {
-            engine.live.store.add(*place, name, bytes)?;
+            engine.writer.add((*place, name), bytes)?;
             note(name);
             Replaced::Done
         }
@@ -565,7 +565,7 @@ fn perform(
             }
         }
         Operation::Move { from, to } if from.1 == to.1 => {
-            match engine.live.store.relocate(&from.1, from.0, to.0) {
+            match engine.writer.relocate(&from.1, from.0, to.0) {
                 Err(FilesError::Missing { .. }) => return Ok(false),
                 other => other?,
             }
@@ -577,25 +577,17 @@ fn perform(
                 Err(FilesError::Missing { .. }) => return Ok(false),
                 other => other?,
             };
-            // Two names for a moment, never none.
-            engine.live.store.add(to.0, &to.1, &seen.bytes)?;
-            engine
-                .live
-                .directory
-                .copy_mode((from.0, &from.1), (to.0, &to.1))?;
             note(&to.1);
             note(&from.1);
-            engine.live.store.remove(from.0, &from.1, &seen)?
+            let (from, to) = ((from.0, from.1.as_str()), (to.0, to.1.as_str()));
+            engine.writer.copy_and_remove(from, to, &seen)?
         }
         Operation::Settings { seen, bytes } => {
             let name = &seen.entry.name;
             // No memory: the index need not know.
             engine.writer.leave_word(tool, name);
             names.insert(name.clone());
-            engine
-                .live
-                .store
-                .put_beside(name, Some(seen), Some(bytes))?
+            engine.writer.put_beside(name, Some(seen), Some(bytes))?
         }
     };
     // However it comes back: its life begins anew.

@@ -1,0 +1,184 @@
+//! Every change of a file, as the rest of the engine makes it.
+//!
+//! Promises: no other module of the engine changes a file of the store, and `live` hears of each
+//! changed memory from here. Why it was changed, and with which tool, the caller notes
+//! ([`Writer::changed_with`]). When each fails, [`crate::files::WritableStorage`] says.
+
+use crate::engine::write::writer::Writer;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::Replaced;
+use crate::files::ReplacedText;
+use crate::files::Version;
+
+/// A memory's place and its name there.
+pub(in crate::engine) type At<'a> = (Place, &'a str);
+
+impl Writer {
+    /// Has `live` look at the file `name` again if it was changed, or found to be another version.
+    fn told<T>(&self, name: &str, done: Result<T, FilesError>) -> Result<T, FilesError> {
+        done.inspect(|_| self.live.changed_by_us(name))
+    }
+
+    /// Makes the place ready for memories, if it is not.
+    pub(in crate::engine) fn create(&self) -> Result<(), FilesError> {
+        self.storage.create()
+    }
+
+    /// Puts a new memory in place.
+    pub(in crate::engine) fn add(&self, at: At<'_>, bytes: &[u8]) -> Result<(), FilesError> {
+        self.told(at.1, self.storage.add(at.0, at.1, bytes))
+    }
+
+    /// Adds a live memory that survives a power cut once its folder is synced.
+    pub(in crate::engine) fn add_unsynced(
+        &self,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<(), FilesError> {
+        let directory = &self.live.directory;
+        let added = directory.add_unsynced(Place::Files, name, bytes);
+        self.told(name, added).map(drop)
+    }
+
+    /// Puts new memories in place: their names and bytes.
+    pub(in crate::engine) fn add_many(
+        &self,
+        place: Place,
+        files: &[(String, Vec<u8>)],
+    ) -> Vec<Result<(), FilesError>> {
+        let added = self.storage.add_many(place, files).into_iter();
+        let added = added.zip(files);
+        added
+            .map(|(added, (name, _))| self.told(name, added))
+            .collect()
+    }
+
+    /// Writes `bytes` beside the memory `name` as a conflict copy; returns the copy's name.
+    pub(in crate::engine) fn add_copy(
+        &self,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<String, FilesError> {
+        let copy = self.storage.add_copy(name, bytes)?;
+        self.live.changed_by_us(&copy);
+        Ok(copy)
+    }
+
+    /// Replaces a text that nobody needs any more, such as one with a credential or one that a commit
+    /// holds. Any other is replaced by [`replace_text`](super::replace::replace_text).
+    pub(in crate::engine) fn replace(
+        &self,
+        at: At<'_>,
+        seen: &Version,
+        bytes: &[u8],
+    ) -> Result<Replaced, FilesError> {
+        self.told(at.1, self.storage.replace(at.0, at.1, seen, bytes))
+    }
+
+    /// Replaces a text, which is kept aside for the history.
+    pub(in crate::engine::write) fn replace_and_keep(
+        &self,
+        at: At<'_>,
+        seen: &Version,
+        bytes: &[u8],
+    ) -> Result<Replaced, FilesError> {
+        let replaced = self.storage.replace_and_keep(at.0, at.1, seen, bytes);
+        self.told(at.1, replaced)
+    }
+
+    /// As [`Writer::replace`] for each of `files`, live memories: names with what was seen and the new
+    /// bytes.
+    pub(in crate::engine) fn replace_many(
+        &self,
+        files: &[(String, Version, Vec<u8>)],
+    ) -> Vec<Result<Replaced, FilesError>> {
+        let replaced = self.storage.replace_many(Place::Files, files).into_iter();
+        let replaced = replaced.zip(files);
+        replaced
+            .map(|(replaced, (name, ..))| self.told(name, replaced))
+            .collect()
+    }
+
+    /// Takes a memory away that is kept elsewhere, as in a history.
+    pub(in crate::engine) fn remove(
+        &self,
+        at: At<'_>,
+        seen: &Version,
+    ) -> Result<Replaced, FilesError> {
+        self.told(at.1, self.storage.remove(at.0, at.1, seen))
+    }
+
+    /// Moves a memory to the other folder, under the same name.
+    pub(in crate::engine) fn relocate(
+        &self,
+        name: &str,
+        from: Place,
+        to: Place,
+    ) -> Result<(), FilesError> {
+        self.told(name, self.storage.relocate(name, from, to))
+    }
+
+    /// Gives a memory another name or place; it survives a power cut once both folders are synced.
+    pub(in crate::engine) fn rename(&self, from: At<'_>, to: At<'_>) -> Result<(), FilesError> {
+        self.told(from.1, self.live.directory.rename(from, to))?;
+        self.live.changed_by_us(to.1);
+        Ok(())
+    }
+
+    /// Gives a memory that was read as `seen` another name: two names for a moment, never none.
+    pub(in crate::engine) fn copy_and_remove(
+        &self,
+        from: At<'_>,
+        to: At<'_>,
+        seen: &Version,
+    ) -> Result<Replaced, FilesError> {
+        self.add(to, &seen.bytes)?;
+        self.copy_mode(from, to)?;
+        self.remove(from, seen)
+    }
+
+    /// Makes the names in `folder`, below the place's own, survive a power cut.
+    pub(in crate::engine) fn sync_folder(
+        &self,
+        place: Place,
+        folder: &str,
+    ) -> Result<(), FilesError> {
+        self.live.directory.sync_folder(place, folder)
+    }
+
+    /// Removes a folder, below the place's own, in which nothing is left.
+    pub(in crate::engine) fn remove_if_empty(&self, place: Place, folder: &str) {
+        self.live.directory.remove_if_empty(place, folder);
+    }
+
+    /// Gives the file of one memory the permissions of another's.
+    pub(in crate::engine) fn copy_mode(&self, from: At<'_>, to: At<'_>) -> Result<(), FilesError> {
+        self.live.directory.copy_mode(from, to)
+    }
+
+    /// Gives the file of a live memory another time of its last change, in nanoseconds since 1970.
+    pub(in crate::engine) fn set_modified(
+        &self,
+        seen: &Version,
+        at: i64,
+    ) -> Result<(), FilesError> {
+        let set = self.live.directory.set_modified(Place::Files, seen, at);
+        self.told(&seen.entry.name, set)
+    }
+
+    /// Writes, replaces or removes a file beside the folders of memories, such as the settings.
+    pub(in crate::engine) fn put_beside(
+        &self,
+        path: &str,
+        seen: Option<&Version>,
+        bytes: Option<&[u8]>,
+    ) -> Result<Replaced, FilesError> {
+        self.storage.put_beside(path, seen, bytes)
+    }
+
+    /// Drops a replaced text that was kept aside.
+    pub(in crate::engine) fn release_replaced(&self, text: &ReplacedText) {
+        self.live.directory.release_replaced(text);
+    }
+}

@@ -1,0 +1,41 @@
+//! Writes a journal whose lines other processes append to.
+
+use crate::engine::error::EngineError;
+use crate::engine::write::writer::Writer;
+use crate::files::FilesError;
+use crate::files::Replaced;
+
+/// How often a journal is written anew because lines are appended to it all the time.
+const MAX_TRIES: usize = 16;
+
+/// Has the journal at `path` say what `union` makes of its present text, where `None` is no file;
+/// lines that are appended meanwhile stay. `Ok(false)` if something else than a file lies there, or
+/// if it is never at rest.
+///
+/// # Errors
+///
+/// Fails if the journal cannot be read or written.
+pub(in crate::engine) fn put_journal(
+    writer: &Writer,
+    path: &str,
+    union: impl Fn(Option<&[u8]>) -> Option<Vec<u8>>,
+) -> Result<bool, EngineError> {
+    for _ in 0..MAX_TRIES {
+        let seen = match writer.live.store.beside().read(path, u64::MAX) {
+            Ok(version) => Some(version),
+            Err(FilesError::Missing { .. }) => None,
+            Err(FilesError::NotRegular { .. }) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        };
+        let now = seen.as_ref().map(|version| version.bytes.as_slice());
+        let wanted = union(now);
+        if wanted.as_deref() == now {
+            return Ok(true);
+        }
+        let directory = &writer.live.directory;
+        if directory.put_growing(path, seen.as_ref(), wanted.as_deref())? != Replaced::Stale {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
