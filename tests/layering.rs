@@ -638,6 +638,81 @@ fn each_library_and_side_effect_has_its_home() {
     assert!(violations.is_empty(), "\n{}", violations.join("\n"));
 }
 
+/// What changes files and belongs to a directory alone, so that `WritableStorage` does not name it.
+const CHANGES_OF_A_DIRECTORY: &[&str] = &[
+    "add_unsynced",
+    "archive_replaced",
+    "copy_mode",
+    "put_growing",
+    "release_replaced",
+    "remove_if_empty",
+    "rename",
+    "set_modified",
+    "sync_folder",
+];
+
+/// Who opens a store's folder, or looks at one that is not opened, outside of `files`.
+const OPENS_A_FOLDER: &[(&str, &[&str])] = &[
+    ("Store::new(", &["engine/live/store.rs"]),
+    (
+        "Store::at(",
+        &[
+            // Whether it can be written, before it is known where its derived things lie.
+            "engine/live/store.rs",
+            // Backups.
+            "engine/ops/past/reset.rs",
+            // The other store of `sync --with`, and what is noted in both.
+            "engine/history/with/two_stores.rs",
+            "engine/history/with/record.rs",
+            // The shell's completion lists names and waits for nothing.
+            "cli/complete.rs",
+        ],
+    ),
+    ("LiveStore::open(", &["engine/parts.rs"]),
+    ("Engine::open(", &["cli/wiring/context.rs"]),
+];
+
+#[test]
+fn files_are_changed_by_the_writer_alone() {
+    let src = source();
+    let mut violations = Vec::new();
+    for file in rust_files(&src) {
+        let path = file.strip_prefix(&src).unwrap().display().to_string();
+        if path.starts_with("files/") || path.starts_with("engine/write/") {
+            continue;
+        }
+        let code = code_of(&file);
+        let code: String = code.split_whitespace().collect();
+        if names(&code, "WritableStorage") {
+            violations.push(format!("{path} names `WritableStorage`"));
+        }
+        for method in CHANGES_OF_A_DIRECTORY {
+            for receiver in ["store", "directory", "backup"] {
+                if names(&code, &format!("{receiver}.{method}(")) {
+                    violations.push(format!("{path} calls `{receiver}.{method}`"));
+                }
+            }
+        }
+    }
+    assert!(violations.is_empty(), "\n{}", violations.join("\n"));
+}
+
+#[test]
+fn a_store_is_opened_in_one_place() {
+    let src = source();
+    for (call, homes) in OPENS_A_FOLDER {
+        let callers = rust_files(&src).into_iter().filter(|file| {
+            let code: String = code_of(file).split_whitespace().collect();
+            names(&code, call)
+        });
+        let callers = callers.map(|file| file.strip_prefix(&src).unwrap().display().to_string());
+        let callers: BTreeSet<String> =
+            callers.filter(|path| !path.starts_with("files/")).collect();
+        let homes: BTreeSet<String> = homes.iter().map(ToString::to_string).collect();
+        assert_eq!(callers, homes, "{call}");
+    }
+}
+
 #[test]
 fn a_name_is_found_only_as_a_whole() {
     assert!(names("let x = ort::run();", "ort::"));

@@ -293,8 +293,7 @@ fn store() -> Option<Store> {
         Some(record) if record.allow_links => LinkPolicy::Follow,
         _ => LinkPolicy::Refuse,
     };
-    let state = root.join(crate::files::STATE_FOLDER);
-    Some(Store::new(&root, &state).with_links(links))
+    Some(Store::at(&root).with_links(links))
 }
 
 /// What `--store` says among the words that the shell hands over.

@@ -13,6 +13,7 @@ use super::terminal::fail::Failure;
 use super::terminal::progress::progress_bar;
 use super::wiring::context::Context;
 use super::wiring::context::Outcome;
+use super::wiring::context::open;
 use crate::engine;
 use crate::engine::Engine;
 use crate::engine::Hit;
@@ -124,7 +125,7 @@ fn corpus(context: &Context, dataset: &Dataset, root: &Path) -> Result<Corpus, F
         read_only: false,
         ..context.options(root)
     };
-    let engine = Engine::open(options, Box::new(crate::clock::SystemClock))?;
+    let engine = open(options)?;
     let defaults = Defaults {
         agent: "eval".to_owned(),
         user: "unknown".to_owned(),

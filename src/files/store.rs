@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use super::At;
 use super::FilesError;
 use super::disk;
+use super::disk::STATE_FOLDER;
 use super::folders::LinkPolicy;
 use super::folders::Place;
 use super::folders::TOMBSTONES;
@@ -77,6 +78,11 @@ impl Store {
             links: LinkPolicy::Refuse,
             notes_written: false,
         }
+    }
+
+    /// The store at `root` with its locks below it: to look at one that this process has not opened.
+    pub fn at(root: &Path) -> Store {
+        Store::new(root, &root.join(STATE_FOLDER))
     }
 
     /// The same store; whether it notes which texts it wrote, so that those can be told from what

@@ -12,8 +12,8 @@ use crate::cli::terminal::output::Output;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::context::open;
 use crate::cli::wiring::no_store;
-use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::config::Flags;
 use crate::engine;
@@ -93,7 +93,7 @@ fn open_other(context: &Context, folder: &Path) -> Result<Engine, Failure> {
         }),
         ..options
     };
-    Ok(Engine::open(options, Box::new(SystemClock))?)
+    open(options)
 }
 
 fn check_writable(engine: &Engine, other: Option<&Engine>, command: &Sync) -> Result<(), Failure> {

@@ -120,11 +120,11 @@ impl Context {
             models: None,
             ..self.options(root)
         };
-        Ok(Engine::open(options, Box::new(SystemClock))?)
+        open(options)
     }
 
     pub(in crate::cli) fn open_at(&self, root: &std::path::Path) -> Result<Engine, Failure> {
-        Ok(Engine::open(self.options(root), Box::new(SystemClock))?)
+        open(self.options(root))
     }
 
     /// How the store at `root` is opened.
@@ -182,4 +182,9 @@ impl Context {
     pub(in crate::cli) fn now(&self) -> chrono::DateTime<chrono::Utc> {
         SystemClock.now()
     }
+}
+
+/// Opens a store by the clock of the system: every command does it here.
+pub(in crate::cli) fn open(options: Options) -> Result<Engine, Failure> {
+    Ok(Engine::open(options, Box::new(SystemClock))?)
 }

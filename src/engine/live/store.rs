@@ -140,7 +140,7 @@ fn resolved(root: &Path, folder: &str, links: LinkPolicy) -> PathBuf {
 }
 
 fn is_writable(folder: &Path) -> bool {
-    Store::new(folder, folder).is_writable()
+    Store::at(folder).is_writable()
 }
 
 /// A name for the store's folder among others in one cache.
@@ -165,13 +165,13 @@ impl LiveStore {
             return Err(EngineError::NoStore(root.clone()));
         }
         let own_state = resolved(root, crate::files::STATE_FOLDER, options.links);
-        let plain = Store::new(root, &own_state);
+        let is_writable = is_writable(root);
         let is_local = crate::files::medium(root) == Medium::Local;
         let state = match (&options.state, &options.cache) {
             (Some(state), _) => state.clone(),
             // A writable store keeps its own, also when this caller only wants to read; unless
             // other machines would see it change below them.
-            (None, _) if plain.is_writable() && is_local => own_state,
+            (None, _) if is_writable && is_local => own_state,
             (None, Some(cache)) => cache.join(store_key(root)),
             (None, None) => own_state,
         };
@@ -187,7 +187,7 @@ impl LiveStore {
             namespace: options.namespace.clone(),
             layout: options.layout,
             languages: options.languages.clone(),
-            read_only: options.read_only || !plain.is_writable(),
+            read_only: options.read_only || !is_writable,
             indexes_alone,
             freshness: Mutex::new(Freshness::default()),
             latest: Mutex::default(),

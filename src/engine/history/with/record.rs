@@ -251,8 +251,7 @@ fn note_at(root: &Path, path: &str) -> Result<Option<Note>, EngineError> {
 }
 
 fn bytes_at(root: &Path, path: &str) -> Result<Option<Vec<u8>>, EngineError> {
-    let store = Store::new(root, &root.join(STATE_FOLDER));
-    match store.beside().read(path, LONGEST) {
+    match Store::at(root).beside().read(path, LONGEST) {
         Ok(version) => Ok(Some(version.bytes)),
         Err(FilesError::Missing { .. } | FilesError::NotRegular { .. }) => Ok(None),
         Err(error) => Err(error.into()),

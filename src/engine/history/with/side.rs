@@ -79,14 +79,14 @@ pub(in crate::engine) fn check_store(root: &Path) -> Result<(), EngineError> {
 }
 
 impl Side {
-    /// Looks at the store at `root`, which keeps its derived things in `state`.
-    pub fn look(root: &Path, state: &Path) -> Result<Side, EngineError> {
+    /// Looks at `store`, whose folders are followed through no link.
+    pub fn look(store: Store) -> Result<Side, EngineError> {
         let mut side = Side {
-            store: Store::new(root, state),
+            own_journals: Side::own_journals(store.root(), store.state()),
+            store,
             files: Files::new(),
             paths: HashMap::new(),
             journals: BTreeMap::new(),
-            own_journals: Side::own_journals(root, state),
             skipped: Vec::new(),
         };
         for place in [Place::Files, Place::Archive] {

@@ -47,9 +47,11 @@ use crate::engine::history::with::sources::find_text;
 use crate::engine::history::with::sources::is_skipped;
 use crate::engine::history::with::sources::repositories;
 use crate::engine::live::leader;
+use crate::files::LinkPolicy;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::files::STATE_FOLDER;
+use crate::files::Store;
 use crate::files::tombstone_of;
 use crate::git::Id;
 use std::collections::BTreeSet;
@@ -167,9 +169,13 @@ fn lock_with(history: &History, other: Option<&History>) -> Result<Vec<Lock>, En
 
 /// Looks at both stores and plans what is to be done.
 fn look_with<'a>(history: &'a History, with: &With<'a>) -> Result<Look<'a>, EngineError> {
-    let state = with.folder.join(STATE_FOLDER);
-    let mut here = Side::look(history.live.root(), history.live.state())?;
-    let mut there = Side::look(with.folder, &state)?;
+    let own = history
+        .live
+        .directory
+        .clone()
+        .with_links(LinkPolicy::Refuse);
+    let mut here = Side::look(own)?;
+    let mut there = Side::look(Store::at(with.folder))?;
     let notes = Notes::read(history.live.root(), with.folder)?;
     let mut skipped = here.skipped_stems();
     skipped.extend(there.skipped_stems());

@@ -258,7 +258,7 @@ pub fn bring_back(
         engine.writer.check_writable()?;
     }
     // Only read; it has no locks and no derived things of its own.
-    let backup = Store::new(&folder, &folder.join(crate::files::STATE_FOLDER));
+    let backup = Store::at(&folder);
     let mut back = BroughtBack::default();
     let here = names_by_stem(engine)?;
     let together = engine.writer.collect_records();
@@ -317,7 +317,7 @@ pub fn backups_holding(engine: &Engine, stems: &[Stem]) -> Result<Vec<String>, E
     let mut holding = Vec::new();
     for name in Backup::names(&engine.live.directory)? {
         let folder = engine.live.root().join(crate::files::BACKUPS).join(&name);
-        let backup = Store::new(&folder, &folder.join(crate::files::STATE_FOLDER));
+        let backup = Store::at(&folder);
         for place in [Place::Files, Place::Archive] {
             let entries = backup.list(place)?.entries;
             if entries
