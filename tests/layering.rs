@@ -136,21 +136,29 @@ const FOLDERS: &[(&str, &[&str])] = &[
         &["error", "history", "live", "meaning", "ops", "parts"],
     ),
     (
-        "engine/history/remote",
-        &["commits", "git_work", "repair", "tidy", "warn_once"],
-    ),
-    (
         "engine/history/commits",
         &[
+            "consent",
             "git_work",
+            "merge_plan",
             "past_commits",
-            "remote",
+            "repair",
+            "tidy",
+        ],
+    ),
+    (
+        "engine/history/remote",
+        &[
+            "commits",
+            "consent",
+            "git_work",
+            "merge_plan",
             "repair",
             "tidy",
             "warn_once",
         ],
     ),
-    ("engine/history/with", &["commits", "remote"]),
+    ("engine/history/with", &["commits", "merge_plan", "remote"]),
     ("engine/ops/retrieval", &["stats"]),
     ("engine/ops/relations", &["forget", "retrieval", "update"]),
     ("engine/ops/maintenance", &["forget", "retrieval", "update"]),
@@ -288,7 +296,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
 ];
 
 /// Folders whose parts use each other in circles, as they did before the rule.
-const FOLDERS_WITH_CIRCLES: &[&str] = &["cli", "engine/history", "engine/ops", "git"];
+const FOLDERS_WITH_CIRCLES: &[&str] = &["cli", "engine/ops", "git"];
 
 /// Types whose methods stand in more than three files, as they were before the rule.
 const SPREAD_TYPES: &[&str] = &["Repository"];

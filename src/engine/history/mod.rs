@@ -5,7 +5,10 @@
 //! merge writes files as any edit does, so that the index sees it as such.
 
 pub(in crate::engine) mod commits;
+pub(in crate::engine) mod committer;
+pub(in crate::engine) mod consent;
 pub(in crate::engine) mod git_work;
+pub(in crate::engine) mod merge_plan;
 pub(in crate::engine) mod past_commits;
 pub(in crate::engine) mod remote;
 pub(in crate::engine) mod repair;
@@ -19,9 +22,9 @@ pub use commits::commit::commit_if_alone;
 pub use commits::commit::commit_what_was_there;
 pub use commits::quarantine::held_back;
 pub use commits::quarantine::last_held_back;
-pub use remote::consent::forgotten_remote;
-pub use remote::consent::repository;
-pub use remote::consent::unfollowed_settings;
+pub use consent::forgotten_remote;
+pub use consent::repository;
+pub use consent::unfollowed_settings;
 pub use remote::setup::come_into_step;
 pub use remote::setup::remote_address;
 pub use remote::setup::set_up_remote;

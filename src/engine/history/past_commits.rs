@@ -9,7 +9,7 @@ use chrono::Utc;
 use crate::engine::error::EngineError;
 use crate::engine::error::PastError;
 use crate::engine::history::History;
-use crate::engine::history::remote::consent;
+use crate::engine::history::consent;
 use crate::engine::texts::FOLDERS;
 use crate::files::JOURNALS;
 use crate::git::CommitInfo;

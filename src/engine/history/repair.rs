@@ -3,9 +3,9 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
+use crate::engine::history::consent;
+use crate::engine::history::consent::Remote;
 use crate::engine::history::git_work;
-use crate::engine::history::remote::consent;
-use crate::engine::history::remote::consent::Remote;
 use crate::files::Lock;
 use crate::git::Id;
 use crate::git::Owner;

@@ -2,8 +2,8 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
+use crate::engine::history::consent;
 use crate::engine::history::git_work;
-use crate::engine::history::remote::consent;
 use crate::files::Lock;
 use crate::git::Owner;
 

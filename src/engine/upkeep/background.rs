@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use crate::engine::error::EngineError;
-use crate::engine::history::commits::committer::Committer;
+use crate::engine::history::committer::Committer;
 use crate::engine::live::changes;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::indexing;

@@ -18,11 +18,10 @@ use crate::engine::history::History;
 use crate::engine::history::commits::commit_message;
 use crate::engine::history::commits::compare::Difference;
 use crate::engine::history::commits::quarantine;
+use crate::engine::history::consent;
+use crate::engine::history::merge_plan::Step;
 use crate::engine::history::past_commits;
 use crate::engine::history::past_commits::PastCommits;
-use crate::engine::history::remote::apply::File;
-use crate::engine::history::remote::consent;
-use crate::engine::history::remote::merge_plan::Step;
 use crate::engine::texts::stem_of;
 use crate::files::FilesError;
 use crate::files::Place;
@@ -99,10 +98,8 @@ pub(in crate::engine) fn date_brought(
     commit: Id,
 ) -> Result<(), EngineError> {
     let taken = steps.iter().filter(|step| step.text.is_none());
-    let taken = taken.filter_map(|step| match (File::at(&step.path), step.after) {
-        (File::Memory(Place::Files, name), Some(id)) => Some((name.to_owned(), id)),
-        _ => None,
-    });
+    let taken =
+        taken.filter_map(|step| Some((step.path.strip_prefix("files/")?.to_owned(), step.after?)));
     date(history, repository, taken.collect(), commit)
 }
 

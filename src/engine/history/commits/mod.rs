@@ -14,12 +14,13 @@
 
 pub(in crate::engine) mod commit;
 pub(in crate::engine) mod commit_message;
-pub(in crate::engine) mod committer;
 pub(in crate::engine) mod compare;
 pub(in crate::engine) mod dates;
 pub(in crate::engine) mod deletions;
+pub(in crate::engine) mod journals;
 pub(in crate::engine) mod message;
 pub(in crate::engine) mod outgoing_secrets;
 pub(in crate::engine) mod quarantine;
 pub(in crate::engine) mod replaced;
 pub(in crate::engine) mod take_over;
+pub(in crate::engine) mod unfinished;

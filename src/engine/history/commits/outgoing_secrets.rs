@@ -12,7 +12,7 @@ use crate::engine::error::Quarantined;
 use crate::engine::history::History;
 use crate::engine::history::commits::compare::COMMITTED;
 use crate::engine::history::commits::compare::is_ours;
-use crate::engine::history::remote::journals::credentials_since;
+use crate::engine::history::commits::journals::credentials_since;
 use crate::engine::live::reading;
 use crate::engine::texts::name_of;
 use crate::engine::write::screen::not_allowed;

@@ -21,25 +21,17 @@ use crate::engine::history::History;
 use crate::engine::history::commits::compare;
 use crate::engine::history::commits::compare::Difference;
 use crate::engine::history::commits::compare::is_ours;
-use crate::engine::history::remote::consent;
-use crate::engine::history::remote::journals;
-use crate::engine::history::remote::journals::credentials_since;
-use crate::engine::history::remote::merge_plan::Step;
+use crate::engine::history::commits::journals;
+use crate::engine::history::commits::journals::credentials_since;
+use crate::engine::history::consent;
 use crate::engine::live::reading;
 use crate::engine::options::SETTINGS;
 use crate::engine::texts::name_of;
 use crate::engine::texts::stem_of;
-use crate::engine::write::put;
 use crate::engine::write::screen::not_allowed;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Replaced;
 use crate::files::is_journal;
 use crate::format;
-use crate::format::Merged;
-use crate::format::Side;
 use crate::format::are_settings;
-use crate::format::merge;
 use crate::git::Id;
 use crate::git::Owner;
 use crate::git::PathRejection;
@@ -245,56 +237,6 @@ pub(in crate::engine) fn is_held(history: &History, path: &str) -> bool {
     held(history)
         .iter()
         .any(|one| memory_of(&one.file) == memory_of(path))
-}
-
-/// Does a step on a memory that is held back: the commit has what the other side says, the file
-/// gets it beside its own text, which still waits. `Ok(false)` if the file changed meanwhile.
-pub(in crate::engine) fn apply_to_held(
-    history: &History,
-    repository: &Repository,
-    step: &Step,
-    theirs: Option<&[u8]>,
-) -> Result<bool, EngineError> {
-    let name = name_of(&step.path);
-    let place = match step.path.starts_with("archive/") {
-        true => Place::Archive,
-        false => Place::Files,
-    };
-    // What moved or is gone there stays as it is here: a change wins.
-    let Some(theirs) = theirs else {
-        return Ok(true);
-    };
-    let seen = match history.live.store.reader(place).read(name, u64::MAX) {
-        Err(FilesError::Missing { .. }) => return Ok(true),
-        other => other?,
-    };
-    let base = step.before.map(|before| repository.text(before));
-    let base = base.transpose()?;
-    let ours = Side {
-        bytes: &seen.bytes,
-        at: 0,
-    };
-    // Where they contradict, theirs is what is committed under this name.
-    let later = Side {
-        bytes: theirs,
-        at: 1,
-    };
-    let merged = match merge(&stem_of(name), base.as_deref(), ours, later) {
-        Merged::One(text) => text,
-        Merged::Two {
-            kept,
-            aside,
-            aside_stem,
-        } => {
-            put::put_aside(&history.writer, place, &aside_stem, &aside)?;
-            kept
-        }
-    };
-    if merged == seen.bytes {
-        return Ok(true);
-    }
-    let replaced = history.writer.replace((place, name), &seen, &merged)?;
-    Ok(replaced != Replaced::Stale)
 }
 
 /// What other machines would refuse stops them all, so it stays here.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::engine::history::remote::merge_plan::Plan;
+use crate::engine::history::merge_plan::Plan;
 use crate::git::Id;
 use crate::git::Repository;
 

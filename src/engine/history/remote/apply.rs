@@ -5,14 +5,22 @@ use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::compare;
 use crate::engine::history::commits::quarantine;
-use crate::engine::history::remote::journals;
-use crate::engine::history::remote::merge_plan::Step;
-use crate::engine::history::remote::unfinished;
-use crate::engine::history::remote::unfinished::Unfinished;
+use crate::engine::history::commits::unfinished;
+use crate::engine::history::commits::unfinished::Unfinished;
+use crate::engine::history::merge_plan::Step;
+use crate::engine::history::remote::foreign_files::lies_behind_link;
+use crate::engine::history::remote::journal_union::united;
+use crate::engine::texts::name_of;
+use crate::engine::texts::stem_of;
+use crate::engine::write::journals::put_journal;
+use crate::engine::write::put;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Replaced;
 use crate::files::is_below_journals;
+use crate::format::Merged;
+use crate::format::Side;
+use crate::format::merge;
 use crate::git::Id;
 use crate::git::Repository;
 
@@ -45,10 +53,10 @@ pub(in crate::engine) fn apply(
         };
         let is_done = match file {
             File::Memory(..) if quarantine::is_held(history, &step.path) => {
-                quarantine::apply_to_held(history, repository, step, text.as_deref())?
+                apply_to_held(history, repository, step, text.as_deref())?
             }
             File::Other(path) if is_below_journals(path) => {
-                journals::apply_to_journal(history, repository, step, text.as_deref())?
+                apply_to_journal(history, repository, step, text.as_deref())?
             }
             _ => {
                 let mut is_done = apply_to(history, &file, step.before, text.as_deref())?;
@@ -124,6 +132,72 @@ pub(in crate::engine) fn apply_to(
     };
     // A text that somebody wrote in the same moment lies beside it now, as after any edit.
     Ok(replaced != Replaced::Stale)
+}
+
+/// Does a step on a memory that is held back: the commit has what the other side says, the file
+/// gets it beside its own text, which still waits. `Ok(false)` if the file changed meanwhile.
+fn apply_to_held(
+    history: &History,
+    repository: &Repository,
+    step: &Step,
+    theirs: Option<&[u8]>,
+) -> Result<bool, EngineError> {
+    let name = name_of(&step.path);
+    let place = match step.path.starts_with("archive/") {
+        true => Place::Archive,
+        false => Place::Files,
+    };
+    // What moved or is gone there stays as it is here: a change wins.
+    let Some(theirs) = theirs else {
+        return Ok(true);
+    };
+    let seen = match history.live.store.reader(place).read(name, u64::MAX) {
+        Err(FilesError::Missing { .. }) => return Ok(true),
+        other => other?,
+    };
+    let base = step.before.map(|before| repository.text(before));
+    let base = base.transpose()?;
+    let ours = Side {
+        bytes: &seen.bytes,
+        at: 0,
+    };
+    // Where they contradict, theirs is what is committed under this name.
+    let later = Side {
+        bytes: theirs,
+        at: 1,
+    };
+    let merged = match merge(&stem_of(name), base.as_deref(), ours, later) {
+        Merged::One(text) => text,
+        Merged::Two {
+            kept,
+            aside,
+            aside_stem,
+        } => {
+            put::put_aside(&history.writer, place, &aside_stem, &aside)?;
+            kept
+        }
+    };
+    if merged == seen.bytes {
+        return Ok(true);
+    }
+    let replaced = history.writer.replace((place, name), &seen, &merged)?;
+    Ok(replaced != Replaced::Stale)
+}
+
+/// Does a step on a journal, whatever was appended to it since: that waits for the next commit.
+/// `Ok(false)` if it is no file, or never at rest.
+fn apply_to_journal(
+    history: &History,
+    repository: &Repository,
+    step: &Step,
+    text: Option<&[u8]>,
+) -> Result<bool, EngineError> {
+    if lies_behind_link(history.live.root(), &step.path) {
+        return Ok(false);
+    }
+    let base = step.before.map(|before| repository.text(before));
+    let base = base.transpose()?.unwrap_or_default();
+    put_journal(&history.writer, &step.path, |now| united(&base, now, text))
 }
 
 /// What a path of the store is to the program.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use crate::engine::history::History;
-use crate::engine::history::remote::consent;
+use crate::engine::history::consent;
 use crate::engine::history::remote::exchanged::Accept;
 use crate::engine::history::remote::exchanged::Exchanged;
 use crate::engine::history::remote::setup;

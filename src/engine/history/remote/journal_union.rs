@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::engine::error::EngineError;
-use crate::engine::history::remote::merge_plan::Plan;
-use crate::engine::history::remote::merge_plan::Sources;
-use crate::engine::history::remote::merge_plan::Step;
+use crate::engine::history::merge_plan::Plan;
+use crate::engine::history::merge_plan::Sources;
+use crate::engine::history::merge_plan::Step;
 use crate::files::is_below_journals;
 use crate::format::unite_journals;
 use crate::git::Id;
@@ -55,4 +55,17 @@ pub(in crate::engine) fn united(
     let text = unite_journals(base, one.unwrap_or_default(), other.unwrap_or_default());
     let is_there = one.is_some() && other.is_some() || !text.is_empty();
     is_there.then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_is_gone_where_nothing_was_added_to_it() {
+        assert_eq!(united(b"a\n", None, Some(b"a\n")), None);
+        assert_eq!(united(b"a\n", None, Some(b"a\nb\n")).unwrap(), b"b\n");
+        assert_eq!(united(b"a\n", Some(b""), Some(b"a\n")).unwrap(), b"");
+        assert_eq!(united(b"", None, None), None);
+    }
 }

@@ -2,16 +2,12 @@
 
 pub(in crate::engine) mod adopt;
 pub(in crate::engine) mod apply;
-pub(in crate::engine) mod consent;
 pub(in crate::engine) mod exchange;
 pub(in crate::engine) mod exchanged;
 pub(in crate::engine) mod exchanger;
 pub(in crate::engine) mod foreign_files;
 pub(in crate::engine) mod journal_union;
-pub(in crate::engine) mod journals;
-pub(in crate::engine) mod merge_plan;
 pub(in crate::engine) mod setup;
 pub(in crate::engine) mod sources;
 pub(in crate::engine) mod state;
 pub(in crate::engine) mod three_way_merge;
-pub(in crate::engine) mod unfinished;

@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use std::collections::HashSet;
 
 use crate::engine::error::EngineError;
-use crate::engine::history::remote::merge_plan::Lying;
-use crate::engine::history::remote::merge_plan::Sources;
+use crate::engine::history::merge_plan::Lying;
+use crate::engine::history::merge_plan::Sources;
 use crate::engine::history::remote::three_way_merge::stem_of_path;
 use crate::engine::texts::name_of;
 use crate::engine::write::tombstones::all_texts_since_added;

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use chrono::DateTime;
 
 use crate::engine::error::EngineError;
+use crate::engine::history::merge_plan::Lying;
+use crate::engine::history::merge_plan::Plan;
+use crate::engine::history::merge_plan::Sources;
+use crate::engine::history::merge_plan::Step;
 use crate::engine::history::remote::journal_union;
-use crate::engine::history::remote::merge_plan::Lying;
-use crate::engine::history::remote::merge_plan::Plan;
-use crate::engine::history::remote::merge_plan::Sources;
-use crate::engine::history::remote::merge_plan::Step;
 use crate::engine::options::SETTINGS;
 use crate::files::is_below_journals;
 use crate::format::Merged;

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::deletions::is_memory;
-use crate::engine::history::remote::merge_plan::Plan;
-use crate::engine::history::remote::merge_plan::Sources;
-use crate::engine::history::remote::merge_plan::Step;
+use crate::engine::history::merge_plan::Plan;
+use crate::engine::history::merge_plan::Sources;
+use crate::engine::history::merge_plan::Step;
 use crate::engine::history::with::side::Files;
 use crate::engine::history::with::side::Found;
 use crate::engine::history::with::side::stem_of_path;

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::engine::history::commits::deletions::is_memory;
-use crate::engine::history::remote::merge_plan::Plan;
-use crate::engine::history::remote::merge_plan::Step;
+use crate::engine::history::merge_plan::Plan;
+use crate::engine::history::merge_plan::Step;
 use crate::engine::history::with::side::Files;
 use crate::engine::history::with::side::stem_of_path;
 

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::deletions::is_memory;
-use crate::engine::history::remote::merge_plan::Lying;
-use crate::engine::history::remote::merge_plan::Plan;
-use crate::engine::history::remote::merge_plan::Sources;
+use crate::engine::history::merge_plan::Lying;
+use crate::engine::history::merge_plan::Plan;
+use crate::engine::history::merge_plan::Sources;
 use crate::engine::history::remote::three_way_merge;
 use crate::engine::history::with::record::Base;
 use crate::engine::history::with::side::Files;

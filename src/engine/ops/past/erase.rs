@@ -11,9 +11,9 @@
 //! that was killed is done again.
 
 use crate::engine::error::EngineError;
+use crate::engine::history::consent;
+use crate::engine::history::consent::Remote;
 use crate::engine::history::git_work;
-use crate::engine::history::remote::consent;
-use crate::engine::history::remote::consent::Remote;
 use crate::engine::live::names::Matches;
 use crate::engine::ops::past::purge;
 use crate::engine::parts::Engine;

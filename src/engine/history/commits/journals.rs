@@ -23,11 +23,7 @@ use crate::engine::error::FoundSecret;
 use crate::engine::history::History;
 use crate::engine::history::commits::compare::COMMITTED;
 use crate::engine::history::commits::compare::Difference;
-use crate::engine::history::remote::foreign_files::lies_behind_link;
-use crate::engine::history::remote::journal_union::united;
-use crate::engine::history::remote::merge_plan::Step;
 use crate::engine::live::reading;
-use crate::engine::write::journals::put_journal;
 use crate::engine::write::screen::found_in;
 use crate::files::JOURNALS;
 use crate::files::is_journal;
@@ -130,22 +126,6 @@ pub(in crate::engine) fn are_journals_due(
 ) -> Result<bool, EngineError> {
     let last = repository.last_made(COMMITTED)?;
     Ok(is_due(last, history.live.clock.now().timestamp()))
-}
-
-/// Does a step on a journal, whatever was appended to it since: that waits for the next commit.
-/// `Ok(false)` if it is no file, or never at rest.
-pub(in crate::engine) fn apply_to_journal(
-    history: &History,
-    repository: &Repository,
-    step: &Step,
-    text: Option<&[u8]>,
-) -> Result<bool, EngineError> {
-    if lies_behind_link(history.live.root(), &step.path) {
-        return Ok(false);
-    }
-    let base = step.before.map(|before| repository.text(before));
-    let base = base.transpose()?.unwrap_or_default();
-    put_journal(&history.writer, &step.path, |now| united(&base, now, text))
 }
 
 /// The first moment that one of these lines of a journal names.
@@ -321,13 +301,5 @@ mod tests {
             none
         );
         assert_eq!(found("{}", &format!("{{}}{line}")), [1]);
-    }
-
-    #[test]
-    fn a_journal_is_gone_where_nothing_was_added_to_it() {
-        assert_eq!(united(b"a\n", None, Some(b"a\n")), None);
-        assert_eq!(united(b"a\n", None, Some(b"a\nb\n")).unwrap(), b"b\n");
-        assert_eq!(united(b"a\n", Some(b""), Some(b"a\n")).unwrap(), b"");
-        assert_eq!(united(b"", None, None), None);
     }
 }
