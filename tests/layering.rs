@@ -690,7 +690,7 @@ fn files_are_changed_by_the_writer_alone() {
             continue;
         }
         let code = code_of(&file);
-        let code: String = code.split_whitespace().collect();
+        let code: String = code.lines().map(str::trim).collect();
         if names(&code, "WritableStorage") {
             violations.push(format!("{path} names `WritableStorage`"));
         }
@@ -710,7 +710,7 @@ fn a_store_is_opened_in_one_place() {
     let src = source();
     for (call, homes) in OPENS_A_FOLDER {
         let callers = rust_files(&src).into_iter().filter(|file| {
-            let code: String = code_of(file).split_whitespace().collect();
+            let code: String = code_of(file).lines().map(str::trim).collect();
             names(&code, call)
         });
         let callers = callers.map(|file| file.strip_prefix(&src).unwrap().display().to_string());
