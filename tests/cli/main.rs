@@ -1,0 +1,18 @@
+//! The commands as people and scripts use them: the real binary, one process a command.
+
+#![expect(clippy::print_stderr, reason = "tests say what they could not try")]
+
+mod answers;
+mod completions;
+#[cfg(unix)]
+mod documentation;
+#[cfg(unix)]
+mod editing;
+mod searching;
+mod stores;
+#[path = "../support/mod.rs"]
+mod support;
+#[cfg(target_os = "linux")]
+mod terminal;
+mod upkeep;
+mod writing;

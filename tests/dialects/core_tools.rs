@@ -1,0 +1,17 @@
+//! The usual tool set's list; what its tools do is tried in `core_dialect`.
+
+use crate::support::dialect::check_tools;
+use crate::support::dialect::listed;
+use crate::support::dialect::open;
+use crate::support::program::Home;
+
+#[test]
+fn the_list_of_tools_is_always_the_same() {
+    let home = Home::new();
+    let tools = listed(&mut open(&home, "core", &[]));
+    home.run(&["remember", "--topics", "a", "A memory."]).done();
+    assert_eq!(listed(&mut open(&home, "core", &[])), tools);
+    check_tools("core", &tools);
+    let more = listed(&mut open(&home, "core", &["--tools", "all"]));
+    check_tools("core-all", &more);
+}

@@ -1,0 +1,18 @@
+//! The server over HTTP, as clients, strangers and operators meet it.
+
+#![expect(clippy::print_stderr, reason = "tests say what they could not try")]
+
+mod bridge;
+mod bridge_faults;
+mod contract;
+mod contract_curl;
+mod contract_lists;
+mod contract_many;
+mod doors;
+mod guard;
+mod interface;
+mod limits;
+mod news;
+mod operation;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,14 @@
+//! How long memories live, what replaces and resembles them, and what maintenance does.
+
+#![expect(clippy::print_stderr, reason = "tests say what they could not try")]
+
+mod contradictions;
+mod duplicates;
+mod life;
+mod maintenance;
+mod succession;
+mod summaries;
+#[path = "../support/mod.rs"]
+mod support;
+mod tiers;
+mod times;

@@ -1,0 +1,14 @@
+//! What searches find and in which order, with and without a model.
+
+#[cfg(feature = "tract")]
+mod embedding;
+mod keyword_properties;
+#[cfg(feature = "tract")]
+mod meaning;
+mod models;
+mod moments;
+mod rankings;
+mod scan;
+#[path = "../support/mod.rs"]
+mod support;
+mod vocabulary;

@@ -1,6 +1,0 @@
-//! Models: had from a hub, chosen, and asked on a host. All hosts are threads of the test.
-
-mod commands;
-mod downloads;
-mod hosted;
-pub mod server;

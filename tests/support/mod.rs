@@ -1,0 +1,263 @@
+//! Stores for tests: folders that vanish, engines on them, and random input that is the same
+//! on every run.
+//!
+//! Every program of tests has this module; the modules below run the real binary and its clients.
+
+#![allow(dead_code, reason = "no program of tests uses all of it")]
+#![expect(clippy::print_stderr, reason = "figures that a test shows")]
+
+pub mod dialect;
+pub mod fake_host;
+pub mod git;
+pub mod machines;
+pub mod memdir_server;
+pub mod program;
+pub mod rest;
+pub mod session;
+pub mod texts;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::fs::File;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::time::Instant;
+use std::time::SystemTime;
+
+use chrono::DateTime;
+use chrono::Utc;
+use proptest::test_runner::Config;
+use proptest::test_runner::RngSeed;
+use tempfile::TempDir;
+
+use memdir::clock::Clock;
+use memdir::clock::FixedClock;
+use memdir::engine::Engine;
+use memdir::engine::Hit;
+use memdir::engine::Options;
+use memdir::engine::QueryKind;
+use memdir::engine::Search;
+use memdir::engine::ops;
+use memdir::model::Filter;
+use memdir::model::NewMemory;
+
+/// A store in a folder of its own, gone with the value.
+pub struct TestStore {
+    folder: TempDir,
+}
+
+/// The moment at which the clocks of these tests stand: long after every file they make by hand.
+pub fn noon() -> DateTime<Utc> {
+    at("2026-06-01T12:00:00Z")
+}
+
+pub fn at(text: &str) -> DateTime<Utc> {
+    DateTime::parse_from_rfc3339(text).unwrap().to_utc()
+}
+
+impl TestStore {
+    /// An empty store.
+    pub fn new() -> TestStore {
+        let store = TestStore {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        fs::create_dir(store.files()).unwrap();
+        store
+    }
+
+    /// A copy of the fixture `name`, without what other tests need of it.
+    pub fn of_fixture(name: &str) -> TestStore {
+        let store = TestStore::new();
+        copy_folder(&fixture(name).join("files"), &store.files());
+        store
+    }
+
+    pub fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn files(&self) -> PathBuf {
+        self.root().join("files")
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.root().join(".memdir")
+    }
+
+    /// The one index folder below the state folder.
+    pub fn index(&self) -> PathBuf {
+        let mut folders = fs::read_dir(self.state())
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| {
+                path.file_name()
+                    .unwrap()
+                    .as_encoded_bytes()
+                    .starts_with(b"index-")
+            });
+        let found = folders.next().expect("there is an index");
+        assert_eq!(folders.next(), None, "there is one index");
+        found
+    }
+
+    pub fn options(&self) -> Options {
+        Options::new(self.root())
+    }
+
+    /// An engine as a new process would open it, at [`noon`].
+    pub fn engine(&self) -> Engine {
+        self.engine_at(noon())
+    }
+
+    pub fn engine_at(&self, now: DateTime<Utc>) -> Engine {
+        Engine::open(self.options(), clock(now)).unwrap()
+    }
+
+    /// Writes a file as another program does: into place, in one step.
+    pub fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.files().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let draft = self.root().join("draft");
+        fs::write(&draft, bytes).unwrap();
+        fs::rename(draft, path).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.files().join(name)).unwrap()
+    }
+
+    /// Every file of the memory folder with its bytes.
+    pub fn texts(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        regular_files(&self.files())
+            .into_iter()
+            .map(|path| (path.clone(), fs::read(path).unwrap()))
+            .collect()
+    }
+}
+
+pub fn clock(now: DateTime<Utc>) -> Box<dyn Clock> {
+    Box::new(FixedClock(now))
+}
+
+/// The folder of a fixture. Copy it before use.
+pub fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures")
+        .join(name)
+}
+
+/// The regular files below `folder`; links are not followed.
+pub fn regular_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            files.extend(regular_files(&entry.path()));
+        } else if kind.is_file() {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    files
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for path in regular_files(from) {
+        let target = to.join(path.strip_prefix(from).unwrap());
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::copy(path, target).unwrap();
+    }
+}
+
+/// Gives a file the modification time `at`.
+pub fn touch(path: &Path, at: DateTime<Utc>) {
+    let since = Duration::from_nanos(at.timestamp_nanos_opt().unwrap().try_into().unwrap());
+    let file = File::options().append(true).open(path).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH + since).unwrap();
+}
+
+/// A memory file as a person might write it.
+pub fn memory_text(handle: &str, timestamp: &str, content: &str) -> String {
+    format!(
+        "---\nid: {handle}\ntimestamp: {timestamp}\nagent: claude\nuser: mira\ntopics: [test]\n---\n\n{content}"
+    )
+}
+
+/// A memory that passes every check.
+pub fn new_memory(content: &str) -> NewMemory {
+    NewMemory {
+        agent: "claude".to_owned(),
+        user: "mira".to_owned(),
+        topics: vec!["test".to_owned()],
+        content: content.to_owned(),
+        ..NewMemory::default()
+    }
+}
+
+pub fn keywords(words: &[&str]) -> Search {
+    search(QueryKind::Keywords(
+        words.iter().map(|w| (*w).to_owned()).collect(),
+    ))
+}
+
+pub fn query(text: &str) -> Search {
+    search(QueryKind::Text(text.to_owned()))
+}
+
+fn search(wanted: QueryKind) -> Search {
+    Search {
+        wanted,
+        filter: Filter::default(),
+        ranking: memdir::engine::Ranking::default(),
+        limit: 1000,
+        offset: 0,
+    }
+}
+
+/// The files a search finds, best first.
+#[track_caller]
+pub fn found(engine: &Engine, search: &Search) -> Vec<String> {
+    let thought = ops::search(engine, search).unwrap();
+    thought.hits.into_iter().map(|hit: Hit| hit.name).collect()
+}
+
+/// The files that hold `word`, best first.
+#[track_caller]
+pub fn holding(engine: &Engine, word: &str) -> Vec<String> {
+    found(engine, &keywords(&[word]))
+}
+
+/// `cases` random cases, the same on every run; `PROPTEST_RNG_SEED` and `PROPTEST_CASES` in the
+/// environment ask for others.
+pub fn random(cases: u32) -> Config {
+    let asked = Config::default();
+    let is_set = |name| std::env::var_os(name).is_some();
+    Config {
+        cases: if is_set("PROPTEST_CASES") {
+            asked.cases
+        } else {
+            cases
+        },
+        rng_seed: match asked.rng_seed {
+            RngSeed::Fixed(seed) => RngSeed::Fixed(seed),
+            RngSeed::Random => RngSeed::Fixed(20_260_114),
+        },
+        failure_persistence: None,
+        max_shrink_iters: 2_000,
+        ..asked
+    }
+}
+
+/// Waits for something that another thread or process does, longer than it takes on the busiest
+/// machine.
+#[track_caller]
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < Duration::from_secs(60), "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,29 @@
+//! Git: what is committed, what is left alone, and how several machines come into step; looked at with
+//! git itself.
+
+#![expect(clippy::print_stderr, reason = "tests say what they could not try")]
+
+mod beside;
+mod bytes;
+mod commits;
+mod dating;
+mod erasing;
+mod exchange;
+mod git_network;
+mod journals;
+mod layout;
+mod others;
+mod past;
+mod purging;
+mod refused;
+mod repairing;
+mod replaced;
+mod resolving;
+mod secrets;
+mod settings;
+#[cfg(unix)]
+mod setup;
+#[path = "../support/mod.rs"]
+mod support;
+mod undoing;
+mod with;
