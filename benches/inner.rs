@@ -426,12 +426,12 @@ fn rank(bencher: Bencher<'_, '_>, method: &str, memories: usize) {
         })
     };
     let text = format!("postgres {} deadlock", WORDS[30]);
-    let query = fused::Query {
+    let input = fused::RankingInput {
         text: &text,
         ranking: &ranking,
         meaning: &meaning,
         pieces: &|_| Vec::new(),
-        standing: &standing,
+        signals: &signals,
         memory: &|_| None::<Memory>,
     };
     let mut analyzer = analyzer();
@@ -439,9 +439,9 @@ fn rank(bencher: Bencher<'_, '_>, method: &str, memories: usize) {
     bencher
         .counter(ItemsCount::new(memories))
         .bench_local(move || {
-            let query = black_box(&query);
+            let input = black_box(&input);
             let collection = &ranked.collection;
-            match fused::score(query, collection, &names, &mut analyzer, ranked, |_| true) {
+            match fused::score(input, collection, &names, &mut analyzer, ranked, |_| true) {
                 Ok(ranked) => {
                     assert!(!ranked.scored.is_empty(), "the words are there");
                     ranked.scored
@@ -451,7 +451,7 @@ fn rank(bencher: Bencher<'_, '_>, method: &str, memories: usize) {
         });
 }
 
-fn standing(_: u32) -> RankingSignals {
+fn signals(_: u32) -> RankingSignals {
     RankingSignals {
         importance: 5.0,
         confidence: 1.0,

@@ -17,14 +17,12 @@ use memdir::clock::Clock;
 use memdir::clock::SystemClock;
 use memdir::engine::Engine;
 use memdir::engine::Options;
-use memdir::engine::QueryKind;
-use memdir::engine::Search;
+use memdir::engine::Query;
 use memdir::engine::live;
 use memdir::engine::ops;
 use memdir::lifecycle::WritePolicy;
 use memdir::model::Filter;
 use memdir::model::NewMemory;
-use memdir::ranking::Ranking;
 
 const RECALLS: usize = 10_000;
 /// What is quick is done so often.
@@ -44,13 +42,7 @@ fn main() {
     println!("{size} memories, {ended} of which have ended; indexed in {indexing:?}");
 
     let everything = Filter::default();
-    let list = Search {
-        wanted: QueryKind::Everything,
-        filter: everything.clone(),
-        ranking: Ranking::default(),
-        limit: 50,
-        offset: 0,
-    };
+    let list = Query::everything(everything.clone(), 50);
     each("stats", || {
         drop(ops::stats(&engine, &everything).expect("counted"));
     });

@@ -197,12 +197,18 @@ const FOLDERS: &[(&str, &[&str])] = &[
         "git/wire",
         &["address", "job", "network_settings", "upkeep"],
     ),
-    ("index/embedded", &["facts", "filter", "passage", "text"]),
+    (
+        "index/embedded",
+        &["facts", "filter", "passage", "query", "text"],
+    ),
     (
         "index/embedded/rows",
         &["failure", "layers", "opened", "schema"],
     ),
-    ("index/scan", &["facts", "filter", "passage", "text"]),
+    (
+        "index/scan",
+        &["facts", "filter", "passage", "query", "text"],
+    ),
     ("dialect/views", &["json", "metadata"]),
     (
         "dialect/core",

@@ -18,9 +18,9 @@ use crate::engine;
 use crate::engine::Engine;
 use crate::engine::Hit;
 use crate::engine::Imported;
+use crate::engine::Query;
 use crate::engine::QueryKind;
 use crate::engine::Ranking;
-use crate::engine::Search;
 use crate::engine::live;
 use crate::engine::meaning;
 use crate::engine::ops;
@@ -182,8 +182,8 @@ fn ask(
     let bar = progress_bar("asking");
     bar.set_length(dataset.questions.len() as u64);
     for question in &dataset.questions {
-        let search = Search {
-            wanted: QueryKind::Text(question.query.clone()),
+        let query = Query {
+            kind: QueryKind::Text(question.query.clone()),
             filter: Filter {
                 namespaces: match (mode, &question.scope) {
                     ("scoped", Some(scope)) => vec![scope.clone()],
@@ -195,7 +195,7 @@ fn ask(
             limit: command.limit.max(25),
             offset: 0,
         };
-        let hits = ops::search(&corpus.engine, &search)?.hits;
+        let hits = ops::search(&corpus.engine, &query)?.hits;
         let found: Vec<&str> = hits.iter().map(|hit| corpus.id(hit)).collect();
         let relevant: Vec<bool> = found
             .iter()

@@ -53,8 +53,8 @@ impl Default for PreviewWords {
 
 impl PreviewWords {
     /// The words that were looked for: of a sentence those that are no short ones.
-    pub fn of(wanted: &QueryKind) -> PreviewWords {
-        let words: Vec<String> = match wanted {
+    pub fn of(kind: &QueryKind) -> PreviewWords {
+        let words: Vec<String> = match kind {
             QueryKind::Keywords(words) => words
                 .iter()
                 .map(|word| word.trim().to_lowercase())

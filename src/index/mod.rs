@@ -11,9 +11,13 @@ pub mod embedded;
 mod facts;
 mod filter;
 pub mod passage;
+mod query;
 mod scan;
 mod text;
 
+pub use query::Query;
+pub use query::QueryKind;
+pub use query::SearchResults;
 pub use scan::Scan;
 
 use std::collections::BTreeMap;
@@ -32,11 +36,8 @@ use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stamp;
 use crate::model::Usage;
-use crate::ranking::Method;
 use crate::ranking::Parts;
-use crate::ranking::Ranking;
 use crate::ranking::RankingSignals;
-use crate::ranking::Weights;
 use crate::vectors::Key;
 
 /// What could not be done with the index.
@@ -80,41 +81,6 @@ pub struct Overlay {
 
 /// Gives the text of a file where a search needs it; `None` if it is gone.
 pub type Texts<'a> = dyn Fn(&str) -> Option<Memory> + 'a;
-
-/// What is searched for.
-#[derive(Clone, Copy)]
-pub enum RankedQueryKind<'a> {
-    /// Every memory that passes the filter, newest first.
-    Everything,
-    /// Substring counts of keywords, lower case and distinct.
-    Keywords(&'a [String]),
-    /// A sentence or words, ranked.
-    Text(RankedQuery<'a>),
-}
-
-/// A text to rank memories for.
-#[derive(Clone, Copy)]
-pub struct RankedQuery<'a> {
-    pub text: &'a str,
-    pub ranking: &'a Ranking,
-    /// Gives the vector of a text; `None` where there is no model.
-    pub embed: Option<&'a EmbedQuery<'a>>,
-}
-
-impl<'a> RankedQuery<'a> {
-    /// Ranked as everything is, by words alone.
-    pub fn words(text: &'a str) -> RankedQuery<'a> {
-        const WORDS: Ranking = Ranking {
-            method: Method::Words,
-            weights: Weights::DEFAULT,
-        };
-        RankedQuery {
-            text,
-            ranking: &WORDS,
-            embed: None,
-        }
-    }
-}
 
 /// Gives the vector of what is asked; `None` if that cannot be had now.
 pub type EmbedQuery<'a> = dyn Fn(&str) -> Option<Embedded> + 'a;
@@ -164,7 +130,7 @@ pub struct AsOf<'a> {
 
 impl AsOf<'_> {
     /// What the memory in the file `name` is worth.
-    fn standing(&self, name: &str, stated: &Stated) -> RankingSignals {
+    fn signals(&self, name: &str, stated: &Stated) -> RankingSignals {
         let state = (self.state)(facts::stem_in(name), stated, self.now);
         let days = |at: DateTime<Utc>| (self.now - at).num_seconds() as f32 / 86_400.0;
         RankingSignals {
@@ -190,50 +156,33 @@ fn unused(_: &str, stated: &Stated, now: DateTime<Utc>) -> State {
     lifecycle::state(stated, &Usage::default(), &Life::default(), now)
 }
 
-/// One search.
-#[derive(Clone, Copy)]
-pub struct Request<'a> {
-    pub ask: RankedQueryKind<'a>,
-    pub filter: &'a Filter,
-    /// What is no longer alive then is not current.
-    pub moment: AsOf<'a>,
-    /// How many hits are wanted, best first.
-    pub limit: usize,
-    pub offset: usize,
-}
-
-/// One memory found.
+/// A memory that an index found: which file, and in which version.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
+pub struct IndexHit {
     pub name: String,
     pub score: f64,
-    /// Which keywords matched, as positions in the asked list.
-    pub matched: Vec<usize>,
+    /// The keywords that matched, in lower case, in the order asked.
+    pub matched: Vec<String>,
     /// What the score of a ranked text is made of.
     pub parts: Option<Parts>,
     pub indexed: Indexed,
 }
 
-/// What a search found.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Found {
-    /// Best first, at most as many as asked for.
-    pub hits: Vec<Hit>,
-    /// How many memories matched in all.
-    pub total: usize,
-    /// How many distinct terms of a ranked text were not ranked, because it has more than
-    /// [`crate::ranking::MOST_TERMS`].
-    pub unranked: usize,
-}
-
 /// An unchanging view of the index together with an [`Overlay`].
 pub trait Snapshot: Send + Sync {
-    /// Runs one search.
+    /// Runs one search. What is no longer alive at `moment` is not current; without `embed` a text
+    /// is ranked by words alone.
     ///
     /// # Errors
     ///
     /// [`IndexError::Unusable`] if a part of the index cannot be read.
-    fn search(&self, request: &Request<'_>, texts: &Texts<'_>) -> Result<Found, IndexError>;
+    fn search(
+        &self,
+        query: &Query,
+        moment: AsOf<'_>,
+        embed: Option<&EmbedQuery<'_>>,
+        texts: &Texts<'_>,
+    ) -> Result<SearchResults<IndexHit>, IndexError>;
 
     /// The files that pass the filter and whose own passages are nearest to the passage whose pieces
     /// are `embedded`, nearest first, each with the mean, over these pieces, of the cosine with its

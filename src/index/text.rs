@@ -155,10 +155,9 @@ impl Lowered {
     pub fn scores(&self, keywords: &KeywordSet) -> Vec<(usize, u32)> {
         let texts = self.topics.iter().chain(&self.others);
         let there = keywords.standing_in(texts.map(String::as_str));
-        let scored = there.into_iter().map(|number| {
-            let keyword = keywords.get(number).expect("it stands there");
-            (number, self.score(keyword))
-        });
+        let scored = there
+            .into_iter()
+            .map(|number| (number, self.score(keywords.get(number))));
         scored.filter(|(_, score)| *score > 0).collect()
     }
 }

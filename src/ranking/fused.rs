@@ -16,10 +16,10 @@ use super::lexical::Scorer;
 use super::lexical::Words;
 use super::lexical::idf;
 use super::lexical::query_terms;
+use super::parsed_query::Names;
+use super::parsed_query::ParsedQuery;
 use super::parts::FoundBy;
 use super::parts::Parts;
-use super::question::Names;
-use super::question::Question;
 use super::signals::LEAST_COSINE;
 use super::signals::RankingSignals;
 use super::signals::WeightedQuery;
@@ -73,55 +73,55 @@ impl Ranked<'_> {
     }
 }
 
-/// What is ranked, and by what.
-pub struct Query<'a> {
+/// The text to rank memories for, and what the caller knows of each row.
+pub struct RankingInput<'a> {
     pub text: &'a str,
     pub ranking: &'a Ranking,
     pub meaning: &'a Meaning<'a>,
     /// The text of a row in pieces; none if it cannot be had.
     pub pieces: &'a dyn Fn(u32) -> Vec<String>,
     /// What the memory of a row is at the moment.
-    pub standing: &'a dyn Fn(u32) -> RankingSignals,
+    pub signals: &'a dyn Fn(u32) -> RankingSignals,
     /// The memory of a row; `None` if it cannot be had.
     pub memory: &'a dyn Fn(u32) -> Option<Memory>,
 }
 
-/// Scores every memory that has something to do with `query` and passes `passes`.
+/// Scores every memory that has something to do with the text of `input` and passes `passes`.
 ///
-/// An empty query finds nothing.
+/// An empty text finds nothing.
 ///
 /// # Errors
 ///
 /// Fails if the postings do.
 pub fn score<'a, P: Postings>(
-    query: &Query<'_>,
+    input: &RankingInput<'_>,
     collection: &'a Collection,
     names: &Names,
     analyzer: &mut Analyzer,
     postings: &P,
     passes: impl Fn(u32) -> bool,
 ) -> Result<Ranked<'a>, P::Error> {
-    let Query { text, ranking, .. } = *query;
+    let RankingInput { text, ranking, .. } = *input;
     let is_plain = ranking.method.is_plain();
     let weights = match is_plain {
         true => ranking.weights.plain(),
         false => ranking.weights,
     };
-    let question = match is_plain {
-        true => Question::plain(text),
-        false => Question::read(text, names),
+    let query = match is_plain {
+        true => ParsedQuery::plain(text),
+        false => ParsedQuery::read(text, names),
     };
     let QueryTerms { terms, unranked } =
-        query_terms(text, &question.text, analyzer, postings, &weights)?;
+        query_terms(text, &query.text, analyzer, postings, &weights)?;
     let scorer = Scorer {
         collection,
         weights: &weights,
-        question: &question,
+        query: &query,
     };
     let words = scorer.words(&terms);
     let titles = scorer.titles(&terms, postings)?;
     let cosines = match ranking.method.uses_meaning() {
-        true => asked(&question, text).and_then(query.meaning),
+        true => asked(&query, text).and_then(input.meaning),
         false => None,
     };
     let mut scoring = Scoring {
@@ -137,8 +137,8 @@ pub fn score<'a, P: Postings>(
         passages: HashMap::new(),
         words,
         cosines,
-        with_named: with_named(collection, &question),
-        question,
+        with_named: with_named(collection, &query),
+        query,
         best_words: 0.0,
         best_date: 0.0,
         behind: 0.0,
@@ -149,14 +149,14 @@ pub fn score<'a, P: Postings>(
     let candidates: Vec<u32> = candidates.filter(|&row| passes(row)).collect();
     scoring.find_best(&candidates);
     let scored = match ranking.method {
-        Method::Fused | Method::Words => scoring.all(candidates, query.pieces, analyzer),
+        Method::Fused | Method::Words => scoring.all(candidates, input.pieces, analyzer),
         Method::Bm25 => scoring.by_words(&candidates),
         Method::ReciprocalRank => scoring.by_ranks(&candidates),
         Method::SixFactor | Method::SixFactorWords => {
-            scoring.by_worth(&candidates, query.standing, true)
+            scoring.by_worth(&candidates, input.signals, true)
         }
-        Method::FiveFactor => scoring.by_worth(&candidates, query.standing, false),
-        Method::Weighted => scoring.weighted(&candidates, query),
+        Method::FiveFactor => scoring.by_worth(&candidates, input.signals, false),
+        Method::Weighted => scoring.weighted(&candidates, input),
     };
     Ok(Ranked {
         scored,
@@ -167,8 +167,8 @@ pub fn score<'a, P: Postings>(
 
 /// What is embedded of a query: it without the names, unless nothing is left. What has no word has
 /// no meaning.
-fn asked<'a>(question: &'a Question, text: &'a str) -> Option<&'a str> {
-    [question.text.trim(), text]
+fn asked<'a>(query: &'a ParsedQuery, text: &'a str) -> Option<&'a str> {
+    [query.text.trim(), text]
         .into_iter()
         .find(|text| text.contains(char::is_alphanumeric))
 }
@@ -176,7 +176,7 @@ fn asked<'a>(question: &'a Question, text: &'a str) -> Option<&'a str> {
 struct Scoring<'a> {
     collection: &'a Collection,
     weights: Weights,
-    question: Question,
+    query: ParsedQuery,
     words: Words,
     /// Empty if no title holds a word.
     titles: Vec<f32>,
@@ -197,7 +197,7 @@ struct Scoring<'a> {
 
 impl Scoring<'_> {
     fn add_dates<P: Postings>(&mut self, postings: &P) -> Result<(), P::Error> {
-        for term in &self.question.dates {
+        for term in &self.query.dates {
             let rows = postings.date(term)?;
             let idf = idf(self.collection.len(), rows.len());
             self.dates.resize(self.collection.len(), 0.0);
@@ -280,7 +280,7 @@ impl Scoring<'_> {
     /// Has those that only their meaning found follow all others where words are asked for, and leaves
     /// out what is not near. A question asks for what is meant: there they stand where they rank.
     fn put_behind(&mut self, scored: &mut Vec<Scored>) {
-        if self.question.asks || self.cosines.is_none() {
+        if self.query.asks || self.cosines.is_none() {
             return;
         }
         scored.retain(|hit| {
@@ -314,7 +314,7 @@ impl Scoring<'_> {
         let at = row as usize;
         let is_author = || {
             let user = self.collection.users().get(row);
-            self.question.users.contains_key(&user)
+            self.query.users.contains_key(&user)
         };
         if self.words.holders.contains(row) || is_author() {
             FoundBy::Words
@@ -423,7 +423,7 @@ impl Scoring<'_> {
         let Some(cosines) = &self.cosines else {
             return;
         };
-        let factor = match self.question.asks {
+        let factor = match self.query.asks {
             true => 1.0,
             false => self.weights.keyword_meaning,
         };
@@ -438,7 +438,7 @@ impl Scoring<'_> {
             return;
         }
         let number = self.collection.episodes().of(row);
-        let users = &self.question.users;
+        let users = &self.query.users;
         let author = users.get(&self.collection.users().get(row)).copied();
         let author = author.unwrap_or(0);
         let takes_part = if self.collection.episode(number).is_context {
@@ -451,7 +451,7 @@ impl Scoring<'_> {
     }
 
     fn priors(&self, row: u32, parts: &mut Parts) {
-        if !self.question.asks {
+        if !self.query.asks {
             return;
         }
         let traits = self.collection.traits(row);
@@ -463,7 +463,7 @@ impl Scoring<'_> {
         parts.asks = flag(traits.asks);
         parts.answers = flag(row > episode.start && self.collection.traits(row - 1).asks);
         parts.names = flag(traits.names);
-        parts.tells_time = flag(self.question.asks_when && traits.tells_time);
+        parts.tells_time = flag(self.query.asks_when && traits.tells_time);
     }
 
     /// By words alone.
@@ -508,7 +508,7 @@ impl Scoring<'_> {
     fn by_worth(
         &mut self,
         candidates: &[u32],
-        standing: &dyn Fn(u32) -> RankingSignals,
+        signals: &dyn Fn(u32) -> RankingSignals,
         by_tier: bool,
     ) -> Vec<Scored> {
         let words = |scoring: &Self, row: u32| scoring.words.scores[row as usize];
@@ -522,7 +522,7 @@ impl Scoring<'_> {
             if words(self, row) > 0.0 || near(self, row) > LEAST_COSINE {
                 scored.push(Scored {
                     row,
-                    score: words(self, row) + standing(row).worth(by_tier),
+                    score: words(self, row) + signals(row).worth(by_tier),
                 });
             }
         }
@@ -539,12 +539,12 @@ impl Scoring<'_> {
     }
 
     /// What holds a word, by its name, its tags, its importance and its last use.
-    fn weighted(&self, candidates: &[u32], query: &Query<'_>) -> Vec<Scored> {
+    fn weighted(&self, candidates: &[u32], input: &RankingInput<'_>) -> Vec<Scored> {
         let mut scored = self.by_words(candidates);
-        let asked = WeightedQuery::of(query.text);
-        scored.retain_mut(|one| match (query.memory)(one.row) {
+        let asked = WeightedQuery::of(input.text);
+        scored.retain_mut(|one| match (input.memory)(one.row) {
             Some(memory) => {
-                one.score = (query.standing)(one.row).weighted(&asked, &memory);
+                one.score = (input.signals)(one.row).weighted(&asked, &memory);
                 true
             }
             // Gone since the index was made.
@@ -567,13 +567,13 @@ fn best(scored: &[Scored], count: usize) -> Vec<usize> {
     })
 }
 
-fn with_named(collection: &Collection, question: &Question) -> Vec<bool> {
+fn with_named(collection: &Collection, query: &ParsedQuery) -> Vec<bool> {
     let mut with_named = Vec::new();
-    if !question.users.is_empty() {
+    if !query.users.is_empty() {
         with_named.resize(collection.episode_bound(), false);
         let (users, episodes) = (collection.users(), collection.episodes());
         for row in 0..collection.len() as u32 {
-            with_named[episodes.of(row) as usize] |= question.users.contains_key(&users.get(row));
+            with_named[episodes.of(row) as usize] |= query.users.contains_key(&users.get(row));
         }
     }
     with_named

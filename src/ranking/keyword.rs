@@ -8,6 +8,8 @@
 //! All keywords count, however many there are ([`KeywordSet`]): time is linear in the bytes of the
 //! keywords and of the texts, and in the number of occurrences.
 
+use std::collections::HashSet;
+
 use aho_corasick::AhoCorasick;
 
 /// A keyword, lower case and trimmed.
@@ -126,7 +128,7 @@ fn each_by_borders(text: &[u8], needle: &[u8], mut occurs: impl FnMut(usize)) {
 
 /// Distinct keywords, by number, that are looked for together.
 pub struct KeywordSet {
-    keywords: Vec<Option<Keyword>>,
+    keywords: Vec<Keyword>,
     /// Each finds some of the keywords: the number of the first, and one pattern a keyword. Empty where
     /// the keywords are few.
     automata: Vec<(usize, AhoCorasick)>,
@@ -140,8 +142,16 @@ const AUTOMATON_BYTES: usize = 1 << 20;
 const AUTOMATON_KEYWORDS: usize = 1_000;
 
 impl KeywordSet {
-    /// The keywords by number; `None` stands nowhere.
-    pub fn of(keywords: Vec<Option<Keyword>>) -> KeywordSet {
+    /// The distinct keywords among `texts`, in their order; blank texts are left out.
+    pub fn read(texts: &[String]) -> KeywordSet {
+        let mut known: HashSet<String> = HashSet::new();
+        let keywords = texts.iter().filter_map(|text| Keyword::new(text));
+        let distinct = keywords.filter(|keyword| known.insert(keyword.text.clone()));
+        KeywordSet::of(distinct.collect())
+    }
+
+    /// The keywords, numbered in their order.
+    pub fn of(keywords: Vec<Keyword>) -> KeywordSet {
         let mut automata = Vec::new();
         let mut first = 0;
         while keywords.len() > FEW && first < keywords.len() {
@@ -149,7 +159,7 @@ impl KeywordSet {
             let texts: Vec<&str> = keywords[first..]
                 .iter()
                 .take(AUTOMATON_KEYWORDS)
-                .map(|keyword| keyword.as_ref().map_or("", |keyword| keyword.as_str()))
+                .map(Keyword::as_str)
                 .take_while(|text| {
                     let is_room = bytes == 0 || bytes + text.len() <= AUTOMATON_BYTES;
                     bytes += text.len();
@@ -169,14 +179,19 @@ impl KeywordSet {
     }
 
     /// The keyword with a number.
-    pub fn get(&self, number: usize) -> Option<&Keyword> {
-        self.keywords.get(number)?.as_ref()
+    pub fn get(&self, number: usize) -> &Keyword {
+        &self.keywords[number]
+    }
+
+    /// The texts of the keywords with these numbers.
+    pub fn texts(&self, numbers: &[usize]) -> Vec<String> {
+        let keywords = numbers.iter().map(|&number| self.get(number));
+        keywords.map(|keyword| keyword.text.clone()).collect()
     }
 
     /// The keywords with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &Keyword)> {
-        let keywords = self.keywords.iter().enumerate();
-        keywords.filter_map(|(number, keyword)| Some((number, keyword.as_ref()?)))
+        self.keywords.iter().enumerate()
     }
 
     /// Whether looking for all at once is quicker than for one after the other.
@@ -189,9 +204,7 @@ impl KeywordSet {
     pub fn each_in(&self, text: &[u8], mut each: impl FnMut(usize, usize)) {
         for (first, automaton) in &self.automata {
             for found in automaton.find_overlapping_iter(text) {
-                if found.end() > found.start() {
-                    each(first + found.pattern().as_usize(), found.start());
-                }
+                each(first + found.pattern().as_usize(), found.start());
             }
         }
         if self.automata.is_empty() {
@@ -281,15 +294,14 @@ mod tests {
         #[test]
         fn many_keywords_are_found_where_each_of_them_is(
             text in "[abc ]{0,40}",
-            words in prop::collection::vec("[abc ]{0,3}", FEW + 1..FEW + 20),
+            words in prop::collection::vec("[abc ]?[abc][abc ]?", FEW + 1..FEW + 20),
         ) {
-            let keywords: Vec<Option<Keyword>> = words.iter().map(|word| Keyword::new(word)).collect();
+            let keywords: Vec<Keyword> = words.iter().filter_map(|word| Keyword::new(word)).collect();
             let set = KeywordSet::of(keywords.clone());
             prop_assert!(set.are_many());
             let there = set.standing_in([text.as_str()].into_iter());
             let expected = (0..keywords.len()).filter(|number| {
-                let keyword = keywords[*number].as_ref();
-                keyword.is_some_and(|keyword| keyword.count(&text).anywhere > 0)
+                keywords[*number].count(&text).anywhere > 0
             });
             prop_assert_eq!(there, expected.collect::<Vec<_>>());
         }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::collection::Collection;
 use super::episode::Episode;
-use super::question::Question;
+use super::parsed_query::ParsedQuery;
 use super::row_set::RowSet;
 use super::weights::Weights;
 use crate::words::Analyzer;
@@ -185,7 +185,7 @@ fn known_parts(query: &str, analyzer: &mut Analyzer, terms: &[Term]) -> HashSet<
 pub(super) struct Scorer<'a> {
     pub collection: &'a Collection,
     pub weights: &'a Weights,
-    pub question: &'a Question,
+    pub query: &'a ParsedQuery,
 }
 
 /// What the words say, by row.
@@ -259,7 +259,7 @@ impl Scorer<'_> {
     }
 
     fn context_factor(&self) -> f32 {
-        if self.question.asks {
+        if self.query.asks {
             1.0
         } else {
             self.weights.keyword_context

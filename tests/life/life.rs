@@ -20,8 +20,8 @@ use crate::support::until;
 use memdir::clock::SystemClock;
 use memdir::engine::Background;
 use memdir::engine::Engine;
+use memdir::engine::Query;
 use memdir::engine::QueryKind;
-use memdir::engine::Search;
 use memdir::engine::live;
 use memdir::engine::ops;
 use memdir::model::Filter;
@@ -107,7 +107,7 @@ fn recalls_make_nothing_permanent_and_change_no_file() {
         0,
         "all have ended, none has become permanent"
     );
-    let long = Search {
+    let long = Query {
         filter: Filter {
             tiers: vec![Tier::Long],
             visibility: Visibility::Everything,
@@ -146,7 +146,7 @@ fn importance_and_confidence_are_filtered_as_of_now() {
     };
     let stem = remember(&store.engine(), stated);
     let passing = |importance: Option<u8>, confidence: Option<f64>| {
-        let search = Search {
+        let search = Query {
             filter: Filter {
                 min_importance: importance,
                 min_confidence: confidence,
@@ -493,8 +493,8 @@ fn everything_is_the_same_after_the_index_was_made_anew() {
         (0..number).for_each(|day| use_at(&store, &stem, after(24 * day as i64)));
     }
     let told = |engine: &Engine| -> Vec<String> {
-        let search = Search {
-            wanted: QueryKind::Everything,
+        let search = Query {
+            kind: QueryKind::Everything,
             ..query("")
         };
         let hits = ops::search(engine, &search).unwrap().hits;

@@ -464,8 +464,8 @@ fn a_look_back_proposes_and_changes_only_when_asked() {
             visibility: Visibility::Everything,
             ..Filter::default()
         };
-        let search = memdir::engine::Search {
-            wanted: memdir::engine::QueryKind::Everything,
+        let search = memdir::engine::Query {
+            kind: memdir::engine::QueryKind::Everything,
             filter: everything,
             ..query("")
         };

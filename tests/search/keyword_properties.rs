@@ -11,8 +11,8 @@ use proptest::collection::vec;
 use proptest::option;
 
 use memdir::engine::Engine;
+use memdir::engine::Query;
 use memdir::engine::QueryKind;
-use memdir::engine::Search;
 use memdir::engine::live;
 use memdir::engine::ops;
 use memdir::model::Change;
@@ -200,8 +200,8 @@ fn whole_words(text: &str, keyword: &str) -> usize {
 type Answer = (Vec<(String, usize, Vec<String>)>, usize);
 
 /// The answer by reading everything.
-fn scan(memories: &BTreeMap<String, Written>, search: &Search) -> Answer {
-    let QueryKind::Keywords(asked) = &search.wanted else {
+fn scan(memories: &BTreeMap<String, Written>, query: &Query) -> Answer {
+    let QueryKind::Keywords(asked) = &query.kind else {
         panic!("these tests ask for keywords")
     };
     let mut keywords: Vec<String> = Vec::new();
@@ -212,7 +212,7 @@ fn scan(memories: &BTreeMap<String, Written>, search: &Search) -> Answer {
     }
     let mut hits: Vec<(&String, &Written, usize, Vec<String>)> = memories
         .iter()
-        .filter(|(stem, memory)| memory.passes(stem, &search.filter))
+        .filter(|(stem, memory)| memory.passes(stem, &query.filter))
         .map(|(stem, memory)| {
             let score = keywords.iter().map(|keyword| memory.score(keyword)).sum();
             let matched = keywords.iter().filter(|keyword| memory.score(keyword) > 0);
@@ -228,20 +228,20 @@ fn scan(memories: &BTreeMap<String, Written>, search: &Search) -> Answer {
         )
     });
     let total = hits.len();
-    let shown = hits.into_iter().skip(search.offset).take(search.limit);
+    let shown = hits.into_iter().skip(query.offset).take(query.limit);
     let shown = shown.map(|(stem, _, score, matched)| (format!("{stem}.md"), score, matched));
     (shown.collect(), total)
 }
 
 /// The answer of the engine.
-fn ask(engine: &Engine, search: &Search) -> Answer {
-    let thought = ops::search(engine, search).unwrap();
-    let hits = thought.hits.into_iter();
+fn ask(engine: &Engine, query: &Query) -> Answer {
+    let results = ops::search(engine, query).unwrap();
+    let hits = results.hits.into_iter();
     let hits = hits.map(|hit| {
         assert_eq!(hit.score.fract(), 0.0);
         (hit.name, hit.score as usize, hit.matched)
     });
-    (hits.collect(), thought.total)
+    (hits.collect(), results.total)
 }
 
 pub fn pieces(pieces: &'static [&'static str]) -> impl Strategy<Value = String> {
@@ -339,15 +339,13 @@ struct Question {
 }
 
 impl Question {
-    fn search(&self, memories: &BTreeMap<String, Written>) -> Search {
+    fn query(&self, memories: &BTreeMap<String, Written>) -> Query {
         let stem = |index: &Index| {
             Stem::from_file_name(memories.keys().nth(index.index(memories.len())).unwrap())
         };
         let stems = self.stems.as_ref().filter(|_| !memories.is_empty());
-        Search {
-            wanted: QueryKind::Keywords(
-                self.keywords.iter().map(|k| k.keyword(memories)).collect(),
-            ),
+        Query {
+            kind: QueryKind::Keywords(self.keywords.iter().map(|k| k.keyword(memories)).collect()),
             filter: Filter {
                 stems: stems.map(|stems| stems.iter().map(stem).collect()),
                 ..self.filter.clone()
@@ -553,12 +551,12 @@ impl Known {
     }
 
     fn check(&self, engine: &Engine, question: &Question) -> Result<(), TestCaseError> {
-        let search = question.search(&self.memories);
+        let query = question.query(&self.memories);
         prop_assert_eq!(
-            ask(engine, &search),
-            scan(&self.memories, &search),
+            ask(engine, &query),
+            scan(&self.memories, &query),
             "{:?}",
-            search
+            query
         );
         Ok(())
     }

@@ -33,8 +33,8 @@ use memdir::engine::Likeness;
 use memdir::engine::Method;
 use memdir::engine::Models;
 use memdir::engine::Options;
+use memdir::engine::Query;
 use memdir::engine::Ranking;
-use memdir::engine::Search;
 use memdir::engine::live;
 use memdir::engine::meaning;
 use memdir::engine::ops;
@@ -181,7 +181,7 @@ fn what_no_word_finds_is_found_by_its_meaning() {
         .hits;
     let own: Vec<f32> = hits.iter().map(|hit| hit.parts.unwrap().own).collect();
     assert!(own[0] > 0.2 && own[0] > own[1] + 0.01, "{own:?}");
-    let words = Search {
+    let words = Query {
         ranking: Ranking {
             method: Method::Words,
             ..Ranking::default()
@@ -220,7 +220,7 @@ fn a_filter_holds_for_what_is_found_by_meaning() {
     let store = store_of_two();
     let (engine, _) = engine(&store);
     embed(&engine);
-    let only = Search {
+    let only = Query {
         filter: Filter {
             users: vec!["nobody".to_owned()],
             ..Filter::default()
@@ -550,7 +550,7 @@ fn every_ranking_answers_and_says_what_its_scores_are_made_of() {
             method,
             ..Ranking::default()
         };
-        let search = Search {
+        let search = Query {
             ranking,
             ..query("was the river cold?")
         };

@@ -8,9 +8,9 @@ use crate::support::query;
 use crate::support::touch;
 use memdir::engine::Engine;
 use memdir::engine::Method;
+use memdir::engine::Query;
 use memdir::engine::Ranking;
 use memdir::engine::Recalled;
-use memdir::engine::Search;
 use memdir::engine::live;
 use memdir::engine::ops;
 use memdir::model::NewMemory;
@@ -37,8 +37,8 @@ fn put(store: &TestStore, engine: &Engine, memory: NewMemory) -> Stem {
     stem
 }
 
-fn by(method: Method, text: &str) -> Search {
-    Search {
+fn by(method: Method, text: &str) -> Query {
+    Query {
         ranking: Ranking {
             method,
             ..Ranking::default()
@@ -48,8 +48,8 @@ fn by(method: Method, text: &str) -> Search {
 }
 
 fn scores(engine: &Engine, method: Method, text: &str) -> Vec<(Stem, f64)> {
-    let thought = ops::search(engine, &by(method, text)).unwrap();
-    let hits = thought.hits.into_iter();
+    let results = ops::search(engine, &by(method, text)).unwrap();
+    let hits = results.hits.into_iter();
     hits.map(|hit| (hit.memory.stem.clone(), hit.score))
         .collect()
 }

@@ -8,14 +8,14 @@ use chrono::Duration;
 use chrono::Utc;
 use memdir::index::AsOf;
 use memdir::index::Document;
-use memdir::index::Found;
 use memdir::index::Index as _;
+use memdir::index::IndexHit;
 use memdir::index::Indexed;
 use memdir::index::Overlay;
-use memdir::index::RankedQuery;
-use memdir::index::RankedQueryKind;
-use memdir::index::Request;
+use memdir::index::Query;
+use memdir::index::QueryKind;
 use memdir::index::Scan;
+use memdir::index::SearchResults;
 use memdir::index::Snapshot;
 use memdir::index::embedded::EmbeddedIndex;
 use memdir::model::Filter;
@@ -253,45 +253,32 @@ fn phrase() -> impl Strategy<Value = String> {
     ]
 }
 
-#[derive(Debug, Clone)]
-enum Asked {
-    Everything,
-    Keywords(Vec<String>),
-    Text(String),
-}
+type Results = SearchResults<IndexHit>;
 
-fn keywords(count: std::ops::Range<usize>) -> impl Strategy<Value = Asked> {
+fn keywords(count: std::ops::Range<usize>) -> impl Strategy<Value = QueryKind> {
     vec(phrase().prop_map(|text| text.to_lowercase()), count).prop_map(|mut words| {
         words.sort();
         words.dedup();
-        Asked::Keywords(words)
+        QueryKind::Keywords(words)
     })
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn kind() -> impl Strategy<Value = QueryKind> {
     prop_oneof![
-        1 => Just(Asked::Everything),
+        1 => Just(QueryKind::Everything),
         3 => keywords(1..4),
         // So many are looked for together.
         1 => keywords(60..80),
         4 => (texts(), select(vec![
             "", "What did Caroline say about ", "Marco's ", "when on 14 January 2026 ",
             "in January: x.Caroline-y ", "a:Marco:b ", "claude ",
-        ])).prop_map(|(text, opening)| Asked::Text(opening.to_owned() + &text)),
+        ])).prop_map(|(text, opening)| QueryKind::Text(opening.to_owned() + &text)),
     ]
 }
 
-#[derive(Debug, Clone)]
-struct Question {
-    asked: Asked,
-    filter: Filter,
-    limit: usize,
-    offset: usize,
-}
-
 prop_compose! {
-    fn question()(
-        asked in asked(),
+    fn query()(
+        kind in kind(),
         filter in prop_oneof![
             1 => Just(Filter::default()),
             1 => Just(Filter { visibility: Visibility::Everything, ..Filter::default() }),
@@ -299,27 +286,15 @@ prop_compose! {
         ],
         limit in prop_oneof![3 => Just(100), 1 => 0..6_usize],
         offset in prop_oneof![4 => Just(0), 1 => 0..4_usize],
-    ) -> Question {
-        Question { asked, filter, limit, offset }
+    ) -> Query {
+        Query { kind, offset, ..Query::everything(filter, limit) }
     }
 }
 
-impl Question {
-    fn put_to(&self, snapshot: &dyn Snapshot, documents: &Documents) -> Found {
-        let request = Request {
-            ask: match &self.asked {
-                Asked::Everything => RankedQueryKind::Everything,
-                Asked::Keywords(keywords) => RankedQueryKind::Keywords(keywords),
-                Asked::Text(text) => RankedQueryKind::Text(RankedQuery::words(text)),
-            },
-            filter: &self.filter,
-            moment: AsOf::unused(noon()),
-            limit: self.limit,
-            offset: self.offset,
-        };
-        let texts = |name: &str| Some(documents.get(name)?.memory.clone());
-        snapshot.search(&request, &texts).unwrap()
-    }
+fn ask(query: &Query, snapshot: &dyn Snapshot, documents: &Documents) -> Results {
+    let texts = |name: &str| Some(documents.get(name)?.memory.clone());
+    let moment = AsOf::unused(noon());
+    snapshot.search(query, moment, None, &texts).unwrap()
 }
 
 fn scan(documents: &Documents) -> Scan {
@@ -379,14 +354,14 @@ fn check(
     scan: &Scan,
     snapshot: &dyn Snapshot,
     documents: &Documents,
-    questions: &[Question],
+    queries: &[Query],
 ) -> Result<(), TestCaseError> {
-    for question in questions {
+    for query in queries {
         prop_assert_eq!(
-            question.put_to(scan, documents),
-            question.put_to(snapshot, documents),
+            ask(query, scan, documents),
+            ask(query, snapshot, documents),
             "{:?}",
-            question
+            query
         );
     }
     for key in [
@@ -423,13 +398,13 @@ proptest! {
 
     #[test]
     fn a_scan_answers_as_an_index_does(
-        before in documents(), documents in documents(), questions in vec(question(), 1..20),
+        before in documents(), documents in documents(), queries in vec(query(), 1..20),
     ) {
         let scan = scan(&documents);
         let empty = EmbeddedIndex::in_memory(&[Language::default()]);
-        check(&scan, &*empty.snapshot(&overlay(&documents)).unwrap(), &documents, &questions)?;
+        check(&scan, &*empty.snapshot(&overlay(&documents)).unwrap(), &documents, &queries)?;
         let index = index(&before, &documents);
-        check(&scan, &*index.snapshot(&Overlay::default()).unwrap(), &documents, &questions)?;
+        check(&scan, &*index.snapshot(&Overlay::default()).unwrap(), &documents, &queries)?;
     }
 
     #[test]
@@ -438,15 +413,15 @@ proptest! {
     ) {
         let scan = scan(&documents);
         let filter = Filter { visibility: Visibility::Everything, ..Filter::default() };
-        let all = Question { asked: Asked::Everything, filter, limit: 100, offset: 0 };
-        let mut hits = all.put_to(&scan, &documents).hits;
+        let all = Query::everything(filter, 100);
+        let mut hits = ask(&all, &scan, &documents).hits;
         prop_assume!(!hits.is_empty());
         let place = place % hits.len();
         let rest = hits.split_off(place + 1);
         let last = &documents[&hits[place].name];
         let position = Position { at: last.memory.timestamp.utc(), name: last.name.clone() };
         let filter = Filter { after: Some(position), ..all.filter.clone() };
-        let found = Question { filter, ..all }.put_to(&scan, &documents);
+        let found = ask(&Query { filter, ..all }, &scan, &documents);
         prop_assert_eq!(found.total, rest.len());
         prop_assert_eq!(found.hits, rest);
     }
@@ -484,26 +459,21 @@ fn of_a_long_text_both_rank_the_rarest_terms() {
         .collect();
     let (scan, index) = (scan(&documents), index(&Documents::new(), &documents));
     let snapshot = index.snapshot(&Overlay::default()).unwrap();
-    let ask = |text: String| {
-        let question = Question {
-            asked: Asked::Text(text),
-            filter: Filter::default(),
-            limit: 10,
-            offset: 0,
-        };
-        let found = question.put_to(snapshot.as_ref(), &documents);
-        assert_eq!(question.put_to(&scan, &documents), found);
+    let asked = |text: String| {
+        let query = Query::text(text, Filter::default(), 10);
+        let found = ask(&query, snapshot.as_ref(), &documents);
+        assert_eq!(ask(&query, &scan, &documents), found);
         found
     };
     // 400 terms of one memory each, and the first 112 of two; 300 stand nowhere.
-    let long = ask(numbered(0, 1_500));
+    let long = asked(numbered(0, 1_500));
     assert_eq!((long.unranked, long.total), (1_500 - 512, 2));
     assert_eq!(long.hits[0].name, NAMES[2]);
     // What is left is ranked as if it alone had been asked for.
-    let rarest = ask(numbered(400, 512) + " " + &numbered(800, 1_200));
-    let scores = |found: &Found| -> Vec<f64> { found.hits.iter().map(|hit| hit.score).collect() };
+    let rarest = asked(numbered(400, 512) + " " + &numbered(800, 1_200));
+    let scores = |found: &Results| -> Vec<f64> { found.hits.iter().map(|hit| hit.score).collect() };
     assert_eq!((rarest.unranked, scores(&rarest)), (0, scores(&long)));
     // So many are no more than are ranked.
-    assert_eq!(ask(numbered(0, 512)).unranked, 0);
-    assert_eq!(ask(numbered(0, 512)).total, 3);
+    assert_eq!(asked(numbered(0, 512)).unranked, 0);
+    assert_eq!(asked(numbered(0, 512)).total, 3);
 }

@@ -3,7 +3,7 @@
 use crate::support::TestStore;
 use crate::support::memory_text;
 use crate::support::query;
-use memdir::engine::Search;
+use memdir::engine::Query;
 use memdir::engine::ops;
 
 const QUESTION: &str = "where do herons of the river build their nests";
@@ -70,8 +70,8 @@ fn put_others(store: &TestStore) {
     }
 }
 
-fn ten() -> Search {
-    Search {
+fn ten() -> Query {
+    Query {
         limit: 10,
         ..query(QUESTION)
     }
@@ -86,7 +86,7 @@ fn a_thousand_copies_take_two_of_ten_places() {
     let engine = store.engine();
     let is_copy = |text: &str| text.contains("evil.example");
     let searched = ops::search(&engine, &ten()).unwrap();
-    let thought = ops::think(&engine, &ten()).unwrap();
+    let results = ops::think(&engine, &ten()).unwrap();
     let copies = |hits: &[memdir::engine::Hit]| {
         hits.iter()
             .filter(|hit| is_copy(&hit.memory.content))
@@ -94,16 +94,16 @@ fn a_thousand_copies_take_two_of_ten_places() {
     };
     // Without that they would have all of it.
     assert_eq!(copies(&searched.hits), 10);
-    assert_eq!((thought.hits.len(), copies(&thought.hits)), (10, 2));
-    assert_eq!(thought.total, searched.total);
-    assert!(is_copy(&thought.hits[0].memory.content));
+    assert_eq!((results.hits.len(), copies(&results.hits)), (10, 2));
+    assert_eq!(results.total, searched.total);
+    assert!(is_copy(&results.hits[0].memory.content));
     // The copies that are left follow everything else, and nothing is lost.
-    let all = Search {
+    let all = Query {
         limit: 3_000,
         ..query(QUESTION)
     };
     let all = ops::think(&engine, &all).unwrap();
-    assert_eq!(all.hits.len(), thought.total);
+    assert_eq!(all.hits.len(), results.total);
     let last = &all.hits[all.hits.len() - 998..];
     assert_eq!(copies(last), 998);
 }
@@ -116,7 +116,7 @@ fn without_a_flood_every_answer_is_the_ranking() {
     put_honest(&store);
     let engine = store.engine();
     for limit in [1, 3, 10, 25, 100] {
-        let search = Search {
+        let search = Query {
             limit,
             ..query(QUESTION)
         };

@@ -15,9 +15,9 @@ use crate::support::query;
 use crate::support::touch;
 use memdir::engine::Engine;
 use memdir::engine::Method;
+use memdir::engine::Query;
 use memdir::engine::Ranking;
 use memdir::engine::Recalled;
-use memdir::engine::Search;
 use memdir::engine::live;
 use memdir::engine::ops;
 use memdir::lifecycle::Cleanup;
@@ -86,7 +86,7 @@ fn a_copy_answers_as_the_store_does_to_the_score() {
     let copy = copy_of(&store, noon());
     let (one, other) = (store.engine(), copy.engine());
     for (name, method) in Method::ALL {
-        let asked = Search {
+        let asked = Query {
             ranking: Ranking {
                 method,
                 ..Ranking::default()

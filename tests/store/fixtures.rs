@@ -15,9 +15,8 @@ use crate::support::memory_text;
 use crate::support::query;
 use memdir::engine::Engine;
 use memdir::engine::Finding;
-use memdir::engine::QueryKind;
+use memdir::engine::Query;
 use memdir::engine::Recalled;
-use memdir::engine::Search;
 use memdir::engine::live;
 use memdir::engine::ops;
 use memdir::model::Filter;
@@ -31,14 +30,8 @@ fn expectations(name: &str) -> Value {
 
 /// Every memory of the store by file name.
 fn memories(engine: &Engine) -> BTreeMap<String, Memory> {
-    let search = Search {
-        wanted: QueryKind::Everything,
-        filter: Filter::default(),
-        ranking: memdir::engine::Ranking::default(),
-        limit: 10_000,
-        offset: 0,
-    };
-    let hits = ops::search(engine, &search).unwrap().hits;
+    let query = Query::everything(Filter::default(), 10_000);
+    let hits = ops::search(engine, &query).unwrap().hits;
     hits.into_iter()
         .map(|hit| (hit.name, hit.memory.into_memory()))
         .collect()
@@ -534,7 +527,7 @@ fn keywords_count_in_the_longest_run_and_in_the_longest_name() {
     let run = "ab".repeat(60_000);
     let name = format!("{}.md", "n".repeat(252));
     store.put(&name, memory_text("bbbbbbbb", "2026-01-02T00:00:00Z", &run));
-    let thought = ops::search(&store.engine(), &keywords(&["ab"])).unwrap();
-    assert_eq!(thought.hits[0].name, name);
-    assert_eq!(thought.hits[0].score, 60_000.0);
+    let results = ops::search(&store.engine(), &keywords(&["ab"])).unwrap();
+    assert_eq!(results.hits[0].name, name);
+    assert_eq!(results.hits[0].score, 60_000.0);
 }

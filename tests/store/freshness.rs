@@ -12,8 +12,7 @@ use proptest::collection::vec;
 use memdir::engine::Engine;
 use memdir::engine::EngineError;
 use memdir::engine::Options;
-use memdir::engine::QueryKind;
-use memdir::engine::Search;
+use memdir::engine::Query;
 use memdir::engine::live;
 use memdir::engine::ops;
 use memdir::model::Change;
@@ -128,17 +127,11 @@ struct Answers {
     best: Vec<Vec<(String, f64)>>,
 }
 
-fn answers(engine: &Engine, questions: &[Search]) -> Answers {
-    let all = Search {
-        wanted: QueryKind::Everything,
-        filter: Filter::default(),
-        ranking: memdir::engine::Ranking::default(),
-        limit: 100_000,
-        offset: 0,
-    };
+fn answers(engine: &Engine, questions: &[Query]) -> Answers {
+    let all = Query::everything(Filter::default(), 100_000);
     let hits = ops::search(engine, &all).unwrap().hits;
-    let best = |search: &Search| {
-        let search = Search {
+    let best = |search: &Query| {
+        let search = Query {
             limit: 10,
             ..search.clone()
         };
@@ -181,7 +174,7 @@ proptest! {
             // A question between the steps leaves an overlay behind.
             found(&engine, &query(&texts[0]));
         }
-        let questions: Vec<Search> = texts
+        let questions: Vec<Query> = texts
             .iter()
             .map(|text| query(text))
             .chain(words.iter().map(|word| keywords(&[word])))
@@ -315,7 +308,7 @@ fn a_change_behind_a_time_that_was_set_back_is_found() {
 }
 
 /// A store of some memories with a committed index, and what it answers.
-fn indexed_store() -> (TestStore, Vec<Search>, Answers) {
+fn indexed_store() -> (TestStore, Vec<Query>, Answers) {
     let store = TestStore::new();
     let mut numbers = (0..40_usize).cycle();
     for number in 0..60_i64 {
@@ -328,7 +321,7 @@ fn indexed_store() -> (TestStore, Vec<Search>, Answers) {
         store.put(&format!("{stem}.md"), text);
     }
     let engine = store.engine();
-    let questions: Vec<Search> = VOCABULARY
+    let questions: Vec<Query> = VOCABULARY
         .chunks(4)
         .flat_map(|words| [keywords(&words[..1]), query(&words.join(" "))])
         .collect();

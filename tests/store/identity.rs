@@ -12,23 +12,16 @@ use crate::support::new_memory;
 use crate::support::noon;
 use memdir::engine::Engine;
 use memdir::engine::EngineError;
-use memdir::engine::QueryKind;
+use memdir::engine::Query;
 use memdir::engine::Recalled;
-use memdir::engine::Search;
 use memdir::engine::live;
 use memdir::engine::ops;
 use memdir::model::Change;
 use memdir::model::Filter;
 use memdir::model::Patch;
 
-fn everything() -> Search {
-    Search {
-        wanted: QueryKind::Everything,
-        filter: Filter::default(),
-        ranking: memdir::engine::Ranking::default(),
-        limit: 10_000,
-        offset: 0,
-    }
+fn everything() -> Query {
+    Query::everything(Filter::default(), 10_000)
 }
 
 /// Writes a memory while the clock stands at `now`; returns its file's name.
@@ -137,7 +130,7 @@ fn the_hour_that_happens_twice_is_told_apart() {
         since: Some(at("2025-10-26T01:00:00Z")),
         ..Filter::default()
     };
-    let later = Search {
+    let later = Query {
         filter,
         ..everything()
     };

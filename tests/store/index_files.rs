@@ -26,9 +26,8 @@ use memdir::index::Index;
 use memdir::index::IndexError;
 use memdir::index::Indexed;
 use memdir::index::Overlay;
-use memdir::index::RankedQuery;
-use memdir::index::RankedQueryKind;
-use memdir::index::Request;
+use memdir::index::Query;
+use memdir::index::QueryKind;
 use memdir::index::embedded::EmbeddedIndex;
 use memdir::model::Filter;
 use memdir::model::Stamp;
@@ -66,16 +65,10 @@ fn commit(index: &EmbeddedIndex, documents: Vec<Document>) -> Result<(), IndexEr
 }
 
 fn found(index: &EmbeddedIndex, word: &str) -> Result<Vec<String>, IndexError> {
-    let filter = Filter::default();
-    let request = Request {
-        ask: RankedQueryKind::Text(RankedQuery::words(word)),
-        filter: &filter,
-        moment: AsOf::unused(noon()),
-        limit: 100,
-        offset: 0,
-    };
+    let query = Query::text(word, Filter::default(), 100);
     let snapshot = index.snapshot(&Overlay::default())?;
-    let hits = snapshot.search(&request, &|_| None)?.hits;
+    let moment = AsOf::unused(noon());
+    let hits = snapshot.search(&query, moment, None, &|_| None)?.hits;
     let mut names: Vec<String> = hits.into_iter().map(|hit| hit.name).collect();
     names.sort();
     Ok(names)
@@ -318,28 +311,22 @@ fn told_by(index: &EmbeddedIndex, overlay: &Overlay) -> String {
         namespaces: vec!["global".to_owned()],
         ..Filter::default()
     };
-    let keywords = ["ere".to_owned(), "ibis".to_owned()];
+    let keywords = vec!["ere".to_owned(), "ibis".to_owned()];
     let asked = [
         "heron",
         "egret7 stork1 alice",
         "an ibis in january",
         "stork2",
     ];
-    let asked = asked
-        .iter()
-        .map(|text| RankedQueryKind::Text(RankedQuery::words(text)));
-    for ask in asked.chain([
-        RankedQueryKind::Everything,
-        RankedQueryKind::Keywords(&keywords),
-    ]) {
-        let request = Request {
-            ask,
-            filter: &filter,
-            moment: AsOf::unused(noon()),
-            limit: 100,
-            offset: 0,
+    let asked = asked.iter().map(|text| QueryKind::Text((*text).to_owned()));
+    for kind in asked.chain([QueryKind::Everything, QueryKind::Keywords(keywords)]) {
+        let query = Query {
+            kind,
+            ..Query::everything(filter.clone(), 100)
         };
-        let found = view.search(&request, &|_| None).unwrap();
+        let found = view
+            .search(&query, AsOf::unused(noon()), None, &|_| None)
+            .unwrap();
         told += &format!("\n{found:?}");
     }
     let like = view.sharing_rare("egret7 heron", &filter, AsOf::unused(noon()), 9, &|_| None);

@@ -24,8 +24,8 @@ use crate::support::until;
 use memdir::clock::SystemClock;
 use memdir::engine::Background;
 use memdir::engine::Engine;
+use memdir::engine::Query;
 use memdir::engine::QueryKind;
-use memdir::engine::Search;
 use memdir::engine::live;
 use memdir::engine::ops;
 use memdir::files::Lock;
@@ -473,8 +473,8 @@ fn a_hit_that_was_shown_before_is_shown_as_it_is_now() {
     let _background = Background::start(&engine).unwrap();
     until_holding(&engine, "heron", &[ONE]);
     let shown = || -> Vec<String> {
-        let search = Search {
-            wanted: QueryKind::Everything,
+        let search = Query {
+            kind: QueryKind::Everything,
             ..crate::support::query("")
         };
         let hits = ops::think(&engine, &search).unwrap().hits.into_iter();

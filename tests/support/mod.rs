@@ -36,8 +36,8 @@ use memdir::clock::FixedClock;
 use memdir::engine::Engine;
 use memdir::engine::Hit;
 use memdir::engine::Options;
+use memdir::engine::Query;
 use memdir::engine::QueryKind;
-use memdir::engine::Search;
 use memdir::engine::ops;
 use memdir::model::Filter;
 use memdir::model::NewMemory;
@@ -197,31 +197,28 @@ pub fn new_memory(content: &str) -> NewMemory {
     }
 }
 
-pub fn keywords(words: &[&str]) -> Search {
+pub fn keywords(words: &[&str]) -> Query {
     search(QueryKind::Keywords(
         words.iter().map(|w| (*w).to_owned()).collect(),
     ))
 }
 
-pub fn query(text: &str) -> Search {
+pub fn query(text: &str) -> Query {
     search(QueryKind::Text(text.to_owned()))
 }
 
-fn search(wanted: QueryKind) -> Search {
-    Search {
-        wanted,
-        filter: Filter::default(),
-        ranking: memdir::engine::Ranking::default(),
-        limit: 1000,
-        offset: 0,
+fn search(kind: QueryKind) -> Query {
+    Query {
+        kind,
+        ..Query::everything(Filter::default(), 1000)
     }
 }
 
 /// The files a search finds, best first.
 #[track_caller]
-pub fn found(engine: &Engine, search: &Search) -> Vec<String> {
-    let thought = ops::search(engine, search).unwrap();
-    thought.hits.into_iter().map(|hit: Hit| hit.name).collect()
+pub fn found(engine: &Engine, search: &Query) -> Vec<String> {
+    let results = ops::search(engine, search).unwrap();
+    results.hits.into_iter().map(|hit: Hit| hit.name).collect()
 }
 
 /// The files that hold `word`, best first.

@@ -29,10 +29,10 @@ use crate::dialect::preview;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Hit;
+use crate::engine::Query;
 use crate::engine::QueryKind;
 use crate::engine::Ranking;
 use crate::engine::Recalled;
-use crate::engine::Search;
 use crate::engine::live;
 use crate::engine::ops;
 use crate::model::Budget;
@@ -48,7 +48,7 @@ pub(in crate::cli) fn think(context: &mut Context, command: &Think) -> Result<Ou
     }
     let unconditioned = filter.clone();
     let words = conditions(context, &command.words, &mut filter)?;
-    let wanted = if words.is_empty() && filter == unconditioned {
+    let kind = if words.is_empty() && filter == unconditioned {
         return Err(Failure::new("there is nothing to think of")
             .hint("Give a question or words; `memdir list` lists all."));
     } else if words.is_empty() {
@@ -58,8 +58,8 @@ pub(in crate::cli) fn think(context: &mut Context, command: &Think) -> Result<Ou
     } else {
         QueryKind::Text(words.join(" "))
     };
-    let search = Search {
-        wanted,
+    let query = Query {
+        kind,
         filter,
         ranking: Ranking {
             method: command.ranking,
@@ -68,24 +68,24 @@ pub(in crate::cli) fn think(context: &mut Context, command: &Think) -> Result<Ou
         limit,
         offset: 0,
     };
-    if matches!(search.wanted, QueryKind::Text(_)) && command.ranking.uses_meaning() {
+    if matches!(query.kind, QueryKind::Text(_)) && command.ranking.uses_meaning() {
         afterwards::embed_few(&engine);
     }
-    let thought = ops::think(&engine, &search)?;
-    let found = !thought.hits.is_empty();
-    let note = thought.note();
+    let results = ops::think(&engine, &query)?;
+    let found = !results.hits.is_empty();
+    let note = results.note();
     let output = &mut context.output;
     if output.json {
         let budget = Budget {
             limit,
             max_tokens: command.max_tokens,
         };
-        let parts: Vec<Value> = thought
+        let parts: Vec<Value> = results
             .hits
             .iter()
-            .map(|hit| explained(hit, &search))
+            .map(|hit| explained(hit, &query))
             .collect();
-        let mut reply = core::think_reply(&engine, &search, thought, budget);
+        let mut reply = core::think_reply(&engine, &query, results, budget);
         let results = &mut reply.structured["results"];
         if command.explain {
             let shown = results.as_array_mut().into_iter().flatten();
@@ -95,10 +95,10 @@ pub(in crate::cli) fn think(context: &mut Context, command: &Think) -> Result<Ou
         }
         output.json(results)?;
     } else if found {
-        let words = PreviewWords::of(&search.wanted);
-        let sought = HighlightedWords::of(&search.wanted);
+        let words = PreviewWords::of(&query.kind);
+        let sought = HighlightedWords::of(&query.kind);
         let mut tokens = command.max_tokens.unwrap_or(usize::MAX);
-        for (number, hit) in thought.hits.iter().enumerate() {
+        for (number, hit) in results.hits.iter().enumerate() {
             let mut text = described(&engine, output, hit, (&words, &sought));
             if let Some(by) = hit.found_only_by() {
                 text.push_str(&format!(
@@ -106,7 +106,7 @@ pub(in crate::cli) fn think(context: &mut Context, command: &Think) -> Result<Ou
                 ));
             }
             if command.explain {
-                text.push_str(&explanation(hit, &search));
+                text.push_str(&explanation(hit, &query));
             }
             let cost = crate::model::estimated_tokens(&text);
             // One hit is better than none.
@@ -243,11 +243,11 @@ fn suspicion(title: Option<&str>, text: &str) -> Option<String> {
 }
 
 /// What each part adds to a hit's score.
-fn explained(hit: &Hit, search: &Search) -> Value {
+fn explained(hit: &Hit, query: &Query) -> Value {
     let parts = hit
         .parts
         .unwrap_or_default()
-        .weighed(&search.ranking.weights);
+        .weighed(&query.ranking.weights);
     let parts = parts.into_iter().filter(|(_, value)| *value != 0.0);
     let rounded = |value: f32| json!((f64::from(value) * 1000.0).round() / 1000.0);
     Value::Object(
@@ -258,11 +258,11 @@ fn explained(hit: &Hit, search: &Search) -> Value {
 }
 
 /// The same as a line below a hit.
-fn explanation(hit: &Hit, search: &Search) -> String {
+fn explanation(hit: &Hit, query: &Query) -> String {
     let parts = hit
         .parts
         .unwrap_or_default()
-        .weighed(&search.ranking.weights);
+        .weighed(&query.ranking.weights);
     let shown: Vec<String> = parts
         .into_iter()
         .filter(|(_, value)| *value != 0.0)
@@ -381,18 +381,15 @@ fn show(
 
 pub(in crate::cli) fn list(context: &mut Context, command: &List) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let search = Search {
-        wanted: QueryKind::Everything,
-        filter: command.filters.filter(context, &engine)?,
-        ranking: Ranking::default(),
-        limit: command.limit,
+    let query = Query {
         offset: command.offset,
+        ..Query::everything(command.filters.filter(context, &engine)?, command.limit)
     };
-    let thought = ops::search(&engine, &search)?;
+    let results = ops::search(&engine, &query)?;
     let output = &mut context.output;
-    let found = !thought.hits.is_empty();
+    let found = !results.hits.is_empty();
     if output.json {
-        let memories: Vec<Value> = thought
+        let memories: Vec<Value> = results
             .hits
             .iter()
             .map(|hit| {
@@ -414,10 +411,10 @@ pub(in crate::cli) fn list(context: &mut Context, command: &List) -> Result<Outc
             })
             .collect();
         output.json(
-            &json!({"memories": memories, "total": thought.total, "offset": command.offset}),
+            &json!({"memories": memories, "total": results.total, "offset": command.offset}),
         )?;
     } else {
-        for hit in &thought.hits {
+        for hit in &results.hits {
             let id = live::shown_name(&engine.live, &hit.memory.stem, &hit.name);
             let line = summary(output, &hit.memory, &id);
             output.line(line)?;
@@ -425,11 +422,11 @@ pub(in crate::cli) fn list(context: &mut Context, command: &List) -> Result<Outc
         if !found {
             output.note("nothing found");
         }
-        let shown = command.offset + thought.hits.len();
-        if shown < thought.total && output.is_terminal {
+        let shown = command.offset + results.hits.len();
+        if shown < results.total && output.is_terminal {
             output.note(format!(
                 "{shown} of {}; more with --offset {shown}",
-                thought.total
+                results.total
             ));
         }
     }

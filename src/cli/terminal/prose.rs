@@ -19,8 +19,8 @@ pub(in crate::cli) struct HighlightedWords {
 }
 
 impl HighlightedWords {
-    pub fn of(wanted: &QueryKind) -> HighlightedWords {
-        let (texts, has_parts): (Vec<&str>, bool) = match wanted {
+    pub fn of(kind: &QueryKind) -> HighlightedWords {
+        let (texts, has_parts): (Vec<&str>, bool) = match kind {
             QueryKind::Text(text) => (vec![text], false),
             QueryKind::Keywords(words) => (words.iter().map(String::as_str).collect(), true),
             QueryKind::Everything => (Vec::new(), false),
@@ -99,8 +99,8 @@ pub(in crate::cli) fn terminal_width() -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn found(wanted: QueryKind, text: &str) -> Vec<&str> {
-        let places = HighlightedWords::of(&wanted).places(text);
+    fn found(kind: QueryKind, text: &str) -> Vec<&str> {
+        let places = HighlightedWords::of(&kind).places(text);
         places.into_iter().map(|place| &text[place]).collect()
     }
 

@@ -23,10 +23,9 @@ use crate::dialect::reply::ToolError;
 use crate::dialect::tool_set::Tool;
 use crate::engine::Hit;
 use crate::engine::Method;
-use crate::engine::QueryKind;
+use crate::engine::Query;
 use crate::engine::Ranking;
 use crate::engine::Recalled;
-use crate::engine::Search;
 use crate::engine::SearchResults;
 use crate::engine::Toward;
 use crate::engine::meaning;
@@ -160,16 +159,14 @@ pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObj
     };
     let ranking = ranking(call, method);
     let titles = Titles::of(call)?;
-    let search = Search {
-        wanted: QueryKind::Text(context),
-        filter: titles.narrow(filter(call, arguments)?),
+    let filter = titles.narrow(filter(call, arguments)?);
+    let query = Query {
         ranking,
-        limit: limit(arguments, 10, MOST_RECALLED)?,
-        offset: 0,
+        ..Query::text(context, filter, limit(arguments, 10, MOST_RECALLED)?)
     };
-    let thought = ops::think(call.engine, &search)?;
-    let note = thought.note();
-    let hits = thought.hits;
+    let results = ops::think(call.engine, &query)?;
+    let note = results.note();
+    let hits = results.hits;
     let used: Vec<Recalled> = hits
         .iter()
         .map(|hit| Recalled::Found {
@@ -208,30 +205,28 @@ fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
 pub(super) fn found(
     call: &Call<'_>,
     arguments: &Arguments,
-    query: String,
+    text: String,
 ) -> Result<JsonObject, ToolError> {
-    if query.trim().is_empty() {
+    if text.trim().is_empty() {
         return Err(ToolError::refused("query cannot be empty"));
     }
     let titles = Titles::of(call)?;
-    let search = Search {
-        filter: titles.narrow(Filter {
-            words: vec![query.clone()],
-            ..filter(call, arguments)?
-        }),
-        wanted: QueryKind::Text(query.clone()),
+    let filter = titles.narrow(Filter {
+        words: vec![text.clone()],
+        ..filter(call, arguments)?
+    });
+    let query = Query {
         ranking: ranking(call, Method::FiveFactor),
-        limit: limit(arguments, 20, MOST_FOUND)?,
-        offset: 0,
+        ..Query::text(&text, filter, limit(arguments, 20, MOST_FOUND)?)
     };
-    let thought = ops::think(call.engine, &search)?;
-    let mut rows: Vec<Value> = thought.hits.iter().map(|hit| scored(call, hit)).collect();
+    let results = ops::think(call.engine, &query)?;
+    let mut rows: Vec<Value> = results.hits.iter().map(|hit| scored(call, hit)).collect();
     let named = titles.name_others(call.engine, &mut rows);
     let mut answer = JsonObject::new();
     answer.insert("count".to_owned(), json!(rows.len()));
     answer.insert("results".to_owned(), json!(rows));
-    answer.insert("query".to_owned(), json!(query));
-    add_notes(&mut answer, [thought.note(), named]);
+    answer.insert("query".to_owned(), json!(text));
+    add_notes(&mut answer, [results.note(), named]);
     Ok(answer)
 }
 
@@ -240,13 +235,13 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let offset = arguments.number("offset")?.unwrap_or(0);
     let titles = Titles::of(call)?;
     let filter = titles.narrow(filter(call, arguments)?);
-    let thought = newest(call, filter, limit, offset as usize)?;
-    let mut rows = rows(call, &thought);
+    let results = newest(call, filter, limit, offset as usize)?;
+    let mut rows = rows(call, &results);
     let named = titles.name_others(call.engine, &mut rows);
     let mut answer = JsonObject::new();
     answer.insert("count".to_owned(), json!(rows.len()));
     answer.insert("memories".to_owned(), json!(rows));
-    answer.insert("total".to_owned(), json!(thought.total));
+    answer.insert("total".to_owned(), json!(results.total));
     add_notes(&mut answer, [named]);
     shape::listed(arguments, answer)
 }
@@ -288,19 +283,16 @@ pub(super) fn newest(
     limit: usize,
     offset: usize,
 ) -> Result<SearchResults, ToolError> {
-    let search = Search {
-        wanted: QueryKind::Everything,
-        filter,
-        ranking: Ranking::default(),
-        limit,
+    let query = Query {
         offset,
+        ..Query::everything(filter, limit)
     };
-    Ok(ops::search(call.engine, &search)?)
+    Ok(ops::search(call.engine, &query)?)
 }
 
 /// Memories as this tool set shows them.
-pub(super) fn rows(call: &Call<'_>, thought: &SearchResults) -> Vec<Value> {
-    let hits = thought.hits.iter();
+pub(super) fn rows(call: &Call<'_>, results: &SearchResults) -> Vec<Value> {
+    let hits = results.hits.iter();
     hits.map(|hit| shown(call, &hit.memory)).collect()
 }
 

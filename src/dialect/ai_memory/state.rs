@@ -15,9 +15,7 @@ use crate::dialect::call::FeatureTier;
 use crate::dialect::reply::Reply;
 use crate::dialect::reply::ToolError;
 use crate::dialect::tool_set::Tool;
-use crate::engine::QueryKind;
-use crate::engine::Ranking;
-use crate::engine::Search;
+use crate::engine::Query;
 use crate::engine::meaning;
 use crate::engine::ops;
 use crate::model::Filter;
@@ -80,19 +78,13 @@ pub(super) fn namespaces(call: &Call<'_>, titles: &Titles) -> Result<Vec<Value>,
 
 /// How many live memories that pass `shown` are of the tier as of now.
 fn of_tier(call: &Call<'_>, shown: &Filter, tier: Tier) -> Result<usize, ToolError> {
-    let search = Search {
-        wanted: QueryKind::Everything,
-        filter: Filter {
-            tiers: vec![tier],
-            untiered: tier == Tier::Long,
-            visibility: Visibility::Everything,
-            ..shown.clone()
-        },
-        ranking: Ranking::default(),
-        limit: 0,
-        offset: 0,
+    let filter = Filter {
+        tiers: vec![tier],
+        untiered: tier == Tier::Long,
+        visibility: Visibility::Everything,
+        ..shown.clone()
     };
-    Ok(ops::search(call.engine, &search)?.total)
+    Ok(ops::search(call.engine, &Query::everything(filter, 0))?.total)
 }
 
 fn capabilities(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {

@@ -20,9 +20,8 @@ use crate::dialect::reply::Reply;
 use crate::dialect::reply::ToolError;
 use crate::dialect::tool_set::Tool;
 use crate::engine::DuplicatePolicy;
-use crate::engine::QueryKind;
+use crate::engine::Query;
 use crate::engine::Recalled;
-use crate::engine::Search;
 use crate::engine::Stored;
 use crate::engine::TitleLock;
 use crate::engine::WriteOutcome;
@@ -336,21 +335,16 @@ pub(super) fn check_free(
         return Ok(None);
     };
     let held = write::hold_title(&call.engine.writer, title)?;
-    let search = Search {
-        wanted: QueryKind::Everything,
-        filter: Filter {
-            users: vec![user.to_owned()],
-            equals: vec![
-                ("title".to_owned(), title.to_owned()),
-                ("namespace".to_owned(), namespace.to_owned()),
-            ],
-            ..Filter::default()
-        },
-        ranking: Default::default(),
-        limit: except.len() + 1,
-        offset: 0,
+    let filter = Filter {
+        users: vec![user.to_owned()],
+        equals: vec![
+            ("title".to_owned(), title.to_owned()),
+            ("namespace".to_owned(), namespace.to_owned()),
+        ],
+        ..Filter::default()
     };
-    let hits = ops::search(call.engine, &search)?.hits.into_iter();
+    let query = Query::everything(filter, except.len() + 1);
+    let hits = ops::search(call.engine, &query)?.hits.into_iter();
     let mut others = hits.filter(|hit| !except.contains(&hit.memory.stem));
     match others.next() {
         None => Ok(Some(held)),

@@ -14,8 +14,7 @@ use crate::dialect::tool_set::Hints;
 use crate::dialect::tool_set::Tool;
 use crate::dialect::views;
 use crate::engine::EngineError;
-use crate::engine::QueryKind;
-use crate::engine::Search;
+use crate::engine::Query;
 use crate::engine::live;
 use crate::engine::ops;
 use crate::model::Filter;
@@ -142,20 +141,19 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let one = |name: &str| -> Result<Vec<String>, ToolError> {
         Ok(arguments.set_text(name)?.into_iter().collect())
     };
-    let search = Search {
-        wanted: QueryKind::Everything,
-        filter: Filter {
-            topics: arguments.list("topics")?.unwrap_or_default(),
-            namespaces: one("namespace")?,
-            users: one("user")?,
-            ..Filter::default()
-        },
-        ranking: call.preferences.ranking.unwrap_or_default(),
-        limit: arguments.at_most("limit", MOST_LISTED)?.unwrap_or(20) as usize,
-        offset: arguments.number("offset")?.unwrap_or(0) as usize,
+    let filter = Filter {
+        topics: arguments.list("topics")?.unwrap_or_default(),
+        namespaces: one("namespace")?,
+        users: one("user")?,
+        ..Filter::default()
     };
-    let thought = ops::search(call.engine, &search)?;
-    let memories = thought.hits.iter().map(|hit| ListedMemory {
+    let limit = arguments.at_most("limit", MOST_LISTED)?.unwrap_or(20) as usize;
+    let query = Query {
+        offset: arguments.number("offset")?.unwrap_or(0) as usize,
+        ..Query::everything(filter, limit)
+    };
+    let results = ops::search(call.engine, &query)?;
+    let memories = results.hits.iter().map(|hit| ListedMemory {
         id: call.engine.live.shown_id(&hit.memory.stem),
         timestamp: hit.memory.timestamp.as_str(),
         headline: hit.memory.headline(),
@@ -163,7 +161,7 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     });
     Ok(Reply::of(&ListView {
         memories: memories.collect(),
-        total: thought.total,
+        total: results.total,
     }))
 }
 

@@ -10,8 +10,8 @@ use crate::dialect::call::Call;
 use crate::dialect::parameter::Parameter;
 use crate::dialect::reply::ToolError;
 use crate::dialect::tool_set::Prompt;
+use crate::engine::Query;
 use crate::engine::QueryKind;
-use crate::engine::Search;
 use crate::engine::SearchResults;
 use crate::engine::ops;
 use crate::model::Filter;
@@ -54,22 +54,22 @@ pub(super) const PROMPTS: &[Prompt] = &[
 
 fn recall_context(call: &Call<'_>, arguments: &Arguments) -> Result<String, ToolError> {
     let topic = arguments.set_text("topic")?;
-    let wanted = match &topic {
+    let kind = match &topic {
         Some(topic) => QueryKind::Text(topic.clone()),
         None => QueryKind::Everything,
     };
-    let thought = find(call, wanted, Filter::default(), MOST, 0)?;
+    let results = find(call, kind, Filter::default(), MOST, 0)?;
     let about = match &topic {
         Some(topic) => format!("about \"{}\"", topic.trim()),
         None => "of late".to_owned(),
     };
-    if thought.hits.is_empty() {
+    if results.hits.is_empty() {
         return Ok(format!(
             "There is no memory {about} yet. When you learn something worth keeping, call `remember`."
         ));
     }
     let mut texts = String::new();
-    for hit in &thought.hits {
+    for hit in &results.hits {
         let memory = &hit.memory;
         let content = memory.content.trim();
         let shown: String = content.chars().take(LONGEST).collect();
@@ -122,13 +122,13 @@ fn review_memories(call: &Call<'_>, arguments: &Arguments) -> Result<String, Too
     };
     let total = find(call, QueryKind::Everything, filter.clone(), 1, 0)?.total;
     let offset = total.saturating_sub(REVIEWED);
-    let mut thought = find(call, QueryKind::Everything, filter, REVIEWED, offset)?;
-    if thought.hits.is_empty() {
+    let mut results = find(call, QueryKind::Everything, filter, REVIEWED, offset)?;
+    if results.hits.is_empty() {
         return Ok("There are no such memories to look through.".to_owned());
     }
     // The newest come first.
-    thought.hits.reverse();
-    let lines = thought
+    results.hits.reverse();
+    let lines = results
         .hits
         .iter()
         .map(|hit| line(call.engine, &hit.memory));
@@ -139,24 +139,24 @@ fn review_memories(call: &Call<'_>, arguments: &Arguments) -> Result<String, Too
          or wrong, say why and propose: keep it, correct it (`remember` with its id in `supersedes`), \
          or have the user forget it (`memdir forget ID`). Change nothing the user has not agreed \
          to.\n\n{}",
-        thought.hits.len(),
+        results.hits.len(),
         fenced(&lines)
     ))
 }
 
 fn find(
     call: &Call<'_>,
-    wanted: QueryKind,
+    kind: QueryKind,
     filter: Filter,
     limit: usize,
     offset: usize,
 ) -> Result<SearchResults, ToolError> {
-    let search = Search {
-        wanted,
+    let query = Query {
+        kind,
         filter,
         ranking: call.preferences.ranking.unwrap_or_default(),
         limit,
         offset,
     };
-    Ok(ops::search(call.engine, &search)?)
+    Ok(ops::search(call.engine, &query)?)
 }

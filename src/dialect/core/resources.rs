@@ -10,8 +10,7 @@ use crate::dialect::call::Call;
 use crate::dialect::reply::ToolError;
 use crate::dialect::tool_set::Resource;
 use crate::engine::EngineError;
-use crate::engine::QueryKind;
-use crate::engine::Search;
+use crate::engine::Query;
 use crate::engine::ops;
 use crate::model::Filter;
 
@@ -50,16 +49,10 @@ pub(super) const RESOURCES: &[Resource] = &[
 ];
 
 fn recent(call: &Call<'_>, _: &str) -> Result<Option<String>, ToolError> {
-    let search = Search {
-        wanted: QueryKind::Everything,
-        filter: Filter::default(),
-        ranking: call.preferences.ranking.unwrap_or_default(),
-        limit: RECENT,
-        offset: 0,
-    };
-    let thought = ops::search(call.engine, &search)?;
+    let query = Query::everything(Filter::default(), RECENT);
+    let results = ops::search(call.engine, &query)?;
     let mut text = "# Newest memories\n\n".to_owned();
-    for hit in &thought.hits {
+    for hit in &results.hits {
         text.push_str(&line(call.engine, &hit.memory));
     }
     Ok(Some(text))

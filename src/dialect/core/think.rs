@@ -19,8 +19,8 @@ use crate::dialect::reply::add_note;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Hit;
+use crate::engine::Query;
 use crate::engine::QueryKind;
-use crate::engine::Search;
 use crate::engine::SearchResults;
 use crate::engine::Toward;
 use crate::engine::live;
@@ -38,15 +38,15 @@ pub const MAX_RESULTS: usize = 25;
 const PREVIEW: usize = 200;
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let (search, budget) = search(call, arguments)?;
-    let thought = ops::think(call.engine, &search)?;
-    Ok(think_reply(call.engine, &search, thought, budget))
+    let (query, budget) = query(call, arguments)?;
+    let results = ops::think(call.engine, &query)?;
+    Ok(think_reply(call.engine, &query, results, budget))
 }
 
-fn search(call: &Call<'_>, arguments: &Arguments) -> Result<(Search, Budget), ToolError> {
+fn query(call: &Call<'_>, arguments: &Arguments) -> Result<(Query, Budget), ToolError> {
     let engine = call.engine;
     let keywords = arguments.words("keywords")?.unwrap_or_default();
-    let wanted = match (arguments.set_text("query")?, keywords) {
+    let kind = match (arguments.set_text("query")?, keywords) {
         (None, keywords) if keywords.is_empty() => {
             let what = "give `keywords` (a list of words) or `query` (a question)";
             return Err(ToolError::refused(what));
@@ -91,14 +91,14 @@ fn search(call: &Call<'_>, arguments: &Arguments) -> Result<(Search, Budget), To
     let limit = arguments.at_most("limit", most as u64)?;
     let limit = limit.map_or(engine.default_limit(), |n| n as usize);
     let max_tokens = arguments.number("max_tokens")?.map(|n| n as usize);
-    let search = Search {
-        wanted,
+    let query = Query {
+        kind,
         filter,
         ranking: call.preferences.ranking.unwrap_or_default(),
         limit,
         offset: 0,
     };
-    Ok((search, Budget { limit, max_tokens }))
+    Ok((query, Budget { limit, max_tokens }))
 }
 
 /// The stems that `ids` name; what names nothing is left out.
@@ -118,17 +118,17 @@ fn stems(engine: &Engine, ids: &[String]) -> Vec<Stem> {
 /// The reply to a search: hits with previews, as many as fit the budget.
 pub fn think_reply(
     engine: &Engine,
-    search: &Search,
-    thought: SearchResults,
+    query: &Query,
+    results: SearchResults,
     budget: Budget,
 ) -> Reply {
-    let words = PreviewWords::of(&search.wanted);
+    let words = PreviewWords::of(&query.kind);
     let mut tokens = 0;
     let mut hits = Vec::new();
     let mut list = "[".to_owned();
-    let note = thought.note();
-    for hit in thought.hits.into_iter().take(budget.limit) {
-        let mut shown = hit_view(engine, search, &hit, &words, PREVIEW);
+    let note = results.note();
+    for hit in results.hits.into_iter().take(budget.limit) {
+        let mut shown = hit_view(engine, query, &hit, &words, PREVIEW);
         let mut text = to_text(&shown);
         let mut cost = estimated_tokens(&text);
         if let Some(most) = budget.max_tokens
@@ -138,7 +138,7 @@ pub fn think_reply(
                 break;
             }
             // One hit is better than none: without a preview if need be.
-            shown = hit_view(engine, search, &hit, &words, PREVIEW / 4);
+            shown = hit_view(engine, query, &hit, &words, PREVIEW / 4);
             text = to_text(&shown);
             cost = estimated_tokens(&text);
         }
@@ -149,7 +149,7 @@ pub fn think_reply(
     }
     list.push(']');
     list_reply_as(list, hits, |structured| {
-        structured.insert("total".to_owned(), json!(thought.total));
+        structured.insert("total".to_owned(), json!(results.total));
         structured.insert("tokens".to_owned(), json!(tokens));
         // The text is the specification's array, which has no room for it.
         add_note(structured, note);
@@ -179,7 +179,7 @@ pub(super) struct HitView<'a> {
 
 fn hit_view<'a>(
     engine: &Engine,
-    search: &Search,
+    query: &Query,
     hit: &'a Hit,
     words: &PreviewWords,
     length: usize,
@@ -187,7 +187,7 @@ fn hit_view<'a>(
     let memory = &hit.memory;
     let title = memory.title.as_deref();
     let shown = preview(&memory.content, words, length);
-    let score = match search.wanted {
+    let score = match query.kind {
         QueryKind::Keywords(_) => Some(Number::from(hit.score as u64)),
         _ => Number::from_f64((hit.score * 1000.0).round() / 1000.0),
     };

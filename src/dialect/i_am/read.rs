@@ -19,9 +19,8 @@ use crate::dialect::reply::add_note;
 use crate::dialect::reply::object;
 use crate::dialect::reply::written;
 use crate::engine::Method;
-use crate::engine::QueryKind;
+use crate::engine::Query;
 use crate::engine::Ranking;
-use crate::engine::Search;
 use crate::engine::ops;
 use crate::model::estimated_tokens;
 
@@ -98,8 +97,8 @@ fn one_of_many(
 }
 
 pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let query = arguments.required_text("query")?;
-    if query.trim().is_empty() {
+    let text = arguments.required_text("query")?;
+    if text.trim().is_empty() {
         let what = "`query` is empty: give the words to look for";
         return Err(ToolError::refused(what));
     }
@@ -107,16 +106,11 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
         Some(category) => Some(vocabulary::category(&category)?),
         None => None,
     };
-    let found = ops::think(
-        call.engine,
-        &Search {
-            wanted: QueryKind::Text(query.clone()),
-            filter: vocabulary::filter(category),
-            ranking: call.preferences.ranking.unwrap_or_else(usual_ranking),
-            limit: MOST_RESULTS,
-            offset: 0,
-        },
-    )?;
+    let query = Query {
+        ranking: call.preferences.ranking.unwrap_or_else(usual_ranking),
+        ..Query::text(&text, vocabulary::filter(category), MOST_RESULTS)
+    };
+    let found = ops::think(call.engine, &query)?;
     let note = found.note();
     let mut scored = Vec::new();
     for hit in found.hits {
@@ -137,7 +131,7 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
         results.push(Value::Object(told));
     }
     let mut reply = object(json!({
-        "query": query.chars().take(ECHOED).collect::<String>(),
+        "query": text.chars().take(ECHOED).collect::<String>(),
         "results": results,
         "count": scored.len(),
         "total": found.total,

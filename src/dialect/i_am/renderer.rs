@@ -19,7 +19,7 @@ use crate::dialect::call::Call;
 use crate::dialect::json::JsonObject;
 use crate::dialect::reply::ToolError;
 use crate::dialect::reply::object;
-use crate::engine::Search;
+use crate::engine::Query;
 use crate::engine::live;
 use crate::engine::ops;
 use crate::model::Filter;
@@ -190,11 +190,7 @@ impl<'a> EntryRenderer<'a> {
 ///
 /// Fails if the store cannot be searched.
 pub(super) fn total(call: &Call<'_>, filter: Filter) -> Result<usize, ToolError> {
-    let search = Search {
-        limit: 0,
-        ..vocabulary::listing(filter)
-    };
-    Ok(ops::search(call.engine, &search)?.total)
+    Ok(ops::search(call.engine, &Query::everything(filter, 0))?.total)
 }
 
 /// A moment as this set writes it: in UTC.

@@ -4,8 +4,7 @@
 //! memory is of the first category that its metadata names, and what names none is a learning.
 
 use crate::dialect::reply::ToolError;
-use crate::engine::QueryKind;
-use crate::engine::Search;
+use crate::engine::Query;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::MetaValue;
@@ -105,7 +104,7 @@ pub(super) fn filter(category: Option<&str>) -> Filter {
 }
 
 /// What lists everything of a category, or of all, whatever its status.
-pub(super) fn everything(category: Option<&str>) -> Search {
+pub(super) fn everything(category: Option<&str>) -> Query {
     listing(Filter {
         visibility: Visibility::Everything,
         ..filter(category)
@@ -113,14 +112,8 @@ pub(super) fn everything(category: Option<&str>) -> Search {
 }
 
 /// What lists all that passes a filter.
-pub(super) fn listing(filter: Filter) -> Search {
-    Search {
-        wanted: QueryKind::Everything,
-        filter,
-        ranking: crate::engine::Ranking::default(),
-        limit: usize::MAX / 2,
-        offset: 0,
-    }
+pub(super) fn listing(filter: Filter) -> Query {
+    Query::everything(filter, usize::MAX)
 }
 
 #[cfg(test)]

@@ -25,12 +25,11 @@ use crate::engine::FLAGGED_BELOW;
 use crate::engine::Forgotten;
 use crate::engine::Hit;
 use crate::engine::Method;
+use crate::engine::Query;
 use crate::engine::QueryKind;
 use crate::engine::Ranking;
 use crate::engine::Recalled;
 use crate::engine::Relations;
-use crate::engine::Search;
-use crate::engine::SearchResults;
 use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Kind;
@@ -168,7 +167,7 @@ fn forgotten(
 /// What is found for a query, and then what has to do with the entities that it names.
 fn by_query(
     call: &Call<'_>,
-    query: &str,
+    text: &str,
     mut filter: Filter,
     options: &Options,
 ) -> Result<Reply, ToolError> {
@@ -179,7 +178,7 @@ fn by_query(
         ..Filter::default()
     };
     let mut time = None;
-    if let Some(asked) = ops::asked_time(engine, query) {
+    if let Some(asked) = ops::asked_time(engine, text) {
         let stems = ops::of_time(engine, &asked, &filter)?;
         // Where there is nothing of that time, something else may be meant.
         if !stems.is_empty() {
@@ -187,21 +186,19 @@ fn by_query(
             time = Some(asked);
         }
     }
-    let search = Search {
-        wanted: QueryKind::Text(time.as_ref().map_or(query, |time| &time.rest).to_owned()),
-        filter,
+    let asked = time.as_ref().map_or(text, |time| &time.rest);
+    let query = Query {
         ranking: call.preferences.ranking.unwrap_or(Ranking {
             method: Method::ReciprocalRank,
             ..Ranking::default()
         }),
-        limit: options.max_results,
-        offset: 0,
+        ..Query::text(asked, filter, options.max_results)
     };
-    let (hits, total, note) = hits(engine, &search, time.is_some())?;
+    let (hits, total, note) = hits(engine, &query, time.is_some())?;
     let mut results: Vec<(Hit, Option<Stem>)> = hits.into_iter().map(|hit| (hit, None)).collect();
     if results.len() < options.max_results {
-        let named = ops::named_in(engine, query, &entities)?;
-        for (relation, hit) in ops::neighbours(engine, &named, &search.filter)? {
+        let named = ops::named_in(engine, text, &entities)?;
+        for (relation, hit) in ops::neighbours(engine, &named, &query.filter)? {
             let stem = &hit.memory.stem;
             let is_there = results.iter().any(|(known, _)| known.memory.stem == *stem);
             if !is_there && results.len() < options.max_results {
@@ -257,24 +254,19 @@ fn by_query(
 /// of that time follows, newest first.
 fn hits(
     engine: &Engine,
-    search: &Search,
+    query: &Query,
     is_of_time: bool,
 ) -> Result<(Vec<Hit>, usize, Option<String>), EngineError> {
-    let is_blank = matches!(&search.wanted, QueryKind::Text(text) if text.trim().is_empty());
-    let ranked = match is_blank {
-        true => SearchResults::default(),
-        false => ops::think(engine, search)?,
-    };
-    let note = ranked.note();
-    let (mut hits, mut total) = (ranked.hits, ranked.total);
+    let is_blank = matches!(&query.kind, QueryKind::Text(text) if text.trim().is_empty());
+    let (mut hits, mut total, mut note) = (Vec::new(), 0, None);
+    if !is_blank {
+        let ranked = ops::think(engine, query)?;
+        note = ranked.note();
+        (hits, total) = (ranked.hits, ranked.total);
+    }
     if is_of_time {
-        let all = ops::search(
-            engine,
-            &Search {
-                wanted: QueryKind::Everything,
-                ..search.clone()
-            },
-        )?;
+        let all = Query::everything(query.filter.clone(), query.limit);
+        let all = ops::search(engine, &all)?;
         total = all.total;
         let others = all.hits.into_iter().filter(|hit| {
             let stem = &hit.memory.stem;
@@ -282,7 +274,7 @@ fn hits(
         });
         let others: Vec<Hit> = others.collect();
         hits.extend(others);
-        hits.truncate(search.limit);
+        hits.truncate(query.limit);
     }
     Ok((hits, total, note))
 }

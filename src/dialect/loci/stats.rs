@@ -12,9 +12,7 @@ use crate::dialect::reply::ToolError;
 use crate::dialect::reply::object;
 use crate::engine::Engine;
 use crate::engine::EngineError;
-use crate::engine::QueryKind;
-use crate::engine::Ranking;
-use crate::engine::Search;
+use crate::engine::Query;
 use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Kind;
@@ -95,12 +93,5 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
 
 /// How many memories that searches find pass the filter.
 fn count(engine: &Engine, filter: Filter) -> Result<usize, EngineError> {
-    let search = Search {
-        wanted: QueryKind::Everything,
-        filter,
-        ranking: Ranking::default(),
-        limit: 0,
-        offset: 0,
-    };
-    Ok(ops::search(engine, &search)?.total)
+    Ok(ops::search(engine, &Query::everything(filter, 0))?.total)
 }

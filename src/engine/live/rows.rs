@@ -12,8 +12,7 @@ use crate::engine::texts::stem_of;
 use crate::files::Place;
 use crate::files::Reader;
 use crate::format::MAX_INDEXED_BYTES;
-use crate::index::RankedQueryKind;
-use crate::index::Request;
+use crate::index::Query;
 use crate::index::Snapshot;
 use crate::model::Filter;
 use crate::model::Memory;
@@ -49,15 +48,12 @@ pub(in crate::engine) fn page_of(
     filter: &Filter,
     range: Range<usize>,
 ) -> Result<(usize, Vec<String>), EngineError> {
+    let query = Query {
+        offset: range.start,
+        ..Query::everything(filter.clone(), range.len())
+    };
     let found = usage::at_once(live, |moment| {
-        let request = Request {
-            ask: RankedQueryKind::Everything,
-            filter,
-            moment,
-            limit: range.len(),
-            offset: range.start,
-        };
-        snapshot.search(&request, &|_| None)
+        snapshot.search(&query, moment, None, &|_| None)
     })?;
     let names = found.hits.into_iter().map(|hit| hit.name).collect();
     Ok((found.total, names))

@@ -38,8 +38,6 @@ use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Version;
 use crate::format;
-use crate::index::RankedQueryKind;
-use crate::index::Request;
 use crate::lifecycle;
 use crate::lifecycle::Candidate;
 use crate::lifecycle::Decision;
@@ -572,12 +570,8 @@ fn sharing_topics(
                 topic_match: TopicMatch::All,
                 ..filter.clone()
             };
-            names.extend(newest_names(
-                engine,
-                snapshot.as_ref(),
-                &filter,
-                MOST_SHARING,
-            )?);
+            let page = rows::page_of(&engine.live, snapshot.as_ref(), &filter, 0..MOST_SHARING)?;
+            names.extend(page.1);
         }
         Ok(names)
     })?;
@@ -592,34 +586,14 @@ fn sharing_topics(
 
 /// The newest memories that pass `filter`.
 fn newest(engine: &Engine, filter: &Filter, limit: usize) -> Result<Vec<Memory>, EngineError> {
-    let names = index_recovery::mending(&engine.live, || {
+    let (_, names) = index_recovery::mending(&engine.live, || {
         let snapshot = current_snapshot::snapshot(&engine.live)?;
-        newest_names(engine, snapshot.as_ref(), filter, limit)
+        rows::page_of(&engine.live, snapshot.as_ref(), filter, 0..limit)
     })?;
     Ok(names
         .iter()
         .filter_map(|name| rows::read_memory(&engine.live, name))
         .collect())
-}
-
-/// The files of the newest memories of a snapshot that pass `filter`.
-fn newest_names(
-    engine: &Engine,
-    snapshot: &dyn crate::index::Snapshot,
-    filter: &Filter,
-    limit: usize,
-) -> Result<Vec<String>, EngineError> {
-    let found = usage::at_once(&engine.live, |moment| {
-        let request = Request {
-            ask: RankedQueryKind::Everything,
-            filter,
-            moment,
-            limit,
-            offset: 0,
-        };
-        snapshot.search(&request, &|_| None)
-    })?;
-    Ok(found.hits.into_iter().map(|hit| hit.name).collect())
 }
 
 /// The memory that `new` would be, if it were written now.

@@ -19,8 +19,6 @@ use crate::engine::live::usage;
 use crate::engine::ops::relations::succession;
 use crate::engine::ops::relations::titles;
 use crate::engine::ops::retrieval::search;
-use crate::engine::ops::retrieval::search::QueryKind;
-use crate::engine::ops::retrieval::search::Search;
 use crate::engine::parts::Engine;
 use crate::engine::texts::is_called;
 use crate::engine::texts::parse;
@@ -30,13 +28,13 @@ use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Reader;
 use crate::format::MAX_INDEXED_BYTES;
+use crate::index::Query;
 use crate::journal::RESTORE;
 use crate::journal::Record;
 use crate::lifecycle::DERIVED_FROM;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::model::Stem;
-use crate::ranking::Ranking;
 use crate::secrets;
 
 /// A memory that was moved.
@@ -141,14 +139,8 @@ pub fn forget_all(
         engine.writer.check_writable()?;
     }
     // Every hit of a search was read from its file, and is as the filter wants it.
-    let search = Search {
-        wanted: QueryKind::Everything,
-        filter: filter.clone(),
-        ranking: Ranking::default(),
-        limit: usize::MAX / 2,
-        offset: 0,
-    };
-    let hits = search::search(engine, &search)?.hits.into_iter();
+    let query = Query::everything(filter.clone(), usize::MAX);
+    let hits = search::search(engine, &query)?.hits.into_iter();
     let mut names: Vec<String> = hits.map(|hit| hit.name).collect();
     names.sort_unstable();
     let why = why.map(secrets::redact);

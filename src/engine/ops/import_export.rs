@@ -40,8 +40,7 @@ use crate::import::Foreign;
 use crate::import::ImportError;
 use crate::import::Item;
 use crate::import::Relation;
-use crate::index::RankedQueryKind;
-use crate::index::Request;
+use crate::index::Query;
 use crate::lifecycle;
 use crate::lifecycle::Stated;
 use crate::model::Filter;
@@ -479,6 +478,7 @@ pub fn export(
         visibility: Visibility::Everything,
         ..filter.clone()
     };
+    let query = Query::everything(filter, usize::MAX);
     let reader = engine.live.store.reader(Place::Files);
     let texts = |name: &str| {
         let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
@@ -487,14 +487,7 @@ pub fn export(
     let found = index_recovery::mending(&engine.live, || {
         let snapshot = current_snapshot::snapshot(&engine.live)?;
         usage::at_once(&engine.live, |moment| {
-            let request = Request {
-                ask: RankedQueryKind::Everything,
-                filter: &filter,
-                moment,
-                limit: usize::MAX,
-                offset: 0,
-            };
-            Ok(snapshot.search(&request, &texts)?)
+            Ok(snapshot.search(&query, moment, None, &texts)?)
         })
     })?;
     let mut count = 0;

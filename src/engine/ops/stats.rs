@@ -15,8 +15,7 @@ use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
 use crate::files::Place;
 use crate::index::AsOf;
-use crate::index::RankedQueryKind;
-use crate::index::Request;
+use crate::index::Query;
 use crate::index::Snapshot;
 use crate::lifecycle::FLAGGED_BELOW;
 use crate::model::Filter;
@@ -197,19 +196,11 @@ pub fn ending_by(
         visibility: Visibility::Expired,
         ..filter.clone()
     };
+    let query = Query::everything(filter, 0);
     index_recovery::mending(&engine.live, || {
         let snapshot = current_snapshot::snapshot(&engine.live)?;
         usage::at_once(&engine.live, |moment| {
-            let ended = |now| {
-                let request = Request {
-                    ask: RankedQueryKind::Everything,
-                    filter: &filter,
-                    moment: AsOf { now, ..moment },
-                    limit: 0,
-                    offset: 0,
-                };
-                snapshot.search(&request, &|_| None)
-            };
+            let ended = |now| snapshot.search(&query, AsOf { now, ..moment }, None, &|_| None);
             let (then, now) = (ended(until)?.total, ended(moment.now)?.total);
             Ok(then.saturating_sub(now))
         })

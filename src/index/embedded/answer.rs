@@ -16,14 +16,14 @@ use super::sharing;
 use super::snapshot::EmbeddedSnapshot;
 use crate::index::AsOf;
 use crate::index::Coverage;
+use crate::index::EmbedQuery;
 use crate::index::Embedded;
-use crate::index::Found;
-use crate::index::Hit;
 use crate::index::IndexError;
+use crate::index::IndexHit;
 use crate::index::Indexed;
-use crate::index::RankedQuery;
-use crate::index::RankedQueryKind;
-use crate::index::Request;
+use crate::index::Query;
+use crate::index::QueryKind;
+use crate::index::SearchResults;
 use crate::index::Snapshot;
 use crate::index::Texts;
 use crate::index::Unembedded;
@@ -31,22 +31,22 @@ use crate::index::facts;
 use crate::index::passage;
 use crate::model::Filter;
 use crate::ranking::Postings;
+use crate::ranking::Ranking;
 use crate::ranking::RowSet;
 use crate::ranking::first;
 use crate::ranking::fused;
 use crate::ranking::fused::Ranked;
+use crate::ranking::fused::RankingInput;
 use crate::ranking::fused::Scored;
-use crate::ranking::keyword::Keyword;
 use crate::ranking::keyword::KeywordSet;
 use crate::vectors::Key;
 
 impl EmbeddedSnapshot {
-    fn hit(&self, row: u32, score: f64, matched: Vec<usize>) -> Hit {
-        let name = self.table.name(row).to_owned();
-        Hit {
-            name,
+    fn hit(&self, row: u32, score: f64) -> IndexHit {
+        IndexHit {
+            name: self.table.name(row).to_owned(),
             score,
-            matched,
+            matched: Vec::new(),
             parts: None,
             indexed: self.table.indexed(row),
         }
@@ -60,80 +60,73 @@ impl EmbeddedSnapshot {
             .then_with(|| self.table.name(a).cmp(self.table.name(b)))
     }
 
-    fn answer(&self, request: &Request<'_>, texts: &Texts<'_>) -> Result<Found, IndexError> {
-        let passing = filter::passing(self, request.filter, request.moment, texts)?;
-        let wanted = |total: usize| {
-            request.offset.min(total)..request.offset.saturating_add(request.limit).min(total)
-        };
-        let mut unranked = 0;
-        let (total, hits) = match request.ask {
-            RankedQueryKind::Everything => {
+    fn answer(
+        &self,
+        query: &Query,
+        moment: AsOf<'_>,
+        embed: Option<&EmbedQuery<'_>>,
+        texts: &Texts<'_>,
+    ) -> Result<SearchResults<IndexHit>, IndexError> {
+        let passing = filter::passing(self, &query.filter, moment, texts)?;
+        Ok(match &query.kind {
+            QueryKind::Everything => {
                 let rows: Vec<u32> = passing.iter().collect();
-                let range = wanted(rows.len());
-                let page = page(&rows, range, |&a, &b| self.newer(a, b));
-                let hit = |row: &u32| self.hit(*row, 0.0, Vec::new());
-                (rows.len(), page.into_iter().map(hit).collect())
+                let order = |&a: &u32, &b: &u32| self.newer(a, b);
+                results(query, &rows, order, |&row| self.hit(row, 0.0))
             }
-            RankedQueryKind::Keywords(keywords) => {
-                let keywords = keywords.iter().map(|text| Keyword::new(text));
-                let keywords = KeywordSet::of(keywords.collect());
+            QueryKind::Keywords(words) => {
+                let keywords = KeywordSet::read(words);
                 let counted = keywords::count(self, &keywords, &passing, texts)?;
-                let (total, range) = (counted.len(), wanted(counted.len()));
-                let page = page(&counted, range, |a, b| {
+                let order = |a: &Counted, b: &Counted| {
                     b.score.cmp(&a.score).then_with(|| self.newer(a.row, b.row))
-                });
-                let hit = |found: &Counted| {
-                    self.hit(found.row, f64::from(found.score), found.matched.clone())
                 };
-                (total, page.into_iter().map(hit).collect())
+                results(query, &counted, order, |found| IndexHit {
+                    matched: keywords.texts(&found.matched),
+                    ..self.hit(found.row, f64::from(found.score))
+                })
             }
-            RankedQueryKind::Text(sought) => {
-                let ranked = self.search_text(sought, request.moment, &passing, texts)?;
-                unranked = ranked.unranked;
-                let (total, range) = (ranked.scored.len(), wanted(ranked.scored.len()));
-                let page = page(&ranked.scored, range, |a, b| {
+            QueryKind::Text(text) => {
+                let ranked = self.rank(text, &query.ranking, moment, embed, &passing, texts)?;
+                let order = |a: &Scored, b: &Scored| {
                     b.score
                         .total_cmp(&a.score)
                         .then_with(|| self.newer(a.row, b.row))
-                });
-                let hit = |scored: &Scored| Hit {
-                    parts: Some(ranked.parts(scored.row)),
-                    ..self.hit(scored.row, f64::from(scored.score), Vec::new())
                 };
-                (total, page.into_iter().map(hit).collect())
+                let results = results(query, &ranked.scored, order, |scored| IndexHit {
+                    parts: Some(ranked.parts(scored.row)),
+                    ..self.hit(scored.row, f64::from(scored.score))
+                });
+                SearchResults {
+                    unranked: ranked.unranked,
+                    ..results
+                }
             }
-        };
-        Ok(Found {
-            hits,
-            total,
-            unranked,
         })
     }
 
-    fn search_text(
+    fn rank(
         &self,
-        sought: RankedQuery<'_>,
+        text: &str,
+        ranking: &Ranking,
         moment: AsOf<'_>,
+        embed: Option<&EmbedQuery<'_>>,
         passing: &RowSet,
         texts: &Texts<'_>,
     ) -> Result<Ranked<'_>, IndexError> {
         let names = self.names()?;
         let passes = |row| passing.contains(row);
-        let meaning = |text: &str| self.cosines(sought.embed?(text)?);
         let memory = |row| texts(self.table.name(row));
-        let pieces = |row| memory(row).map_or_else(Vec::new, |memory| passage::texts_of(&memory));
-        let standing = |row| moment.standing(self.table.name(row), &self.table.stated(row));
-        let query = fused::Query {
-            text: sought.text,
-            ranking: sought.ranking,
-            meaning: &meaning,
-            pieces: &pieces,
-            standing: &standing,
+        let input = RankingInput {
+            text,
+            ranking,
+            meaning: &|text| self.cosines(embed?(text)?),
+            pieces: &|row| memory(row).map_or_else(Vec::new, |memory| passage::texts_of(&memory)),
+            signals: &|row| moment.signals(self.table.name(row), &self.table.stated(row)),
             memory: &memory,
         };
         let collection = &self.table.collection;
         self.analyzers
-            .lend(|analyzer| fused::score(&query, collection, names, analyzer, self, passes))
+            .lend(|analyzer| fused::score(&input, collection, names, analyzer, self, passes))
     }
 
     fn nearest_now(
@@ -256,8 +249,14 @@ impl Postings for EmbeddedSnapshot {
 }
 
 impl Snapshot for EmbeddedSnapshot {
-    fn search(&self, request: &Request<'_>, texts: &Texts<'_>) -> Result<Found, IndexError> {
-        guarded(|| self.answer(request, texts))
+    fn search(
+        &self,
+        query: &Query,
+        moment: AsOf<'_>,
+        embed: Option<&EmbedQuery<'_>>,
+        texts: &Texts<'_>,
+    ) -> Result<SearchResults<IndexHit>, IndexError> {
+        guarded(|| self.answer(query, moment, embed, texts))
     }
 
     fn nearest(
@@ -428,6 +427,23 @@ impl Snapshot for EmbeddedSnapshot {
 
     fn verified(&self) -> i64 {
         self.committed().verified
+    }
+}
+
+/// The page of `rows` that `query` asks for, each row as a hit.
+fn results<T>(
+    query: &Query,
+    rows: &[T],
+    order: impl Fn(&T, &T) -> Ordering,
+    hit: impl Fn(&T) -> IndexHit,
+) -> SearchResults<IndexHit> {
+    let total = rows.len();
+    let end = query.offset.saturating_add(query.limit).min(total);
+    let page = page(rows, query.offset.min(total)..end, order);
+    SearchResults {
+        hits: page.into_iter().map(hit).collect(),
+        total,
+        unranked: 0,
     }
 }
 

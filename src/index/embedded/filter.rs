@@ -78,7 +78,7 @@ pub(super) fn passing(
         snapshot.each_with_fact(fact, |row| rows.take_out(row))?;
     }
     for (phrase, wanted) in &conditions.phrases {
-        let phrase = KeywordSet::of(vec![phrase.clone()]);
+        let phrase = KeywordSet::of(phrase.iter().cloned().collect());
         let counted = keywords::count(snapshot, &phrase, &rows, texts)?;
         let holding: HashSet<u32> = counted.iter().map(|found| found.row).collect();
         rows.keep(|row| holding.contains(&row) == *wanted);

@@ -17,14 +17,14 @@ use rayon::prelude::*;
 use super::AsOf;
 use super::Coverage;
 use super::Document;
+use super::EmbedQuery;
 use super::Embedded;
-use super::Found;
-use super::Hit;
 use super::IndexError;
+use super::IndexHit;
 use super::Indexed;
-use super::RankedQuery;
-use super::RankedQueryKind;
-use super::Request;
+use super::Query;
+use super::QueryKind;
+use super::SearchResults;
 use super::Snapshot;
 use super::Texts;
 use super::Unembedded;
@@ -38,8 +38,6 @@ use crate::model::Stamp;
 use crate::model::Stem;
 use crate::ranking::Method;
 use crate::ranking::Parts;
-use crate::ranking::Ranking;
-use crate::ranking::keyword::Keyword;
 use crate::ranking::keyword::KeywordSet;
 use crate::vectors::Key;
 use crate::words::Analyzer;
@@ -69,7 +67,7 @@ struct Row {
     timestamp: i64,
     indexed: Indexed,
     score: f64,
-    matched: Vec<usize>,
+    matched: Vec<String>,
     parts: Option<Parts>,
 }
 
@@ -155,9 +153,7 @@ impl Scan {
 
     /// The rows that pass the filter and hold one of `keywords`, if there are any.
     fn counted(&self, conditions: &Conditions<'_>, keywords: Option<&[String]>) -> Vec<Row> {
-        let keywords = keywords.map(|keywords| {
-            KeywordSet::of(keywords.iter().map(|text| Keyword::new(text)).collect())
-        });
+        let keywords = keywords.map(KeywordSet::read);
         let looked = self.each_file(
             || Analyzer::new(&self.languages),
             |analyzer, file, document| {
@@ -284,22 +280,26 @@ fn passes(
 
 /// The row with its counts; `None` if it holds no keyword.
 fn count(mut row: Row, text: &Lowered, keywords: &KeywordSet) -> Option<Row> {
-    let mut total = 0;
-    for (number, score) in text.scores(keywords) {
-        total += score;
-        row.matched.push(number);
-    }
+    let (numbers, scores): (Vec<usize>, Vec<u32>) = text.scores(keywords).into_iter().unzip();
+    let total: u32 = scores.into_iter().sum();
+    row.matched = keywords.texts(&numbers);
     row.score = f64::from(total);
     (total > 0).then_some(row)
 }
 
 impl Snapshot for Scan {
-    fn search(&self, request: &Request<'_>, _: &Texts<'_>) -> Result<Found, IndexError> {
-        let conditions = Conditions::of(request.filter, request.moment);
-        let (mut rows, unranked) = match request.ask {
-            RankedQueryKind::Everything => (self.counted(&conditions, None), 0),
-            RankedQueryKind::Keywords(keywords) => (self.counted(&conditions, Some(keywords)), 0),
-            RankedQueryKind::Text(sought) => self.ranked(&conditions, sought),
+    fn search(
+        &self,
+        query: &Query,
+        moment: AsOf<'_>,
+        _: Option<&EmbedQuery<'_>>,
+        _: &Texts<'_>,
+    ) -> Result<SearchResults<IndexHit>, IndexError> {
+        let conditions = Conditions::of(&query.filter, moment);
+        let (mut rows, unranked) = match &query.kind {
+            QueryKind::Everything => (self.counted(&conditions, None), 0),
+            QueryKind::Keywords(words) => (self.counted(&conditions, Some(words)), 0),
+            QueryKind::Text(text) => self.ranked(&conditions, text, &query.ranking),
         };
         // Among equals the newest first, then by name, which is the order of the files.
         rows.sort_unstable_by(|a, b| {
@@ -309,9 +309,9 @@ impl Snapshot for Scan {
                 .then_with(|| a.file.cmp(&b.file))
         });
         let total = rows.len();
-        let wanted = rows.into_iter().skip(request.offset).take(request.limit);
+        let wanted = rows.into_iter().skip(query.offset).take(query.limit);
         let hits = wanted
-            .map(|row| Hit {
+            .map(|row| IndexHit {
                 name: self.name(row.file).to_owned(),
                 score: row.score,
                 matched: row.matched,
@@ -319,7 +319,7 @@ impl Snapshot for Scan {
                 indexed: row.indexed,
             })
             .collect();
-        Ok(Found {
+        Ok(SearchResults {
             hits,
             total,
             unranked,
@@ -353,22 +353,9 @@ impl Snapshot for Scan {
         limit: usize,
         texts: &Texts<'_>,
     ) -> Result<Vec<String>, IndexError> {
-        let ranking = Ranking {
-            method: Method::Bm25,
-            ..Ranking::default()
-        };
-        let request = Request {
-            ask: RankedQueryKind::Text(RankedQuery {
-                text: words,
-                ranking: &ranking,
-                embed: None,
-            }),
-            filter,
-            moment,
-            limit,
-            offset: 0,
-        };
-        let hits = self.search(&request, texts)?.hits;
+        let mut query = Query::text(words, filter.clone(), limit);
+        query.ranking.method = Method::Bm25;
+        let hits = self.search(&query, moment, None, texts)?.hits;
         Ok(hits.into_iter().map(|hit| hit.name).collect())
     }
 

@@ -9,7 +9,6 @@ use super::Row;
 use super::Scan;
 use super::passes;
 use crate::index::Indexed;
-use crate::index::RankedQuery;
 use crate::index::facts;
 use crate::index::filter::Conditions;
 use crate::index::passage;
@@ -20,11 +19,13 @@ use crate::ranking;
 use crate::ranking::Collection;
 use crate::ranking::Member;
 use crate::ranking::Names;
-use crate::ranking::Question;
+use crate::ranking::ParsedQuery;
+use crate::ranking::Ranking;
 use crate::ranking::TextFeatures;
 use crate::ranking::TextPart;
 use crate::ranking::date_terms;
 use crate::ranking::fused;
+use crate::ranking::fused::RankingInput;
 use crate::ranking::fused::Scored;
 use crate::words::Analyzer;
 
@@ -69,13 +70,13 @@ impl Scan {
     pub(super) fn ranked(
         &self,
         conditions: &Conditions<'_>,
-        sought: RankedQuery<'_>,
+        query: &str,
+        ranking: &Ranking,
     ) -> (Vec<Row>, usize) {
-        let query = sought.text;
         let mut analyzer = Analyzer::new(&self.languages);
         let mut wanted = QueryWords::default();
         wanted.add(&mut analyzer, query);
-        wanted.dates = Question::read(query, &Names::default()).dates;
+        wanted.dates = ParsedQuery::read(query, &Names::default()).dates;
         let (mut lines, collection, names) = loop {
             let mut lines = self.lines(conditions, &wanted);
             lines.sort_by(|a, b| {
@@ -86,7 +87,7 @@ impl Scan {
             let names = Names::of(collection.user_names(), &agents);
             // Where a name is taken out of an identifier, another may be left, which was not
             // looked for.
-            if !wanted.add(&mut analyzer, &Question::read(query, &names).text) {
+            if !wanted.add(&mut analyzer, &ParsedQuery::read(query, &names).text) {
                 break (lines, collection, names);
             }
         };
@@ -105,24 +106,22 @@ impl Scan {
             let document = (self.read)(self.name(lines[row as usize].file));
             document.map(|document| document.memory)
         };
-        let pieces =
-            |row: u32| memory(row).map_or_else(Vec::new, |memory| passage::texts_of(&memory));
-        let standing = |row: u32| {
-            let line = &lines[row as usize];
-            let name = self.name(line.file);
-            conditions.moment().standing(name, &line.stated)
-        };
-        // Vectors are kept beside an index, and there is none.
-        let query = fused::Query {
+        let input = RankingInput {
             text: query,
-            ranking: sought.ranking,
+            ranking,
+            // Vectors are kept beside an index, and there is none.
             meaning: &|_| None,
-            pieces: &pieces,
-            standing: &standing,
+            pieces: &|row| memory(row).map_or_else(Vec::new, |memory| passage::texts_of(&memory)),
+            signals: &|row| {
+                let line = &lines[row as usize];
+                conditions
+                    .moment()
+                    .signals(self.name(line.file), &line.stated)
+            },
             memory: &memory,
         };
         let ranked = fused::score(
-            &query,
+            &input,
             &collection,
             &names,
             &mut analyzer,

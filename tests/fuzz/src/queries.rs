@@ -1,9 +1,9 @@
 //! What people and agents ask.
 
 use arbitrary::Arbitrary;
-use memdir::engine::Ranking;
-use memdir::engine::Search;
+use memdir::engine::Query as EngineQuery;
 use memdir::engine::QueryKind;
+use memdir::engine::ops;
 use memdir::model::Filter;
 use memdir::ranking::keyword::Keyword;
 use memdir::words::Analyzer;
@@ -36,28 +36,25 @@ pub fn query(input: Query<'_>) {
         );
         assert!(count.as_word <= count.anywhere);
     }
-    let wanted = if as_keywords {
+    let kind = if as_keywords {
         QueryKind::Keywords(vec![keyword.to_owned(), text.to_owned()])
     } else {
         QueryKind::Text(text.to_owned())
     };
-    let is_empty = match &wanted {
+    let is_empty = match &kind {
         QueryKind::Keywords(words) => words.iter().all(|word| word.trim().is_empty()),
         _ => text.trim().is_empty(),
     };
-    let search = Search {
-        wanted,
-        filter: Filter::default(),
-        ranking: Ranking::default(),
-        limit: 10,
-        offset: 0,
+    let query = EngineQuery {
+        kind,
+        ..EngineQuery::everything(Filter::default(), 10)
     };
-    let found = crate::engine().search(&search);
+    let found = ops::search(crate::engine(), &query);
     assert_eq!(found.is_err(), is_empty, "{found:?}");
-    if let Ok(thought) = found {
-        assert!(thought.hits.iter().all(|hit| hit.score.is_finite()));
+    if let Ok(results) = found {
+        assert!(results.hits.iter().all(|hit| hit.score.is_finite()));
         assert!(
-            thought
+            results
                 .hits
                 .is_sorted_by(|one, next| one.score >= next.score)
         );

@@ -5,12 +5,10 @@ use crate::engine::ops::relations::links::Relation;
 use crate::engine::ops::relations::succession;
 use crate::engine::ops::retrieval::search;
 use crate::engine::ops::retrieval::search::Hit;
-use crate::engine::ops::retrieval::search::QueryKind;
-use crate::engine::ops::retrieval::search::Search;
 use crate::engine::parts::Engine;
+use crate::index::Query;
 use crate::model::Filter;
 use crate::model::Stem;
-use crate::ranking::Ranking;
 
 /// The memories that pass `filter` and are linked with one of `stems`, in either direction, but
 /// for these themselves; each once, with what links it, in the order of `stems`, and of each
@@ -45,17 +43,12 @@ pub fn neighbours(
     if linked.is_empty() {
         return Ok(Vec::new());
     }
-    let search = Search {
-        wanted: QueryKind::Everything,
-        filter: Filter {
-            stems: Some(linked.iter().map(|(other, _)| other.clone()).collect()),
-            ..filter.clone()
-        },
-        ranking: Ranking::default(),
-        limit: linked.len(),
-        offset: 0,
+    let filter = Filter {
+        stems: Some(linked.iter().map(|(other, _)| other.clone()).collect()),
+        ..filter.clone()
     };
-    let mut hits = search::search(engine, &search)?.hits;
+    let query = Query::everything(filter, linked.len());
+    let mut hits = search::search(engine, &query)?.hits;
     let found = linked.into_iter().filter_map(|(other, relation)| {
         let at = hits.iter().position(|hit| hit.memory.stem == other)?;
         Some((relation, hits.swap_remove(at)))

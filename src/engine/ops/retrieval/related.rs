@@ -11,15 +11,13 @@ use crate::engine::live::current_snapshot;
 use crate::engine::live::index_recovery;
 use crate::engine::live::rows;
 use crate::engine::ops::retrieval::search;
-use crate::engine::ops::retrieval::search::QueryKind;
-use crate::engine::ops::retrieval::search::Search;
 use crate::engine::ops::retrieval::similar;
 use crate::engine::ops::stats;
 use crate::engine::parts::Engine;
+use crate::index::Query;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::ranking::Method;
-use crate::ranking::Ranking;
 use crate::words::Analyzer;
 use crate::words::Part;
 use crate::words::is_stop_word;
@@ -46,17 +44,9 @@ pub fn related_words(
     filter: &Filter,
     limit: usize,
 ) -> Result<Vec<String>, EngineError> {
-    let search = Search {
-        wanted: QueryKind::Text(text.to_owned()),
-        filter: filter.clone(),
-        ranking: Ranking {
-            method: Method::Words,
-            ..Ranking::default()
-        },
-        limit: READ,
-        offset: 0,
-    };
-    let hits = search::search(engine, &search)?.hits;
+    let mut query = Query::text(text, filter.clone(), READ);
+    query.ranking.method = Method::Words;
+    let hits = search::search(engine, &query)?.hits;
     let mut analyzer = Analyzer::new(&engine.live.languages);
     let known: HashSet<String> = analyzer.term_list(text).into_iter().collect();
     let mut words = Words::default();

@@ -10,16 +10,14 @@ use crate::engine::meaning::models;
 use crate::engine::meaning::outage;
 use crate::engine::ops::retrieval::search;
 use crate::engine::ops::retrieval::search::Hit;
-use crate::engine::ops::retrieval::search::QueryKind;
-use crate::engine::ops::retrieval::search::Search;
 use crate::engine::parts::Engine;
 use crate::index::Embedded;
+use crate::index::Query;
 use crate::index::passage;
 use crate::model::Filter;
 use crate::model::Memory;
 use crate::ranking;
 use crate::ranking::Method;
-use crate::ranking::Ranking;
 
 /// By what two memories were compared. The two are different measures: no number of one means
 /// anything in the other.
@@ -147,17 +145,9 @@ pub(in crate::engine) fn sharing_words(
     if text.is_empty() {
         return Ok(Vec::new());
     }
-    let search = Search {
-        wanted: QueryKind::Text(text),
-        filter: filter.clone(),
-        ranking: Ranking {
-            method: Method::Bm25,
-            ..Ranking::default()
-        },
-        limit: COMPARED,
-        offset: 0,
-    };
-    let hits = search::search(engine, &search)?.hits.into_iter();
+    let mut query = Query::text(text, filter.clone(), COMPARED);
+    query.ranking.method = Method::Bm25;
+    let hits = search::search(engine, &query)?.hits.into_iter();
     let mut similar: Vec<Similar> = hits
         .filter(|hit| hit.memory.stem != memory.stem)
         .map(|hit| Similar {

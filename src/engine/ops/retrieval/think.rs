@@ -8,10 +8,10 @@
 use crate::engine::error::EngineError;
 use crate::engine::ops::retrieval::search;
 use crate::engine::ops::retrieval::search::Hit;
-use crate::engine::ops::retrieval::search::QueryKind;
-use crate::engine::ops::retrieval::search::Search;
 use crate::engine::ops::retrieval::search::SearchResults;
 use crate::engine::parts::Engine;
+use crate::index::Query;
+use crate::index::QueryKind;
 use crate::ranking::ShingleFilter;
 use crate::ranking::ShingleSet;
 
@@ -41,35 +41,33 @@ const LAST_LOOK: usize = 6_400;
 /// # Errors
 ///
 /// As for [`search`].
-pub fn think(engine: &Engine, search: &Search) -> Result<SearchResults, EngineError> {
-    let thought = search::search(engine, search)?;
-    let is_ranked = matches!(search.wanted, QueryKind::Text(_)) && search.offset == 0;
-    let may_be_flood = is_ranked && thought.hits.len() > SHOWN && thought.total >= FLOOD;
-    if !may_be_flood || !Groups::of(&thought.hits).largest_is(SHOWN + 1) {
-        return Ok(thought);
+pub fn think(engine: &Engine, query: &Query) -> Result<SearchResults, EngineError> {
+    let results = search::search(engine, query)?;
+    let is_ranked = matches!(query.kind, QueryKind::Text(_)) && query.offset == 0;
+    let may_be_flood = is_ranked && results.hits.len() > SHOWN && results.total >= FLOOD;
+    if !may_be_flood || !Groups::of(&results.hits).largest_is(SHOWN + 1) {
+        return Ok(results);
     }
-    let mut limit = search.limit.saturating_mul(4).max(FIRST_LOOK);
+    let mut limit = query.limit.saturating_mul(4).max(FIRST_LOOK);
     loop {
-        let deeper = search::search(
-            engine,
-            &Search {
-                limit,
-                ..search.clone()
-            },
-        )?;
+        let deeper = Query {
+            limit,
+            ..query.clone()
+        };
+        let deeper = search::search(engine, &deeper)?;
         let groups = Groups::of(&deeper.hits);
         if !groups.largest_is(FLOOD) {
-            return Ok(thought);
+            return Ok(results);
         }
         let is_all = deeper.hits.len() < limit;
         let others = groups.behind.iter().filter(|is_behind| !**is_behind);
-        if is_all || limit >= LAST_LOOK || others.count() >= search.limit {
+        if is_all || limit >= LAST_LOOK || others.count() >= query.limit {
             let behind = groups.behind;
             let mut hits = spread(deeper.hits, &behind);
-            hits.truncate(search.limit);
+            hits.truncate(query.limit);
             return Ok(SearchResults { hits, ..deeper });
         }
-        limit = limit.saturating_mul(STEP).min(LAST_LOOK.max(search.limit));
+        limit = limit.saturating_mul(STEP).min(LAST_LOOK.max(query.limit));
     }
 }
 

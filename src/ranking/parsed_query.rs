@@ -1,4 +1,4 @@
-//! What a query says besides its words: whom it names, whether it asks, and when.
+//! Reads from a query what it says besides its words: whom it names, whether it asks, and when.
 
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -123,9 +123,9 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
 }
 
-/// A query, understood.
+/// A query with what was read from it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct ParsedQuery {
     /// The query without the names in it.
     pub text: String,
     /// User fields that hold a named person, each with how many of the named ones it holds.
@@ -182,10 +182,10 @@ const OPENINGS: [&str; 33] = [
     "am",
 ];
 
-impl Question {
+impl ParsedQuery {
     /// The query as nothing but words.
-    pub fn plain(query: &str) -> Question {
-        Question {
+    pub fn plain(query: &str) -> ParsedQuery {
+        ParsedQuery {
             text: query.to_owned(),
             users: HashMap::new(),
             asks: true,
@@ -194,7 +194,7 @@ impl Question {
         }
     }
 
-    pub fn read(query: &str, names: &Names) -> Question {
+    pub fn read(query: &str, names: &Names) -> ParsedQuery {
         let mut users: HashMap<u32, u32> = HashMap::new();
         let mut named: HashSet<Vec<String>> = HashSet::new();
         let text = names.take_out(query, |name, of| {
@@ -209,7 +209,7 @@ impl Question {
             .next()
             .is_some_and(|first| OPENINGS.contains(&first.as_str()));
         let asks = query.contains(['?', '？']) || (opens && words.count() >= 2);
-        Question {
+        ParsedQuery {
             text,
             users,
             asks,
@@ -241,16 +241,16 @@ mod tests {
 
     #[test]
     fn named_people_are_taken_out_of_the_words() {
-        let read = Question::read("What did Caroline's friend Melanie say?", &names());
+        let read = ParsedQuery::read("What did Caroline's friend Melanie say?", &names());
         assert_eq!(read.text, "What did  friend  say?");
         assert_eq!(read.users, HashMap::from([(0, 1), (1, 2)]));
         assert!(read.asks && !read.asks_when);
         assert_eq!(
-            Question::read("john smith invoice", &names()).text,
+            ParsedQuery::read("john smith invoice", &names()).text,
             " invoice"
         );
         assert_eq!(
-            Question::read("the user said", &names()).text,
+            ParsedQuery::read("the user said", &names()).text,
             "the user said"
         );
     }
@@ -264,8 +264,8 @@ mod tests {
             ("is it", false),
             ("", false),
         ] {
-            assert_eq!(Question::read(query, &names()).asks, asks, "{query}");
+            assert_eq!(ParsedQuery::read(query, &names()).asks, asks, "{query}");
         }
-        assert!(Question::read("how long did it take", &names()).asks_when);
+        assert!(ParsedQuery::read("how long did it take", &names()).asks_when);
     }
 }
