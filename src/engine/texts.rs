@@ -4,11 +4,11 @@ use std::time::Duration;
 use std::time::SystemTime;
 
 use crate::files::Entry;
-use crate::files::Place;
 use crate::model::Memory;
 use crate::model::Problem;
 use crate::model::Stem;
 use crate::model::plain_id;
+
 /// A file that changed so shortly before it was read may change again without a trace: file
 /// systems keep times in steps of at most this.
 pub(in crate::engine) const RACY_NANOS: i64 = 2_000_000_000;
@@ -51,14 +51,6 @@ pub(in crate::engine) fn is_racy(changed: i64, now: i64) -> bool {
 /// The name below `files/` or `archive/`.
 pub(in crate::engine) fn name_of(path: &str) -> &str {
     path.split_once('/').map_or(path, |(_, name)| name)
-}
-
-/// The place and the name below it that a path below the store means.
-pub(in crate::engine) fn place_of(path: &str) -> Option<(Place, String)> {
-    [Place::Files, Place::Archive].iter().find_map(|place| {
-        let name = path.strip_prefix(&place.path_of(""))?;
-        Some((*place, name.to_owned()))
-    })
 }
 
 /// Where memories lie.

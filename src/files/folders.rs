@@ -28,6 +28,17 @@ impl Place {
         }
     }
 
+    /// The place and the name there that `path`, below the store's folder, means; `None` for what lies
+    /// beside the memories.
+    pub fn of(path: &str) -> Option<(Place, &str)> {
+        let places = [Place::Files, Place::Archive].into_iter();
+        let mut names = places.map(|place| {
+            let name = path.strip_prefix(place.folder())?.strip_prefix('/')?;
+            Some((place, name))
+        });
+        names.find_map(|found| found)
+    }
+
     /// The path of a memory below the store's folder, as it is shown.
     pub fn path_of(self, name: &str) -> String {
         format!("{}/{name}", self.folder())

@@ -66,6 +66,24 @@ pub trait Storage: Send + Sync {
     /// A reader of what lies beside the folders of memories.
     fn beside(&self) -> Box<dyn Reader>;
 
+    /// The file at `path` below the store's folder, such as `archive/x.md`, as it is now; `None` if
+    /// there is no regular file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is one that cannot be read.
+    fn version_at(&self, path: &str) -> Result<Option<Version>, FilesError> {
+        let read = match Place::of(path) {
+            Some((place, name)) => self.reader(place).read(name, u64::MAX),
+            None => self.beside().read(path, u64::MAX),
+        };
+        match read {
+            Ok(version) => Ok(Some(version)),
+            Err(FilesError::Missing { .. } | FilesError::NotRegular { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Whether a file of the memory folder ends with the eight hex digits `handle`. Looks at a
     /// limited number of names: this avoids confusion, it does not exclude it.
     fn has_handle(&self, handle: &str) -> bool;

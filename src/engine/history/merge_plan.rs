@@ -8,6 +8,7 @@ use crate::format::Tombstone;
 use crate::git::GitError;
 use crate::git::Id;
 use crate::git::NewText;
+use crate::git::PathChange;
 
 /// What is to be done to the local side, so that it holds what both say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -50,6 +51,34 @@ pub(in crate::engine) struct Step {
     pub text: Option<Vec<u8>>,
 }
 
+impl Step {
+    /// A text that some commit, or file, holds.
+    pub fn taken(path: &str, before: Option<Id>, after: Option<Id>) -> Step {
+        Step {
+            path: path.to_owned(),
+            before,
+            after,
+            text: None,
+        }
+    }
+
+    /// A text that is made here.
+    pub fn written(path: String, before: Option<Id>, text: Vec<u8>) -> Step {
+        Step {
+            path,
+            before,
+            after: Some(Id::of_text(&text)),
+            text: Some(text),
+        }
+    }
+}
+
+impl From<&PathChange> for Step {
+    fn from(change: &PathChange) -> Step {
+        Step::taken(&change.path, change.before, change.after)
+    }
+}
+
 /// What a plan is made with.
 pub(in crate::engine) trait Sources {
     /// The text of a file.
@@ -66,8 +95,15 @@ pub(in crate::engine) trait Sources {
     /// When the local side, or the other one, last changed a file of the memory `stem`; in seconds
     /// since 1970.
     fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError>;
-    /// The word of either side that the memory `stem` was purged.
-    fn tombstone(&self, stem: &str) -> Result<Option<Tombstone>, EngineError>;
+    /// The words of both sides that the memory `stem` was purged.
+    fn tombstones(&self, stem: &str) -> Vec<Id>;
+    /// What both sides say together of how the memory `stem` was purged.
+    fn tombstone(&self, stem: &str) -> Result<Option<Tombstone>, EngineError> {
+        let stones = self.tombstones(stem).into_iter();
+        let stones = stones.map(|id| Ok(Tombstone::read(&self.text(id)?)));
+        let stones: Vec<Tombstone> = stones.collect::<Result<_, EngineError>>()?;
+        Ok(stones.into_iter().reduce(Tombstone::and))
+    }
     /// Every text that the file at `path` of the local side, or of the other one, has had since it
     /// was added.
     fn texts(&self, path: &str, is_local: bool) -> Result<BTreeSet<Id>, EngineError>;
@@ -75,3 +111,9 @@ pub(in crate::engine) trait Sources {
 
 /// Where a file lies, and what it holds.
 pub(in crate::engine) type Lying = (String, Id);
+
+/// The file's name without its folders and its ending.
+pub(in crate::engine) fn stem_of_path(path: &str) -> &str {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    file.strip_suffix(".md").unwrap_or(file)
+}

@@ -10,7 +10,6 @@ use crate::files::Listing;
 use crate::files::Place;
 use crate::files::Reader;
 use crate::files::Skipped;
-use crate::files::Version;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Document;
 use crate::index::Indexed;
@@ -114,24 +113,7 @@ pub(in crate::engine) fn bytes_at(
     live: &LiveStore,
     path: &str,
 ) -> Result<Option<Vec<u8>>, EngineError> {
-    Ok(version_at(live, path)?.map(|version| version.bytes))
-}
-
-/// The file of the store at `path` as it is now; `None` if there is none.
-pub(in crate::engine) fn version_at(
-    live: &LiveStore,
-    path: &str,
-) -> Result<Option<Version>, EngineError> {
-    let read = match (path.strip_prefix("files/"), path.strip_prefix("archive/")) {
-        (Some(name), _) => live.store.reader(Place::Files).read(name, u64::MAX),
-        (_, Some(name)) => live.store.reader(Place::Archive).read(name, u64::MAX),
-        _ => live.store.beside().read(path, u64::MAX),
-    };
-    match read {
-        Ok(version) => Ok(Some(version)),
-        Err(FilesError::Missing { .. } | FilesError::NotRegular { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+    Ok(live.store.version_at(path)?.map(|version| version.bytes))
 }
 
 /// Does both at once, the second on a thread of its own.

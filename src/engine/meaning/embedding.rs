@@ -202,7 +202,7 @@ pub(in crate::engine) fn embed_query(
     if outage::is_out(meaning, embedder.as_ref()) {
         return None;
     }
-    let asked = embedder.query(&sent(meaning, embedder.as_ref(), text.to_owned()));
+    let asked = embedder.query(&sent(embedder.as_ref(), text.to_owned()));
     outage::heard_of(meaning, embedder.as_ref(), asked.as_ref().err());
     match asked {
         Ok(vector) => Some(Embedded {
@@ -313,7 +313,7 @@ fn embed_batch(
     }
     let passages: Vec<(Key, String)> = self::passages(meaning, missing)
         .into_iter()
-        .map(|(key, text)| (key, sent(meaning, embedder, text)))
+        .map(|(key, text)| (key, sent(embedder, text)))
         .collect();
     let pieces: Vec<Vec<&str>> = passages
         .iter()
@@ -366,7 +366,7 @@ fn keep_made(
 }
 
 /// What is embedded of a text: what would not be committed is not sent to a host, either.
-pub(in crate::engine) fn sent(_meaning: &Meaning, embedder: &dyn Embedder, text: String) -> String {
+pub(in crate::engine) fn sent(embedder: &dyn Embedder, text: String) -> String {
     match embedder.host() {
         Some(_) => secrets::redact(&text),
         None => text,

@@ -57,7 +57,7 @@ pub(in crate::engine) fn leave_tombstone(
     texts: &BTreeSet<Id>,
 ) -> Result<(), EngineError> {
     let path = tombstone_of(stem.as_str());
-    let seen = reading::version_at(&writer.live, &path)?;
+    let seen = writer.live.store.version_at(&path)?;
     let mut stone = match &seen {
         Some(seen) => Tombstone::read(&seen.bytes),
         None => {

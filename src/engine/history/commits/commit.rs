@@ -41,7 +41,6 @@ use crate::engine::live::usage;
 use crate::engine::options::SETTINGS;
 use crate::engine::texts::name_of;
 use crate::engine::texts::parse;
-use crate::engine::texts::place_of;
 use crate::engine::write::replace;
 use crate::engine::write::words;
 use crate::engine::write::words::BY_HAND;
@@ -423,7 +422,7 @@ fn write_commit(
     let mut text_of = |path: &str, _: Id| {
         let version = match read.remove(path) {
             Some(version) => Some(version),
-            None => reading::version_at(&history.live, path).unwrap_or_else(|error| {
+            None => history.live.store.version_at(path).unwrap_or_else(|error| {
                 failed = Some(error);
                 None
             }),
@@ -436,7 +435,7 @@ fn write_commit(
     let parents: Vec<Id> = head.into_iter().collect();
     let commit = repository.commit(trees, &parents, &changes, &mut text_of, message, author)?;
     if let Some(error) = failed {
-        return Err(error);
+        return Err(error.into());
     }
     let Some(commit) = commit else {
         return Ok(None);
@@ -466,7 +465,7 @@ fn doers(history: &History, differences: &[Difference], words: &mut Words) -> At
         if !is_memory_name(name) {
             continue;
         }
-        let Ok(Some(version)) = reading::version_at(&history.live, &difference.path) else {
+        let Ok(Some(version)) = history.live.store.version_at(&difference.path) else {
             continue;
         };
         let memory = parse(&version.entry, &version.bytes);
@@ -548,10 +547,10 @@ fn in_deeds(
 /// When something was done to the file at `path`, as far as the system says, in nanoseconds since
 /// 1970.
 pub(in crate::engine) fn done_at(history: &History, path: &str) -> i64 {
-    let Some((place, name)) = place_of(path) else {
+    let Some((place, name)) = Place::of(path) else {
         return i64::MIN;
     };
-    if let Some(Ok(entry)) = history.live.store.look_at(place, &name) {
+    if let Some(Ok(entry)) = history.live.store.look_at(place, name) {
         return entry.changed;
     }
     // What is gone left its mark on the folder.

@@ -7,7 +7,6 @@ use crate::engine::history::commits::message::MemoryChange;
 use crate::engine::history::commits::message::Reason;
 use crate::engine::live::reading;
 use crate::engine::options::SETTINGS;
-use crate::engine::texts::place_of;
 use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::JOURNALS;
@@ -30,7 +29,7 @@ use std::collections::HashMap;
 pub(in crate::engine) fn told(differences: &[Difference]) -> Vec<MemoryChange> {
     let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let is_archived = |path: &str| path.starts_with("archive/");
-    let is_other = |path: &str| place_of(path).is_none();
+    let is_other = |path: &str| Place::of(path).is_none();
     if are_journals(differences) {
         let (deed, path) = (ChangeKind::Use, JOURNALS.to_owned());
         return vec![MemoryChange { deed, path }];
@@ -88,6 +87,17 @@ pub(in crate::engine) struct Difference {
     pub after: Option<Id>,
     /// The file as it was read, where it is another one soon: this is what is committed.
     pub read: Option<Version>,
+}
+
+impl Difference {
+    pub fn of(path: String, before: Option<Id>, after: Option<Id>) -> Difference {
+        Difference {
+            path,
+            before,
+            after,
+            read: None,
+        }
+    }
 }
 
 /// What a commit is made for.
@@ -152,12 +162,7 @@ pub(in crate::engine) fn compare(
                 },
             };
             if before != after {
-                differences.push(Difference {
-                    path,
-                    before,
-                    after,
-                    read: None,
-                });
+                differences.push(Difference::of(path, before, after));
             }
         }
     }
@@ -201,12 +206,7 @@ pub(in crate::engine) fn compare_all(
             let before = committed.remove(&path);
             // One that cannot be read now is looked at another time.
             if let Some(after) = after.filter(|after| before != Some(*after)) {
-                differences.push(Difference {
-                    path,
-                    before,
-                    after: Some(after),
-                    read: None,
-                });
+                differences.push(Difference::of(path, before, Some(after)));
             }
         }
         let skipped: BTreeSet<String> = listing
@@ -219,12 +219,8 @@ pub(in crate::engine) fn compare_all(
             .filter(|(path, _)| is_ours(path) && !skipped.contains(path))
             .collect();
         gone.sort_unstable();
-        differences.extend(gone.into_iter().map(|(path, before)| Difference {
-            path,
-            before: Some(before),
-            after: None,
-            read: None,
-        }));
+        let gone = gone.into_iter();
+        differences.extend(gone.map(|(path, before)| Difference::of(path, Some(before), None)));
     }
     Ok(differences)
 }
@@ -252,8 +248,8 @@ pub(in crate::engine) fn pass_over_left_out(
 
 /// Whether the system finds a file of another spelling at `path`, one that no listing has.
 pub(in crate::engine) fn is_case_twin(history: &History, path: &str) -> bool {
-    place_of(path).is_some_and(|(place, name)| {
-        let is_found = matches!(history.live.store.look_at(place, &name), Some(Ok(_)));
+    Place::of(path).is_some_and(|(place, name)| {
+        let is_found = matches!(history.live.store.look_at(place, name), Some(Ok(_)));
         let is_listed = |listing: Listing| listing.entries.iter().any(|one| one.name == name);
         is_found
             && history
@@ -281,12 +277,7 @@ pub(in crate::engine) fn compare_settings(
         let before = trees.file(&path)?;
         let after = reading::bytes_at(&history.live, &path)?.map(|bytes| Id::of_text(&bytes));
         if before != after && after.is_some() {
-            differences.push(Difference {
-                path,
-                before,
-                after,
-                read: None,
-            });
+            differences.push(Difference::of(path, before, after));
         }
     }
     Ok(())

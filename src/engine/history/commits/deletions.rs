@@ -14,6 +14,7 @@ use crate::engine::history::History;
 use crate::engine::history::commits::compare::is_ours;
 use crate::engine::history::merge_plan::Plan;
 use crate::engine::history::merge_plan::Step;
+use crate::engine::history::merge_plan::stem_of_path;
 use crate::format::content_start;
 use crate::git::Id;
 use crate::git::PathChange;
@@ -38,7 +39,6 @@ pub(in crate::engine) const RESET: &str = "reset-on";
 /// Why `plan`, carried out on `head`, takes too many memories away; a purge on another machine
 /// is a deletion like any other, as nobody here has said it.
 pub(in crate::engine) fn deleted_there(
-    _history: &History,
     repository: &Repository,
     head: Option<Id>,
     plan: &Plan,
@@ -70,7 +70,6 @@ pub(in crate::engine) fn deleted_there(
 
 /// Why the commits from `tip` to `head` are about too many deletions. What was purged is meant.
 pub(in crate::engine) fn deleted_here(
-    _history: &History,
     repository: &Repository,
     tip: Id,
     head: Id,
@@ -83,7 +82,10 @@ pub(in crate::engine) fn deleted_here(
     let all = measured(repository, by_stem(&memories(repository, tip)?))?;
     let after = by_stem(&memories(repository, head)?);
     let tombstones = repository.trees(Some(head))?.files_below("tombstones")?;
-    let purged: BTreeSet<String> = tombstones.iter().map(|(path, _)| stem(path)).collect();
+    let purged: BTreeSet<String> = tombstones
+        .iter()
+        .map(|(path, _)| stem_of_path(path).to_owned())
+        .collect();
     let mut lost = lost(&all, &after, &|id| Ok(Some(repository.text(id)?)))?;
     lost.deleted.retain(|stem| !purged.contains(stem));
     let gone = lost.deleted.len();
@@ -283,15 +285,12 @@ pub(in crate::engine) fn is_memory(path: &str) -> bool {
 fn by_stem(files: &BTreeMap<String, Id>) -> Memories {
     let mut memories = Memories::new();
     for (path, id) in files {
-        memories.entry(stem(path)).or_default().insert(*id);
+        memories
+            .entry(stem_of_path(path).to_owned())
+            .or_default()
+            .insert(*id);
     }
     memories
-}
-
-/// The file's name without its folders and its ending.
-fn stem(path: &str) -> String {
-    let file = path.rsplit('/').next().unwrap_or(path);
-    file.strip_suffix(".md").unwrap_or(file).to_owned()
 }
 
 #[cfg(test)]

@@ -23,7 +23,6 @@ use crate::engine::error::FoundSecret;
 use crate::engine::history::History;
 use crate::engine::history::commits::compare::COMMITTED;
 use crate::engine::history::commits::compare::Difference;
-use crate::engine::live::reading;
 use crate::engine::write::screen::found_in;
 use crate::files::JOURNALS;
 use crate::files::is_journal;
@@ -76,7 +75,7 @@ pub(in crate::engine) fn compare_journals(
         {
             continue;
         }
-        let Some(read) = reading::version_at(&history.live, &path)? else {
+        let Some(read) = history.live.store.version_at(&path)? else {
             continue; // Looked at another time.
         };
         if let (Some(before), false) = (before, is_thorough)
@@ -87,20 +86,14 @@ pub(in crate::engine) fn compare_journals(
         let after = Some(Id::of_text(&read.bytes));
         if before != after {
             differences.push(Difference {
-                path,
-                before,
-                after,
                 read: Some(read),
+                ..Difference::of(path, before, after)
             });
         }
     }
     committed.retain(|path, _| !journals.others.contains(path));
-    differences.extend(committed.into_iter().map(|(path, before)| Difference {
-        path,
-        before: Some(before),
-        after: None,
-        read: None,
-    }));
+    let gone = committed.into_iter();
+    differences.extend(gone.map(|(path, before)| Difference::of(path, Some(before), None)));
     Ok(())
 }
 

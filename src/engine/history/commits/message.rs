@@ -152,7 +152,7 @@ fn subject(told: &MemoryChange) -> String {
     if told.deed.is_other() {
         return format!("{} {path}", told.deed.word());
     }
-    let name = below(&told.path);
+    let name = Place::of(&told.path).map_or(told.path.as_str(), |(_, name)| name);
     let stem = stem_of(name);
     let file = one_line(name.rsplit('/').next().unwrap_or(name));
     let word = told.deed.word();
@@ -176,14 +176,6 @@ fn counts(told: &[&MemoryChange]) -> String {
         };
     }
     text
-}
-
-/// The path below `files/` or `archive/`.
-fn below(path: &str) -> &str {
-    [Place::Files, Place::Archive]
-        .iter()
-        .find_map(|place| path.strip_prefix(&place.path_of("")))
-        .unwrap_or(path)
 }
 
 /// Names are anybody's; a message is read by programs, too.

@@ -28,7 +28,6 @@ use crate::engine::history::git_work;
 use crate::engine::history::past_commits::PastCommits;
 use crate::engine::live::reading;
 use crate::engine::texts::name_of;
-use crate::engine::texts::place_of;
 use crate::engine::texts::stem_of;
 use crate::engine::write::screen;
 use crate::engine::write::tombstones;
@@ -180,17 +179,17 @@ pub(in crate::engine) fn commit_before_moves(
     let gone: BTreeMap<String, usize> = differences
         .iter()
         .enumerate()
-        .filter(|(_, one)| one.after.is_none() && place_of(&one.path).is_some())
+        .filter(|(_, one)| one.after.is_none() && Place::of(&one.path).is_some())
         .map(|(at, one)| (file_of(&one.path), at))
         .collect();
     let new = differences.iter().filter_map(|one| {
-        let (place, name) = place_of(&one.path)?;
+        let (place, name) = Place::of(&one.path)?;
         let after = one.after.filter(|_| one.before.is_none())?;
         match gone.get(&file_of(&one.path)) {
             Some(at) if differences[*at].before == Some(after) => None,
             Some(at) => Some((one.path.clone(), after, Some(*at))),
             // Made and forgotten since the last commit.
-            None if place == Place::Archive && words.was_moved(&name) => {
+            None if place == Place::Archive && words.was_moved(name) => {
                 Some((one.path.clone(), after, None))
             }
             None => None,
@@ -221,12 +220,7 @@ pub(in crate::engine) fn commit_before_moves(
         });
         match from {
             Some(at) => differences[at].before = Some(id),
-            None => differences.push(Difference {
-                path: old,
-                before: Some(id),
-                after: None,
-                read: None,
-            }),
+            None => differences.push(Difference::of(old, Some(id), None)),
         }
     }
     Ok(commit_formers(history, repository, head, user, formers)?.map(Some))

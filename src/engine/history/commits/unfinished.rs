@@ -125,24 +125,19 @@ pub(in crate::engine) fn begin_merge(
             }
             return Ok(earlier);
         }
-        let mut merge = started_merge(history, repository, head, commit)?;
+        let mut merge = started_merge(repository, head, commit)?;
         let is_same = |path: &String| earlier.wanted.get(path) == merge.wanted.get(path);
         merge.written = earlier.written.into_iter().filter(is_same).collect();
         merge.former = earlier.wanted;
         note_merge(history, commit, head, &merge.written);
         return Ok(merge);
     }
-    let merge = started_merge(history, repository, head, commit)?;
+    let merge = started_merge(repository, head, commit)?;
     note_merge(history, commit, head, &merge.written);
     Ok(merge)
 }
 
-fn started_merge(
-    _history: &History,
-    repository: &Repository,
-    head: Id,
-    commit: Id,
-) -> Result<Unfinished, EngineError> {
+fn started_merge(repository: &Repository, head: Id, commit: Id) -> Result<Unfinished, EngineError> {
     repository.set_reference(&reference(repository), commit)?;
     let wanted = repository.changes(Some(head), commit)?.into_iter();
     Ok(Unfinished {

@@ -10,7 +10,6 @@ use crate::engine::history::commits::unfinished::Unfinished;
 use crate::engine::history::merge_plan::Step;
 use crate::engine::history::remote::foreign_files::lies_behind_link;
 use crate::engine::history::remote::journal_union::united;
-use crate::engine::texts::name_of;
 use crate::engine::texts::stem_of;
 use crate::engine::write::journals::put_journal;
 use crate::engine::write::put;
@@ -37,32 +36,31 @@ pub(in crate::engine) fn apply(
 ) -> Result<Option<String>, EngineError> {
     let mut blocked: Option<&Step> = None;
     // What lies beside the memories first: where that is in the way, nothing is begun.
-    let is_beside = |step: &&Step| {
-        matches!(File::at(&step.path), File::Other(_)) && !is_below_journals(&step.path)
-    };
+    let is_beside =
+        |step: &&Step| Place::of(&step.path).is_none() && !is_below_journals(&step.path);
     let (beside, memories): (Vec<&Step>, Vec<&Step>) = steps.iter().partition(is_beside);
     let (added, others): (Vec<&Step>, Vec<&Step>) = memories
         .into_iter()
         .partition(|step| step.before.is_none() && step.after.is_some());
     for step in beside.into_iter().chain(added).chain(others) {
-        let file = File::at(&step.path);
         let text = match (&step.text, step.after) {
             (Some(text), _) => Some(text.clone()),
             (None, Some(id)) => Some(repository.text(id)?),
             (None, None) => None,
         };
-        let is_done = match file {
-            File::Memory(..) if quarantine::is_held(history, &step.path) => {
-                apply_to_held(history, repository, step, text.as_deref())?
+        let text = text.as_deref();
+        let is_done = match Place::of(&step.path) {
+            Some(at) if quarantine::is_held(history, &step.path) => {
+                apply_to_held(history, repository, at, step, text)?
             }
-            File::Other(path) if is_below_journals(path) => {
-                apply_to_journal(history, repository, step, text.as_deref())?
+            None if is_below_journals(&step.path) => {
+                apply_to_journal(history, repository, step, text)?
             }
             _ => {
-                let mut is_done = apply_to(history, &file, step.before, text.as_deref())?;
+                let mut is_done = apply_to(history, &step.path, step.before, text)?;
                 let former = unfinished.and_then(|merge| merge.former(&step.path));
                 if !is_done && former.is_some() {
-                    is_done = apply_to(history, &file, former, text.as_deref())?;
+                    is_done = apply_to(history, &step.path, former, text)?;
                 }
                 is_done
             }
@@ -91,21 +89,19 @@ pub(in crate::engine) fn apply(
     Ok(blocked.map(|step| step.path.clone()))
 }
 
+/// Gives the file at `path` the `text` if it holds what `before` says; `Ok(false)` if it does not.
 pub(in crate::engine) fn apply_to(
     history: &History,
-    file: &File<'_>,
+    path: &str,
     before: Option<Id>,
     text: Option<&[u8]>,
 ) -> Result<bool, EngineError> {
-    let (place, name) = match *file {
-        File::Memory(place, name) => (Some(place), name),
-        File::Other(path) => (None, path),
-    };
-    let reader = place.map_or_else(
+    let at = Place::of(path);
+    let reader = at.map_or_else(
         || history.live.store.beside(),
-        |place| history.live.store.reader(place),
+        |(place, _)| history.live.store.reader(place),
     );
-    let seen = match reader.read(name, u64::MAX) {
+    let seen = match reader.read(at.map_or(path, |(_, name)| name), u64::MAX) {
         Ok(version) => Some(version),
         Err(FilesError::Missing { .. }) => None,
         Err(FilesError::NotRegular { .. }) => return Ok(false),
@@ -118,17 +114,15 @@ pub(in crate::engine) fn apply_to(
     if found != before {
         return Ok(false);
     }
-    let replaced = match (place, seen, text) {
-        (Some(place), None, Some(text)) => match history.writer.add((place, name), text) {
+    let replaced = match (at, seen, text) {
+        (Some(at), None, Some(text)) => match history.writer.add(at, text) {
             Err(FilesError::Taken { .. }) => Replaced::Stale,
             other => other.map(|()| Replaced::Done)?,
         },
-        (Some(place), Some(seen), Some(text)) => {
-            history.writer.replace((place, name), &seen, text)?
-        }
-        (Some(place), Some(seen), None) => history.writer.remove((place, name), &seen)?,
+        (Some(at), Some(seen), Some(text)) => history.writer.replace(at, &seen, text)?,
+        (Some(at), Some(seen), None) => history.writer.remove(at, &seen)?,
         (Some(_), None, None) => Replaced::Done,
-        (None, seen, text) => history.writer.put_beside(name, seen.as_ref(), text)?,
+        (None, seen, text) => history.writer.put_beside(path, seen.as_ref(), text)?,
     };
     // A text that somebody wrote in the same moment lies beside it now, as after any edit.
     Ok(replaced != Replaced::Stale)
@@ -139,14 +133,10 @@ pub(in crate::engine) fn apply_to(
 fn apply_to_held(
     history: &History,
     repository: &Repository,
+    (place, name): (Place, &str),
     step: &Step,
     theirs: Option<&[u8]>,
 ) -> Result<bool, EngineError> {
-    let name = name_of(&step.path);
-    let place = match step.path.starts_with("archive/") {
-        true => Place::Archive,
-        false => Place::Files,
-    };
     // What moved or is gone there stays as it is here: a change wins.
     let Some(theirs) = theirs else {
         return Ok(true);
@@ -198,23 +188,4 @@ fn apply_to_journal(
     let base = step.before.map(|before| repository.text(before));
     let base = base.transpose()?.unwrap_or_default();
     put_journal(&history.writer, &step.path, |now| united(&base, now, text))
-}
-
-/// What a path of the store is to the program.
-pub(in crate::engine) enum File<'a> {
-    Memory(Place, &'a str),
-    /// Something beside the memories, such as the settings.
-    Other(&'a str),
-}
-
-impl File<'_> {
-    pub fn at(path: &str) -> File<'_> {
-        if let Some(name) = path.strip_prefix("files/") {
-            return File::Memory(Place::Files, name);
-        }
-        match path.strip_prefix("archive/") {
-            Some(name) => File::Memory(Place::Archive, name),
-            None => File::Other(path),
-        }
-    }
 }

@@ -46,7 +46,6 @@ use crate::engine::history::remote::state;
 use crate::engine::history::remote::three_way_merge;
 use crate::engine::history::repair;
 use crate::engine::history::tidy;
-use crate::engine::live::reading;
 use crate::engine::texts::stem_of;
 use crate::files::CrashMarker;
 use crate::files::Lock;
@@ -432,7 +431,7 @@ fn merge_in(
     let sources = Commits::new(repository, [base, head], tip)?;
     let plan = three_way_merge::plan(&ours, &theirs, &sources)?;
     if !accept.deletions
-        && let Some(reason) = deletions::deleted_there(history, repository, head, &plan)?
+        && let Some(reason) = deletions::deleted_there(repository, head, &plan)?
     {
         return Ok(Pulled::Paused(format!("on the remote {reason}")));
     }
@@ -497,7 +496,7 @@ fn carry_out(
     for change in repository.changes(head, commit)? {
         let version = match change.after {
             Some(after) if repository.left_out(&change.path, after)?.is_none() => {
-                reading::version_at(&history.live, &change.path)?
+                history.live.store.version_at(&change.path)?
             }
             _ => None,
         };
@@ -605,7 +604,7 @@ fn not_to_send(
     accept: Accept,
 ) -> Result<Option<String>, EngineError> {
     if let (Some(tip), false) = (tip, accept.deletions)
-        && let Some(reason) = deletions::deleted_here(history, repository, tip, head)?
+        && let Some(reason) = deletions::deleted_here(repository, tip, head)?
     {
         return Ok(Some(format!("here {reason}")));
     }

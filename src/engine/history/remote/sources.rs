@@ -13,11 +13,10 @@ use std::collections::HashSet;
 use crate::engine::error::EngineError;
 use crate::engine::history::merge_plan::Lying;
 use crate::engine::history::merge_plan::Sources;
-use crate::engine::history::remote::three_way_merge::stem_of_path;
+use crate::engine::history::merge_plan::stem_of_path;
 use crate::engine::texts::name_of;
 use crate::engine::write::tombstones::all_texts_since_added;
 use crate::files::tombstone_of;
-use crate::format::Tombstone;
 use crate::git::Id;
 use crate::git::LastChanges;
 use crate::git::Repository;
@@ -106,16 +105,9 @@ impl Sources for Commits<'_> {
         Ok(self.repository.text(id)?)
     }
 
-    fn tombstone(&self, stem: &str) -> Result<Option<Tombstone>, EngineError> {
-        let mut all: Option<Tombstone> = None;
-        for id in self.purged.get(&tombstone_of(stem)).into_iter().flatten() {
-            let one = Tombstone::read(&self.text(*id)?);
-            all = Some(match all {
-                Some(other) => other.and(one),
-                None => one,
-            });
-        }
-        Ok(all)
+    fn tombstones(&self, stem: &str) -> Vec<Id> {
+        let words = self.purged.get(&tombstone_of(stem));
+        words.into_iter().flatten().copied().collect()
     }
 
     fn texts(&self, path: &str, is_local: bool) -> Result<BTreeSet<Id>, EngineError> {

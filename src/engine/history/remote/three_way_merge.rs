@@ -13,6 +13,7 @@ use crate::engine::history::merge_plan::Lying;
 use crate::engine::history::merge_plan::Plan;
 use crate::engine::history::merge_plan::Sources;
 use crate::engine::history::merge_plan::Step;
+use crate::engine::history::merge_plan::stem_of_path;
 use crate::engine::history::remote::journal_union;
 use crate::engine::options::SETTINGS;
 use crate::files::is_below_journals;
@@ -47,13 +48,7 @@ pub(in crate::engine) fn plan(
             continue;
         }
         if ours.is_empty() {
-            let steps = theirs.iter().map(|change| Step {
-                path: change.path.clone(),
-                before: change.before,
-                after: change.after,
-                text: None,
-            });
-            plan.steps.extend(steps);
+            plan.steps.extend(theirs.into_iter().map(Step::from));
             continue;
         }
         match Memory::of(stem, &ours, &theirs) {
@@ -162,16 +157,9 @@ fn unite_words(ours: &[&PathChange], theirs: &[&PathChange], stone: &Tombstone, 
         return;
     };
     if before != other && stone.names_texts() {
-        let text = stone.written().into_bytes();
-        let after = Some(Id::of_text(&text));
-        if before != after {
-            plan.steps.push(Step {
-                path,
-                before,
-                after,
-                text: Some(text),
-            });
-        }
+        let step = Step::written(path, before, stone.written().into_bytes());
+        plan.steps
+            .extend(Some(step).filter(|step| step.before != step.after));
     }
 }
 
@@ -181,12 +169,8 @@ fn bury(ours: &[&PathChange], theirs: &[&PathChange], plan: &mut Plan) {
     for change in ours {
         if !is_tombstone(change) && change.after.is_some() {
             plan.purged.insert(change.path.clone());
-            plan.steps.push(Step {
-                path: change.path.clone(),
-                before: change.after,
-                after: None,
-                text: None,
-            });
+            plan.steps
+                .push(Step::taken(&change.path, change.after, None));
         }
     }
     for change in theirs
@@ -201,12 +185,8 @@ fn bury(ours: &[&PathChange], theirs: &[&PathChange], plan: &mut Plan) {
             if after.is_none() {
                 plan.purged.insert(change.path.clone());
             }
-            plan.steps.push(Step {
-                path: change.path.clone(),
-                before: change.before,
-                after,
-                text: None,
-            });
+            plan.steps
+                .push(Step::taken(&change.path, change.before, after));
         }
     }
 }
@@ -222,12 +202,6 @@ fn by_stem(changes: &[PathChange]) -> BTreeMap<&str, Vec<&PathChange>> {
     stems
 }
 
-/// The file's name without its folders and its ending.
-pub(in crate::engine) fn stem_of_path(path: &str) -> &str {
-    let file = path.rsplit('/').next().unwrap_or(path);
-    file.strip_suffix(".md").unwrap_or(file)
-}
-
 fn by_path(
     stem: &str,
     ours: &[&PathChange],
@@ -238,12 +212,7 @@ fn by_path(
     for change in theirs {
         let known = ours.iter().find(|known| known.path == change.path);
         match known {
-            None => plan.steps.push(Step {
-                path: change.path.clone(),
-                before: change.before,
-                after: change.after,
-                text: None,
-            }),
+            None => plan.steps.push(Step::from(*change)),
             Some(known) if known.after == change.after => {}
             Some(known) => {
                 let lying = |id: Option<Id>| id.map(|id| (change.path.clone(), id));
@@ -309,12 +278,7 @@ impl Memory {
             // Gone on the other side: a deletion never wins over anything else.
             (_, None) => return Ok(()),
             (None, Some((path, id))) => {
-                plan.steps.push(Step {
-                    path: path.clone(),
-                    before: None,
-                    after: Some(*id),
-                    text: None,
-                });
+                plan.steps.push(Step::taken(path, None, Some(*id)));
                 return Ok(());
             }
             (Some(local), Some(remote)) => (local, remote),
@@ -349,24 +313,15 @@ impl Memory {
                     // since counts.
                     if !sources.is_here(aside.as_str())? {
                         let folder = path.rsplit_once('/').map_or("files", |(folder, _)| folder);
-                        plan.steps.push(Step {
-                            path: format!("{folder}/{aside}.md"),
-                            before: None,
-                            after: Some(Id::of_text(&bytes)),
-                            text: Some(bytes),
-                        });
+                        let path = format!("{folder}/{aside}.md");
+                        plan.steps.push(Step::written(path, None, bytes));
                     }
                     plan.conflicts.push(stem.to_owned());
                 }
             }
         }
         if path != local.0 {
-            plan.steps.push(Step {
-                path: local.0.clone(),
-                before: Some(local.1),
-                after: None,
-                text: None,
-            });
+            plan.steps.push(Step::taken(&local.0, Some(local.1), None));
         }
         let before = (path == local.0).then_some(local.1);
         if before != Some(after) {
@@ -515,12 +470,8 @@ fn known_conflict(
         };
         if let Some(text) = later {
             let is_here = sources.is_here(aside.as_str())?;
-            plan.moved_on.push(Step {
-                path,
-                before: is_here.then_some(before),
-                after: Some(Id::of_text(&text)),
-                text: Some(text),
-            });
+            let before = is_here.then_some(before);
+            plan.moved_on.push(Step::written(path, before, text));
             return Ok(true);
         }
     }
@@ -598,8 +549,8 @@ mod tests {
             Ok(0)
         }
 
-        fn tombstone(&self, _: &str) -> Result<Option<Tombstone>, EngineError> {
-            Ok(None)
+        fn tombstones(&self, _: &str) -> Vec<Id> {
+            Vec::new()
         }
 
         fn texts(&self, _: &str, _: bool) -> Result<BTreeSet<Id>, EngineError> {

@@ -11,9 +11,9 @@ use crate::engine::history::commits::deletions::is_memory;
 use crate::engine::history::merge_plan::Plan;
 use crate::engine::history::merge_plan::Sources;
 use crate::engine::history::merge_plan::Step;
+use crate::engine::history::merge_plan::stem_of_path;
 use crate::engine::history::with::side::Files;
 use crate::engine::history::with::side::Found;
-use crate::engine::history::with::side::stem_of_path;
 use crate::git::Id;
 use crate::model::Stem;
 
@@ -79,12 +79,7 @@ pub(in crate::engine) fn archive(plan: &mut Plan, path: String, id: Id) {
     if plan.steps.iter().any(|step| step.path == path) {
         return;
     }
-    plan.steps.push(Step {
-        path,
-        before: None,
-        after: Some(id),
-        text: None,
-    });
+    plan.steps.push(Step::taken(&path, None, Some(id)));
 }
 
 /// Where a live memory lies once it is forgotten.

@@ -17,6 +17,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::engine::error::EngineError;
+use crate::engine::history::merge_plan::stem_of_path;
 use crate::engine::history::with::side::Side;
 use crate::engine::history::with::side::WITH;
 use crate::files::FilesError;
@@ -126,10 +127,8 @@ impl<'a> Notes<'a> {
                 .get(&pending.path)
                 .is_some_and(|found| found.id.to_string() == pending.id);
             if is_done {
-                let stem = crate::engine::history::with::side::stem_of_path(&pending.path);
-                base.retain(|path, _| {
-                    crate::engine::history::with::side::stem_of_path(path) != stem
-                });
+                let stem = stem_of_path(&pending.path);
+                base.retain(|path, _| stem_of_path(path) != stem);
                 base.extend(parsed(&pending.of));
             }
         }

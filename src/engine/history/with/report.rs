@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::engine::history::commits::deletions::is_memory;
 use crate::engine::history::merge_plan::Plan;
 use crate::engine::history::merge_plan::Step;
+use crate::engine::history::merge_plan::stem_of_path;
 use crate::engine::history::with::side::Files;
-use crate::engine::history::with::side::stem_of_path;
 
 /// Which of two stores takes in what the other one has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 //! size, conflict markers) is left out and told. Nothing is written.
 
 use crate::engine::error::EngineError;
+use crate::engine::history::merge_plan::stem_of_path;
 use crate::files::Entry;
 use crate::files::FilesError;
 use crate::files::Place;
@@ -181,9 +182,8 @@ impl Side {
 
     /// A file beside the memories; `None` if it is not taken.
     fn look_beside(&mut self, path: &str) -> Result<Option<Id>, EngineError> {
-        let version = match self.store.beside().read(path, u64::MAX) {
-            Err(FilesError::Missing { .. } | FilesError::NotRegular { .. }) => return Ok(None),
-            other => other?,
+        let Some(version) = self.store.version_at(path)? else {
+            return Ok(None);
         };
         if let Some(reason) = refusal(path, version.entry.stamp.size) {
             self.skipped.push((path.to_owned(), reason));
@@ -194,16 +194,7 @@ impl Side {
 
     /// The text of the file at `path`; `None` if it is gone.
     pub fn text(&self, path: &str) -> Result<Option<Vec<u8>>, EngineError> {
-        let read = match (path.strip_prefix("files/"), path.strip_prefix("archive/")) {
-            (Some(name), _) => self.store.reader(Place::Files).read(name, u64::MAX),
-            (_, Some(name)) => self.store.reader(Place::Archive).read(name, u64::MAX),
-            _ => self.store.beside().read(path, u64::MAX),
-        };
-        match read {
-            Ok(version) => Ok(Some(version.bytes)),
-            Err(FilesError::Missing { .. } | FilesError::NotRegular { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(self.store.version_at(path)?.map(|version| version.bytes))
     }
 
     /// The stems of what is not taken: nothing is said of them.
@@ -217,10 +208,4 @@ impl Side {
 
 fn refusal(path: &str, bytes: u64) -> Option<String> {
     Some(untaken(path, bytes)?.reason().to_owned())
-}
-
-/// The file's name without its folders and its ending.
-pub(in crate::engine) fn stem_of_path(path: &str) -> &str {
-    let file = path.rsplit('/').next().unwrap_or(path);
-    file.strip_suffix(".md").unwrap_or(file)
 }

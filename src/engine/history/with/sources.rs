@@ -9,14 +9,13 @@ use crate::engine::history::commits::deletions::is_memory;
 use crate::engine::history::merge_plan::Lying;
 use crate::engine::history::merge_plan::Plan;
 use crate::engine::history::merge_plan::Sources;
+use crate::engine::history::merge_plan::stem_of_path;
 use crate::engine::history::remote::three_way_merge;
 use crate::engine::history::with::record::Base;
 use crate::engine::history::with::side::Files;
 use crate::engine::history::with::side::Side;
-use crate::engine::history::with::side::stem_of_path;
 use crate::engine::write::tombstones::texts_since_added;
 use crate::files::tombstone_of;
-use crate::format::Tombstone;
 use crate::git::Honoured;
 use crate::git::Id;
 use crate::git::PathChange;
@@ -145,18 +144,10 @@ impl Sources for Both<'_> {
         Ok(stems.get(stem).map_or(0, |one| one.at.max(0)))
     }
 
-    fn tombstone(&self, stem: &str) -> Result<Option<Tombstone>, EngineError> {
-        let mut all: Option<Tombstone> = None;
-        for files in [self.local, self.remote] {
-            if let Some(found) = files.get(&tombstone_of(stem)) {
-                let one = Tombstone::read(&self.text(found.id)?);
-                all = Some(match all {
-                    Some(other) => other.and(one),
-                    None => one,
-                });
-            }
-        }
-        Ok(all)
+    fn tombstones(&self, stem: &str) -> Vec<Id> {
+        let sides = [self.local, self.remote].into_iter();
+        let words = sides.filter_map(|files| files.get(&tombstone_of(stem)));
+        words.map(|found| found.id).collect()
     }
 
     fn texts(&self, path: &str, is_local: bool) -> Result<BTreeSet<Id>, EngineError> {

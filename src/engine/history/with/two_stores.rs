@@ -22,8 +22,8 @@ use crate::engine::history::commits::deletions::lost;
 use crate::engine::history::commits::journals;
 use crate::engine::history::merge_plan::Plan;
 use crate::engine::history::merge_plan::Step;
+use crate::engine::history::merge_plan::stem_of_path;
 use crate::engine::history::remote::apply;
-use crate::engine::history::remote::apply::File;
 use crate::engine::history::remote::foreign_files::lies_behind_link;
 use crate::engine::history::with::journal_copies;
 use crate::engine::history::with::keep;
@@ -40,7 +40,6 @@ pub use crate::engine::history::with::report::WithReport;
 use crate::engine::history::with::side::Files;
 use crate::engine::history::with::side::Side;
 use crate::engine::history::with::side::check_store;
-use crate::engine::history::with::side::stem_of_path;
 use crate::engine::history::with::sources::Both;
 use crate::engine::history::with::sources::Texts;
 use crate::engine::history::with::sources::find_text;
@@ -318,14 +317,13 @@ fn apply_with(
                 None => return Ok(Some(step.path.clone())),
             },
         };
-        let file = File::at(&step.path);
-        if !apply::apply_to(history, &file, step.before, text.as_deref())? {
+        if !apply::apply_to(history, &step.path, step.before, text.as_deref())? {
             return Ok(Some(step.path.clone()));
         }
         let name = step.path.split_once('/').map_or("", |(_, name)| name);
         history.writer.leave_word("sync --with", name);
-        if let (File::Memory(Place::Files, name), None, Some(id)) = (&file, &step.text, step.after)
-        {
+        let at = Place::of(&step.path);
+        if let (Some((Place::Files, name)), None, Some(id)) = (at, &step.text, step.after) {
             let found = sides.iter().filter_map(|side| side.files.get(&step.path));
             let times = found.filter(|found| found.id == id).map(|found| found.at);
             if let Some(at) = times.min() {

@@ -14,7 +14,6 @@ use crate::engine::options::SETTINGS;
 use crate::engine::parts::Engine;
 use crate::engine::texts::FOLDERS;
 use crate::engine::texts::name_of;
-use crate::engine::texts::place_of;
 use crate::engine::texts::stem_of;
 use crate::engine::write::tombstones;
 use crate::files::FilesError;
@@ -249,7 +248,7 @@ impl Planner<'_> {
     }
 
     fn decide_deleted(&self, (path, text): &At) -> Result<Decided, EngineError> {
-        let Some((place, name)) = place_of(path) else {
+        let Some((place, name)) = lying_at(path) else {
             return Ok(Decided::Refuse("lay outside of the store's folders"));
         };
         if let Some((place, name)) = self.at(path).or_else(|| self.present.first().cloned()) {
@@ -278,7 +277,7 @@ impl Planner<'_> {
 
     /// One that was changed, moved, or both.
     fn decide_changed(&self, before: &At, after: &At) -> Result<Decided, EngineError> {
-        let (Some(old), Some(new)) = (place_of(&before.0), place_of(&after.0)) else {
+        let (Some(old), Some(new)) = (lying_at(&before.0), lying_at(&after.0)) else {
             return Ok(Decided::Refuse("lay outside of the store's folders"));
         };
         let here = self.at(&after.0).or_else(|| self.at(&before.0));
@@ -360,7 +359,7 @@ impl Planner<'_> {
 
     /// The file at `path` below the store, if it is there now.
     fn at(&self, path: &str) -> Option<(Place, String)> {
-        let at = place_of(path)?;
+        let at = lying_at(path)?;
         self.present.contains(&at).then_some(at)
     }
 
@@ -419,4 +418,9 @@ fn is_ours(path: &str) -> bool {
 
 fn file_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The place and name of the memory at `path` below the store's folder.
+fn lying_at(path: &str) -> Option<(Place, String)> {
+    Place::of(path).map(|(place, name)| (place, name.to_owned()))
 }

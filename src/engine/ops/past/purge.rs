@@ -20,7 +20,6 @@ use crate::engine::live::current_snapshot;
 use crate::engine::live::indexing;
 use crate::engine::live::names;
 use crate::engine::live::names::Matches;
-use crate::engine::live::reading;
 use crate::engine::ops::duplicates::earlier_text_of;
 use crate::engine::ops::forget;
 use crate::engine::ops::forget::Forgotten;
@@ -289,13 +288,13 @@ fn purge_one(
     let is_live = live.contains(stem) || is_back();
     let mut leaves_word = reach == Reach::Everywhere || !is_live;
     let path = tombstone_of(stem.as_str());
-    let known = reading::version_at(&engine.live, &path)?;
+    let known = engine.live.store.version_at(&path)?;
     if leaves_word {
         tombstones::leave_tombstone(&engine.writer, stem, committed)?;
         // Restored in the same moment: the word would take away what somebody wants to live.
         if reach == Reach::Archive && is_back() {
             leaves_word = false;
-            let seen = reading::version_at(&engine.live, &path)?;
+            let seen = engine.live.store.version_at(&path)?;
             let before = known.as_ref().map(|known| known.bytes.as_slice());
             engine.writer.put_beside(&path, seen.as_ref(), before)?;
         }

@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::message::Reason;
 use crate::engine::history::turn;
-use crate::engine::live::reading;
 use crate::engine::options::SETTINGS;
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
@@ -124,7 +123,7 @@ fn moves(engine: &Engine, place: Place, layout: Layout) -> Result<Moves, EngineE
 /// Writes `layout` into the settings that travel with the store.
 fn set_layout(engine: &Engine, layout: Layout) -> Result<(), EngineError> {
     for _ in 0..MAX_TRIES {
-        let seen = reading::version_at(&engine.live, SETTINGS)?;
+        let seen = engine.live.store.version_at(SETTINGS)?;
         let before = seen.as_ref().map_or(&[][..], |seen| &seen.bytes);
         let Ok(before) = std::str::from_utf8(before) else {
             return Err(EngineError::Invalid(format!(

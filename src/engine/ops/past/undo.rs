@@ -31,14 +31,12 @@ use crate::engine::history::past_commits::Revision;
 use crate::engine::history::turn;
 use crate::engine::history::turn::MAX_TRIES;
 use crate::engine::live::names;
-use crate::engine::live::reading;
 use crate::engine::ops::past::log;
 use crate::engine::ops::past::plan;
 use crate::engine::ops::past::plan::Operation;
 use crate::engine::ops::past::plan::Plan;
 pub use crate::engine::ops::past::plan::UndoneFile;
 use crate::engine::parts::Engine;
-use crate::engine::texts::place_of;
 use crate::engine::write::replace;
 use crate::engine::write::tombstones;
 use crate::engine::write::words::BY_HAND;
@@ -187,10 +185,10 @@ pub fn restore_as_of(
     let (_lock, user) = turn::take_turn(&engine.history)?;
     let text = history.text_at(&stem, commit, None)?;
     let file = text.file.unwrap_or_default();
-    let Some((_, then)) = place_of(&file) else {
+    let Some((_, then)) = Place::of(&file) else {
         return Err(EngineError::NotFound(id.to_owned()));
     };
-    let mut name = then.clone();
+    let mut name = then.to_owned();
     let mut plan_now = || {
         let mut plan = Plan::default();
         match log::present(engine, &stem)? {
@@ -199,7 +197,7 @@ pub fn restore_as_of(
             }
             None => plan.operations.push(Operation::Add {
                 place: Place::Files,
-                name: then.clone(),
+                name: then.to_owned(),
                 bytes: text.bytes.clone(),
             }),
             Some((place, seen)) => {
@@ -437,7 +435,7 @@ fn done_at_of(
     let meant = changes.iter().filter(|change| is_meant(&change.path));
     let (mut there, mut gone) = (None, None);
     for change in meant {
-        let now = reading::version_at(&engine.live, &change.path)?;
+        let now = engine.live.store.version_at(&change.path)?;
         // What was changed again tells of that change.
         if now.map(|version| Id::of_text(&version.bytes)) == change.after {
             let last = if change.after.is_some() {

@@ -76,7 +76,7 @@ fn embed_memory(engine: &Engine, memory: &Memory) -> Option<Vec<Embedded>> {
     if outage::is_out(&engine.meaning, embedder.as_ref()) {
         return None;
     }
-    let passage = embedding::sent(&engine.meaning, embedder.as_ref(), passage::own(memory));
+    let passage = embedding::sent(embedder.as_ref(), passage::own(memory));
     let vectors = embedder.passages(&passage::pieces(&passage));
     outage::heard_of(&engine.meaning, embedder.as_ref(), vectors.as_ref().err());
     let vectors = vectors
