@@ -239,7 +239,7 @@ pub(in crate::engine) fn formerly_called_archived(
         let Ok(version) = reader.read(&entry.name, MAX_INDEXED_BYTES as u64) else {
             continue;
         };
-        let memory = crate::engine::texts::parse(&version.entry, &version.bytes);
+        let memory = parse(&version.entry, &version.bytes);
         if former_id(&memory).is_some_and(|former| is_former(former, id)) {
             names.push(entry.name);
         }
@@ -316,7 +316,7 @@ pub fn resolve(live: &LiveStore, id: &str) -> Result<(Stem, String), EngineError
             matches.take(&name);
         }
         if !matches.is_certain() {
-            matches.formerly = formerly_called(live, snapshot.as_ref(), id)?;
+            matches.take_former(&formerly_called(live, snapshot.as_ref(), id)?);
         }
         if !matches.is_certain() {
             // It may be a beginning.
@@ -337,7 +337,7 @@ pub(in crate::engine) fn resolve_archived(
     let mut matches = Matches::new(id);
     entries.iter().for_each(|entry| matches.take(&entry.name));
     if !matches.is_certain() {
-        matches.formerly = formerly_called_archived(live, id)?;
+        matches.take_former(&formerly_called_archived(live, id)?);
     }
     matches.only()
 }
@@ -347,21 +347,26 @@ pub(in crate::engine) fn is_whole_name(name: &str, id: &str) -> bool {
     name == id || (id.contains('/') && name.strip_suffix(".md") == Some(id))
 }
 
-/// The memories that an id could mean, best kind of match first.
+/// In which way an id means a memory, the best way first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum MatchKind {
+    WholeName,
+    Path,
+    AsWritten,
+    Exact,
+    Handle,
+    Formerly,
+    Prefix,
+}
+
+/// The memories that an id could mean.
 pub(in crate::engine) struct Matches {
     id: String,
     /// The same with its capital letters.
     written: String,
     /// The same with its folders and `.md`.
     whole: String,
-    by_name: Vec<(Stem, String)>,
-    by_path: Vec<(Stem, String)>,
-    as_written: Vec<(Stem, String)>,
-    exact: Vec<(Stem, String)>,
-    by_handle: Vec<(Stem, String)>,
-    /// The files of those that were called so where they come from.
-    formerly: Vec<String>,
-    by_prefix: Vec<(Stem, String)>,
+    found: Vec<(MatchKind, Stem, String)>,
 }
 
 impl Matches {
@@ -371,13 +376,7 @@ impl Matches {
             id: plain_id(id),
             written: stripped_id(id).to_owned(),
             whole: unwrapped_id(id).to_owned(),
-            by_name: Vec::new(),
-            by_path: Vec::new(),
-            as_written: Vec::new(),
-            exact: Vec::new(),
-            by_handle: Vec::new(),
-            formerly: Vec::new(),
-            by_prefix: Vec::new(),
+            found: Vec::new(),
         }
     }
 
@@ -398,14 +397,18 @@ impl Matches {
     /// Whether a file was found that is called by the whole of the id: then no other one is meant
     /// because its name only begins so.
     fn is_certain(&self) -> bool {
-        let whole = [
-            &self.by_name,
-            &self.by_path,
-            &self.as_written,
-            &self.exact,
-            &self.by_handle,
-        ];
-        !self.formerly.is_empty() || whole.into_iter().any(|list| !list.is_empty())
+        let mut kinds = self.found.iter().map(|(kind, ..)| *kind);
+        kinds.any(|kind| kind < MatchKind::Prefix)
+    }
+
+    fn add(&mut self, kind: MatchKind, name: &str) {
+        self.found.push((kind, stem_of(name), name.to_owned()));
+    }
+
+    /// Takes the files that were called by the id where they come from.
+    fn take_former(&mut self, names: &[String]) {
+        let formerly = MatchKind::Formerly;
+        names.iter().for_each(|name| self.add(formerly, name));
     }
 
     /// Looks whether the file `name` is meant.
@@ -414,44 +417,33 @@ impl Matches {
         let stem = path.rsplit('/').next().unwrap_or(path);
         // A path names one file even where two folders hold a file of one name.
         if is_whole_name(name, &self.whole) {
-            self.by_name.push((stem_of(name), name.to_owned()));
+            self.add(MatchKind::WholeName, name);
         } else if path == self.written && path != stem {
-            self.by_path.push((stem_of(name), name.to_owned()));
+            self.add(MatchKind::Path, name);
         }
         let is_exact = stem == self.id || (stem.is_ascii() && stem.eq_ignore_ascii_case(&self.id));
         let handle = stem.get(16..).filter(|_| stem.len() == 24);
-        let list = if stem == self.written {
-            &mut self.as_written
+        if stem == self.written {
+            self.add(MatchKind::AsWritten, name);
         } else if is_exact {
-            &mut self.exact
+            self.add(MatchKind::Exact, name);
         } else if handle == Some(&self.id) {
-            &mut self.by_handle
+            self.add(MatchKind::Handle, name);
         } else if self.id.len() >= MIN_PREFIX
             && (handle.is_some_and(|handle| handle.starts_with(&self.id))
                 || stem.starts_with(&self.id))
         {
-            &mut self.by_prefix
-        } else {
-            return;
-        };
-        list.push((stem_of(name), name.to_owned()));
+            self.add(MatchKind::Prefix, name);
+        }
     }
 
     /// The one that is meant best.
     pub fn only(self) -> Result<(Stem, String), EngineError> {
-        let formerly = self.formerly.into_iter();
-        let found = [
-            self.by_name,
-            self.by_path,
-            self.as_written,
-            self.exact,
-            self.by_handle,
-            formerly.map(|name| (stem_of(&name), name)).collect(),
-            self.by_prefix,
-        ];
-        let Some(mut best) = found.into_iter().find(|list| !list.is_empty()) else {
+        let Some(kind) = self.found.iter().map(|(kind, ..)| *kind).min() else {
             return Err(EngineError::NotFound(self.id));
         };
+        let best = self.found.into_iter().filter(|(of, ..)| *of == kind);
+        let mut best: Vec<(Stem, String)> = best.map(|(_, stem, name)| (stem, name)).collect();
         if best.len() == 1 {
             return Ok(best.pop().expect("there is one"));
         }
@@ -461,17 +453,13 @@ impl Matches {
         let candidates = best
             .into_iter()
             .take(20)
-            .map(|(stem, name)| {
-                if same_stem {
-                    name
-                } else {
-                    stem.as_str().to_owned()
-                }
-            })
-            .collect();
+            .map(|(stem, name)| match same_stem {
+                true => name,
+                false => stem.as_str().to_owned(),
+            });
         Err(EngineError::Ambiguous {
             id: self.id,
-            candidates,
+            candidates: candidates.collect(),
         })
     }
 }
