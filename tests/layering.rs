@@ -118,17 +118,20 @@ const LAYERS: &[(&str, &[&str])] = &[
 /// Each folder inside a module with what its files may name beside it: the folders and files of the
 /// folder around it. `mod.rs` of that folder only lists what others may see.
 const FOLDERS: &[(&str, &[&str])] = &[
-    ("engine/live", &["error", "options", "texts"]),
-    ("engine/write", &["error", "live", "texts"]),
-    ("engine/meaning", &["error", "live", "options", "texts"]),
+    ("engine/live", &["error", "locked", "options", "texts"]),
+    ("engine/write", &["error", "live", "locked", "texts"]),
+    (
+        "engine/meaning",
+        &["error", "live", "locked", "options", "texts"],
+    ),
     (
         "engine/history",
-        &["error", "live", "options", "texts", "write"],
+        &["error", "live", "locked", "options", "texts", "write"],
     ),
     (
         "engine/ops",
         &[
-            "error", "history", "live", "meaning", "options", "parts", "texts", "write",
+            "error", "history", "live", "locked", "meaning", "options", "parts", "texts", "write",
         ],
     ),
     (

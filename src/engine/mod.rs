@@ -10,6 +10,7 @@
 mod error;
 pub mod history;
 pub mod live;
+mod locked;
 pub mod meaning;
 pub mod ops;
 mod options;

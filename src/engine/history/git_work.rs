@@ -2,6 +2,7 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
+use crate::engine::locked::locked;
 use crate::files::CrashMarker;
 use crate::git::Id;
 use crate::git::Repository;
@@ -29,8 +30,5 @@ pub(in crate::engine) fn begin_git_work(
 
 /// The commit that a server made or saw last.
 pub(in crate::engine) fn committed_to(history: &History) -> std::sync::MutexGuard<'_, Option<Id>> {
-    history
-        .committed_to
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+    locked(&history.committed_to)
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
-use std::sync::PoisonError;
 
+use crate::engine::locked::locked;
 use crate::engine::texts::is_called;
 use crate::index::Snapshot;
 use crate::model::Stem;
@@ -16,7 +16,7 @@ pub(in crate::engine) struct Listeners(Mutex<ListenerState>);
 
 impl Listeners {
     pub(in crate::engine) fn known(&self) -> MutexGuard<'_, ListenerState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
     /// Who began to listen before anything was read knows what is read now.

@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::OnceLock;
-use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
 
+use crate::engine::locked::locked;
 use crate::engine::texts::is_racy;
 use crate::files::Entry;
 use crate::files::Reader;
@@ -174,7 +174,7 @@ impl ReadCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, Versions> {
-        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.versions)
     }
 }
 

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::OnceLock;
-use std::sync::PoisonError;
 use std::sync::TryLockError;
 use std::sync::atomic::AtomicBool;
 
@@ -25,6 +24,7 @@ use crate::engine::live::pending::Pending;
 use crate::engine::live::read_cache::ReadCache;
 use crate::engine::live::shared_titles::SharedTitles;
 use crate::engine::live::watch_state::Watching;
+use crate::engine::locked::locked;
 use crate::engine::options::Options;
 use crate::files::LinkPolicy;
 use crate::files::Lock;
@@ -285,8 +285,7 @@ impl LiveStore {
     /// What people and agents are shown as a memory's id: its handle, or the whole stem where
     /// the handle alone would be ambiguous.
     pub fn shown_id(&self, stem: &Stem) -> String {
-        let latest = self.latest.lock();
-        let latest = &mut *latest.unwrap_or_else(PoisonError::into_inner);
+        let mut latest = locked(&self.latest);
         match stem.handle() {
             Some(handle) if !latest.is_shared(handle) => handle.to_string(),
             _ => stem.as_str().to_owned(),
@@ -334,9 +333,7 @@ impl LiveStore {
     /// What is known of the files' and the index's state. A panic elsewhere does not spoil it:
     /// it is only a memory of what was looked at.
     pub(in crate::engine) fn freshness(&self) -> MutexGuard<'_, Freshness> {
-        self.freshness
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        locked(&self.freshness)
     }
 
     /// As [`LiveStore::freshness`]; `None` while somebody else has it.
@@ -350,19 +347,16 @@ impl LiveStore {
 
     /// The last view, however old.
     pub(in crate::engine) fn latest(&self) -> Option<Arc<dyn Snapshot>> {
-        let latest = self.latest.lock();
-        let latest = latest.unwrap_or_else(PoisonError::into_inner);
-        latest.snapshot.clone()
+        locked(&self.latest).snapshot.clone()
     }
 
     pub(in crate::engine) fn set_latest(&self, snapshot: &Arc<dyn Snapshot>) {
-        let latest = self.latest.lock();
-        latest.unwrap_or_else(PoisonError::into_inner).set(snapshot);
+        locked(&self.latest).set(snapshot);
         self.listeners.know(snapshot);
     }
 
     pub(in crate::engine) fn watching_state(&self) -> MutexGuard<'_, Watching> {
-        self.watching.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.watching)
     }
 
     /// Whether this process keeps its index to itself, where nobody else writes or leads.
@@ -406,7 +400,7 @@ impl LiveStore {
     }
 
     pub(in crate::engine) fn pending(&self) -> std::sync::MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.pending)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
 
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::watch_state::Watching;
+use crate::engine::locked::locked;
 use crate::files::Medium;
 use crate::files::Place;
 use crate::format::is_memory_name;
@@ -110,18 +110,12 @@ impl LiveStore {
     /// Has the next operation look at the file `name`, which this process changed.
     pub(in crate::engine) fn changed_by_us(&self, name: &str) {
         self.is_to_commit(name);
-        self.own_changes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(name.to_owned());
+        locked(&self.own_changes).insert(name.to_owned());
         self.wake();
     }
 
     pub(in crate::engine) fn take_own_changes(&self) -> BTreeSet<String> {
-        let mut own = self
-            .own_changes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut own = locked(&self.own_changes);
         std::mem::take(&mut own)
     }
 }

@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::OnceLock;
-use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -23,6 +22,7 @@ use crate::embed::Embedder;
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::store::LiveStore;
+use crate::engine::locked::locked;
 use crate::engine::options::Models;
 use crate::index::Snapshot;
 
@@ -64,7 +64,7 @@ impl Opened {
     }
 
     fn earlier(&self, id: &str) -> Option<Arc<dyn Embedder>> {
-        let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut earlier = locked(&self.earlier);
         let opened = earlier
             .entry(id.to_owned())
             .or_insert_with(|| self.models.earlier(id));
@@ -122,10 +122,7 @@ pub(in crate::engine) fn rest_models(meaning: &Meaning, idle: Duration) {
     let Some(opened) = &meaning.models else {
         return;
     };
-    let earlier = opened
-        .earlier
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let earlier = locked(&opened.earlier);
     let set = opened.set.get().into_iter().flatten();
     for embedder in set.chain(earlier.values().flatten()) {
         embedder.rest(idle);
@@ -154,10 +151,7 @@ pub(in crate::engine) fn tidy_vectors(meaning: &Meaning) -> Result<(), EngineErr
     let _lock = meaning.live.lock_index()?;
     meaning.live.index.tidy_vectors(&[embedder.id()], &wanted)?;
     if let Some(opened) = &meaning.models {
-        let mut earlier = opened
-            .earlier
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut earlier = locked(&opened.earlier);
         earlier.clear();
     }
     Ok(())

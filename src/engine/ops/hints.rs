@@ -5,13 +5,13 @@
 //! what this process wrote since. A contradiction that is said in a long text is not seen.
 
 use std::sync::Arc;
-use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
 
 use crate::engine::live::current_snapshot;
 use crate::engine::live::rows;
 use crate::engine::live::usage;
+use crate::engine::locked::locked;
 use crate::engine::parts::Engine;
 use crate::engine::texts::is_called;
 use crate::engine::write::recent::MANY_UNSEEN;
@@ -116,11 +116,7 @@ pub(in crate::engine) fn notice(
             });
         }
     }
-    let mut recent = engine
-        .writer
-        .recent
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut recent = locked(&engine.writer.recent);
     if recent.written.len() == RECENT {
         recent.written.pop_front();
     }
@@ -138,11 +134,7 @@ pub(in crate::engine) fn notice(
 
 /// Of what this process wrote last, what may be contradicted, or has this text.
 fn recent_like(engine: &Engine, claims: &Claims, text: u128) -> Vec<String> {
-    let recent = engine
-        .writer
-        .recent
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let recent = locked(&engine.writer.recent);
     let like = recent.written.iter().rev();
     let like = like.filter(|known| {
         let known_claims = &known.claims;
@@ -181,8 +173,7 @@ fn recent_view(engine: &Engine) -> Option<Arc<dyn Snapshot>> {
     if let Some(committed) = committed_beside_own(engine) {
         return Some(committed);
     }
-    let unseen = engine.live.own_changes.lock();
-    let unseen = unseen.unwrap_or_else(PoisonError::into_inner).len();
+    let unseen = locked(&engine.live.own_changes).len();
     if engine
         .live
         .try_freshness()
@@ -190,8 +181,7 @@ fn recent_view(engine: &Engine) -> Option<Arc<dyn Snapshot>> {
     {
         return None;
     }
-    let viewed = engine.writer.recent.lock();
-    let viewed = viewed.unwrap_or_else(PoisonError::into_inner).viewed;
+    let viewed = locked(&engine.writer.recent).viewed;
     let is_young = viewed.is_some_and(|viewed| viewed.elapsed() < VIEW_LASTS);
     match engine.live.latest() {
         Some(latest) if is_young && unseen < MANY_UNSEEN => return Some(latest),
@@ -199,11 +189,7 @@ fn recent_view(engine: &Engine) -> Option<Arc<dyn Snapshot>> {
         _ => {}
     }
     let view = current_snapshot::snapshot(&engine.live).ok()?;
-    let mut recent = engine
-        .writer
-        .recent
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut recent = locked(&engine.writer.recent);
     recent.viewed = Some(Instant::now());
     Some(view)
 }
@@ -212,11 +198,7 @@ fn recent_view(engine: &Engine) -> Option<Arc<dyn Snapshot>> {
 /// known without a segment being made of it.
 fn committed_beside_own(engine: &Engine) -> Option<Arc<dyn Snapshot>> {
     let freshness = engine.live.try_freshness()?;
-    let recent = engine
-        .writer
-        .recent
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let recent = locked(&engine.writer.recent);
     let is_own = |name: &String| recent.written.iter().any(|own| own.name == *name);
     let is_all_own = freshness.behind == 0 && freshness.overlay.files.keys().all(is_own);
     let committed = freshness.committed.as_ref();

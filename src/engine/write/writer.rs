@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::PoisonError;
 
 use chrono::DateTime;
 use chrono::TimeDelta;
@@ -16,6 +15,7 @@ use crate::engine::live::names::Recalled;
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::usage;
 use crate::engine::live::usage::UNRECORDED;
+use crate::engine::locked::locked;
 use crate::engine::texts::stem_of;
 use crate::engine::write::recent::Recent;
 use crate::engine::write::words;
@@ -68,11 +68,7 @@ pub(in crate::engine) struct Collecting<'a>(&'a Writer, OneDeed);
 
 impl Drop for Collecting<'_> {
     fn drop(&mut self) {
-        let mut waiting = self
-            .0
-            .records
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = locked(&self.0.records);
         waiting.held -= 1;
         if waiting.held == 0 {
             let records = std::mem::take(&mut waiting.records);
@@ -131,7 +127,7 @@ impl Writer {
 
     /// Says by whom the store is used from now on: a client's name.
     pub fn serve(&self, client: &str) {
-        let mut known = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = locked(&self.client);
         if *known != client {
             client.clone_into(&mut known);
         }
@@ -139,7 +135,7 @@ impl Writer {
 
     /// By whom the store is used: a client's name.
     pub(in crate::engine) fn client(&self) -> String {
-        let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let client = locked(&self.client);
         client.clone()
     }
 
@@ -184,7 +180,7 @@ impl Writer {
         name: &str,
         why: Option<&str>,
     ) {
-        let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let client = locked(&self.client);
         let record = Record {
             at,
             did: did.to_owned(),
@@ -193,7 +189,7 @@ impl Writer {
             why: why.map(str::to_owned),
         };
         drop(client);
-        let mut waiting = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = locked(&self.records);
         waiting.records.push(record);
         if waiting.held == 0 || waiting.records.len() >= MOST_WAITING {
             let records = std::mem::take(&mut waiting.records);
@@ -204,7 +200,7 @@ impl Writer {
 
     /// Until what is returned is dropped, records are collected, to be written together.
     pub(in crate::engine) fn collect_records(&self) -> Collecting<'_> {
-        let mut waiting = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = locked(&self.records);
         waiting.held += 1;
         Collecting(self, OneDeed::begin())
     }

@@ -25,6 +25,7 @@ use crate::engine::history::commits::journals;
 use crate::engine::history::commits::journals::credentials_since;
 use crate::engine::history::consent;
 use crate::engine::live::reading;
+use crate::engine::locked::locked;
 use crate::engine::options::SETTINGS;
 use crate::engine::texts::name_of;
 use crate::engine::texts::stem_of;
@@ -96,10 +97,7 @@ pub(in crate::engine) fn held_of(history: &History, stem: &Stem) -> Option<Quara
 }
 
 fn held(history: &History) -> std::sync::MutexGuard<'_, BTreeSet<Quarantined>> {
-    history
-        .held
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+    locked(&history.held)
 }
 
 /// Whether nothing in `bytes`, which the file at `path` held, holds a commit back.

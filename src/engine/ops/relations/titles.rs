@@ -8,7 +8,6 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::PoisonError;
 
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
@@ -18,6 +17,7 @@ use crate::engine::live::shared_titles::Files;
 use crate::engine::live::shared_titles::called;
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::usage;
+use crate::engine::locked::locked;
 use crate::engine::ops::relations::contender;
 use crate::engine::ops::relations::contender::Conflict;
 use crate::engine::ops::relations::contender::Contender;
@@ -97,7 +97,7 @@ pub(in crate::engine) fn with_shared_titles(
     live: &LiveStore,
     snapshot: &Arc<dyn Snapshot>,
 ) -> Result<Files, EngineError> {
-    let mut kept = (live.titles.0.lock()).unwrap_or_else(PoisonError::into_inner);
+    let mut kept = locked(&live.titles.0);
     if let Some((view, files)) = kept.as_ref()
         && view
             .upgrade()
