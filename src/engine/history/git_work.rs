@@ -1,11 +1,31 @@
 //! Marks of a process that works in the repository, and the commit that it saw last.
 
+use std::path::PathBuf;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::locked::locked;
 use crate::files::CrashMarker;
+use crate::files::Lock;
 use crate::git::Id;
 use crate::git::Repository;
+
+/// The right to work in the repository, as one of all processes on the store; waits two seconds for
+/// it.
+pub(in crate::engine) fn lock_repository(history: &History) -> Result<Lock, EngineError> {
+    Ok(Lock::take(&lock_path(history), "the repository")?)
+}
+
+/// As [`lock_repository`]; `None` while somebody else has it.
+pub(in crate::engine) fn try_lock_repository(
+    history: &History,
+) -> Result<Option<Lock>, EngineError> {
+    Ok(Lock::try_take(&lock_path(history))?)
+}
+
+fn lock_path(history: &History) -> PathBuf {
+    history.live.state().join("sync.lock")
+}
 
 /// Begins to write to the repository, cleared of locks that killed processes left; `None` while
 /// somebody else seems to be at work. The caller holds the store's lock for it.

@@ -6,7 +6,6 @@ use crate::engine::history::History;
 use crate::engine::history::consent;
 use crate::engine::history::consent::Remote;
 use crate::engine::history::git_work;
-use crate::files::Lock;
 use crate::git::Id;
 use crate::git::Owner;
 use crate::git::RESUME;
@@ -49,7 +48,7 @@ pub(in crate::engine) fn repair_repository(history: &History) -> Result<bool, En
 
 /// As [`repair_repository`], if nobody else is at it.
 pub(in crate::engine) fn repair_now(history: &History) -> Result<(), EngineError> {
-    if let Some(_lock) = Lock::try_take(&history.live.state().join("sync.lock"))? {
+    if let Some(_lock) = git_work::try_lock_repository(history)? {
         repair_repository(history)?;
     }
     Ok(())
@@ -90,7 +89,7 @@ pub(in crate::engine) fn resume(
         return Ok(()); // The exchange says so.
     };
     let tip = remote.fetch(&network, &repository, stop)?;
-    let Some(_lock) = Lock::try_take(&history.live.state().join("sync.lock"))? else {
+    let Some(_lock) = git_work::try_lock_repository(history)? else {
         return Ok(());
     };
     let known = Id::parse(&noted).zip(tip).filter(|(known, tip)| {

@@ -4,7 +4,6 @@ use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::consent;
 use crate::engine::history::git_work;
-use crate::files::Lock;
 use crate::git::Owner;
 
 /// Commands leave packing to servers until there is so many times as much to pack.
@@ -28,7 +27,7 @@ fn tidy(history: &History, patience: u32) -> Result<(), EngineError> {
     if history.git.is_none() {
         return Ok(());
     }
-    let Some(_lock) = Lock::try_take(&history.live.state().join("sync.lock"))? else {
+    let Some(_lock) = git_work::try_lock_repository(history)? else {
         return Ok(());
     };
     let Some(repository) = consent::repository(history)? else {

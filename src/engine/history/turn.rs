@@ -9,6 +9,7 @@ use crate::engine::history::commits::commit;
 use crate::engine::history::commits::commit::Committed;
 use crate::engine::history::commits::compare::Why;
 use crate::engine::history::commits::message::Reason;
+use crate::engine::history::git_work;
 use crate::engine::history::remote::exchange;
 use crate::engine::live::pending::Pending;
 use crate::files::Lock;
@@ -26,7 +27,7 @@ pub(in crate::engine) fn take_turn(history: &History) -> Result<(Lock, &str), En
         }
         .into());
     };
-    let lock = Lock::take(&history.live.state().join("sync.lock"), "the repository")?;
+    let lock = git_work::lock_repository(history)?;
     for _ in 0..MAX_TRIES {
         match commit::commit_locked(history, &Pending::Everything, &git.user, Why::Asked)? {
             Committed::Nothing | Committed::Done { .. } | Committed::Off => {

@@ -30,6 +30,7 @@ use crate::engine::history::commits::take_over;
 use crate::engine::history::commits::unfinished;
 use crate::engine::history::commits::unfinished::Unfinished;
 use crate::engine::history::consent;
+use crate::engine::history::git_work;
 use crate::engine::history::git_work::begin_git_work;
 use crate::engine::history::git_work::committed_to;
 use crate::engine::history::repair;
@@ -46,7 +47,6 @@ use crate::engine::write::words;
 use crate::engine::write::words::BY_HAND;
 use crate::engine::write::words::FOUND;
 use crate::engine::write::words::Words;
-use crate::files::Lock;
 use crate::files::Place;
 use crate::files::Version;
 use crate::files::is_journal;
@@ -97,7 +97,7 @@ fn commit_pending(history: &History, why: Why<'_>) -> Result<Committed, EngineEr
         return Ok(Committed::Off);
     };
     history.live.check_there()?;
-    let Some(_lock) = Lock::try_take(&history.live.state().join("sync.lock"))? else {
+    let Some(_lock) = git_work::try_lock_repository(history)? else {
         return Ok(Committed::Busy);
     };
     let pending = std::mem::take(&mut *history.live.pending());

@@ -110,7 +110,7 @@ pub fn exchange(
 
 /// Clears what an exchange left that was killed; false while somebody is still at it.
 fn clear_left_locks(history: &History) -> Result<bool, EngineError> {
-    let Some(_lock) = Lock::try_take(&history.live.state().join("sync.lock"))? else {
+    let Some(_lock) = git_work::try_lock_repository(history)? else {
         return Ok(false);
     };
     let Some(repository) = consent::repository(history)? else {
@@ -327,7 +327,7 @@ fn begin_pull(
     history: &History,
     repository: &Repository,
 ) -> Result<Result<(Lock, CrashMarker), Pulled>, EngineError> {
-    let Some(lock) = Lock::try_take(&history.live.state().join("sync.lock"))? else {
+    let Some(lock) = git_work::try_lock_repository(history)? else {
         return Ok(Err(Pulled::Again));
     };
     if let Some(obstacle) = repository.obstacle() {

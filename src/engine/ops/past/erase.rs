@@ -108,7 +108,7 @@ pub fn erase(engine: &Engine, purged: &[(Stem, String)]) -> Result<Erased, Engin
     engine.writer.check_writable()?;
     // What is fetched meanwhile would bring the texts back.
     let _still = Lock::take(&engine.live.state().join("exchange.lock"), "the remote")?;
-    let _lock = Lock::take(&engine.live.state().join("sync.lock"), "the repository")?;
+    let _lock = git_work::lock_repository(&engine.history)?;
     let repository = history_to_rewrite(engine)?;
     let Some(_at_work) = git_work::begin_git_work(&engine.history, &repository)? else {
         return Err(EngineError::Invalid(

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::message::Reason;
 use crate::engine::history::commits::replaced;
+use crate::engine::history::git_work;
 use crate::engine::history::past_commits;
 use crate::engine::history::turn;
 use crate::engine::live::current_snapshot;
@@ -31,7 +32,6 @@ use crate::engine::texts::stem_of;
 use crate::engine::write::tombstones;
 use crate::engine::write::tombstones::texts_since_added;
 use crate::files::FilesError;
-use crate::files::Lock;
 use crate::files::Place;
 use crate::files::Replaced;
 use crate::files::tombstone_of;
@@ -208,7 +208,7 @@ fn purge_all(
     let turn = match &engine.history.git {
         None => None,
         Some(git) => Some((
-            Lock::take(&engine.live.state().join("sync.lock"), "the repository")?,
+            git_work::lock_repository(&engine.history)?,
             git.user.as_str(),
         )),
     };

@@ -20,6 +20,7 @@ use crate::engine::history::commits::compare::Why;
 use crate::engine::history::commits::deletions::RESET;
 use crate::engine::history::commits::message::Reason;
 use crate::engine::history::consent::Remote;
+use crate::engine::history::git_work;
 use crate::engine::history::past_commits;
 use crate::engine::history::turn;
 use crate::engine::live::current_snapshot;
@@ -117,7 +118,7 @@ fn take_all_away(
     let turn = match &engine.history.git {
         None => None,
         Some(git) => {
-            let lock = Lock::take(&engine.live.state().join("sync.lock"), "the repository")?;
+            let lock = git_work::lock_repository(&engine.history)?;
             // What waits belongs to other commits.
             commit::commit_locked(&engine.history, &Pending::Everything, &git.user, Why::Asked)?;
             mark_reset(engine)?;
@@ -292,7 +293,7 @@ pub fn bring_back(
     drop(together);
     if !dry_run && !names.is_empty() {
         if let Some(git) = &engine.history.git {
-            let _lock = Lock::take(&engine.live.state().join("sync.lock"), "the repository")?;
+            let _lock = git_work::lock_repository(&engine.history)?;
             let reason = Reason {
                 subject: match names.len() {
                     1 => "Bring 1 memory back".to_owned(),
