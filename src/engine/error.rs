@@ -19,7 +19,7 @@ use crate::index::IndexError;
 use crate::journal::JournalError;
 use crate::model::POSSIBLE_TIMES;
 
-/// What could not be done.
+/// The reason why an operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error(transparent)]
@@ -77,7 +77,7 @@ fn list<T: ToString>(all: &[T]) -> String {
 const MOST_LISTED: usize = 20;
 
 impl EngineError {
-    /// What to do about it, as a sentence.
+    /// Advice for the user, as a sentence.
     pub fn hint(&self) -> Option<String> {
         match self {
             EngineError::Files(error) if error.is_full() => {
@@ -165,7 +165,7 @@ pub enum PastError {
 }
 
 impl PastError {
-    /// What to do about it, as a sentence.
+    /// Advice for the user, as a sentence.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             PastError::NoHistory { hint, .. } => hint,
@@ -278,7 +278,7 @@ impl Quarantined {
         self.file == SETTINGS || is_journal(&self.file)
     }
 
-    /// What to do about it, as commands or words.
+    /// Advice for the user, as a command or a few words.
     pub fn remedy(&self) -> String {
         let id = stem_of(&self.file);
         let id = id.short();

@@ -1,4 +1,4 @@
-//! How a store is opened: values that come from the command line, the environment and files.
+//! The options with which a store is opened: from the command line, the environment and files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use crate::words::Language;
 /// The file that holds the store's settings.
 pub(in crate::engine) const SETTINGS: &str = "memdir.toml";
 
-/// What git is to know of whoever uses the store.
+/// Options of commits and of the exchange with a remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitOptions {
-    /// Who commits where git's configuration names nobody.
+    /// The committer's name where git's configuration names nobody.
     pub user: String,
-    /// How often a server looks at the remote.
+    /// Interval at which a server looks at the remote.
     pub interval: Duration,
     /// The remote to come into step with where the store names none; empty: the one that its
     /// repository names.
@@ -43,7 +43,7 @@ pub trait Models: Send + Sync {
     }
 }
 
-/// How to open a store.
+/// The options with which a store is opened.
 #[derive(Clone)]
 pub struct Options {
     /// The folder that holds `files/`.
@@ -59,25 +59,25 @@ pub struct Options {
     pub namespace: Option<String>,
     /// In which folder new memories are put.
     pub layout: Layout,
-    /// How many hits a search returns unless asked otherwise.
+    /// Default maximum number of hits of a search.
     pub limit: usize,
     /// Refuse every change.
     pub read_only: bool,
-    /// How changes are committed; `None`: not at all.
+    /// Options of commits; `None` if nothing is committed.
     pub git: Option<GitOptions>,
-    /// What becomes of credentials in what is written and committed.
+    /// The policy for credentials in texts that are written and committed.
     pub secrets: Policy,
-    /// How long memories live, and what a use does.
+    /// The lives of memories, and the effect of a use.
     pub life: Life,
-    /// What a server does unasked, and how.
+    /// The maintenance that a server does by itself.
     pub maintenance: Maintenance,
-    /// What is done, beside writing it, about a new memory that resembles others.
+    /// The policy for a new memory that resembles others.
     pub writes: WritePolicy,
-    /// What finds memories by their meaning; `None`: words alone.
+    /// The models that find memories by meaning; `None` if words alone are searched.
     pub models: Option<Arc<dyn Models>>,
-    /// What the user has agreed to for this store, beyond its folder.
+    /// The user's consent for this store, beyond its folder.
     pub consent: Consent,
-    /// What becomes of a folder of the store that is a symbolic link. Only the user's own record may
+    /// The policy for a folder of the store that is a symbolic link. Only the user's own record may
     /// say that it is followed, never the store.
     pub links: LinkPolicy,
 }

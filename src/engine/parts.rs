@@ -62,7 +62,7 @@ impl Engine {
         self.maintenance.compaction.budget
     }
 
-    /// How many hits a search returns unless asked otherwise.
+    /// Default maximum number of hits of a search.
     pub fn default_limit(&self) -> usize {
         self.limit
     }

@@ -36,7 +36,7 @@ pub(in crate::engine) fn is_half_written(memory: &Memory) -> bool {
     })
 }
 
-/// How long ago a moment of the file system's clock was; `None` if it lies ahead.
+/// Time since a moment of the file system's clock; `None` if it lies ahead.
 pub(in crate::engine) fn age(nanos: i64) -> Option<Duration> {
     let since = Duration::from_nanos(u64::try_from(nanos).ok()?);
     SystemTime::UNIX_EPOCH.checked_add(since)?.elapsed().ok()

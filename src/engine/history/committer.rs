@@ -40,7 +40,7 @@ const IDLE: Duration = Duration::from_secs(10);
 /// list of them, a third of a megabyte for ten thousand, until they are packed.
 const MOST_UNTIDY: Duration = Duration::from_secs(5 * 60);
 
-/// What cannot be committed is tried again after pauses that grow to this.
+/// Longest pause before a failed commit is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// The thread, running until it is dropped.
@@ -92,7 +92,7 @@ struct Work {
     committed: Option<(Instant, Instant)>,
     /// When the journals are looked at, if nothing else is committed.
     journals_at: Instant,
-    /// How often in a row nothing could be committed.
+    /// Number of failures in a row.
     failures: u32,
     /// Of what stands in the way.
     sayer: WarnOnce,

@@ -161,8 +161,7 @@ pub(in crate::engine) fn is_same_remote(history: &History, one: &str, other: &st
     }
 }
 
-/// What is to be said of the remote that the options name, where `repository` does not follow
-/// them.
+/// The note about the remote that the options name, where `repository` does not follow them.
 pub(in crate::engine) fn unfollowed_remote(
     history: &History,
     repository: &Repository,
@@ -216,7 +215,7 @@ impl Remote {
         }))
     }
 
-    /// What the user agrees to who agrees to this remote.
+    /// The consent to this remote, as the user's record holds it.
     pub fn consent(&self, allow_local: bool) -> RemoteConsent {
         let push_address = self.push_address.as_ref();
         RemoteConsent {
@@ -238,12 +237,12 @@ impl Remote {
         Ok(tip.as_deref().and_then(Id::parse))
     }
 
-    /// What stands for the remote's branch.
+    /// The reference to the newest commit of the remote's branch.
     pub(in crate::engine) fn tip_ref(&self) -> String {
         format!("refs/memdir/remote/{}", self.branch)
     }
 
-    /// What stands for the last of its commits that is part of the history here.
+    /// The reference to the last of its commits that is part of the history here.
     pub fn seen_ref(&self) -> String {
         format!("refs/memdir/seen/{}", self.branch)
     }

@@ -1,4 +1,4 @@
-//! What a merge would do, as steps, and where it reads from.
+//! A merge as steps, and the sources that it is planned from.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use crate::git::Id;
 use crate::git::NewText;
 use crate::git::PathChange;
 
-/// What is to be done to the local side, so that it holds what both say.
+/// The changes of the local side that make it hold what both sides say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::engine) struct Plan {
     /// In the order of their paths.
@@ -43,9 +43,9 @@ impl Plan {
 pub(in crate::engine) struct Step {
     /// Below the store's folder.
     pub path: String,
-    /// What the local side holds there.
+    /// The text that the local side holds there.
     pub before: Option<Id>,
-    /// What it shall hold.
+    /// The text that it shall hold.
     pub after: Option<Id>,
     /// The text of `after`, where no commit holds it yet.
     pub text: Option<Vec<u8>>,
@@ -79,7 +79,7 @@ impl From<&PathChange> for Step {
     }
 }
 
-/// What a plan is made with.
+/// The texts and times that a merge is planned with.
 pub(in crate::engine) trait Sources {
     /// The text of a file.
     fn text(&self, id: Id) -> Result<Vec<u8>, EngineError>;
@@ -95,9 +95,9 @@ pub(in crate::engine) trait Sources {
     /// When the local side, or the other one, last changed a file of the memory `stem`; in seconds
     /// since 1970.
     fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError>;
-    /// The words of both sides that the memory `stem` was purged.
+    /// The texts of both sides' tombstones for the memory `stem`.
     fn tombstones(&self, stem: &str) -> Vec<Id>;
-    /// What both sides say together of how the memory `stem` was purged.
+    /// The tombstones of both sides for the memory `stem` as one.
     fn tombstone(&self, stem: &str) -> Result<Option<Tombstone>, EngineError> {
         let stones = self.tombstones(stem).into_iter();
         let stones = stones.map(|id| Ok(Tombstone::read(&self.text(id)?)));

@@ -46,7 +46,7 @@ use crate::trust::Consent;
 pub struct History {
     pub(in crate::engine) live: Arc<LiveStore>,
     pub(in crate::engine) writer: Arc<Writer>,
-    /// How changes are committed; `None`: not at all.
+    /// The settings of commits; `None` if nothing is committed.
     pub(in crate::engine) git: Option<GitOptions>,
     pub(in crate::engine::history) consent: Consent,
     /// The commit that a server made or saw last.

@@ -170,7 +170,7 @@ impl PastCommits {
         Err(PastError::BeforeTheBeginning { asked, begin }.into())
     }
 
-    /// What the memory `stem` said at `commit`; of two files of that name, the one at `path`.
+    /// The text of the memory `stem` at `commit`; of two files of that name, the one at `path`.
     pub fn text_at(
         &self,
         stem: &Stem,
@@ -233,7 +233,7 @@ pub(in crate::engine) fn own_repository(
     Ok(repository.filter(|repository| repository.owner() != Owner::Other))
 }
 
-/// What a memory said at some moment.
+/// The text of a memory at some moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastText {
     /// Its path below the store; `None` if it was not there.

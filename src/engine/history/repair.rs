@@ -1,5 +1,4 @@
-//! What becomes of a damaged repository: it is repaired, or set aside and begun anew. The files
-//! are the memories; none of them is touched.
+//! Repairs a damaged repository, or sets it aside and begins a new one. No memory file is touched.
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
@@ -54,7 +53,7 @@ pub(in crate::engine) fn repair_now(history: &History) -> Result<(), EngineError
     Ok(())
 }
 
-/// What of the store's own repository cannot be read, a sentence each.
+/// The faults of the store's own repository, a sentence each.
 pub(in crate::engine) fn git_faults(history: &History) -> Result<Vec<String>, EngineError> {
     match consent::repository(history) {
         Ok(Some(repository)) if repository.owner() == Owner::Store => Ok(repository.faults()?),

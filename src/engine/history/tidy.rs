@@ -1,4 +1,4 @@
-//! What has time: packing.
+//! Packs the repository, when there is time.
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;

@@ -14,7 +14,7 @@ use crate::engine::history::remote::exchange;
 use crate::engine::live::pending::Pending;
 use crate::files::Lock;
 
-/// How often it is begun anew because somebody else was faster.
+/// Maximum number of attempts while somebody else is faster.
 pub(in crate::engine) const MAX_TRIES: usize = 8;
 
 /// The right to commit, with everything committed that waits, so that what follows is a commit

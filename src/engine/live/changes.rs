@@ -15,7 +15,7 @@ use crate::engine::texts::stem_of;
 use crate::index::Snapshot;
 use crate::model::Stem;
 
-/// Somebody listens until this is dropped.
+/// A registered listener; dropping this ends it.
 pub struct Listening {
     live: Arc<LiveStore>,
     number: u64,

@@ -56,11 +56,11 @@ const INDEX_AT_ONCE: usize = 256;
 /// files does.
 const SCANS: usize = 6;
 
-/// How long an event may take after the folder's time has shown a change: much longer than it
-/// ever did, short enough to wait for.
+/// Maximum time an event may take after the folder's time has shown a change: much longer than it
+/// ever took, short enough to wait for.
 const EVENT_PATIENCE: Duration = Duration::from_millis(20);
 
-/// How often files in flux are looked at meanwhile.
+/// Interval at which files in flux are looked at meanwhile.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Looks at the directory before a view is taken that somebody's commit may have overtaken.
@@ -569,7 +569,7 @@ fn holds_missing(live: &LiveStore, freshness: &mut Freshness, name: &str) -> boo
         || is_back() && freshness.holds_missing(name, Some(Duration::ZERO))
 }
 
-/// How long ago the folder of `name` was changed last.
+/// Time since the folder of `name` was changed last.
 fn folder_age(live: &LiveStore, name: &str) -> Option<Duration> {
     let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
     let times = [(folder.to_owned(), 0)];

@@ -1,7 +1,7 @@
-//! What a process knows of a store: the committed state, how the files differ from it, and which
-//! of them are in flux.
+//! The state of a store as a process knows it: the committed index, the files that differ from it, and
+//! which of them are in flux.
 //!
-//! Only a memory of what was looked at: who looks, and when, is the business of `current_snapshot`.
+//! Looking at the files, and when, is the business of `current_snapshot`.
 //!
 //! A stamp can lie: a file may change twice within one tick of the clock, and size and times can be
 //! set back. So a file whose time of change (ctime, which nobody can set) is later than 2 s before
@@ -28,15 +28,15 @@ use crate::index::Indexed;
 use crate::index::Overlay;
 use crate::index::Snapshot;
 
-/// What this process knows of the store.
+/// The state of the store as this process knows it.
 #[derive(Default)]
 pub(in crate::engine) struct Freshness {
     pub(in crate::engine) committed: Option<Arc<dyn Snapshot>>,
-    /// How the files differ from what is committed.
+    /// The versions of files that differ from the committed index.
     pub(in crate::engine) overlay: Overlay,
     /// As [`Entry::changed`], of the texts in the overlay when they were read.
     pub(in crate::engine) read_as: HashMap<String, i64>,
-    /// What is committed with the overlay over it.
+    /// The committed index with the overlay over it.
     pub(in crate::engine) current: Option<Arc<dyn Snapshot>>,
     /// The folders with their modification times.
     pub(in crate::engine) folders: Vec<(String, i64)>,
@@ -45,17 +45,17 @@ pub(in crate::engine) struct Freshness {
     pub(in crate::engine) has_links: bool,
     /// Names that are no readable memories, with the reason.
     pub(in crate::engine) skipped: BTreeMap<String, String>,
-    /// How many there were when another process looked, whose word was taken.
+    /// Number of them that another process reported, which was relied on.
     pub(in crate::engine) unreadable_elsewhere: usize,
     /// Files whose last good text stands.
     pub(in crate::engine) unsettled: BTreeMap<String, Unsettled>,
     /// Until when all files that are not in the overlay are known to be as committed, in
     /// nanoseconds since 1970.
     pub(in crate::engine) verified: i64,
-    /// How many files the last look read for nothing, because their stamps do not tell.
+    /// Number of unchanged files that the last look read because their stamps do not tell.
     pub(in crate::engine) in_doubt: usize,
-    /// How many files wait to be indexed where an overlay of them would be too dear: until they
-    /// are, the files themselves are searched.
+    /// Number of files that wait to be indexed where an overlay of them would cost too much: until
+    /// they are indexed, the files themselves are searched.
     pub(in crate::engine) behind: usize,
     /// Until when the index is not asked, because it is damaged and cannot be mended now.
     pub(in crate::engine) index_avoided: Option<Instant>,
@@ -83,11 +83,11 @@ pub(in crate::engine) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 /// With a watch, everything is compared so often all the same: watches have died silently.
 pub(in crate::engine) const DISTRUST_INTERVAL: Duration = Duration::from_secs(300);
 
-/// How long a file may stay half-written before it is taken for what it is.
+/// Maximum time a file may look half-written before it is taken for what it is.
 pub(in crate::engine) const HALF_WRITTEN_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long a text that became shorter must stay as it is: programs that write in pieces rarely
-/// pause for so long.
+/// Time a text that became shorter must stay the same: programs that write in pieces rarely pause
+/// longer.
 const QUIET_IN_PLACE: Duration = Duration::from_millis(100);
 
 /// The same for another file under the name: mostly it was put in place whole.
@@ -96,11 +96,11 @@ const QUIET_AS_NEW: Duration = Duration::from_millis(20);
 /// Maximum time for which files in flux are waited for.
 pub(in crate::engine) const FLUX_PATIENCE: Duration = Duration::from_millis(400);
 
-/// How long a file may be gone before it is taken for deleted: editors take a file away for a
-/// moment before they put the new one in its place.
+/// Time a file must be gone before it is taken for deleted: editors take a file away for a moment
+/// before they put the new one in its place.
 const MISSING_PATIENCE: Duration = Duration::from_millis(60);
 
-/// How long it may be gone where other files of the folder change as well, so that nobody can tell
+/// The same where other files of the folder change as well, so that the folder's time does not tell
 /// when it went away.
 const LONGEST_MISSING: Duration = Duration::from_millis(500);
 
@@ -118,12 +118,12 @@ impl Sweep {
 }
 
 impl Freshness {
-    /// How many files wait to be indexed, those apart that are gone.
+    /// Number of files that wait to be indexed, without those that are gone.
     pub(in crate::engine) fn waiting(&self) -> usize {
         self.behind + self.overlay.files.values().flatten().count()
     }
 
-    /// How many names are no readable memories.
+    /// Number of names that are no readable memories.
     pub(in crate::engine) fn unreadable(&self) -> usize {
         self.skipped.len().max(self.unreadable_elsewhere)
     }

@@ -1,7 +1,7 @@
 //! Brings what the files say into the index.
 //!
-//! Whoever writes the index holds its lock, and nothing else for as long as that takes: searches
-//! go on meanwhile over the overlay.
+//! The writer of the index holds the index's lock meanwhile and no other lock: searches go on over
+//! the overlay.
 //!
 //! `reindex` and the catching up of a server are the same code, against what is committed or
 //! against nothing. Files are read and parsed on all cores, 1,024 at a time. An index that cannot
@@ -27,19 +27,19 @@ use crate::index::IndexError;
 use crate::index::Overlay;
 use crate::index::Snapshot;
 
-/// How far indexing has come.
+/// Progress of indexing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     pub done: usize,
     pub total: usize,
 }
 
-/// What indexing has done, and how it left the store.
+/// Result of indexing, and the state of the store afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reindexed {
-    /// How many files were read.
+    /// Number of files that were read.
     pub read: usize,
-    /// How many memory files there are.
+    /// Number of memory files.
     pub files: usize,
     pub indexed: usize,
 }

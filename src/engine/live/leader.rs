@@ -20,7 +20,7 @@ use crate::files::FilesError;
 use crate::files::Lock;
 use crate::files::Place;
 
-/// How often the leader says that it is there.
+/// Interval at which the leader writes its heartbeat.
 pub(in crate::engine) const BEAT: Duration = Duration::from_millis(400);
 
 /// Time for which a heartbeat counts.
@@ -45,12 +45,12 @@ pub(in crate::engine) struct Lead {
     heartbeat: Lock,
 }
 
-/// Who leads, and what can be relied on.
+/// The leading process, as its heartbeat describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leader {
     /// Its process.
     pub process: u32,
-    /// How it learns of changes.
+    /// The way it learns of changes, in words.
     pub watching: String,
     /// Its heartbeat is not older than a second.
     pub is_alive: bool,
@@ -192,8 +192,8 @@ fn take_lead(live: &LiveStore) -> Lead {
     }
 }
 
-/// What the last leader said must not count as the next one's word: it is cut away before
-/// the next one holds the file that it stands in.
+/// The last leader's heartbeat must not count as the next one's: it is cut away before the next one
+/// locks the file.
 fn take_heartbeat(live: &LiveStore, leading: Lock) -> Result<Lead, FilesError> {
     let path = heartbeat_path(live);
     let _ = Lock::say(&path, ""); // There may be none yet.

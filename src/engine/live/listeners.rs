@@ -1,4 +1,4 @@
-//! Who is told of changes.
+//! The listeners that are told of changes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::engine::texts::is_called;
 use crate::index::Snapshot;
 use crate::model::Stem;
 
-/// Who listens, and what they know.
+/// The registered listeners, and the state that they know.
 #[derive(Default)]
 pub(in crate::engine) struct Listeners(Mutex<ListenerState>);
 
@@ -19,7 +19,7 @@ impl Listeners {
         locked(&self.0)
     }
 
-    /// Who began to listen before anything was read knows what is read now.
+    /// Listeners that registered before anything was read know the state that is read now.
     pub(in crate::engine) fn know(&self, read: &Arc<dyn Snapshot>) {
         let mut known = self.known();
         if !known.listeners.is_empty() && known.state.is_none() {
@@ -38,7 +38,7 @@ pub(in crate::engine) struct ListenerState {
 
 pub(in crate::engine) type Tell = Box<dyn Fn(&Changed) + Send + Sync>;
 
-/// What changed since it was told last.
+/// The changes since the last notification.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changed {
     /// The memories that appeared, have another text, or are gone.

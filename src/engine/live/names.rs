@@ -1,7 +1,7 @@
 //! From what a memory is called to its file: ids, handles, beginnings, paths, and the ids of a source.
 //!
-//! What came in by an import keeps the id that it had there as `source_id` in its metadata, a fact of
-//! the index: whoever knows the old id finds the memory by it. A name of its own goes first.
+//! An imported memory keeps the id of its source as `source_id` in its metadata, a fact of the index,
+//! and is found by it. A name of the store goes first.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -36,7 +36,7 @@ use crate::model::plain_id;
 use crate::model::stripped_id;
 use crate::model::unwrapped_id;
 
-/// What a memory was called where it comes from; `None` of an earlier text, whose id another has.
+/// The id of a memory in its source; `None` for an earlier text, whose id another memory has.
 pub(in crate::engine) fn former_id(memory: &Memory) -> Option<&str> {
     let is_earlier = memory.metadata_text(EARLIER_OF).is_some();
     memory.metadata_text(SOURCE_ID).filter(|_| !is_earlier)
@@ -47,8 +47,8 @@ pub(in crate::engine) fn is_former(former: &str, id: &str) -> bool {
     spellings(id).any(|id| id.eq_ignore_ascii_case(former))
 }
 
-/// What a source may have called what is written as `id`: that, what is inside a link, and the file
-/// of a note.
+/// The ids a source may have used for what is written as `id`: the text itself, the target of a link,
+/// and the file of a note.
 pub(in crate::engine) fn spellings(id: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let (trimmed, stripped) = (id.trim(), stripped_id(id));
     let file = format!("{stripped}.md");
@@ -156,7 +156,7 @@ pub(in crate::engine) fn nearest<'a>(
     by_path.or_else(|| meant.min_by_key(|name| distance(name, from)).copied())
 }
 
-/// What orders files of one name, seen from the file `from`.
+/// Sort key of files of one name, seen from the file `from`.
 fn distance<'a>(name: &'a str, from: &str) -> (bool, usize, &'a str) {
     let folder = |name: &str| {
         name.rsplit_once('/')
@@ -180,7 +180,7 @@ fn whole_name<'a>(namesakes: &[&'a str], id: &str) -> Option<&'a str> {
     of(id).or_else(|| of(id.strip_prefix("files/")?))
 }
 
-/// What a link to the live file `name` says: its stem, or where others have that, its whole name.
+/// The text of a link to the live file `name`: its stem, or where others share that, its whole name.
 pub(in crate::engine) fn link_text(live: &LiveStore, name: &str) -> String {
     let stem = stem_of(name);
     match resolve(live, stem.as_str()) {
@@ -189,8 +189,8 @@ pub(in crate::engine) fn link_text(live: &LiveStore, name: &str) -> String {
     }
 }
 
-/// What the memory in the live file `name` is shown as: as [`LiveStore::shown_id`], and where notes of
-/// several folders have one name, with the folder.
+/// The shown id of the memory in the live file `name`: as [`LiveStore::shown_id`], and with the folder
+/// where notes of several folders have one name.
 pub fn shown_name(live: &LiveStore, stem: &Stem, name: &str) -> String {
     match stem.is_canonical() {
         true => live.shown_id(stem),
@@ -266,7 +266,7 @@ pub(in crate::engine) fn holding(
     Ok(names)
 }
 
-/// How long a file is waited for that is being written at this moment.
+/// Maximum time a reader waits for a file that is being written.
 pub(in crate::engine) const PATIENCE: Duration = Duration::from_millis(150);
 
 /// Whether a file is half-written, by somebody who may be at it still.
@@ -471,7 +471,7 @@ pub const EARLIER_OF: &str = "earlier_of";
 /// The metadata key that keeps what a memory was called where it came from.
 pub const SOURCE_ID: &str = "source_id";
 
-/// What became of one asked id.
+/// Result for one id that was asked for.
 #[derive(Debug)]
 pub enum Recalled {
     Found { memory: Box<Memory>, name: String },

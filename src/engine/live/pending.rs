@@ -1,4 +1,4 @@
-//! What may differ from the newest commit, as far as this process knows.
+//! The files that may differ from the newest commit, as far as this process knows.
 
 use std::collections::BTreeSet;
 

@@ -46,7 +46,7 @@ impl Shared {
         }
     }
 
-    /// What its text is compared with others by.
+    /// The shingles of its text, for comparing it with others.
     pub(in crate::engine) fn outline(&self) -> &ShingleSet {
         let text = &self.0;
         text.outline
@@ -83,7 +83,7 @@ const MOST_BYTES: usize = 8 << 20;
 /// Larger files are not kept: one of them would cost many others their place.
 const LARGEST_FILE: u64 = 32 << 10;
 
-/// What a memory takes beside its text: its fields, its outline, its name and its place here.
+/// Bytes that a memory takes beside its text: its fields, its shingles, its name and its slot.
 const OVERHEAD: usize = 1_792;
 
 /// A frontmatter of usual length is in [`OVERHEAD`]; of a longer one each byte may be a value by
@@ -106,11 +106,11 @@ struct Versions {
     bytes: usize,
     /// When something was kept last.
     kept: Option<Instant>,
-    /// What decides by chance.
+    /// State of the random choice of the entry that goes.
     dice: u32,
 }
 
-/// What was read from one file.
+/// One file as it was read.
 struct Version {
     name: Arc<str>,
     stamp: Stamp,

@@ -19,7 +19,7 @@ use crate::model::Problem;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// What was found under a name.
+/// Result of reading one name.
 pub(in crate::engine) enum Read {
     Document {
         document: Box<Document>,

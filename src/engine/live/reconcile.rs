@@ -27,7 +27,7 @@ pub(in crate::engine) fn differing(one: &dyn Snapshot, other: &dyn Snapshot) -> 
     names
 }
 
-/// How the directory differs from the index.
+/// The differences between the directory and the index.
 #[derive(Default)]
 pub(in crate::engine) struct Changes {
     /// New files, and those with another stamp.
@@ -79,7 +79,7 @@ impl Changes {
         changes
     }
 
-    /// How many files differ for certain.
+    /// Number of files that differ for certain.
     pub fn len(&self) -> usize {
         self.changed.len() + self.removed.len()
     }

@@ -17,7 +17,7 @@ pub(in crate::engine) struct SharedTitles(
     pub(in crate::engine) Mutex<Option<(Weak<dyn Snapshot>, Files)>>,
 );
 
-/// What a memory is called where titles name memories: by user, namespace and title, compared as
+/// The key of a memory where titles name memories: by user, namespace and title, compared as
 /// [`is_same_title`](crate::lifecycle::is_same_title) does; `None` without a title.
 pub(in crate::engine) fn called(memory: &Memory) -> Option<[String; 3]> {
     let title = memory.title.as_deref()?.trim().to_lowercase();

@@ -64,13 +64,13 @@ pub struct LiveStore {
     pub(in crate::engine) own_changes: Mutex<BTreeSet<String>>,
     /// Called when there is something to do in the background.
     wake: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>,
-    /// What may differ from the newest commit; `history` takes it.
+    /// Files that may differ from the newest commit; `history` takes them.
     pub(in crate::engine::live) pending: Mutex<Pending>,
     pub(in crate::engine) journal: Journal,
     pub(in crate::engine::live) warned_of_journal: AtomicBool,
     pub(in crate::engine) life: Life,
     pub(in crate::engine) listeners: Listeners,
-    /// What this process read last, where a file's times tell of every change.
+    /// Memories that this process read last, where a file's times tell of every change.
     pub(in crate::engine) known: Option<ReadCache>,
     pub(in crate::engine) titles: SharedTitles,
 }
@@ -282,7 +282,7 @@ impl LiveStore {
         self.directory.state()
     }
 
-    /// What people and agents are shown as a memory's id: its handle, or the whole stem where
+    /// The id of a memory as people and agents are shown it: its handle, or the whole stem where
     /// the handle alone would be ambiguous.
     pub fn shown_id(&self, stem: &Stem) -> String {
         let mut latest = locked(&self.latest);
@@ -308,7 +308,7 @@ impl LiveStore {
         self.wake.get().is_some()
     }
 
-    /// What wakes the background from another thread.
+    /// A function that wakes the background from another thread.
     pub(in crate::engine) fn waker(&self) -> Box<dyn Fn() + Send + Sync> {
         let wake = Arc::clone(&self.wake);
         Box::new(move || {
@@ -330,8 +330,7 @@ impl LiveStore {
         Err(EngineError::NoStore(self.root().to_owned()))
     }
 
-    /// What is known of the files' and the index's state. A panic elsewhere does not spoil it:
-    /// it is only a memory of what was looked at.
+    /// The known state of the files and of the index.
     pub(in crate::engine) fn freshness(&self) -> MutexGuard<'_, Freshness> {
         locked(&self.freshness)
     }

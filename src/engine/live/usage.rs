@@ -1,7 +1,7 @@
-//! What memories are as of now: their file, the uses and records of the journals, and the clock.
+//! The state of memories as of now, from their file, the uses and records of the journals, and the clock.
 //!
-//! A search asks the clock once and hands a function down with its query: what is the memory of
-//! this stem, from what its file states? The index asks it only of memories whose passing depends
+//! A search reads the clock once and hands a function down with its query, which computes the state
+//! of a stem from what its file states. The index asks it only of memories whose passing depends
 //! on the answer: those with a tier or an end, or where the filter wants a tier, an importance or a
 //! confidence.
 
@@ -86,7 +86,7 @@ pub(in crate::engine) fn check_uses(live: &LiveStore) -> Result<(), EngineError>
     Ok(trouble.map_or(Ok(()), Err)?)
 }
 
-/// What was done to the memory called by the stem, oldest first.
+/// The records of changes of one memory, oldest first.
 ///
 /// # Errors
 ///
@@ -97,7 +97,7 @@ pub fn records_of(live: &LiveStore, stem: &Stem) -> Result<Vec<Record>, EngineEr
     Ok(live.journal.records(is_of)?)
 }
 
-/// What was done in the store since a moment, oldest first.
+/// The records of all changes since a moment, oldest first.
 ///
 /// # Errors
 ///

@@ -1,11 +1,11 @@
-//! How changes become known: by events, or by looking.
+//! The way changes become known: by events, or by listing the folder.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::watch::Watch;
 
-/// How changes become known.
+/// The way changes become known.
 #[derive(Default)]
 pub(in crate::engine) enum Watching {
     /// Each operation looks: right for a process that lives for one.

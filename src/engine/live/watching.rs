@@ -1,4 +1,4 @@
-//! How this process learns of changes: by the system's events where it can.
+//! Watches the memory folder: this process learns of changes by the system's events where it can.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::files::Place;
 use crate::format::is_memory_name;
 use crate::watch::Watch;
 
-/// How long to wait before another try to watch.
+/// Time before another try to watch.
 const RETRY: Duration = Duration::from_secs(5);
 
 impl LiveStore {
@@ -96,7 +96,7 @@ impl LiveStore {
         is_due && self.watch().is_some()
     }
 
-    /// How changes become known, in words.
+    /// The way changes become known, in words.
     pub(in crate::engine) fn watching(&self) -> String {
         match &*self.watching_state() {
             Watching::Never => "never".to_owned(),

@@ -49,10 +49,10 @@ const BATCH: usize = 64;
 /// Maximum number of passages that a command embeds before it answers.
 const MOST_AT_ONCE: usize = 32;
 
-/// A model on this machine gets so many pieces of texts at a time, and at least one text.
+/// Maximum number of pieces of texts in one call of a model on this machine; one text is always sent.
 const MOST_PIECES: usize = 16;
 
-/// What a slow model made is kept so often, whatever is still to be made.
+/// Interval at which the vectors of a slow model are saved.
 const KEPT_EVERY: Duration = Duration::from_secs(2);
 
 /// As [`BATCH`] in the background, where a question may be waiting for the model.
@@ -365,7 +365,7 @@ fn keep_made(
     Ok(())
 }
 
-/// What is embedded of a text: what would not be committed is not sent to a host, either.
+/// The text as it is embedded: credentials are not sent to a host.
 pub(in crate::engine) fn sent(embedder: &dyn Embedder, text: String) -> String {
     match embedder.host() {
         Some(_) => secrets::redact(&text),

@@ -157,7 +157,7 @@ pub(in crate::engine) fn tidy_vectors(meaning: &Meaning) -> Result<(), EngineErr
     Ok(())
 }
 
-/// What wakes the thread that embeds.
+/// Events that wake the thread that embeds.
 pub(in crate::engine) enum Wake {
     /// There may be something to embed.
     Changed,
@@ -183,13 +183,13 @@ pub struct Outage {
     pub since: DateTime<Utc>,
     /// When it is tried again, at the next call.
     pub next: DateTime<Utc>,
-    /// What it said last.
+    /// Its last error.
     pub reason: String,
     pub(in crate::engine) pause_seconds: i64,
 }
 
 impl Outage {
-    /// How long to wait before it is worth a try, at `now`.
+    /// Time until it is tried again, at `now`.
     pub(in crate::engine) fn left(&self, now: DateTime<Utc>) -> TimeDelta {
         // A clock that was set back must not keep the host from being asked for years.
         let longest = TimeDelta::seconds(LONGEST_PAUSE);

@@ -22,7 +22,7 @@ use crate::files;
 /// Longer reasons are cut.
 const MOST_CHARACTERS: usize = 200;
 
-/// What a host is tried with where nothing else waits for it.
+/// The text that a host is probed with where nothing else waits for it.
 const PROBE: &str = "Is anybody there?";
 
 fn outage_path(meaning: &Meaning) -> PathBuf {
@@ -64,7 +64,7 @@ pub(in crate::engine) fn is_out(meaning: &Meaning, embedder: &dyn Embedder) -> b
     }
 }
 
-/// How long the host is left in peace; `None` where it is not known to be out.
+/// Time until the host may be asked again; `None` where it is not known to be out.
 pub(in crate::engine) fn outage_left(meaning: &Meaning) -> Option<Duration> {
     let outage = self::outage(meaning)?;
     Some(

@@ -1,4 +1,4 @@
-//! What can be said of the search by meaning.
+//! The state of the search by meaning.
 
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
@@ -9,7 +9,7 @@ use crate::engine::meaning::models::embedder;
 use crate::engine::meaning::outage;
 use crate::index::Coverage;
 
-/// How far the memories have vectors, and which model answers until they all have.
+/// The number of memories that have vectors, and the model that answers until all have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeaningStatus {
     /// The model that is set.
@@ -21,7 +21,7 @@ pub struct MeaningStatus {
     pub outage: Option<Outage>,
 }
 
-/// How far the memories have vectors of the model that is set; `None` without one.
+/// The state of the search by meaning; `None` if no model is set.
 ///
 /// # Errors
 ///

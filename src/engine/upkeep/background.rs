@@ -41,23 +41,23 @@ const QUIET: Duration = Duration::from_millis(300);
 /// Maximum time until changes are committed although more come.
 const MOST_WAITING: Duration = Duration::from_secs(1);
 
-/// What cannot be committed is tried again after pauses that grow to this: a full disk is not
-/// made better by trying, and nobody waits long once there is room again.
+/// Longest pause before a failed commit of the index is tried again: a full disk is not made better
+/// by trying, and nobody waits long once there is room again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 
-/// How much of the index is proved at a time, and how long to wait in between: what is damaged is
-/// found within minutes, and nobody notices.
+/// Time for proving the index at once, and the pause in between: damage is found within minutes, and
+/// nobody notices.
 const CHECK_BUDGET: Duration = Duration::from_millis(20);
 
 const CHECK_PAUSE: Duration = Duration::from_secs(2);
 
 const CHECK_AGAIN: Duration = Duration::from_secs(24 * 3600);
 
-/// How often memories whose life has ended are archived.
+/// Interval at which memories whose life has ended are archived.
 const EXPIRY_PAUSE: Duration = Duration::from_secs(30 * 60);
 
-/// What was read is forgotten when nobody has asked for anything else for so long: most of the time
-/// a server waits, and its memory is wanted elsewhere.
+/// Time without a new read after which the read cache is emptied: most of the time a server waits, and
+/// its memory is wanted elsewhere.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
 
 /// The loop, running until it is dropped.
@@ -114,7 +114,7 @@ struct Loop {
     next_check: Option<Instant>,
     /// When this leader looks again for memories whose life has ended.
     next_expiry: Instant,
-    /// How often in a row the index could not be brought up to date.
+    /// Number of failures in a row to bring the index up to date.
     failures: u32,
 }
 

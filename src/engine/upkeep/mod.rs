@@ -1,4 +1,4 @@
-//! What a server does unasked: it indexes, commits, embeds, archives what has expired.
+//! The work of a server in the background: it indexes, commits, embeds, and archives expired memories.
 
 pub(in crate::engine) mod background;
 pub(in crate::engine) mod schedule;

@@ -21,7 +21,7 @@ const LAST: [&str; 2] = ["scheduled", "schedule.lock"];
 /// The same of the archive.
 const LAST_KEPT: [&str; 2] = ["kept", "kept.lock"];
 
-/// How often a server looks for what the archive need not keep.
+/// Interval at which a server removes what the archive need not keep.
 const KEPT_INTERVAL: TimeDelta = TimeDelta::days(1);
 
 /// Takes back what was interrupted, and does what is due by the schedule, in a thread of its
@@ -85,8 +85,8 @@ pub(in crate::engine) fn remove_replaced_if_due(engine: &Engine) -> Result<(), E
     Ok(())
 }
 
-/// What holds others back while this process does something that is due, and that is noted to be
-/// done; `None` if it is not due.
+/// The lock for something that is due, which is noted as done; `None` if it is not due, or another
+/// process does it.
 fn due(
     engine: &Engine,
     [last, lock]: [&str; 2],

@@ -5,7 +5,7 @@ use crate::engine::write::writer::Writer;
 use crate::files::FilesError;
 use crate::files::Replaced;
 
-/// How often a journal is written anew because lines are appended to it all the time.
+/// Maximum number of attempts to write a journal that lines are appended to meanwhile.
 const MAX_TRIES: usize = 16;
 
 /// Has the journal at `path` say what `union` makes of its present text, where `None` is no file;

@@ -75,5 +75,5 @@ pub struct Edited {
     pub screened: Screened,
 }
 
-/// Why a memory that is there is written by what makes memories.
+/// The reason in the record where `remember` wrote over a memory that was there.
 pub(in crate::engine) const REPLACED: &str = "replaced what was there";

@@ -1,4 +1,4 @@
-//! What this process wrote last.
+//! The memories that this process wrote last.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -10,10 +10,10 @@ pub(in crate::engine) const MANY_UNSEEN: usize = 64;
 /// Number of this process's last memories that are known without a view: all that a view may lack.
 pub(in crate::engine) const RECENT: usize = 2 * MANY_UNSEEN;
 
-/// What is known without a look at the store.
+/// Memories that are known without a look at the store.
 #[derive(Default)]
 pub(in crate::engine) struct Recent {
-    /// What this process wrote last.
+    /// Oldest first.
     pub(in crate::engine) written: VecDeque<Written>,
     /// When a view was made for a hint.
     pub(in crate::engine) viewed: Option<Instant>,

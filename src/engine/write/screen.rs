@@ -1,4 +1,4 @@
-//! What becomes of credentials in a text that is about to be written.
+//! Screens a text that is about to be written for credentials.
 //!
 //! The whole text of a file is looked at before it is handed to `files`, and a credential counts
 //! only if the change brings it. Commits are looked at before they are sent
@@ -18,7 +18,7 @@ use crate::secrets;
 use crate::secrets::Policy;
 use crate::secrets::Secret;
 
-/// What was found in a text that was written.
+/// Credentials that were found in a text that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Screened {
     pub found: Vec<FoundSecret>,
@@ -26,7 +26,7 @@ pub struct Screened {
     pub redacted: bool,
 }
 
-/// What stands in a credential's place in the frontmatter, where brackets and colons mean things.
+/// Replaces a credential in the frontmatter, where brackets and colons mean things.
 pub(in crate::engine) const WORD: &str = "redacted";
 
 /// A replacement can set free what was no finding before; hardly ever twice.
@@ -113,8 +113,8 @@ pub(in crate::engine) fn without(text: &str, known: &[String]) -> Option<String>
     None
 }
 
-/// What is to be written to the file `name` in place of `bytes`, and what was found in them.
-/// What the text `before` held already is nothing that this change brings.
+/// The text to write to the file `name` in place of `bytes`, and the credentials found in them.
+/// Credentials that the text `before` held already are not counted.
 ///
 /// # Errors
 ///

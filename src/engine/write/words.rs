@@ -1,5 +1,5 @@
-//! What processes said of their changes, for whoever commits them: with which tool a file was changed,
-//! and which changes were one deed.
+//! Notes that processes leave about their changes for the next commit: the tool that changed a file, and
+//! which changes are undone together.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -12,28 +12,28 @@ use std::sync::atomic::Ordering;
 use crate::files::leave_line;
 use crate::files::take_lines;
 
-/// What a commit says of a change that no program told of.
+/// The tool that a commit names for a change without a note.
 pub(in crate::engine) const BY_HAND: &str = "by hand";
 
-/// What the commit says of the notes that were there when their store was made.
+/// The tool that a commit names for notes that were there when their store was made.
 pub(in crate::engine) const FOUND: &str = "init";
 
 /// Tools that move a file and leave its text.
 const MOVING: [&str; 3] = ["forget", "restore", "layout"];
 
 thread_local! {
-    /// The deed that this thread is at, and how many want it to be one.
+    /// Number of the deed that this thread is in, and how many callers hold it open.
     static DEED: Cell<(u64, usize)> = const { Cell::new((0, 0)) };
 }
 
 static LAST_DEED: AtomicU64 = AtomicU64::new(0);
 
-/// Until it is dropped, what this thread changes is one deed: undone together.
+/// Groups the changes that this thread makes until it is dropped: they are undone together.
 #[derive(Debug)]
 pub struct OneDeed(PhantomData<*const ()>);
 
 impl OneDeed {
-    /// Begins a deed, or joins the one that this thread is at.
+    /// Begins a deed, or joins the one that this thread is in.
     pub fn begin() -> OneDeed {
         let (deed, depth) = DEED.get();
         let deed = match depth {
@@ -56,7 +56,7 @@ fn next_deed() -> u64 {
     LAST_DEED.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// What was said of one change.
+/// The note about one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) struct Word {
     /// Such as `update (claude-code)`.
@@ -72,7 +72,7 @@ impl Word {
     }
 }
 
-/// What was said of changes that wait for their commit, by the name of the file; oldest first.
+/// Notes about changes that wait for their commit, by the name of the file; oldest first.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Words {
     notes: PathBuf,
@@ -98,7 +98,7 @@ impl Words {
         })
     }
 
-    /// What was said last of the file `name`.
+    /// The last note about the file `name`.
     pub fn last(&mut self, name: &str) -> Option<&Word> {
         self.all().get(name)?.last()
     }
@@ -137,8 +137,8 @@ impl Words {
     }
 }
 
-/// Leaves word below `state` with which tool `client` changed the file `name`, for whoever commits it.
-/// All that a process does which runs for one command is one deed.
+/// Leaves a note below `state` that `client` changed the file `name` with `tool`, for the next commit.
+/// All changes of a process that runs for one command are one deed.
 pub(in crate::engine) fn leave_word(
     state: &Path,
     client: &str,
@@ -160,7 +160,7 @@ pub(in crate::engine) fn leave_word(
     let _ = leave_line(&notes_of_tools(state), &line);
 }
 
-/// What was left below `state`.
+/// The notes that were left below `state`.
 pub(in crate::engine) fn words(state: &Path) -> Words {
     Words {
         notes: notes_of_tools(state),

@@ -1,7 +1,7 @@
-//! What a change leaves behind: a line of the journal, a word for the commit, a file to look at again.
+//! Notes about changes: a record in the journal, and a line for the next commit.
 //!
-//! Uses and records go to the journal; losing one costs a count, never the operation that it tells
-//! of, so a journal that cannot be written is a warning.
+//! Uses and records go to the journal. Losing one costs a count, never the operation that it is about,
+//! so a journal that cannot be written is a warning.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -37,19 +37,19 @@ pub struct Writer {
     pub(in crate::engine) secrets: Policy,
     writes: WritePolicy,
     client: Mutex<String>,
-    /// What is to be written to the journal.
+    /// Records that wait to be written to the journal.
     records: Mutex<Waiting>,
-    /// What this process wrote last, for hints.
+    /// Memories that this process wrote last, for hints.
     pub(in crate::engine) recent: Mutex<Recent>,
 }
 
-/// Why a record is there that tells of a change made where a memory comes from.
+/// The reason in the record of a change that was made in the source of an import.
 pub(in crate::engine) const BY_IMPORT: &str = "as it was imported";
 
 /// Maximum number of records that wait to be written.
 pub(in crate::engine) const MOST_WAITING: usize = 256;
 
-/// Whether two records, made a moment after each other, tell of one deed.
+/// Whether two records are of one deed: less than a second apart, with the same tool, client and reason.
 pub(in crate::engine) fn is_same_deed(one: &Record, other: &Record) -> bool {
     let apart = (other.at - one.at).abs();
     (&one.did, &one.client, &one.why) == (&other.did, &other.client, &other.why)
@@ -98,7 +98,7 @@ impl Writer {
         }
     }
 
-    /// Says with what a file was changed: to whoever commits it, and in the journal.
+    /// Notes the tool that changed a file, for the next commit and in the journal.
     pub(in crate::engine) fn changed_with(&self, tool: &str, name: &str) {
         self.changed_because(tool, name, None);
     }
@@ -109,7 +109,7 @@ impl Writer {
         self.record(tool, name, why);
     }
 
-    /// What the settings say about new memories that resemble others.
+    /// The policy for new memories that resemble others.
     pub fn write_policy(&self) -> &WritePolicy {
         &self.writes
     }
@@ -125,7 +125,7 @@ impl Writer {
         self.live.check_there()
     }
 
-    /// Says by whom the store is used from now on: a client's name.
+    /// Sets the name of the client that uses the store from now on.
     pub fn serve(&self, client: &str) {
         let mut known = locked(&self.client);
         if *known != client {
@@ -133,7 +133,7 @@ impl Writer {
         }
     }
 
-    /// By whom the store is used: a client's name.
+    /// The name of the client that uses the store.
     pub(in crate::engine) fn client(&self) -> String {
         let client = locked(&self.client);
         client.clone()
@@ -167,12 +167,12 @@ impl Writer {
         }
     }
 
-    /// Notes that `did` was done to the file `name`, for whoever asks later.
+    /// Records in the journal that `did` was done to the file `name`.
     pub(in crate::engine) fn record(&self, did: &str, name: &str, why: Option<&str>) {
         self.record_at(self.live.clock.now(), did, name, why);
     }
 
-    /// As [`Writer::record`], of what was done at some other moment.
+    /// As [`Writer::record`], of a change at another moment.
     pub(in crate::engine) fn record_at(
         &self,
         at: DateTime<Utc>,
@@ -222,7 +222,7 @@ impl Writer {
         }
     }
 
-    /// Leaves word with which tool the file `name` was changed, for whoever commits it.
+    /// Leaves a note for the next commit that `tool` changed the file `name`.
     pub(in crate::engine) fn leave_word(&self, tool: &str, name: &str) {
         if self.has_history {
             let (state, is_command) = (self.live.state(), !self.live.has_background());

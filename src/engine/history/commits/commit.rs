@@ -60,7 +60,7 @@ use crate::git::Repository;
 use crate::git::Staged;
 use crate::git::Trees;
 
-/// What became of an attempt to commit.
+/// Result of an attempt to commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Committed {
     /// Everything was committed before.
@@ -327,15 +327,15 @@ fn commit_in(
     })
 }
 
-/// What is to be committed.
+/// The differences to commit.
 struct Waiting {
     differences: Vec<Difference>,
     /// A merge that was not ended, which this commit goes on with.
     unfinished: Option<Unfinished>,
 }
 
-/// What differs from the commit `head`, whose files are `trees`, and may be committed; `None` if a
-/// file changed meanwhile.
+/// The differences from the commit `head`, whose files are `trees`, that may be committed; `None` if
+/// a file changed meanwhile.
 fn waiting(
     history: &History,
     repository: &Repository,
@@ -394,7 +394,7 @@ fn message_of(
 /// A commit to which no branch was moved yet.
 struct NewCommit {
     id: Id,
-    /// What git's index is to say of each file.
+    /// The new entries of git's index.
     staged: BTreeMap<String, Staged>,
 }
 
@@ -454,7 +454,7 @@ fn write_commit(
     Ok(Some(NewCommit { id: commit, staged }))
 }
 
-/// Who wrote what differs, and with what, as far as it can be known.
+/// The agents, users and tools behind the differences, as far as they are known.
 fn doers(history: &History, differences: &[Difference], words: &mut Words) -> Attribution {
     let mut doers = Attribution::default();
     if are_journals(differences) {

@@ -4,7 +4,7 @@
 
 use crate::git::Id;
 
-/// What a commit says.
+/// A commit's message, parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::engine) struct CommitMessage {
     /// Its first line.
@@ -14,7 +14,7 @@ pub(in crate::engine) struct CommitMessage {
     /// With what it was made; none says that memdir did not make it.
     pub tools: Vec<String>,
     pub undoes: Vec<Undoes>,
-    /// What the memories are called that it is about, in its order; what was done to each is in front.
+    /// What was done to each memory, and the memory's name, in the order of the message.
     pub memories: Vec<(String, String)>,
     /// Where it tells of several deeds: of each its lines, oldest first.
     pub deeds: Vec<Vec<String>>,
@@ -41,7 +41,7 @@ impl CommitMessage {
     }
 }
 
-/// What a commit undoes.
+/// A commit, or a change of one memory in it, that another commit undoes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) struct Undoes {
     pub commit: Id,
@@ -49,7 +49,7 @@ pub(in crate::engine) struct Undoes {
     pub file: Option<String>,
 }
 
-/// What is done to a memory, as messages call it.
+/// The words of messages for what is done to a memory.
 const DEEDS: [&str; 6] = ["Add", "Change", "Move", "Forget", "Restore", "Delete"];
 
 /// The key of the trailer that says what a commit undoes.

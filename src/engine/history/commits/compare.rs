@@ -1,4 +1,4 @@
-//! What differs between the files and the newest commit.
+//! Compares the files with the newest commit.
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
@@ -24,8 +24,8 @@ use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 
-/// What happened, by the files that differ: one that is gone from a place and new in another was
-/// moved.
+/// The changes of memories behind the files that differ: a file that is gone from one place and new in
+/// another was moved.
 pub(in crate::engine) fn told(differences: &[Difference]) -> Vec<MemoryChange> {
     let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let is_archived = |path: &str| path.starts_with("archive/");
@@ -76,7 +76,7 @@ pub(in crate::engine) fn told(differences: &[Difference]) -> Vec<MemoryChange> {
     told
 }
 
-/// What the branch's log says of a commit that was made on this machine.
+/// The entry in the branch's log for a commit that was made on this machine.
 pub(in crate::engine) const COMMITTED: &str = "memdir: commit";
 
 /// A file that differs from the newest commit.
@@ -100,12 +100,12 @@ impl Difference {
     }
 }
 
-/// What a commit is made for.
+/// The reason for a commit.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) enum Why<'a> {
-    /// Something changed.
+    /// A file changed.
     Changed,
-    /// Somebody asked for it.
+    /// A caller asked for it.
     Asked,
     /// More than the files tell.
     For(&'a Reason),
@@ -130,13 +130,13 @@ pub(in crate::engine) fn stamped(path: &str, entry: &Entry) -> Stamped {
 /// In nanoseconds: the program changes a file and ends its work in the folder within this.
 pub(in crate::engine) const OWN_CHANGE: i64 = 100_000_000;
 
-/// What was done together.
+/// Changes that were made together.
 pub(in crate::engine) struct Done {
     /// In nanoseconds since 1970.
     pub(in crate::engine) at: i64,
     /// A program told of it.
     pub(in crate::engine) is_told: bool,
-    /// Something was deleted.
+    /// One of them is a deletion.
     pub(in crate::engine) is_gone: bool,
     pub(in crate::engine) files: Vec<MemoryChange>,
 }

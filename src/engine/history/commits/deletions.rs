@@ -1,10 +1,9 @@
 //! Notices that memories go in mass, before they are gone here, and before others are told.
 //!
-//! What counts is which memories are there, live or forgotten, wherever their files lie: moving and
-//! forgetting take nothing away. A memory whose text lost nine tenths of it or more is gone, too, as
-//! is one that lies where no memory is looked for. They are counted from a *yardstick*, the last state that somebody
-//! accepted or that was in step a day ago, so that many small losses count as the large one that
-//! they are.
+//! Memories are counted, live or forgotten, wherever their files lie: moving and forgetting take nothing
+//! away. A memory whose text lost nine tenths of it or more counts as gone, as does one that lies where
+//! no memory is looked for. Losses are counted from the *deletion baseline*, the last state that somebody
+//! accepted or that was in step a day ago, so that many small losses count as a large one.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -30,7 +29,7 @@ const SMALLEST: usize = 3;
 /// Number of seconds after which a state that nobody objected to becomes the baseline.
 const DAY: i64 = 24 * 60 * 60;
 
-/// Where the yardstick's age is noted.
+/// The setting that notes the age of the deletion baseline.
 const SINCE: &str = "yardstick-at";
 
 /// Where the commit is noted that the store was reset on, until others were told or all is back.
@@ -98,7 +97,7 @@ pub(in crate::engine) fn deleted_here(
     Ok(reason(all.len(), &lost))
 }
 
-/// Makes `head` the yardstick if somebody `accepts` it, or if the present one is a day old.
+/// Makes `head` the deletion baseline if somebody `accepts` it, or if the present one is a day old.
 pub(in crate::engine) fn measure_from(
     history: &History,
     repository: &Repository,
@@ -141,12 +140,12 @@ fn measured(repository: &Repository, others: Memories) -> Result<Memories, Engin
     Ok(all)
 }
 
-/// What memories lost.
+/// Losses of memories.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Lost {
     /// Stems of those that are gone.
     pub deleted: BTreeSet<String>,
-    /// How many more have next to nothing of their text left.
+    /// Number of further memories with a tenth of their text left, or less.
     pub emptied: usize,
 }
 
@@ -156,7 +155,7 @@ impl Lost {
     }
 }
 
-/// What the memories `before` lost where they are as in `after`. `text_of` is asked only where it may
+/// The losses from the memories `before` to those `after`. `text_of` is called only where it may
 /// matter: reading each text that changed costs more than the rest of a merge.
 pub(in crate::engine) fn lost(
     before: &Memories,
@@ -191,7 +190,7 @@ pub(in crate::engine) fn lost(
     Ok(lost)
 }
 
-/// How many bytes of a file say something: blanks and characters that nobody sees do not.
+/// Number of visible bytes of a file: without blanks and characters that nobody sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Substance {
     whole: usize,

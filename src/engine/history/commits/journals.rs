@@ -1,4 +1,4 @@
-//! What git does with the journals, where each machine notes its uses of memories.
+//! Commits the journals, where each machine notes its uses of memories.
 //!
 //! Promises: noting a use makes no commit of its own; two machines that wrote into one journal lose
 //! no line, and never contradict each other. They are no memories: deletions, purging, undoing and
@@ -35,9 +35,9 @@ use crate::git::Trees;
 /// would be one.
 pub(in crate::engine) const ALONE_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// What was added to a journal is committed with something else once it is such a share of the whole,
-/// of which each commit holds a copy. So all copies of a journal are together a few times as large as
-/// its lines, and compressed smaller than they are.
+/// An eighth of a journal must be new before it is committed together with something else: each commit
+/// holds a copy of the whole. So all copies of a journal together are a few times as large as its lines,
+/// and compressed smaller than they are.
 const COMMITTED_SHARE: u64 = 8;
 
 /// In bytes; compressed it is as small as the other objects of a commit. A smaller journal is

@@ -1,4 +1,4 @@
-//! What a commit says of itself.
+//! Writes the message of a commit.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::fmt::Write;
 use crate::engine::texts::stem_of;
 use crate::files::Place;
 
-/// What happened to one memory.
+/// The kind of change of one memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::engine) enum ChangeKind {
     Add,
@@ -53,7 +53,7 @@ pub(in crate::engine) struct MemoryChange {
     pub path: String,
 }
 
-/// Who did it, and with what; each may be several.
+/// The agents, users and tools behind a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::engine) struct Attribution {
     pub agents: BTreeSet<String>,
@@ -71,7 +71,7 @@ impl Attribution {
     }
 }
 
-/// What a commit is made for, where that says more than its files do.
+/// The subject and trailers of a commit that is made for one operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) struct Reason {
     pub subject: String,

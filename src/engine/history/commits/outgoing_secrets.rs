@@ -114,7 +114,7 @@ fn add_leaks(
     Ok(())
 }
 
-/// What the memory that lay at `path` may hold, as its file says now.
+/// The credentials that the memory that lay at `path` may hold, as its file says now.
 fn allowed_today(history: &History, path: &str) -> Result<Vec<String>, EngineError> {
     let mut allowed = Vec::new();
     for place in [Place::Files, Place::Archive] {

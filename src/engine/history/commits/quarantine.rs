@@ -128,7 +128,7 @@ pub(in crate::engine) fn passes(
     Ok(held.is_some_and(|held| held.is_empty()))
 }
 
-/// What the file that differs holds and must not; `None` if it is another one by now.
+/// The reasons to hold back the file that differs; `None` if it changed meanwhile.
 fn held_in(
     history: &History,
     repository: &Repository,
@@ -237,7 +237,7 @@ pub(in crate::engine) fn is_held(history: &History, path: &str) -> bool {
         .any(|one| memory_of(&one.file) == memory_of(path))
 }
 
-/// What other machines would refuse stops them all, so it stays here.
+/// Holds back a path that other machines refuse: it would stop the exchange of all of them.
 fn untaken(repository: &Repository, path: &str, bytes: usize) -> Option<Quarantined> {
     let kind = match repository.untaken(path, bytes as u64)? {
         PathRejection::Name => NAME,
@@ -265,7 +265,7 @@ fn named(path: &str) -> Option<Quarantined> {
     })
 }
 
-/// What a journal brings that no other machine takes, or that must not leave this one.
+/// The reasons to hold back a journal: a path that no other machine takes, or credentials.
 fn in_journal(
     repository: &Repository,
     path: &str,

@@ -33,7 +33,7 @@ pub(in crate::engine) fn is_usual(path: &str) -> bool {
         || [".gitignore", ".gitattributes"].contains(&path)
 }
 
-/// What a branch of a remote holds.
+/// Contents of a branch of a remote.
 #[derive(Default)]
 pub(in crate::engine) struct Content {
     pub(in crate::engine) has_memories: bool,

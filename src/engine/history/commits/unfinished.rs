@@ -48,7 +48,7 @@ impl Unfinished {
         self.written.contains(path)
     }
 
-    /// What the file at `path` may hold besides what the branch has there: both are in some commit.
+    /// The text that the file at `path` may hold besides the branch's: both are in some commit.
     pub fn former(&self, path: &str) -> Option<Id> {
         self.former.get(path).copied().flatten()
     }

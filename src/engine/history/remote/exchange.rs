@@ -1,7 +1,7 @@
 //! Brings this repository and its remote into step: gets, merges, sends.
 //!
-//! Whatever happens in between, the next attempt goes on from there: what files are to become is
-//! written down before the first one is changed (`unfinished`), and the branch is moved last.
+//! An interrupted attempt is continued by the next one: the merge commit is written and noted before
+//! the first file is changed (`unfinished`), and the branch is moved last.
 //!
 //! Commit; fetch into `refs/memdir/remote/…`; look at what was sent (`git/reading/inspect`) and
 //! whether it follows from what was seen last (`refs/memdir/seen/…`); plan (`three_way_merge`: of
@@ -60,16 +60,16 @@ use crate::git::Repository;
 use crate::git::Staged;
 use crate::git::Trees;
 
-/// How often the remote may be faster before it is left alone for a while.
+/// Maximum number of attempts while the remote's branch moves.
 const ROUNDS: usize = 5;
 
 /// States of the branch before a merge that are kept.
 const BACKUPS: usize = 50;
 
-/// What came of looking at what the remote has.
+/// Result of taking in the remote's commits.
 enum Pulled {
     Done,
-    /// Something changed meanwhile.
+    /// A file or the branch changed meanwhile.
     Again,
     /// The file at this path did, or is none that was ever committed.
     Blocked(String),

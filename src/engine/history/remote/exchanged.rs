@@ -1,8 +1,8 @@
-//! What an exchange with a remote did.
+//! The result of an exchange with a remote.
 
 use crate::git::LeftOut;
 
-/// How an attempt to come into step ended.
+/// Result of an attempt to come into step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exchanged {
     /// Both hold the same.
@@ -17,7 +17,7 @@ pub enum Exchanged {
     Paused(String),
 }
 
-/// What somebody has looked at and wants all the same.
+/// Conditions that pause an exchange, and that the caller accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Accept {
     /// That more than a fifth of the memories was deleted, or all of them.
@@ -28,7 +28,7 @@ pub struct Accept {
     pub rewritten: bool,
 }
 
-/// What went from one side to the other.
+/// The changes that went from one side to the other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Moved {
     /// Files that changed here.
@@ -39,8 +39,8 @@ pub struct Moved {
     pub conflicts: Vec<String>,
     /// Other files of the repository that both sides changed: they stay as they were here.
     pub kept: Vec<String>,
-    /// What came and is no file here, as this machine cannot or must not have it.
+    /// Files of the remote that this machine cannot or must not have.
     pub left_out: Vec<LeftOut>,
-    /// How much more of that there is.
+    /// Number of further such files.
     pub unnamed: usize,
 }

@@ -83,7 +83,7 @@ struct Work {
     leads: bool,
     /// When the remote is to be looked at, if there is one.
     sync_at: Option<Instant>,
-    /// How often in a row nothing came of that.
+    /// Number of failures in a row.
     silences: u32,
     is_ended: Arc<AtomicBool>,
     sayer: WarnOnce,

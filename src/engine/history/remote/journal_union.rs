@@ -46,7 +46,7 @@ pub(in crate::engine) fn unite(
     Ok(())
 }
 
-/// What two sides have of a journal together; `None`: no such file.
+/// The union of two versions of a journal; `None` if there is no such file.
 pub(in crate::engine) fn united(
     base: &[u8],
     one: Option<&[u8]>,

@@ -22,7 +22,7 @@ use crate::git::RemoteBranches;
 use crate::git::Repository;
 use crate::git::without_credentials;
 
-/// What somebody who names a remote says.
+/// A remote as the user names it.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup<'a> {
     /// May be left away where the repository has a remote called `origin`.

@@ -1,7 +1,6 @@
-//! What a merge is planned with, out of two histories.
+//! The texts and times of two histories, for planning their merge.
 //!
-//! Promises: what costs a walk through commits is walked through once for all memories, and only
-//! when a memory needs it.
+//! Promise: a walk through commits is made once for all memories, and only when a memory needs it.
 
 use std::cell::OnceCell;
 use std::cell::RefCell;
@@ -33,7 +32,7 @@ pub(in crate::engine) struct Commits<'a> {
     remote: Walks<'a>,
 }
 
-/// What was found in the commits of one side, so far as it was asked for.
+/// Results of walks through the commits of one side, as far as they were asked for.
 #[derive(Default)]
 struct Walks<'a> {
     last_changes: RefCell<Option<LastChanges<'a>>>,

@@ -1,5 +1,4 @@
-//! How the store and its remote stand to each other, as the last attempt found it: written down
-//! for whoever asks, by whichever process it was.
+//! The state of the store and its remote, as the last attempt of any process found and noted it.
 
 use std::fmt::Write;
 
@@ -16,7 +15,7 @@ use crate::git::Network;
 use crate::git::Owner;
 use crate::git::Repository;
 
-/// How the last attempt to come into step ended.
+/// Result of the last attempt to come into step.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SyncState {
     /// When, in seconds since 1970.
@@ -29,7 +28,7 @@ pub struct SyncState {
     pub in_step_at: Option<i64>,
 }
 
-/// How a store is committed.
+/// The state of a store's commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitStatus {
     /// Not at all: the reason.
@@ -38,32 +37,32 @@ pub enum GitStatus {
         branch: String,
         /// The newest commit and its time in seconds since 1970; `None` before the first.
         newest: Option<(String, i64)>,
-        /// What stands in the way of the next one.
+        /// The reason why the next one cannot be made.
         obstacle: Option<String>,
         remote: Option<Box<RemoteStatus>>,
         /// Why the remote that the settings name is not the store's.
         note: Option<String>,
-        /// What is not committed because of the credentials it holds.
+        /// Memories that are not committed because of the credentials they hold.
         held_back: Vec<Quarantined>,
     },
 }
 
-/// How a store and its remote stand to each other.
+/// The state of a store's remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteStatus {
     /// Without anything secret.
     pub address: String,
     /// By what it is reached, such as `git 2.47.3`.
     pub means: String,
-    /// How many commits it does not have, as far as is known here.
+    /// Number of commits that it does not have, as far as is known here.
     pub unsent: usize,
-    /// How the last attempt to come into step ended.
+    /// Result of the last attempt to come into step.
     pub last: Option<SyncState>,
 }
 
 const TITLE: &str = "memdir sync 1";
 
-/// How this store is committed, and stands to its remote. Nothing is asked of the remote.
+/// The state of this store's commits and of its remote. The remote is not asked.
 ///
 /// # Errors
 ///
@@ -127,7 +126,7 @@ pub fn git_status(history: &History) -> Result<GitStatus, EngineError> {
     })
 }
 
-/// What kept the remote that the settings name from being set up.
+/// The reason why the remote that the settings name is not set up.
 fn failure_to_set_up(history: &History) -> Option<String> {
     history.git.as_ref()?.remote.as_ref()?;
     let reason = sync_state(history)?.reason?;
@@ -159,7 +158,7 @@ fn remote_status(
     })
 }
 
-/// How the last attempt to come into step ended; `None` if there was none.
+/// Result of the last attempt to come into step; `None` if there was none.
 pub fn sync_state(history: &History) -> Option<SyncState> {
     let (text, _) = crate::files::said(&history.live.state().join("sync-state"))?;
     SyncState::read(&text)

@@ -1,8 +1,8 @@
-//! What two histories become together: a plan, made from commits and texts alone.
+//! Plans the merge of two histories, from commits and texts alone.
 //!
 //! A memory is its stem, wherever it lies: moved here and edited there, it is moved and edited.
-//! What only one side changed is taken; what both changed is merged by meaning. A change wins over
-//! a deletion and over forgetting; nothing that only one side says is dropped.
+//! A change of one side is taken; changes of both are merged by meaning. A change wins over a deletion
+//! and over forgetting; nothing that only one side says is dropped.
 
 use std::collections::BTreeMap;
 
@@ -478,8 +478,8 @@ fn known_conflict(
     Ok(false)
 }
 
-/// What is live is never hidden by what is forgotten; else any order will do that all machines
-/// share.
+/// The live path of two, so that a forgotten memory never hides a live one; else the first by name, as on
+/// all machines.
 fn live_first<'a>(one: &'a str, other: &'a str) -> &'a str {
     let order = |path: &str| path.starts_with("archive/");
     if (order(one), one) <= (order(other), other) {

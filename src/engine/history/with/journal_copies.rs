@@ -16,9 +16,9 @@ use crate::format::unite_journals;
 /// A journal that is to say more.
 pub(in crate::engine) struct Unite {
     pub path: String,
-    /// What both come from; empty where that is not known.
+    /// The common ancestor; empty where it is not known.
     base: Vec<u8>,
-    /// What the other store has.
+    /// The other store's text.
     theirs: Vec<u8>,
     /// Whether only the other store writes it.
     is_theirs: bool,
@@ -61,7 +61,7 @@ pub(in crate::engine) fn plan(
 }
 
 impl Unite {
-    /// What the journal says afterwards, if it says `now`.
+    /// The new text of the journal, if its present text is `now`.
     fn with(&self, now: Option<&[u8]>) -> Vec<u8> {
         match now {
             None => self.theirs.clone(),

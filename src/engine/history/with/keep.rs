@@ -1,4 +1,4 @@
-//! What one store holds no more, and nobody purged: the other one forgets it.
+//! Forgets in one store the memories whose files are gone from the other one and that nobody purged.
 //!
 //! Promises: a file that is gone without a word may be lost as well as deleted. So its text goes to
 //! the archive, or stays where it is; only a tombstone takes a text away.
@@ -17,7 +17,7 @@ use crate::engine::history::with::side::Found;
 use crate::git::Id;
 use crate::model::Stem;
 
-/// What the journal says of such a memory.
+/// The reason in the journal for forgetting such a memory.
 pub(in crate::engine) const WHY: &str = "sync --with: its file was gone from the other store";
 
 /// The files, with their texts, that `plan` would take from `local` for good though nobody purged
@@ -96,7 +96,7 @@ fn is_purged(stem: &str, text: Id, sources: &dyn Sources) -> Result<bool, Engine
     Ok(sources.tombstone(stem)?.is_some_and(is_about))
 }
 
-/// What `files` become by `plan`.
+/// The state of `files` after `plan`.
 pub(in crate::engine) fn carried_out(files: &Files, plan: &Plan) -> Files {
     let mut after = files.clone();
     for step in &plan.steps {

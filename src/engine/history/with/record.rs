@@ -1,4 +1,5 @@
-//! What two stores had in common last, noted in both: so that a later run knows who changed what.
+//! Notes in both stores the state that they had in common last, so that a later run knows which side
+//! changed a memory.
 //!
 //! Promises: a note counts only where it is certain that it is about these two stores. A deletion is
 //! taken over on its word, so a copy of a store, or another stick in the same place, must not pass for
@@ -49,7 +50,7 @@ pub(in crate::engine) struct Pending {
     pub there: bool,
     pub path: String,
     pub id: String,
-    /// What the side it was taken from holds of this memory.
+    /// The files of this memory on the side it was taken from.
     pub of: BTreeMap<String, String>,
 }
 
@@ -57,7 +58,7 @@ pub(in crate::engine) struct Pending {
 pub(in crate::engine) struct Notes<'a> {
     here: &'a Path,
     there: &'a Path,
-    /// What each is called in the other's notes; `None` where nothing was noted yet.
+    /// The id of each in the other's notes; `None` where nothing was noted yet.
     ids: [Option<String>; 2],
     /// Such a one is kept here alone.
     one_way: PathBuf,
@@ -110,8 +111,8 @@ impl<'a> Notes<'a> {
         (ours.before == theirs.token).then_some(theirs)
     }
 
-    /// What was in common, as far as one of the two still has a file of that name: what is said of
-    /// others by a note that came with a store is of no use.
+    /// The common state, as far as one of the two still has a file of that name: other entries of a
+    /// note that came with a store are of no use.
     pub fn base(&self, here: &Side, there: &Side) -> Base {
         let Some(note) = self.counting() else {
             return Base::new();
@@ -199,7 +200,7 @@ impl<'a> Notes<'a> {
     }
 }
 
-/// What a store is called in the notes of others.
+/// The id of a store in the notes of others.
 fn own_id(root: &Path) -> Result<Option<String>, EngineError> {
     let Some(bytes) = bytes_at(root, &format!("{WITH}/id"))? else {
         return Ok(None);

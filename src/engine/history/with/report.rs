@@ -1,4 +1,4 @@
-//! What is asked of a sync between two stores, and what it tells.
+//! Options and report of a sync between two stores.
 
 use std::collections::BTreeMap;
 use std::collections::HashSet;
@@ -21,7 +21,7 @@ pub enum Direction {
     Merge,
 }
 
-/// How two stores are brought into step.
+/// Options of a sync between two stores.
 #[derive(Debug, Clone, Copy)]
 pub struct With<'a> {
     /// The other store.
@@ -33,19 +33,19 @@ pub struct With<'a> {
     pub accept_deletions: bool,
 }
 
-/// What was done to two stores.
+/// The changes that a sync made in two stores.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WithReport {
     pub dry_run: bool,
-    /// What this store took in.
+    /// Changes of this store.
     pub here: Taken,
-    /// What the other one took in.
+    /// Changes of the other one.
     pub there: Taken,
-    /// What neither takes from the other.
+    /// Files that neither takes from the other.
     pub skipped: Vec<Skipped>,
 }
 
-/// What one store took in.
+/// The changes of one store.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Taken {
     /// Paths of memories that came, or came back, or are now as the other store has them.
@@ -58,7 +58,7 @@ pub struct Taken {
     pub removed: Vec<String>,
     /// Stems of memories that both changed in ways that exclude each other: each is two now.
     pub conflicts: Vec<String>,
-    /// How many journals are longer now.
+    /// Number of journals that are longer now.
     pub journals: usize,
 }
 
@@ -87,7 +87,7 @@ impl WithReport {
 }
 
 impl Taken {
-    /// What `plan` does to `files`.
+    /// The changes that `plan` makes in `files`.
     pub(in crate::engine) fn of(plan: &Plan, files: &Files, journals: usize) -> Taken {
         let mut taken = Taken {
             conflicts: plan.conflicts.clone(),

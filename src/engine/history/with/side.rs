@@ -1,4 +1,4 @@
-//! What a store holds at one moment, as far as another store takes it.
+//! The contents of a store at one moment, as far as another store takes them.
 //!
 //! Promises: no link is followed, and what git would not carry to another machine (names, depth,
 //! size, conflict markers) is left out and told. Nothing is written.
@@ -44,11 +44,11 @@ pub(in crate::engine) struct Side {
     pub journals: BTreeMap<String, Id>,
     /// The paths of the journals that only this store writes.
     pub own_journals: Vec<String>,
-    /// What no other store takes, with the reason.
+    /// Files that no other store takes, with the reason.
     pub skipped: Vec<(String, String)>,
 }
 
-/// What a store has in place of folders; a link would lead elsewhere.
+/// Paths that must be folders; a link would lead elsewhere.
 const FOLDERS: [&str; 6] = [
     "files",
     "archive",

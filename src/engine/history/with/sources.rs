@@ -70,16 +70,16 @@ pub(in crate::engine) fn find_text(
     Ok(None)
 }
 
-/// What a plan is made with, out of two folders.
+/// The texts and times of two folders, for planning their merge.
 pub(in crate::engine) struct Both<'a> {
     local: &'a Files,
     remote: &'a Files,
-    /// What each of them says of the stems, in the same order.
+    /// The stems of each of them, in the same order.
     stems: [HashMap<&'a str, Stemmed>; 2],
     texts: &'a Texts<'a>,
 }
 
-/// What the files of one stem come to.
+/// Facts about the files of one stem.
 #[derive(Default)]
 struct Stemmed {
     is_memory: bool,
@@ -170,7 +170,7 @@ pub(in crate::engine) fn is_skipped(path: &str, skipped: &BTreeSet<String>) -> b
     skipped.contains(stem_of_path(path))
 }
 
-/// How `files` differ from what was in common.
+/// The changes from the common state `base` to `files`.
 pub(in crate::engine) fn changes(
     base: &Base,
     files: &Files,

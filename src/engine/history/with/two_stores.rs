@@ -57,10 +57,10 @@ use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// How often it begins anew because files change meanwhile.
+/// Maximum number of attempts while files change.
 const ROUNDS: usize = 5;
 
-/// What is to be done to one of the two stores.
+/// The changes to make in one of the two stores.
 struct Task {
     plan: Plan,
     journals: Vec<journal_copies::Unite>,
@@ -348,7 +348,7 @@ struct Look<'a> {
     base: Base,
     /// Stems of which nothing is said.
     skipped: BTreeSet<String>,
-    /// What this store holds when it has taken in what the other one has.
+    /// The files of this store once it has taken in the other one's.
     after: Files,
     for_here: Option<Task>,
     for_there: Option<Task>,
@@ -379,7 +379,7 @@ impl Look<'_> {
     }
 }
 
-/// What is to be done to both, and what this store holds afterwards.
+/// The changes to make in both stores, and the files of this one afterwards.
 struct Plans {
     after: Files,
     for_here: Option<Task>,
@@ -387,7 +387,7 @@ struct Plans {
 }
 
 impl Plans {
-    /// What would be written through a link, and in which store.
+    /// Paths that would be written through a link, and whether in this store.
     fn behind_links(&self, [here, there]: [&Path; 2]) -> Vec<(String, bool)> {
         let mut found = Vec::new();
         for (task, root, is_here) in [
@@ -481,14 +481,14 @@ fn planned(
     Ok((plan, deleted))
 }
 
-/// What `base` says of memories that this run says nothing of.
+/// The entries of `base` for memories that this run skips.
 fn kept(base: &Base, skipped: &BTreeSet<String>) -> Base {
     let mut kept = base.clone();
     kept.retain(|path, _| is_skipped(path, skipped));
     kept
 }
 
-/// What is in common with `side` once all it holds was taken in.
+/// The common state with `side` once all it holds was taken in.
 fn in_common(side: &Side, skipped: &BTreeSet<String>, base: &Base) -> Base {
     let mut common = kept(base, skipped);
     let files = side.files.iter();
