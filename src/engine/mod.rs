@@ -127,7 +127,7 @@ pub use options::Models;
 pub use options::Options;
 pub use parts::Engine;
 pub use upkeep::background::Background;
+pub use write::change_notes::OneDeed;
 pub use write::put::Edited;
 pub use write::screen::Screened;
 pub use write::title_lock::TitleLock;
-pub use write::words::OneDeed;

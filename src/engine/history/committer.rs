@@ -95,7 +95,7 @@ struct Work {
     /// Number of failures in a row.
     failures: u32,
     /// Of what stands in the way.
-    sayer: WarnOnce,
+    warn_once: WarnOnce,
 }
 
 impl Work {
@@ -108,7 +108,7 @@ impl Work {
             committed: None,
             journals_at: Instant::now() + ALONE_AFTER,
             failures: 0,
-            sayer: WarnOnce::default(),
+            warn_once: WarnOnce::default(),
         }
     }
 
@@ -189,7 +189,7 @@ impl Work {
             Ok(Committed::Done { id, files }) => {
                 tracing::debug!("committed {files} files as {id}");
                 self.failures = 0;
-                self.sayer.forget();
+                self.warn_once.forget();
                 let now = Instant::now();
                 let first = self.committed.map_or(now, |(first, _)| first);
                 self.committed = Some((first, now));
@@ -198,11 +198,11 @@ impl Work {
             Ok(Committed::Busy) => self.try_again(),
             Ok(Committed::Paused(reason)) => {
                 let what = format!("nothing is committed at present: {reason}");
-                self.sayer.say(what);
+                self.warn_once.say(what);
                 self.try_again();
             }
             Err(error) => {
-                self.sayer.say(format!("cannot commit: {error}"));
+                self.warn_once.say(format!("cannot commit: {error}"));
                 self.try_again();
             }
         }

@@ -1,13 +1,13 @@
-//! Says a warning once, until it changes.
+//! Logs a warning once, until it changes.
 
-/// Says the same thing once.
+/// Logs a warning only if the last one was another.
 #[derive(Default)]
 pub(in crate::engine) struct WarnOnce {
     pub(in crate::engine) said: Option<String>,
 }
 
 impl WarnOnce {
-    /// Says it, unless it was what was said last.
+    /// Logs `what`, unless it was logged last.
     pub fn say(&mut self, what: String) {
         if self.said.as_ref() != Some(&what) {
             tracing::warn!("{what}");
@@ -15,7 +15,7 @@ impl WarnOnce {
         }
     }
 
-    /// All is well again: whatever comes is new.
+    /// Has the next warning logged in any case.
     pub fn forget(&mut self) {
         self.said = None;
     }

@@ -116,8 +116,8 @@ pub fn adopt_notes(
                 .rename((Place::Files, from), (Place::Files, to))
             {
                 Ok(()) => {
-                    engine.writer.changed_with("adopt", from);
-                    engine.writer.changed_with("adopt", to);
+                    engine.writer.note_change("adopt", from);
+                    engine.writer.note_change("adopt", to);
                     folders.insert(folder_of(to).to_owned());
                     changed.extend([from.clone(), to.clone()]);
                 }

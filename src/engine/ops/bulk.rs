@@ -160,7 +160,7 @@ fn write_batch(engine: &Engine, batch: Batch, policy: &WritePolicy, done: &mut [
     for ((place, one), replaced) in renewed.into_iter().zip(replaced) {
         let Renewed { stem, new, renewal } = one;
         if replaced.is_ok() {
-            engine.writer.changed_with("remember", &renewal.name);
+            engine.writer.note_change("remember", &renewal.name);
         }
         done[place] = Some(match replaced {
             Ok(Replaced::Done) => Ok(stem),
@@ -185,7 +185,7 @@ fn add_batch(engine: &Engine, new: Vec<(usize, NewFile)>, done: &mut [Outcome]) 
     for ((place, new), added) in new.into_iter().zip(added) {
         done[place] = Some(match added {
             Ok(()) => {
-                engine.writer.changed_with("remember", &new.name);
+                engine.writer.note_change("remember", &new.name);
                 Ok(new.stem)
             }
             // Another name is drawn.

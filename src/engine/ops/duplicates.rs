@@ -488,7 +488,7 @@ fn is_kept_in(engine: &Engine, name: &str, old: &Memory, what: Kept) -> bool {
 pub(in crate::engine) fn kept_earlier(engine: &Engine, whose: &Stem, name: &str) {
     engine
         .writer
-        .changed_because("forget", name, Some(&earlier_text_of(whose)));
+        .note_change_because("forget", name, Some(&earlier_text_of(whose)));
 }
 
 /// The current memories with the title of `new` in its namespace, of one user or of all; the one

@@ -327,7 +327,7 @@ fn relocate(
         Place::Archive => "forget",
         Place::Files => RESTORE,
     };
-    engine.writer.changed_because(tool, &name, why);
+    engine.writer.note_change_because(tool, &name, why);
     Ok(Moved::of(name))
 }
 

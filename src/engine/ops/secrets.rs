@@ -11,7 +11,7 @@ use crate::engine::texts::parse;
 use crate::engine::texts::stem_of;
 use crate::engine::write::screen;
 use crate::engine::write::screen::found_but;
-use crate::engine::write::screen::told;
+use crate::engine::write::screen::found_secrets;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Replaced;
@@ -52,7 +52,7 @@ pub fn allow_secrets(engine: &Engine, id: &str) -> Result<Settled, EngineError> 
                 format::allow_secrets(&format::with_frontmatter(bytes, &memory), &names)?
             }
         };
-        Ok((bytes, told(&text, &found)))
+        Ok((bytes, found_secrets(&text, &found)))
     })
 }
 
@@ -66,7 +66,7 @@ pub fn redact_secrets(engine: &Engine, id: &str) -> Result<Settled, EngineError>
     settle_secrets(engine, id, "redact", |name, version| {
         let bytes = &version.bytes;
         let text = String::from_utf8_lossy(bytes);
-        let found = told(&text, &secrets::find(&text));
+        let found = found_secrets(&text, &secrets::find(&text));
         let redacted = match found.is_empty() {
             true => Some(bytes.clone()),
             false => screen::redacted(&engine.writer, name, bytes, &[]),
@@ -104,7 +104,7 @@ fn settle_secrets(
             Err(FilesError::Missing { .. }) => continue, // Forgotten or restored meanwhile.
             other => other?,
         };
-        engine.writer.changed_with(tool, &name);
+        engine.writer.note_change(tool, &name);
         match replaced {
             Replaced::Done => return Ok(settled),
             Replaced::Stale => {}

@@ -216,7 +216,7 @@ pub fn save_text(
         return Ok(Edited { screened, ..edited });
     }
     let copy = engine.writer.add_copy(name, &bytes)?;
-    engine.writer.changed_with("edit", &copy);
+    engine.writer.note_change("edit", &copy);
     Err(EngineError::ChangedMeanwhile {
         id: stem_of(name).short().to_owned(),
         copy: engine

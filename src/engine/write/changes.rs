@@ -2,7 +2,7 @@
 //!
 //! Promises: no other module of the engine changes a file of the store, and `live` hears of each
 //! changed memory from here. Why it was changed, and with which tool, the caller notes
-//! ([`Writer::changed_with`]). When each fails, [`crate::files::WritableStorage`] says.
+//! ([`Writer::note_change`]). When each fails, [`crate::files::WritableStorage`] says.
 
 use crate::engine::write::writer::Writer;
 use crate::files::FilesError;
@@ -16,7 +16,7 @@ pub(in crate::engine) type At<'a> = (Place, &'a str);
 
 impl Writer {
     /// Has `live` look at the file `name` again if it was changed, or found to be another version.
-    fn told<T>(&self, name: &str, done: Result<T, FilesError>) -> Result<T, FilesError> {
+    fn tell_live<T>(&self, name: &str, done: Result<T, FilesError>) -> Result<T, FilesError> {
         done.inspect(|_| self.live.changed_by_us(name))
     }
 
@@ -27,7 +27,7 @@ impl Writer {
 
     /// Puts a new memory in place.
     pub(in crate::engine) fn add(&self, at: At<'_>, bytes: &[u8]) -> Result<(), FilesError> {
-        self.told(at.1, self.storage.add(at.0, at.1, bytes))
+        self.tell_live(at.1, self.storage.add(at.0, at.1, bytes))
     }
 
     /// Adds a live memory that survives a power cut once its folder is synced.
@@ -38,7 +38,7 @@ impl Writer {
     ) -> Result<(), FilesError> {
         let directory = &self.live.directory;
         let added = directory.add_unsynced(Place::Files, name, bytes);
-        self.told(name, added).map(drop)
+        self.tell_live(name, added).map(drop)
     }
 
     /// Puts new memories in place: their names and bytes.
@@ -50,7 +50,7 @@ impl Writer {
         let added = self.storage.add_many(place, files).into_iter();
         let added = added.zip(files);
         added
-            .map(|(added, (name, _))| self.told(name, added))
+            .map(|(added, (name, _))| self.tell_live(name, added))
             .collect()
     }
 
@@ -73,7 +73,7 @@ impl Writer {
         seen: &Version,
         bytes: &[u8],
     ) -> Result<Replaced, FilesError> {
-        self.told(at.1, self.storage.replace(at.0, at.1, seen, bytes))
+        self.tell_live(at.1, self.storage.replace(at.0, at.1, seen, bytes))
     }
 
     /// Replaces a text, which is kept aside for the history.
@@ -84,7 +84,7 @@ impl Writer {
         bytes: &[u8],
     ) -> Result<Replaced, FilesError> {
         let replaced = self.storage.replace_and_keep(at.0, at.1, seen, bytes);
-        self.told(at.1, replaced)
+        self.tell_live(at.1, replaced)
     }
 
     /// As [`Writer::replace`] for each of `files`, live memories: names with what was seen and the new
@@ -96,7 +96,7 @@ impl Writer {
         let replaced = self.storage.replace_many(Place::Files, files).into_iter();
         let replaced = replaced.zip(files);
         replaced
-            .map(|(replaced, (name, ..))| self.told(name, replaced))
+            .map(|(replaced, (name, ..))| self.tell_live(name, replaced))
             .collect()
     }
 
@@ -106,7 +106,7 @@ impl Writer {
         at: At<'_>,
         seen: &Version,
     ) -> Result<Replaced, FilesError> {
-        self.told(at.1, self.storage.remove(at.0, at.1, seen))
+        self.tell_live(at.1, self.storage.remove(at.0, at.1, seen))
     }
 
     /// Moves a memory to the other folder, under the same name.
@@ -116,12 +116,12 @@ impl Writer {
         from: Place,
         to: Place,
     ) -> Result<(), FilesError> {
-        self.told(name, self.storage.relocate(name, from, to))
+        self.tell_live(name, self.storage.relocate(name, from, to))
     }
 
     /// Gives a memory another name or place; it survives a power cut once both folders are synced.
     pub(in crate::engine) fn rename(&self, from: At<'_>, to: At<'_>) -> Result<(), FilesError> {
-        self.told(from.1, self.live.directory.rename(from, to))?;
+        self.tell_live(from.1, self.live.directory.rename(from, to))?;
         self.live.changed_by_us(to.1);
         Ok(())
     }
@@ -164,7 +164,7 @@ impl Writer {
         at: i64,
     ) -> Result<(), FilesError> {
         let set = self.live.directory.set_modified(Place::Files, seen, at);
-        self.told(&seen.entry.name, set)
+        self.tell_live(&seen.entry.name, set)
     }
 
     /// Writes, replaces or removes a file beside the folders of memories, such as the settings.

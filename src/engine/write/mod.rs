@@ -3,6 +3,7 @@
 //! Promise: a memory is on disk whole or not at all, and every version that is replaced stays
 //! reachable.
 
+pub(in crate::engine) mod change_notes;
 pub(in crate::engine) mod changes;
 pub(in crate::engine) mod journals;
 pub(in crate::engine) mod new;
@@ -12,7 +13,6 @@ pub(in crate::engine) mod replace;
 pub(in crate::engine) mod screen;
 pub(in crate::engine) mod title_lock;
 pub(in crate::engine) mod tombstones;
-pub(in crate::engine) mod words;
 pub(in crate::engine) mod writer;
 
 pub use screen::preview;

@@ -43,7 +43,7 @@ pub(in crate::engine) fn write_new_by(
         let (name, bytes, screened) = rendered(writer, memory, &stem, &timestamp)?;
         match add(writer, &name, &bytes) {
             Ok(()) => {
-                writer.changed_with(tool, &name);
+                writer.note_change(tool, &name);
                 return Ok((stem, screened));
             }
             // Taken by another memory, or the temporary file was swept away: once more.

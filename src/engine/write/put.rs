@@ -51,7 +51,7 @@ pub(in crate::engine) fn put(
         other => other?,
     };
     // What makes memories says when it wrote over one that was there.
-    writer.changed_because(tool, name, (tool == "remember").then_some(REPLACED));
+    writer.note_change_because(tool, name, (tool == "remember").then_some(REPLACED));
     match replaced {
         Replaced::Done => Ok(Some(Edited {
             memory: preview(writer, name, bytes),

@@ -69,7 +69,7 @@ pub(in crate::engine) fn found_but_in(bytes: &[u8], allowed: &[String]) -> Vec<F
         Some(_) => bytes.iter().copied().filter(|byte| *byte != 0).collect(),
     };
     let text = String::from_utf8_lossy(&bytes);
-    told(&text, &found_but(&text, allowed))
+    found_secrets(&text, &found_but(&text, allowed))
 }
 
 pub(in crate::engine) fn found_but(text: &str, known: &[String]) -> Vec<Secret> {
@@ -80,12 +80,12 @@ pub(in crate::engine) fn found_but(text: &str, known: &[String]) -> Vec<Secret> 
     found
 }
 
-pub(in crate::engine) fn told(text: &str, found: &[Secret]) -> Vec<FoundSecret> {
-    let told = |secret: &Secret| FoundSecret {
+pub(in crate::engine) fn found_secrets(text: &str, found: &[Secret]) -> Vec<FoundSecret> {
+    let found_secret = |secret: &Secret| FoundSecret {
         kind: secret.kind,
         line: secret.line(text),
     };
-    found.iter().map(told).collect()
+    found.iter().map(found_secret).collect()
 }
 
 /// The text without the credentials that are not among `known`; `None` if it cannot be had.
@@ -140,7 +140,7 @@ pub(in crate::engine) fn screen(
         known.extend(held.map(|secret| secret.fingerprint(&before)));
     }
     found.retain(|secret| !known.contains(&secret.fingerprint(&text)));
-    let found = told(&text, &found);
+    let found = found_secrets(&text, &found);
     if found.is_empty() || writer.secrets == Policy::Warn {
         let redacted = false;
         return Ok((bytes, Screened { found, redacted }));

@@ -17,9 +17,9 @@ use crate::engine::live::usage;
 use crate::engine::live::usage::UNRECORDED;
 use crate::engine::locked::locked;
 use crate::engine::texts::stem_of;
+use crate::engine::write::change_notes;
+use crate::engine::write::change_notes::OneDeed;
 use crate::engine::write::recent::Recent;
-use crate::engine::write::words;
-use crate::engine::write::words::OneDeed;
 use crate::files::WritableStorage;
 use crate::journal::Record;
 use crate::lifecycle::WritePolicy;
@@ -99,13 +99,13 @@ impl Writer {
     }
 
     /// Notes the tool that changed a file, for the next commit and in the journal.
-    pub(in crate::engine) fn changed_with(&self, tool: &str, name: &str) {
-        self.changed_because(tool, name, None);
+    pub(in crate::engine) fn note_change(&self, tool: &str, name: &str) {
+        self.note_change_because(tool, name, None);
     }
 
-    /// As [`Writer::changed_with`], with the reason that somebody gave.
-    pub(in crate::engine) fn changed_because(&self, tool: &str, name: &str, why: Option<&str>) {
-        self.leave_word(tool, name);
+    /// As [`Writer::note_change`], with the reason that somebody gave.
+    pub(in crate::engine) fn note_change_because(&self, tool: &str, name: &str, why: Option<&str>) {
+        self.leave_note(tool, name);
         self.record(tool, name, why);
     }
 
@@ -223,10 +223,10 @@ impl Writer {
     }
 
     /// Leaves a note for the next commit that `tool` changed the file `name`.
-    pub(in crate::engine) fn leave_word(&self, tool: &str, name: &str) {
+    pub(in crate::engine) fn leave_note(&self, tool: &str, name: &str) {
         if self.has_history {
             let (state, is_command) = (self.live.state(), !self.live.has_background());
-            words::leave_word(state, &self.client(), is_command, tool, name);
+            change_notes::leave_note(state, &self.client(), is_command, tool, name);
         }
     }
 }

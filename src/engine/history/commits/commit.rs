@@ -14,9 +14,9 @@ use crate::engine::history::commits::compare::are_journals;
 use crate::engine::history::commits::compare::compare;
 use crate::engine::history::commits::compare::compare_all;
 use crate::engine::history::commits::compare::compare_settings;
+use crate::engine::history::commits::compare::memory_changes;
 use crate::engine::history::commits::compare::pass_over_left_out;
 use crate::engine::history::commits::compare::stamped;
-use crate::engine::history::commits::compare::told;
 use crate::engine::history::commits::dates;
 use crate::engine::history::commits::journals;
 use crate::engine::history::commits::message::Attribution;
@@ -42,11 +42,11 @@ use crate::engine::live::usage;
 use crate::engine::options::SETTINGS;
 use crate::engine::texts::name_of;
 use crate::engine::texts::parse;
+use crate::engine::write::change_notes;
+use crate::engine::write::change_notes::BY_HAND;
+use crate::engine::write::change_notes::ChangeNotes;
+use crate::engine::write::change_notes::FOUND;
 use crate::engine::write::replace;
-use crate::engine::write::words;
-use crate::engine::write::words::BY_HAND;
-use crate::engine::write::words::FOUND;
-use crate::engine::write::words::Words;
 use crate::files::Place;
 use crate::files::Version;
 use crate::files::is_journal;
@@ -162,9 +162,9 @@ pub fn commit_what_was_there(history: &History) -> Result<Committed, EngineError
         None => false,
     };
     if !has_history {
-        history.writer.leave_word(FOUND, SETTINGS);
+        history.writer.leave_note(FOUND, SETTINGS);
         for entry in history.live.store.list(Place::Files)?.entries {
-            history.writer.leave_word(FOUND, &entry.name);
+            history.writer.leave_note(FOUND, &entry.name);
         }
     }
     commit_everything(history)
@@ -225,10 +225,10 @@ pub(in crate::engine) fn commit_locked(
     }
     match begin_git_work(history, &repository)? {
         Some(_at_work) => {
-            let mut words = words::words(history.live.state());
-            let done = commit_in(history, &repository, pending, user, why, &mut words);
+            let mut notes = change_notes::change_notes(history.live.state());
+            let done = commit_in(history, &repository, pending, user, why, &mut notes);
             if !matches!(done, Ok(Committed::Done { .. })) {
-                words.put_back();
+                notes.put_back();
             }
             done
         }
@@ -248,13 +248,13 @@ fn commit_in(
     pending: &Pending,
     user: &str,
     why: Why<'_>,
-    words: &mut Words,
+    notes: &mut ChangeNotes,
 ) -> Result<Committed, EngineError> {
     let head = repository.head()?;
     let Some(AfterReplaced {
         mut head,
         names: replaced,
-    }) = replaced::commit_replaced(history, repository, head, user, words)?
+    }) = replaced::commit_replaced(history, repository, head, user, notes)?
     else {
         return Ok(Committed::Busy);
     };
@@ -288,7 +288,7 @@ fn commit_in(
             head,
             user,
             &mut differences,
-            words,
+            notes,
         )? {
             Some(commit) => head = commit,
             None => return Ok(Committed::Busy),
@@ -297,7 +297,7 @@ fn commit_in(
             trees = repository.trees(head)?;
         }
     }
-    let message = message_of(history, &differences, why, words);
+    let message = message_of(history, &differences, why, notes);
     let author = repository.author(user, history.live.clock.now().timestamp());
     let files = differences.len();
     let Some(NewCommit { id: commit, staged }) = write_commit(
@@ -381,13 +381,15 @@ fn message_of(
     history: &History,
     differences: &[Difference],
     why: Why<'_>,
-    words: &mut Words,
+    notes: &mut ChangeNotes,
 ) -> String {
-    let told = told(differences);
-    let doers = doers(history, differences, words);
+    let changes = memory_changes(differences);
+    let attribution = attribution(history, differences, notes);
     match why {
-        Why::For(reason) => message(&[told], &doers, Some(reason)),
-        Why::Changed | Why::Asked => message(&in_deeds(history, told, words), &doers, None),
+        Why::For(reason) => message(&[changes], &attribution, Some(reason)),
+        Why::Changed | Why::Asked => {
+            message(&in_deeds(history, changes, notes), &attribution, None)
+        }
     }
 }
 
@@ -455,10 +457,14 @@ fn write_commit(
 }
 
 /// The agents, users and tools behind the differences, as far as they are known.
-fn doers(history: &History, differences: &[Difference], words: &mut Words) -> Attribution {
-    let mut doers = Attribution::default();
+fn attribution(
+    history: &History,
+    differences: &[Difference],
+    notes: &mut ChangeNotes,
+) -> Attribution {
+    let mut attribution = Attribution::default();
     if are_journals(differences) {
-        return doers; // What is noted of others' doings waits for their commit.
+        return attribution; // What is noted of others' doings waits for their commit.
     }
     for difference in differences.iter().take(READ_FOR_DOERS) {
         let name = difference.path.rsplit('/').next().unwrap_or_default();
@@ -469,57 +475,57 @@ fn doers(history: &History, differences: &[Difference], words: &mut Words) -> At
             continue;
         };
         let memory = parse(&version.entry, &version.bytes);
-        doers.add(memory.agent, memory.user);
+        attribution.add(memory.agent, memory.user);
     }
     for difference in differences {
         let path = &difference.path;
         if is_journal(path) {
             continue;
         }
-        let tool = words.last(name_of(path)).map(|word| word.tool.clone());
-        doers
+        let tool = notes.last(name_of(path)).map(|note| note.tool.clone());
+        attribution
             .tools
             .insert(tool.unwrap_or_else(|| BY_HAND.to_owned()));
     }
-    doers
+    attribution
 }
 
 /// Puts together what was done together; what was done last comes last. What people changed is
 /// a deed for each file, unless it is so many that it was one, such as a folder copied in.
 fn in_deeds(
     history: &History,
-    told: Vec<MemoryChange>,
-    words: &mut Words,
+    changes: Vec<MemoryChange>,
+    notes: &mut ChangeNotes,
 ) -> Vec<Vec<MemoryChange>> {
-    let count = told.len();
-    let is_by_hand = |one: &MemoryChange, words: &mut Words| {
-        !one.deed.is_other() && words.last(name_of(&one.path)).is_none()
+    let count = changes.len();
+    let is_by_hand = |one: &MemoryChange, notes: &mut ChangeNotes| {
+        !one.kind.is_other() && notes.last(name_of(&one.path)).is_none()
     };
-    let by_hand = told.iter().filter(|one| is_by_hand(one, words)).count();
+    let by_hand = changes.iter().filter(|one| is_by_hand(one, notes)).count();
     if count < 2 {
-        return vec![told];
+        return vec![changes];
     }
     let mut deeds: BTreeMap<String, Done> = BTreeMap::new();
     let mut others = Vec::new();
-    for one in told {
-        if one.deed.is_other() {
+    for one in changes {
+        if one.kind.is_other() {
             others.push(one);
             continue;
         }
-        let word = words.last(name_of(&one.path));
-        let deed = match word {
-            Some(word) => word.deed.clone().unwrap_or_default(),
+        let note = notes.last(name_of(&one.path));
+        let deed = match note {
+            Some(note) => note.deed.clone().unwrap_or_default(),
             None if by_hand > MOST_BY_HAND => BY_HAND.to_owned(),
             None => format!("{BY_HAND} {}", one.path),
         };
         let done = deeds.entry(deed).or_insert_with(|| Done {
             at: i64::MIN,
-            is_told: word.is_some(),
+            is_told: note.is_some(),
             is_gone: false,
             files: Vec::new(),
         });
         done.at = done.at.max(done_at(history, &one.path));
-        done.is_gone |= one.deed == ChangeKind::Delete;
+        done.is_gone |= one.kind == ChangeKind::Delete;
         done.files.push(one);
     }
     let mut deeds: Vec<Done> = deeds.into_values().collect();

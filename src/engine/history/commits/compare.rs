@@ -26,23 +26,23 @@ use std::collections::HashMap;
 
 /// The changes of memories behind the files that differ: a file that is gone from one place and new in
 /// another was moved.
-pub(in crate::engine) fn told(differences: &[Difference]) -> Vec<MemoryChange> {
+pub(in crate::engine) fn memory_changes(differences: &[Difference]) -> Vec<MemoryChange> {
     let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let is_archived = |path: &str| path.starts_with("archive/");
     let is_other = |path: &str| Place::of(path).is_none();
     if are_journals(differences) {
-        let (deed, path) = (ChangeKind::Use, JOURNALS.to_owned());
-        return vec![MemoryChange { deed, path }];
+        let (kind, path) = (ChangeKind::Use, JOURNALS.to_owned());
+        return vec![MemoryChange { kind, path }];
     }
     let mut gone: HashMap<String, &Difference> = differences
         .iter()
         .filter(|difference| difference.after.is_none() && !is_journal(&difference.path))
         .map(|difference| (file_of(&difference.path), difference))
         .collect();
-    let mut told = Vec::new();
+    let mut changes = Vec::new();
     for difference in differences {
         let path = &difference.path;
-        let deed = match (difference.before, difference.after) {
+        let kind = match (difference.before, difference.after) {
             _ if is_journal(path) => continue,
             (None, Some(_)) if is_other(path) => ChangeKind::AddOther,
             _ if is_other(path) => ChangeKind::ChangeOther,
@@ -57,23 +57,23 @@ pub(in crate::engine) fn told(differences: &[Difference]) -> Vec<MemoryChange> {
                 },
             },
         };
-        told.push(MemoryChange {
-            deed,
+        changes.push(MemoryChange {
+            kind,
             path: path.clone(),
         });
     }
     let deleted = differences
         .iter()
         .filter(|difference| gone.contains_key(&file_of(&difference.path)));
-    told.extend(
+    changes.extend(
         deleted
             .filter(|difference| difference.after.is_none())
             .map(|difference| MemoryChange {
-                deed: ChangeKind::Delete,
+                kind: ChangeKind::Delete,
                 path: difference.path.clone(),
             }),
     );
-    told
+    changes
 }
 
 /// The entry in the branch's log for a commit that was made on this machine.
@@ -134,7 +134,7 @@ pub(in crate::engine) const OWN_CHANGE: i64 = 100_000_000;
 pub(in crate::engine) struct Done {
     /// In nanoseconds since 1970.
     pub(in crate::engine) at: i64,
-    /// A program told of it.
+    /// A program changes of it.
     pub(in crate::engine) is_told: bool,
     /// One of them is a deletion.
     pub(in crate::engine) is_gone: bool,

@@ -19,7 +19,7 @@ pub(in crate::engine) enum ChangeKind {
     /// Something of the store that is no memory, such as its settings, is new or another.
     AddOther,
     ChangeOther,
-    /// Memories were used, and nothing else is to be told.
+    /// Memories were used, and nothing else is to be changes.
     Use,
 }
 
@@ -48,7 +48,7 @@ impl ChangeKind {
 /// One memory of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) struct MemoryChange {
-    pub deed: ChangeKind,
+    pub kind: ChangeKind,
     /// Its path below the store's folder.
     pub path: String,
 }
@@ -85,18 +85,18 @@ const MOST_LINES: usize = 1000;
 /// As many names as a trailer is good for.
 const MOST_DOERS: usize = 8;
 
-/// The message of a commit of `told`, which is not empty: what was done together, by what was done,
+/// The message of a commit of `changes`, which is not empty: what was done together, by what was done,
 /// oldest first. Each has a paragraph, which is how `commit_message` tells them apart.
 pub(in crate::engine) fn message(
-    told: &[Vec<MemoryChange>],
-    doers: &Attribution,
+    changes: &[Vec<MemoryChange>],
+    attribution: &Attribution,
     reason: Option<&Reason>,
 ) -> String {
-    let all: Vec<&MemoryChange> = told.iter().flatten().collect();
+    let all: Vec<&MemoryChange> = changes.iter().flatten().collect();
     let memories: Vec<&MemoryChange> = all
         .iter()
         .copied()
-        .filter(|one| !one.deed.is_other())
+        .filter(|one| !one.kind.is_other())
         .collect();
     let given = reason.map(|reason| one_line(&reason.subject));
     let is_apart = given.is_none() && all.len() <= MOST_LINES;
@@ -110,11 +110,11 @@ pub(in crate::engine) fn message(
                 (None, _) => counts(memories),
             };
             text.push_str("\n\n");
-            for (at, together) in told.iter().enumerate() {
+            for (at, together) in changes.iter().enumerate() {
                 if at > 0 && is_apart {
                     text.push('\n');
                 }
-                let before: usize = told[..at].iter().map(Vec::len).sum();
+                let before: usize = changes[..at].iter().map(Vec::len).sum();
                 for one in together.iter().take(MOST_LINES.saturating_sub(before)) {
                     let _ = writeln!(text, "{}", subject(one));
                 }
@@ -128,9 +128,9 @@ pub(in crate::engine) fn message(
     };
     text.push_str("\n\n");
     for (key, values) in [
-        ("Agent", &doers.agents),
-        ("User", &doers.users),
-        ("Tool", &doers.tools),
+        ("Agent", &attribution.agents),
+        ("User", &attribution.users),
+        ("Tool", &attribution.tools),
     ] {
         for value in values.iter().take(MOST_DOERS) {
             let _ = writeln!(text, "{key}: {}", one_line(value));
@@ -144,32 +144,33 @@ pub(in crate::engine) fn message(
     text
 }
 
-fn subject(told: &MemoryChange) -> String {
-    let path = one_line(&told.path);
-    if told.deed == ChangeKind::Use {
-        return format!("{} uses of memories", told.deed.word());
+fn subject(change: &MemoryChange) -> String {
+    let path = one_line(&change.path);
+    if change.kind == ChangeKind::Use {
+        return format!("{} uses of memories", change.kind.word());
     }
-    if told.deed.is_other() {
-        return format!("{} {path}", told.deed.word());
+    if change.kind.is_other() {
+        return format!("{} {path}", change.kind.word());
     }
-    let name = Place::of(&told.path).map_or(told.path.as_str(), |(_, name)| name);
+    let name = Place::of(&change.path).map_or(change.path.as_str(), |(_, name)| name);
     let stem = stem_of(name);
     let file = one_line(name.rsplit('/').next().unwrap_or(name));
-    let word = told.deed.word();
+    let word = change.kind.word();
     format!("{word} memory {} ({file})", one_line(stem.short()))
 }
 
 /// Such as `Add 3 memories, change 1`.
-fn counts(told: &[&MemoryChange]) -> String {
+fn counts(changes: &[&MemoryChange]) -> String {
     let mut counts: HashMap<ChangeKind, usize> = HashMap::new();
-    told.iter()
-        .for_each(|one| *counts.entry(one.deed).or_default() += 1);
+    changes
+        .iter()
+        .for_each(|one| *counts.entry(one.kind).or_default() += 1);
     let mut counts: Vec<(ChangeKind, usize)> = counts.into_iter().collect();
     counts.sort_unstable();
     let mut text = String::new();
-    for (at, (deed, count)) in counts.into_iter().enumerate() {
+    for (at, (kind, count)) in counts.into_iter().enumerate() {
         let noun = if count == 1 { " memory" } else { " memories" };
-        let word = deed.word();
+        let word = kind.word();
         let _ = match at {
             0 => write!(text, "{word} {count}{noun}"),
             _ => write!(text, ", {} {count}", word.to_lowercase()),
@@ -189,23 +190,23 @@ fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn told(deed: ChangeKind, path: &str) -> MemoryChange {
+    fn change(kind: ChangeKind, path: &str) -> MemoryChange {
         MemoryChange {
-            deed,
+            kind,
             path: path.to_owned(),
         }
     }
 
     #[test]
     fn one_memory_is_named_in_the_subject() {
-        let add = told(ChangeKind::Add, "files/20260101_000000_aaaaaaaa.md");
-        let doers = Attribution {
+        let add = change(ChangeKind::Add, "files/20260101_000000_aaaaaaaa.md");
+        let attribution = Attribution {
             agents: ["claude".to_owned()].into(),
             users: ["mira".to_owned()].into(),
             tools: ["remember (claude-code)".to_owned()].into(),
         };
         assert_eq!(
-            message(&[vec![add]], &doers, None),
+            message(&[vec![add]], &attribution, None),
             "Add memory aaaaaaaa (20260101_000000_aaaaaaaa.md)\n\n\
              Agent: claude\nUser: mira\nTool: remember (claude-code)\n"
         );
@@ -214,10 +215,10 @@ mod tests {
     #[test]
     fn several_are_counted_and_listed() {
         let all = vec![
-            told(ChangeKind::Add, "files/2026-01/20260101_000000_aaaaaaaa.md"),
-            told(ChangeKind::Add, "files/a\nb.md"),
-            told(ChangeKind::Forget, "archive/20260101_000000_bbbbbbbb.md"),
-            told(ChangeKind::ChangeOther, "memdir.toml"),
+            change(ChangeKind::Add, "files/2026-01/20260101_000000_aaaaaaaa.md"),
+            change(ChangeKind::Add, "files/a\nb.md"),
+            change(ChangeKind::Forget, "archive/20260101_000000_bbbbbbbb.md"),
+            change(ChangeKind::ChangeOther, "memdir.toml"),
         ];
         assert_eq!(
             message(&[all], &Attribution::default(), None),
@@ -231,14 +232,14 @@ mod tests {
 
     #[test]
     fn each_deed_has_a_paragraph() {
-        let add = told(ChangeKind::Add, "files/tulips.md");
-        let forget = told(ChangeKind::Forget, "archive/20260101_000000_bbbbbbbb.md");
-        let doers = Attribution {
+        let add = change(ChangeKind::Add, "files/tulips.md");
+        let forget = change(ChangeKind::Forget, "archive/20260101_000000_bbbbbbbb.md");
+        let attribution = Attribution {
             tools: ["by hand".to_owned()].into(),
             ..Attribution::default()
         };
         assert_eq!(
-            message(&[vec![add], vec![forget]], &doers, None),
+            message(&[vec![add], vec![forget]], &attribution, None),
             "Add 1 memory, forget 1\n\n\
              Add memory tulips (tulips.md)\n\n\
              Forget memory bbbbbbbb (20260101_000000_bbbbbbbb.md)\n\n\
@@ -248,15 +249,15 @@ mod tests {
 
     #[test]
     fn uses_have_no_names() {
-        let uses = vec![told(ChangeKind::Use, "journal")];
+        let uses = vec![change(ChangeKind::Use, "journal")];
         let said = message(&[uses], &Attribution::default(), None);
         assert_eq!(said, "Add uses of memories\n");
     }
 
     #[test]
     fn a_reason_takes_the_place_of_what_the_files_say() {
-        let forget = told(ChangeKind::Forget, "archive/20260101_000000_aaaaaaaa.md");
-        let doers = Attribution {
+        let forget = change(ChangeKind::Forget, "archive/20260101_000000_aaaaaaaa.md");
+        let attribution = Attribution {
             tools: ["undo".to_owned()].into(),
             ..Attribution::default()
         };
@@ -265,7 +266,7 @@ mod tests {
             trailers: vec![("Undoes", "0123".to_owned())],
         };
         assert_eq!(
-            message(&[vec![forget]], &doers, Some(&reason)),
+            message(&[vec![forget]], &attribution, Some(&reason)),
             "Undo Add memory\n\nTool: undo\nUndoes: 0123\n"
         );
     }

@@ -29,10 +29,10 @@ use crate::engine::history::past_commits::PastCommits;
 use crate::engine::live::reading;
 use crate::engine::texts::name_of;
 use crate::engine::texts::stem_of;
+use crate::engine::write::change_notes::BY_HAND;
+use crate::engine::write::change_notes::ChangeNotes;
 use crate::engine::write::screen;
 use crate::engine::write::tombstones;
-use crate::engine::write::words::BY_HAND;
-use crate::engine::write::words::Words;
 use crate::files::Place;
 use crate::files::ReplacedText;
 use crate::git::Id;
@@ -89,7 +89,7 @@ pub(in crate::engine) fn commit_replaced(
     repository: &Repository,
     head: Option<Id>,
     user: &str,
-    words: &mut Words,
+    notes: &mut ChangeNotes,
 ) -> Result<Option<AfterReplaced>, EngineError> {
     let texts = history.live.directory.replaced()?;
     if texts.is_empty() {
@@ -132,7 +132,7 @@ pub(in crate::engine) fn commit_replaced(
                 continue;
             }
             let tool = match is_made {
-                true => words.tool_before(&text.name, count - at),
+                true => notes.tool_before(&text.name, count - at),
                 false => None,
             };
             let former = Former {
@@ -173,7 +173,7 @@ pub(in crate::engine) fn commit_before_moves(
     head: Option<Id>,
     user: &str,
     differences: &mut Vec<Difference>,
-    words: &mut Words,
+    notes: &mut ChangeNotes,
 ) -> Result<Option<Option<Id>>, EngineError> {
     let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let gone: BTreeMap<String, usize> = differences
@@ -189,7 +189,7 @@ pub(in crate::engine) fn commit_before_moves(
             Some(at) if differences[*at].before == Some(after) => None,
             Some(at) => Some((one.path.clone(), after, Some(*at))),
             // Made and forgotten since the last commit.
-            None if place == Place::Archive && words.was_moved(name) => {
+            None if place == Place::Archive && notes.was_moved(name) => {
                 Some((one.path.clone(), after, None))
             }
             None => None,
@@ -210,7 +210,7 @@ pub(in crate::engine) fn commit_before_moves(
             Some(at) => (differences[at].path.clone(), differences[at].before),
             None => (Place::Files.path_of(name_of(&path)), None),
         };
-        let tool = words.tool_of_change(name_of(&path));
+        let tool = notes.tool_of_change(name_of(&path));
         formers.push(Former {
             path: old.clone(),
             before,
@@ -234,23 +234,23 @@ fn commit_formers(
     user: &str,
     formers: Vec<Former>,
 ) -> Result<Option<Id>, EngineError> {
-    let mut doers = Attribution::default();
-    let mut told = Vec::new();
+    let mut attribution = Attribution::default();
+    let mut changes = Vec::new();
     for former in &formers {
-        let deed = match former.before {
+        let kind = match former.before {
             None => ChangeKind::Add,
             Some(_) => ChangeKind::Change,
         };
-        told.push(MemoryChange {
-            deed,
+        changes.push(MemoryChange {
+            kind,
             path: former.path.clone(),
         });
         let memory = screen::preview(&history.writer, name_of(&former.path), &former.bytes);
-        doers.tools.insert(former.tool.clone());
-        doers.add(memory.agent, memory.user);
+        attribution.tools.insert(former.tool.clone());
+        attribution.add(memory.agent, memory.user);
     }
-    let told: Vec<Vec<MemoryChange>> = told.into_iter().map(|one| vec![one]).collect();
-    let message = message(&told, &doers, None);
+    let changes: Vec<Vec<MemoryChange>> = changes.into_iter().map(|one| vec![one]).collect();
+    let message = message(&changes, &attribution, None);
     let author = repository.author(user, history.live.clock.now().timestamp());
     let changes: Vec<(String, Option<Id>)> = formers
         .iter()

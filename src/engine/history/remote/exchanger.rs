@@ -52,7 +52,7 @@ impl Exchanger {
             sync_at: None,
             silences: 0,
             is_ended: Arc::clone(&is_ended),
-            sayer: WarnOnce::default(),
+            warn_once: WarnOnce::default(),
         };
         std::thread::Builder::new()
             .name("sync".to_owned())
@@ -86,7 +86,7 @@ struct Work {
     /// Number of failures in a row.
     silences: u32,
     is_ended: Arc<AtomicBool>,
-    sayer: WarnOnce,
+    warn_once: WarnOnce,
 }
 
 impl Work {
@@ -121,14 +121,14 @@ impl Work {
         match exchanged {
             Ok(Exchanged::InStep(moved)) => {
                 self.silences = 0;
-                self.sayer.forget();
+                self.warn_once.forget();
                 let interval = self.history.git.as_ref().map(|git| git.interval);
                 self.sync_at = Some(now + interval.unwrap_or(LONGEST_SILENCE));
                 if moved.pulled > 0 {
                     tracing::info!("{} files came from the remote", moved.pulled);
                 }
                 for stem in moved.conflicts {
-                    self.sayer.say(format!(
+                    self.warn_once.say(format!(
                         "{stem} was changed on two machines, and is two memories now"
                     ));
                 }
@@ -137,17 +137,17 @@ impl Work {
             Ok(Exchanged::NoRemote | Exchanged::Off) => {
                 self.sync_at = None;
                 if let Some(forgotten) = consent::forgotten_remote(&self.history) {
-                    self.sayer.say(forgotten);
+                    self.warn_once.say(forgotten);
                 }
             }
             Ok(Exchanged::Busy) => self.sync_later(now, SEND_AFTER),
             Ok(Exchanged::Paused(reason)) => {
                 let what = format!("nothing is exchanged at present: {reason}");
-                self.sayer.say(what);
+                self.warn_once.say(what);
                 self.sync_later(now, FIRST_SILENCE);
             }
             Err(error) => {
-                self.sayer.say(error.to_string());
+                self.warn_once.say(error.to_string());
                 self.sync_later(now, FIRST_SILENCE);
             }
         }

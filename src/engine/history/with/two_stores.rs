@@ -321,7 +321,7 @@ fn apply_with(
             return Ok(Some(step.path.clone()));
         }
         let name = step.path.split_once('/').map_or("", |(_, name)| name);
-        history.writer.leave_word("sync --with", name);
+        history.writer.leave_note("sync --with", name);
         let at = Place::of(&step.path);
         if let (Some((Place::Files, name)), None, Some(id)) = (at, &step.text, step.after) {
             let found = sides.iter().filter_map(|side| side.files.get(&step.path));

@@ -456,7 +456,9 @@ fn take_back_steps(
                     Step::Create { .. } => ("undo", &mut taken.removed),
                 };
                 list.push(stem);
-                engine.writer.changed_because(did, name, Some(&record.id));
+                engine
+                    .writer
+                    .note_change_because(did, name, Some(&record.id));
             }
             Err(error) if leniently => {
                 tracing::warn!("{name} stays as it is: {error}");
@@ -548,7 +550,7 @@ fn tell(engine: &Engine, record: &Recorded, did: impl Fn(&Step) -> &'static str)
     for step in &record.steps {
         engine
             .writer
-            .changed_because(did(step), step.name(), Some(&record.id));
+            .note_change_because(did(step), step.name(), Some(&record.id));
     }
 }
 

@@ -73,7 +73,7 @@ pub fn remove_replaced(engine: &Engine, dry_run: bool) -> Result<Vec<Moved>, Eng
         }
         if !dry_run {
             match engine.writer.remove((Place::Archive, &name), &version)? {
-                Replaced::Done => engine.writer.changed_because(REMOVE, &name, Some(WHY)),
+                Replaced::Done => engine.writer.note_change_because(REMOVE, &name, Some(WHY)),
                 // Somebody wrote it in this moment.
                 Replaced::Stale | Replaced::KeptOther => continue,
             }

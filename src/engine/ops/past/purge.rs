@@ -300,7 +300,7 @@ fn purge_one(
         }
     }
     let removed = remove_files(engine, stem, name, reach, leaves_word, why)?;
-    engine.writer.leave_word("purge", stem.as_str());
+    engine.writer.leave_note("purge", stem.as_str());
     Ok(removed)
 }
 
@@ -361,7 +361,7 @@ fn remove_files(
                     ),
                     Ok(Replaced::Done) => {}
                 }
-                engine.writer.changed_because("purge", &name, why);
+                engine.writer.note_change_because("purge", &name, why);
                 removed.push((*place, name));
             }
         }

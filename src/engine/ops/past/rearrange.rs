@@ -69,8 +69,8 @@ pub fn rearrange(engine: &Engine, layout: Layout) -> Result<Rearranged, EngineEr
                 match engine.writer.rename((place, &old), (place, &new)) {
                     Ok(()) => {
                         done.moved += 1;
-                        engine.writer.changed_with("layout", &old);
-                        engine.writer.changed_with("layout", &new);
+                        engine.writer.note_change("layout", &old);
+                        engine.writer.note_change("layout", &new);
                         names.extend([old, new]);
                     }
                     Err(FilesError::Missing { .. }) => {} // Forgotten or moved meanwhile.
@@ -136,7 +136,7 @@ fn set_layout(engine: &Engine, layout: Layout) -> Result<(), EngineError> {
         }
         let bytes = Some(after.as_bytes());
         if engine.writer.put_beside(SETTINGS, seen.as_ref(), bytes)? == Replaced::Done {
-            engine.writer.leave_word("layout", SETTINGS);
+            engine.writer.leave_note("layout", SETTINGS);
             return Ok(());
         }
     }

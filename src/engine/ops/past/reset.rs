@@ -217,7 +217,7 @@ fn take_away(engine: &Engine, seen: Vec<(Place, Version)>, reset: &mut Reset) ->
                 continue;
             }
         }
-        engine.writer.changed_with("reset", name);
+        engine.writer.note_change("reset", name);
         reset.count(place);
         gone.insert(name.clone());
     }
@@ -410,8 +410,8 @@ fn bring_one(engine: &Engine, place: Place, name: &str, bytes: &[u8]) -> Result<
     }
     match place {
         // It lives again, and so its life begins anew.
-        Place::Files => engine.writer.changed_with(RESTORE, name),
-        Place::Archive => engine.writer.leave_word("reset", name),
+        Place::Files => engine.writer.note_change(RESTORE, name),
+        Place::Archive => engine.writer.leave_note("reset", name),
     }
     Ok(true)
 }

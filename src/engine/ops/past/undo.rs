@@ -37,10 +37,10 @@ use crate::engine::ops::past::plan::Operation;
 use crate::engine::ops::past::plan::Plan;
 pub use crate::engine::ops::past::plan::UndoneFile;
 use crate::engine::parts::Engine;
+use crate::engine::write::change_notes::BY_HAND;
+use crate::engine::write::change_notes::FOUND;
 use crate::engine::write::replace;
 use crate::engine::write::tombstones;
-use crate::engine::write::words::BY_HAND;
-use crate::engine::write::words::FOUND;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Replaced;
@@ -543,7 +543,7 @@ fn perform(
     names: &mut BTreeSet<String>,
 ) -> Result<bool, EngineError> {
     let mut note = |name: &str| {
-        engine.writer.changed_with(tool, name);
+        engine.writer.note_change(tool, name);
         names.insert(name.to_owned());
     };
     let replaced = match operation {
@@ -583,7 +583,7 @@ fn perform(
         Operation::Settings { seen, bytes } => {
             let name = &seen.entry.name;
             // No memory: the index need not know.
-            engine.writer.leave_word(tool, name);
+            engine.writer.leave_note(tool, name);
             names.insert(name.clone());
             engine.writer.put_beside(name, Some(seen), Some(bytes))?
         }

@@ -277,7 +277,7 @@ pub fn take_out_markers(engine: &Engine, id: &str) -> Result<Option<Unmarked>, E
             } => {
                 engine
                     .writer
-                    .leave_word("resolve", &format!("{aside_stem}.md"));
+                    .leave_note("resolve", &format!("{aside_stem}.md"));
                 put::put_aside(&engine.writer, Place::Files, &aside_stem, &aside)?;
                 (kept, Some(aside_stem))
             }

@@ -58,14 +58,14 @@ fn next_deed() -> u64 {
 
 /// The note about one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::engine) struct Word {
+pub(in crate::engine) struct ChangeNote {
     /// Such as `update (claude-code)`.
     pub tool: String,
-    /// Changes with the same one belong together; none in words of an earlier version.
+    /// Changes with the same one belong together; none in notes of an earlier version.
     pub deed: Option<String>,
 }
 
-impl Word {
+impl ChangeNote {
     fn is_of_move(&self) -> bool {
         let tool = self.tool.split(' ').next().unwrap_or_default();
         MOVING.contains(&tool)
@@ -74,64 +74,64 @@ impl Word {
 
 /// Notes about changes that wait for their commit, by the name of the file; oldest first.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Words {
-    notes: PathBuf,
-    taken: Option<HashMap<String, Vec<Word>>>,
+pub(in crate::engine) struct ChangeNotes {
+    path: PathBuf,
+    taken: Option<HashMap<String, Vec<ChangeNote>>>,
 }
 
-impl Words {
-    fn all(&mut self) -> &HashMap<String, Vec<Word>> {
-        let notes = &self.notes;
+impl ChangeNotes {
+    fn all(&mut self) -> &HashMap<String, Vec<ChangeNote>> {
+        let path = &self.path;
         self.taken.get_or_insert_with(|| {
-            let mut words: HashMap<String, Vec<Word>> = HashMap::new();
-            for line in take_lines(notes) {
+            let mut notes: HashMap<String, Vec<ChangeNote>> = HashMap::new();
+            for line in take_lines(path) {
                 let mut parts = line.splitn(3, '\t');
                 if let (Some(tool), Some(name)) = (parts.next(), parts.next()) {
-                    let word = Word {
+                    let note = ChangeNote {
                         tool: tool.to_owned(),
                         deed: parts.next().map(str::to_owned),
                     };
-                    words.entry(name.to_owned()).or_default().push(word);
+                    notes.entry(name.to_owned()).or_default().push(note);
                 }
             }
-            words
+            notes
         })
     }
 
     /// The last note about the file `name`.
-    pub fn last(&mut self, name: &str) -> Option<&Word> {
+    pub fn last(&mut self, name: &str) -> Option<&ChangeNote> {
         self.all().get(name)?.last()
     }
 
     /// The tool that wrote the text of `name` before the last `count` changes of it.
     pub fn tool_before(&mut self, name: &str, count: usize) -> Option<String> {
-        let words = self.all().get(name)?.iter();
-        let words: Vec<&Word> = words.filter(|word| !word.is_of_move()).collect();
-        let at = words.len().checked_sub(count + 1)?;
-        Some(words[at].tool.clone())
+        let notes = self.all().get(name)?.iter();
+        let notes: Vec<&ChangeNote> = notes.filter(|note| !note.is_of_move()).collect();
+        let at = notes.len().checked_sub(count + 1)?;
+        Some(notes[at].tool.clone())
     }
 
     /// Whether a program moved the file `name` last.
     pub fn was_moved(&mut self, name: &str) -> bool {
-        self.last(name).is_some_and(Word::is_of_move)
+        self.last(name).is_some_and(ChangeNote::is_of_move)
     }
 
     /// The tool that changed the text of `name` last.
     pub fn tool_of_change(&mut self, name: &str) -> Option<String> {
-        let mut words = self.all().get(name)?.iter().rev();
-        let word = words.find(|word| !word.is_of_move())?;
-        Some(word.tool.clone())
+        let mut notes = self.all().get(name)?.iter().rev();
+        let note = notes.find(|note| !note.is_of_move())?;
+        Some(note.tool.clone())
     }
 
     /// Leaves them for the next commit.
     pub fn put_back(self) {
-        for (name, words) in self.taken.unwrap_or_default() {
-            for Word { tool, deed } in words {
+        for (name, notes) in self.taken.unwrap_or_default() {
+            for ChangeNote { tool, deed } in notes {
                 let line = match deed {
                     None => format!("{tool}\t{name}"),
                     Some(deed) => format!("{tool}\t{name}\t{deed}"),
                 };
-                let _ = leave_line(&self.notes, &line); // The commit then says "by hand".
+                let _ = leave_line(&self.path, &line); // The commit then says "by hand".
             }
         }
     }
@@ -139,7 +139,7 @@ impl Words {
 
 /// Leaves a note below `state` that `client` changed the file `name` with `tool`, for the next commit.
 /// All changes of a process that runs for one command are one deed.
-pub(in crate::engine) fn leave_word(
+pub(in crate::engine) fn leave_note(
     state: &Path,
     client: &str,
     is_command: bool,
@@ -161,9 +161,9 @@ pub(in crate::engine) fn leave_word(
 }
 
 /// The notes that were left below `state`.
-pub(in crate::engine) fn words(state: &Path) -> Words {
-    Words {
-        notes: notes_of_tools(state),
+pub(in crate::engine) fn change_notes(state: &Path) -> ChangeNotes {
+    ChangeNotes {
+        path: notes_of_tools(state),
         taken: None,
     }
 }
