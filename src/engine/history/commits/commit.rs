@@ -258,19 +258,15 @@ fn commit_in(
     else {
         return Ok(Committed::Busy);
     };
-    let with_replaced;
-    let pending = match pending {
-        Pending::Names(names) if !replaced.is_subset(names) => {
-            with_replaced = Pending::Names(names.union(&replaced).cloned().collect());
-            &with_replaced
-        }
-        _ => pending,
-    };
+    let mut pending = pending.clone();
+    if let Pending::Names(names) = &mut pending {
+        names.extend(replaced);
+    }
     let mut trees = repository.trees(head)?;
     let Some(Waiting {
         mut differences,
         unfinished,
-    }) = waiting(history, repository, &mut trees, head, pending)?
+    }) = waiting(history, repository, &mut trees, head, &pending)?
     else {
         return Ok(Committed::Busy); // A file changed meanwhile.
     };

@@ -134,65 +134,8 @@ fn exchange_locked(
     }
     repair::resume(history, stop)?;
     for _ in 0..ROUNDS {
-        // A process that follows the changes knows what to commit.
-        let committed = match history.live.has_background() {
-            true => commit::commit(history)?,
-            false => commit::commit_everything(history)?,
-        };
-        match committed {
-            Committed::Off => return Ok(Exchanged::Off),
-            Committed::Busy => return Ok(Exchanged::Busy),
-            Committed::Paused(reason) => return Ok(Exchanged::Paused(reason)),
-            Committed::Nothing | Committed::Done { .. } => {}
-        }
-        let Some(repository) = consent::repository(history)? else {
-            return Ok(Exchanged::Off);
-        };
-        match finish_merge(history, &repository, &mut moved)? {
-            Pulled::Done => {}
-            Pulled::Again => continue,
-            Pulled::Blocked(path) => {
-                blocked = Some(path);
-                continue;
-            }
-            Pulled::Paused(reason) => return Ok(Exchanged::Paused(reason)),
-        }
-        let Some(remote) = Remote::of(&repository)? else {
-            return Ok(Exchanged::NoRemote);
-        };
-        let network = match consent::network_for(history, &remote) {
-            Ok(network) => network,
-            Err(reason) => return Ok(Exchanged::Paused(reason)),
-        };
-        let tip = remote.fetch(&network, &repository, stop)?;
-        match pull(history, &repository, &remote, tip, accept, &mut moved)? {
-            Pulled::Done => {}
-            Pulled::Again => {
-                blocked = None;
-                continue;
-            }
-            Pulled::Blocked(path) => {
-                blocked = Some(path);
-                continue;
-            }
-            Pulled::Paused(reason) => return Ok(Exchanged::Paused(reason)),
-        }
-        let Some(head) = repository.head()? else {
-            return Ok(Exchanged::InStep(moved)); // Nothing here and nothing there.
-        };
-        if tip == Some(head) {
-            repository.set_reference(&remote.seen_ref(), head)?;
-            repository.forget_made(head)?;
-            deletions::measure_from(history, &repository, head, accept.deletions)?;
-            return Ok(Exchanged::InStep(moved));
-        }
-        if let Some(reason) = not_to_send(history, &repository, tip, head, accept)? {
-            return Ok(Exchanged::Paused(reason));
-        }
-        if send(&network, &repository, &remote, head, tip, stop)? == Pushed::Done {
-            moved.pushed = repository.moments(head, tip)?.count();
-            deletions::measure_from(history, &repository, head, accept.deletions)?;
-            return Ok(Exchanged::InStep(moved));
+        if let Some(exchanged) = exchange_once(history, accept, stop, &mut moved, &mut blocked)? {
+            return Ok(exchanged);
         }
     }
     Ok(match blocked {
@@ -201,6 +144,77 @@ fn exchange_locked(
         )),
         None => Exchanged::Busy,
     })
+}
+
+/// One attempt at [`exchange`]; `None` if something changed meanwhile: the path of a file that stands in
+/// the way is noted in `blocked`.
+fn exchange_once(
+    history: &History,
+    accept: Accept,
+    stop: &dyn Fn() -> bool,
+    moved: &mut Moved,
+    blocked: &mut Option<String>,
+) -> Result<Option<Exchanged>, EngineError> {
+    // A process that follows the changes knows what to commit.
+    let committed = match history.live.has_background() {
+        true => commit::commit(history)?,
+        false => commit::commit_everything(history)?,
+    };
+    match committed {
+        Committed::Off => return Ok(Some(Exchanged::Off)),
+        Committed::Busy => return Ok(Some(Exchanged::Busy)),
+        Committed::Paused(reason) => return Ok(Some(Exchanged::Paused(reason))),
+        Committed::Nothing | Committed::Done { .. } => {}
+    }
+    let Some(repository) = consent::repository(history)? else {
+        return Ok(Some(Exchanged::Off));
+    };
+    match finish_merge(history, &repository, moved)? {
+        Pulled::Done => {}
+        Pulled::Again => return Ok(None),
+        Pulled::Blocked(path) => {
+            *blocked = Some(path);
+            return Ok(None);
+        }
+        Pulled::Paused(reason) => return Ok(Some(Exchanged::Paused(reason))),
+    }
+    let Some(remote) = Remote::of(&repository)? else {
+        return Ok(Some(Exchanged::NoRemote));
+    };
+    let network = match consent::network_for(history, &remote) {
+        Ok(network) => network,
+        Err(reason) => return Ok(Some(Exchanged::Paused(reason))),
+    };
+    let tip = remote.fetch(&network, &repository, stop)?;
+    match pull(history, &repository, &remote, tip, accept, moved)? {
+        Pulled::Done => {}
+        Pulled::Again => {
+            *blocked = None;
+            return Ok(None);
+        }
+        Pulled::Blocked(path) => {
+            *blocked = Some(path);
+            return Ok(None);
+        }
+        Pulled::Paused(reason) => return Ok(Some(Exchanged::Paused(reason))),
+    }
+    let Some(head) = repository.head()? else {
+        return Ok(Some(Exchanged::InStep(std::mem::take(moved)))); // Nothing here and nothing there.
+    };
+    if tip == Some(head) {
+        repository.set_reference(&remote.seen_ref(), head)?;
+        repository.forget_made(head)?;
+    } else {
+        if let Some(reason) = not_to_send(history, &repository, tip, head, accept)? {
+            return Ok(Some(Exchanged::Paused(reason)));
+        }
+        if send(&network, &repository, &remote, head, tip, stop)? != Pushed::Done {
+            return Ok(None);
+        }
+        moved.pushed = repository.moments(head, tip)?.count();
+    }
+    deletions::measure_from(history, &repository, head, accept.deletions)?;
+    Ok(Some(Exchanged::InStep(std::mem::take(moved))))
 }
 
 /// Sends the commit `head` to the remote, whose branch ends at `tip`, and remembers that it has it.
@@ -469,12 +483,8 @@ fn carry_out(
     (kept, unfinished): (Vec<String>, Option<Unfinished>),
     moved: &mut Moved,
 ) -> Result<Pulled, EngineError> {
-    if let Some(head) = head
-        && !repository.is_kept("refs/memdir/backup/", head)?
-    {
-        let at = history.live.clock.now().format("%Y%m%dT%H%M%S%3f");
-        repository.set_reference(&format!("refs/memdir/backup/{at}"), head)?;
-        repository.keep_newest("refs/memdir/backup/", BACKUPS)?;
+    if let Some(head) = head {
+        back_up(history, repository, head)?;
     }
     let unfinished = match head {
         Some(head) if repository.rests_on(commit, head)? => Some(unfinished::begin_merge(
@@ -489,26 +499,7 @@ fn carry_out(
         tracing::info!("cannot date what came: {error}");
     }
     foreign_files::take_over_others(history, repository, head, commit)?;
-    let mut staged = match repository.owner() {
-        Owner::Store => repository.staged_elsewhere(head, commit)?,
-        _ => BTreeMap::new(),
-    };
-    for change in repository.changes(head, commit)? {
-        let version = match change.after {
-            Some(after) if repository.left_out(&change.path, after)?.is_none() => {
-                history.live.store.version_at(&change.path)?
-            }
-            _ => None,
-        };
-        // Only of a file that holds just this the index may say that it needs no look.
-        let version = version.filter(|version| Some(Id::of_text(&version.bytes)) == change.after);
-        let one = Staged {
-            before: change.before,
-            after: change.after,
-            stamped: version.map(|version| stamped(&change.path, &version.entry)),
-        };
-        staged.insert(change.path, one);
-    }
+    let staged = staged(history, repository, head, commit)?;
     if !repository.move_branch(head, commit, "memdir: sync", &staged)? {
         return Ok(Pulled::Again);
     }
@@ -530,6 +521,46 @@ fn carry_out(
     }
     moved.kept.extend(kept);
     Ok(Pulled::Done)
+}
+
+/// Keeps the branch's state before a merge under a reference.
+fn back_up(history: &History, repository: &Repository, head: Id) -> Result<(), EngineError> {
+    if !repository.is_kept("refs/memdir/backup/", head)? {
+        let at = history.live.clock.now().format("%Y%m%dT%H%M%S%3f");
+        repository.set_reference(&format!("refs/memdir/backup/{at}"), head)?;
+        repository.keep_newest("refs/memdir/backup/", BACKUPS)?;
+    }
+    Ok(())
+}
+
+/// The entries of git's index that differ once the branch moves from `head` to `commit`.
+fn staged(
+    history: &History,
+    repository: &Repository,
+    head: Option<Id>,
+    commit: Id,
+) -> Result<BTreeMap<String, Staged>, EngineError> {
+    let mut staged = match repository.owner() {
+        Owner::Store => repository.staged_elsewhere(head, commit)?,
+        _ => BTreeMap::new(),
+    };
+    for change in repository.changes(head, commit)? {
+        let version = match change.after {
+            Some(after) if repository.left_out(&change.path, after)?.is_none() => {
+                history.live.store.version_at(&change.path)?
+            }
+            _ => None,
+        };
+        // Only of a file that holds just this the index may say that it needs no look.
+        let version = version.filter(|version| Some(Id::of_text(&version.bytes)) == change.after);
+        let one = Staged {
+            before: change.before,
+            after: change.after,
+            stamped: version.map(|version| stamped(&change.path, &version.entry)),
+        };
+        staged.insert(change.path, one);
+    }
+    Ok(staged)
 }
 
 /// The remote's commit, or one after it that holds no file of a purged memory.

@@ -144,11 +144,27 @@ pub fn set_up_remote(
     }
     choose_branch(&repository, &branch, is_theirs)?;
     if let Some(before) = before {
-        // What was seen there says nothing of the new one.
+        // The commits seen there say nothing of the new remote.
         repository.keep_newest("refs/memdir/seen/", 0)?;
         repository.keep_newest("refs/memdir/remote/", 0)?;
         tracing::warn!("the remote was {}", without_credentials(&before));
     }
+    write_down(history, &repository, setup, &address)?;
+    // Naming a remote asks for both histories together.
+    let accept = Accept {
+        other_history: true,
+        ..Accept::default()
+    };
+    exchange::exchange(history, accept, stop)
+}
+
+/// Notes the remote in the user's record and in the repository.
+fn write_down(
+    history: &History,
+    repository: &Repository,
+    setup: &Setup<'_>,
+    address: &Address,
+) -> Result<(), EngineError> {
     let push_address = match repository.push_address("origin") {
         None => None,
         Some(text) => {
@@ -158,7 +174,7 @@ pub fn set_up_remote(
             Some(parsed.for_git().to_owned())
         }
     };
-    consent::agree_to(history, &address, push_address, setup.allow_local)?;
+    consent::agree_to(history, address, push_address, setup.allow_local)?;
     repository.set_remote("origin", address.for_git())?;
     repository.set("remote", "origin")?;
     let local = if setup.allow_local {
@@ -166,13 +182,7 @@ pub fn set_up_remote(
     } else {
         "refused"
     };
-    repository.set("local", local)?;
-    // Who names a remote wants what is there and what is here together.
-    let accept = Accept {
-        other_history: true,
-        ..Accept::default()
-    };
-    exchange::exchange(history, accept, stop)
+    Ok(repository.set("local", local)?)
 }
 
 pub(in crate::engine) fn address(
