@@ -110,45 +110,15 @@ pub(in crate::engine) fn commit_replaced(
     let mut rounds: Vec<Vec<Former>> = Vec::new();
     let mut settled = Vec::new();
     for (path, texts) in by_memory {
-        let mut before = trees.file(&path)?;
-        let mut round = 0;
-        let count = texts.len();
-        let mut earlier: Option<&ReplacedText> = None;
-        for (at, text) in texts.iter().enumerate() {
-            let is_made = earlier.is_none_or(|earlier| text.followed(earlier));
-            earlier = Some(text);
-            let Some(bytes) = history.live.directory.replaced_bytes(text)? else {
-                continue;
-            };
-            let id = Id::of_text(&bytes);
-            if before == Some(id)
-                || tombstones::is_purged(&history.writer, &stem_of(&text.name), &bytes)?
-                || is_in_history(history, repository, head, &path, id)?
-            {
-                settled.push(text.clone());
-                continue;
+        let before = trees.file(&path)?;
+        let (formers, done) =
+            formers_of(history, repository, head, (&path, before), &texts, notes)?;
+        settled.extend(done);
+        for (round, former) in formers.into_iter().enumerate() {
+            match rounds.get_mut(round) {
+                Some(round) => round.push(former),
+                None => rounds.push(vec![former]),
             }
-            if !quarantine::may_be_committed(history, repository, &path, &bytes) {
-                continue;
-            }
-            let tool = match is_made {
-                true => notes.tool_before(&text.name, count - at),
-                false => None,
-            };
-            let former = Former {
-                path: path.clone(),
-                before,
-                id,
-                bytes,
-                tool: tool.unwrap_or_else(|| BY_HAND.to_owned()),
-            };
-            if rounds.len() <= round {
-                rounds.push(Vec::new());
-            }
-            rounds[round].push(former);
-            round += 1;
-            before = Some(id);
-            settled.push(text.clone());
         }
     }
     let mut head = head;
@@ -162,6 +132,52 @@ pub(in crate::engine) fn commit_replaced(
         history.writer.release_replaced(&text);
     }
     Ok(Some(AfterReplaced { head, names }))
+}
+
+/// The texts of the memory at `path` that commits are to hold, oldest first, where the newest commit
+/// has `before`; and the texts that need not be kept aside once they do.
+fn formers_of(
+    history: &History,
+    repository: &Repository,
+    head: Option<Id>,
+    (path, mut before): (&str, Option<Id>),
+    texts: &[ReplacedText],
+    notes: &mut ChangeNotes,
+) -> Result<(Vec<Former>, Vec<ReplacedText>), EngineError> {
+    let (mut formers, mut settled) = (Vec::new(), Vec::new());
+    let mut earlier: Option<&ReplacedText> = None;
+    for (at, text) in texts.iter().enumerate() {
+        let is_made = earlier.is_none_or(|earlier| text.followed(earlier));
+        earlier = Some(text);
+        let Some(bytes) = history.live.directory.replaced_bytes(text)? else {
+            continue;
+        };
+        let id = Id::of_text(&bytes);
+        if before == Some(id)
+            || tombstones::is_purged(&history.writer, &stem_of(&text.name), &bytes)?
+            || is_in_history(history, repository, head, path, id)?
+        {
+            settled.push(text.clone());
+            continue;
+        }
+        if !quarantine::may_be_committed(history, repository, path, &bytes) {
+            continue;
+        }
+        let tool = match is_made {
+            true => notes.tool_before(&text.name, texts.len() - at),
+            false => None,
+        };
+        formers.push(Former {
+            path: path.to_owned(),
+            before,
+            id,
+            bytes,
+            tool: tool.unwrap_or_else(|| BY_HAND.to_owned()),
+        });
+        before = Some(id);
+        settled.push(text.clone());
+    }
+    Ok((formers, settled))
 }
 
 /// Of memories that were changed and then moved or forgotten, before a commit held the change:
