@@ -3,18 +3,14 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use chrono::DateTime;
-use chrono::SecondsFormat;
-use chrono::Utc;
+use chrono::{DateTime, SecondsFormat, Utc};
 
 use crate::embed::EmbedError;
 use crate::engine::options::SETTINGS;
 use crate::engine::texts::stem_of;
-use crate::files::FilesError;
-use crate::files::is_journal;
+use crate::files::{FilesError, is_journal};
 use crate::format::FormatError;
-use crate::git::GitError;
-use crate::git::NetworkError;
+use crate::git::{GitError, NetworkError};
 use crate::index::IndexError;
 use crate::journal::JournalError;
 use crate::model::POSSIBLE_TIMES;

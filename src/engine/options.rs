@@ -6,13 +6,10 @@ use std::time::Duration;
 
 use crate::embed::Embedder;
 use crate::files::LinkPolicy;
-use crate::lifecycle::Life;
-use crate::lifecycle::Maintenance;
-use crate::lifecycle::WritePolicy;
+use crate::lifecycle::{Life, Maintenance, WritePolicy};
 use crate::model::Layout;
 use crate::secrets::Policy;
-use crate::trust::Consent;
-use crate::trust::Naming;
+use crate::trust::{Consent, Naming};
 use crate::words::Language;
 
 /// The file that holds the store's settings.

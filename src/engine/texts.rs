@@ -1,13 +1,9 @@
 //! From a file to a memory: names of files, and what a text holds.
 
-use std::time::Duration;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::files::Entry;
-use crate::model::Memory;
-use crate::model::Problem;
-use crate::model::Stem;
-use crate::model::plain_id;
+use crate::model::{Memory, Problem, Stem, plain_id};
 
 /// A file that changed so shortly before it was read may change again without a trace: file
 /// systems keep times in steps of at most this.

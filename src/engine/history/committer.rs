@@ -1,20 +1,16 @@
 //! The thread that commits, beside the background loop: what it does may take long.
 
-use std::sync::Arc;
-use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::engine::history::History;
-use crate::engine::history::commits::commit;
 use crate::engine::history::commits::commit::Committed;
-use crate::engine::history::commits::journals;
 use crate::engine::history::commits::journals::ALONE_AFTER;
+use crate::engine::history::commits::{commit, journals};
 use crate::engine::history::remote::exchanger::Exchanger;
-use crate::engine::history::tidy;
 use crate::engine::history::warn_once::WarnOnce;
+use crate::engine::history::{History, tidy};
 use crate::engine::live::usage;
 
 /// Everything that can wake it.

@@ -13,19 +13,11 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::git::Address;
-use crate::git::GitError;
-use crate::git::GitSetting;
-use crate::git::Honoured;
-use crate::git::Id;
-use crate::git::Network;
-use crate::git::NetworkSettings;
-use crate::git::Owner;
-use crate::git::Repository;
-use crate::git::foreign_settings;
-use crate::git::without_credentials;
-use crate::trust::Record;
-use crate::trust::RemoteConsent;
+use crate::git::{
+    Address, GitError, GitSetting, Honoured, Id, Network, NetworkSettings, Owner, Repository,
+    foreign_settings, without_credentials,
+};
+use crate::trust::{Record, RemoteConsent};
 
 /// The repository that this store belongs to; `None` if it lies in none.
 ///

@@ -5,10 +5,8 @@ use std::path::PathBuf;
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::locked::locked;
-use crate::files::CrashMarker;
-use crate::files::Lock;
-use crate::git::Id;
-use crate::git::Repository;
+use crate::files::{CrashMarker, Lock};
+use crate::git::{Id, Repository};
 
 /// The right to work in the repository, as one of all processes on the store; waits two seconds for
 /// it.

@@ -1,14 +1,10 @@
 //! A merge as steps, and the sources that it is planned from.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::engine::error::EngineError;
 use crate::format::Tombstone;
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::NewText;
-use crate::git::PathChange;
+use crate::git::{GitError, Id, NewText, PathChange};
 
 /// The changes of the local side that make it hold what both sides say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -17,21 +17,13 @@ pub(in crate::engine) mod turn;
 pub(in crate::engine) mod warn_once;
 pub(in crate::engine) mod with;
 
-pub use commits::commit::commit_everything;
-pub use commits::commit::commit_if_alone;
-pub use commits::commit::commit_what_was_there;
-pub use commits::quarantine::held_back;
-pub use commits::quarantine::last_held_back;
-pub use consent::forgotten_remote;
-pub use consent::repository;
-pub use consent::unfollowed_settings;
-pub use remote::setup::come_into_step;
-pub use remote::setup::remote_address;
-pub use remote::setup::set_up_remote;
+pub use commits::commit::{commit_everything, commit_if_alone, commit_what_was_there};
+pub use commits::quarantine::{held_back, last_held_back};
+pub use consent::{forgotten_remote, repository, unfollowed_settings};
+pub use remote::setup::{come_into_step, remote_address, set_up_remote};
 pub use remote::state::git_status;
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 pub use tidy::tidy_repository;
 pub use with::two_stores::sync_with;
 

@@ -1,24 +1,14 @@
 //! The commits of a store, read for those who look back.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
-use crate::engine::error::EngineError;
-use crate::engine::error::PastError;
-use crate::engine::history::History;
-use crate::engine::history::consent;
+use crate::engine::error::{EngineError, PastError};
+use crate::engine::history::{History, consent};
 use crate::engine::texts::FOLDERS;
 use crate::files::JOURNALS;
-use crate::git::CommitInfo;
-use crate::git::Id;
-use crate::git::Named;
-use crate::git::Owner;
-use crate::git::Places;
-use crate::git::Repository;
-use crate::git::STORE_PARTS;
+use crate::git::{CommitInfo, Id, Named, Owner, Places, Repository, STORE_PARTS};
 use crate::model::Stem;
 
 /// The commits of a store that has some.

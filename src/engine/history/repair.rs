@@ -1,14 +1,9 @@
 //! Repairs a damaged repository, or sets it aside and begins a new one. No memory file is touched.
 
 use crate::engine::error::EngineError;
-use crate::engine::history::History;
-use crate::engine::history::consent;
 use crate::engine::history::consent::Remote;
-use crate::engine::history::git_work;
-use crate::git::Id;
-use crate::git::Owner;
-use crate::git::RESUME;
-use crate::git::Repaired;
+use crate::engine::history::{History, consent, git_work};
+use crate::git::{Id, Owner, RESUME, Repaired};
 
 /// Repairs the repository if it is damaged and the store's own; whether anything was done. The
 /// caller holds the store's lock for it.

@@ -1,9 +1,7 @@
 //! Packs the repository, when there is time.
 
 use crate::engine::error::EngineError;
-use crate::engine::history::History;
-use crate::engine::history::consent;
-use crate::engine::history::git_work;
+use crate::engine::history::{History, consent, git_work};
 use crate::git::Owner;
 
 /// Commands leave packing to servers until there is so many times as much to pack.

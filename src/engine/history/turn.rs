@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::engine::error::EngineError;
-use crate::engine::error::PastError;
-use crate::engine::history::History;
+use crate::engine::error::{EngineError, PastError};
 use crate::engine::history::commits::commit;
 use crate::engine::history::commits::commit::Committed;
 use crate::engine::history::commits::compare::Why;
 use crate::engine::history::commits::message::Reason;
-use crate::engine::history::git_work;
 use crate::engine::history::remote::exchange;
+use crate::engine::history::{History, git_work};
 use crate::engine::live::pending::Pending;
 use crate::files::Lock;
 

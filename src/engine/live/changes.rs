@@ -7,8 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::engine::live::listeners::Changed;
-use crate::engine::live::listeners::Tell;
+use crate::engine::live::listeners::{Changed, Tell};
 use crate::engine::live::reconcile::differing;
 use crate::engine::live::store::LiveStore;
 use crate::engine::texts::stem_of;

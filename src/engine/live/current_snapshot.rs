@@ -20,31 +20,18 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::freshness::DISTRUST_INTERVAL;
-use crate::engine::live::freshness::FLUX_PATIENCE;
-use crate::engine::live::freshness::Freshness;
-use crate::engine::live::freshness::HALF_WRITTEN_PATIENCE;
-use crate::engine::live::freshness::SWEEP_INTERVAL;
-use crate::engine::live::freshness::Sweep;
-use crate::engine::live::index_recovery;
-use crate::engine::live::indexing;
-use crate::engine::live::leader;
-use crate::engine::live::reading;
-use crate::engine::live::reading::CHUNK;
-use crate::engine::live::reading::Read;
-use crate::engine::live::reading::side_by_side;
-use crate::engine::live::reconcile::Changes;
-use crate::engine::live::reconcile::differing;
+use crate::engine::live::freshness::{
+    DISTRUST_INTERVAL, FLUX_PATIENCE, Freshness, HALF_WRITTEN_PATIENCE, SWEEP_INTERVAL, Sweep,
+};
+use crate::engine::live::reading::{CHUNK, Read, side_by_side};
+use crate::engine::live::reconcile::{Changes, differing};
 use crate::engine::live::store::LiveStore;
-use crate::engine::texts::RACY_NANOS;
-use crate::engine::texts::age;
-use crate::files::Entry;
-use crate::files::Listing;
-use crate::files::Place;
+use crate::engine::live::{index_recovery, indexing, leader, reading};
+use crate::engine::texts::{RACY_NANOS, age};
+use crate::files::{Entry, Listing, Place};
 use crate::index::Snapshot;
 use crate::watch::Watch;
 

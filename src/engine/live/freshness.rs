@@ -11,22 +11,13 @@
 //! or its frontmatter has no end, until 100 ms of quiet where it became shorter, for 60 ms where it
 //! is gone.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::engine::texts::RACY_NANOS;
-use crate::engine::texts::age;
-use crate::engine::texts::is_half_written;
-use crate::files::Entry;
-use crate::files::Place;
-use crate::files::Storage;
-use crate::index::Document;
-use crate::index::Indexed;
-use crate::index::Overlay;
-use crate::index::Snapshot;
+use crate::engine::texts::{RACY_NANOS, age, is_half_written};
+use crate::files::{Entry, Place, Storage};
+use crate::index::{Document, Indexed, Overlay, Snapshot};
 
 /// The state of the store as this process knows it.
 #[derive(Default)]

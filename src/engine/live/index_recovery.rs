@@ -1,17 +1,13 @@
 //! Throws a damaged index away, and does without one that cannot be read, so that no question
 //! fails because of it.
 
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use crate::engine::error::EngineError;
 use crate::engine::live::freshness::Freshness;
 use crate::engine::live::store::LiveStore;
-use crate::index::IndexError;
-use crate::index::Overlay;
-use crate::index::Snapshot;
+use crate::index::{IndexError, Overlay, Snapshot};
 
 /// The committed index; made anew, empty, if it is unusable.
 pub(in crate::engine) fn committed(live: &LiveStore) -> Result<Arc<dyn Snapshot>, EngineError> {

@@ -12,20 +12,12 @@ use std::time::Duration;
 
 use crate::engine::error::EngineError;
 use crate::engine::live::freshness::Freshness;
-use crate::engine::live::index_recovery;
-use crate::engine::live::leader;
-use crate::engine::live::reading;
-use crate::engine::live::reading::CHUNK;
-use crate::engine::live::reading::Read;
-use crate::engine::live::reading::side_by_side;
+use crate::engine::live::reading::{CHUNK, Read, side_by_side};
 use crate::engine::live::reconcile::Changes;
-use crate::engine::live::store::LiveStore;
-use crate::engine::live::store::WriterLock;
+use crate::engine::live::store::{LiveStore, WriterLock};
+use crate::engine::live::{index_recovery, leader, reading};
 use crate::files::Place;
-use crate::index::Document;
-use crate::index::IndexError;
-use crate::index::Overlay;
-use crate::index::Snapshot;
+use crate::index::{Document, IndexError, Overlay, Snapshot};
 
 /// Progress of indexing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,14 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::error::EngineError;
-use crate::engine::live::freshness::Freshness;
-use crate::engine::live::freshness::YOUNG_FOLDER_NANOS;
-use crate::engine::live::index_recovery;
-use crate::engine::live::reading;
+use crate::engine::live::freshness::{Freshness, YOUNG_FOLDER_NANOS};
 use crate::engine::live::store::LiveStore;
-use crate::files::FilesError;
-use crate::files::Lock;
-use crate::files::Place;
+use crate::engine::live::{index_recovery, reading};
+use crate::files::{FilesError, Lock, Place};
 
 /// Interval at which the leader writes its heartbeat.
 pub(in crate::engine) const BEAT: Duration = Duration::from_millis(400);

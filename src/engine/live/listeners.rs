@@ -1,9 +1,7 @@
 //! The listeners that are told of changes.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::engine::locked::locked;
 use crate::engine::texts::is_called;

@@ -51,12 +51,7 @@ pub(in crate::engine) mod watch_state;
 pub(in crate::engine) mod watching;
 
 pub use changes::listen;
-pub use indexing::clear_remains;
-pub use indexing::reindex;
-pub use indexing::settle;
-pub use names::resolve;
-pub use names::shown_name;
+pub use indexing::{clear_remains, reindex, settle};
+pub use names::{resolve, shown_name};
 pub use rows::stems;
-pub use usage::records_of;
-pub use usage::records_since;
-pub use usage::state_of;
+pub use usage::{records_of, records_since, state_of};

@@ -5,36 +5,20 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::time::Duration;
-use std::time::Instant;
+use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
 use crate::engine::live::freshness::HALF_WRITTEN_PATIENCE;
-use crate::engine::live::index_recovery;
-use crate::engine::live::rows;
 use crate::engine::live::store::LiveStore;
-use crate::engine::texts::age;
-use crate::engine::texts::is_half_written;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
-use crate::files::Entry;
-use crate::files::FilesError;
-use crate::files::Listing;
-use crate::files::Place;
-use crate::files::Version;
+use crate::engine::live::{current_snapshot, index_recovery, rows};
+use crate::engine::texts::{age, is_half_written, parse, stem_of};
+use crate::files::{Entry, FilesError, Listing, Place, Version};
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Snapshot;
-use crate::model::ALIASES;
-use crate::model::Filter;
-use crate::model::Memory;
-use crate::model::Stem;
-use crate::model::Visibility;
-use crate::model::plain_id;
-use crate::model::stripped_id;
-use crate::model::unwrapped_id;
+use crate::model::{
+    ALIASES, Filter, Memory, Stem, Visibility, plain_id, stripped_id, unwrapped_id,
+};
 
 /// The id of a memory in its source; `None` for an earlier text, whose id another memory has.
 pub(in crate::engine) fn former_id(memory: &Memory) -> Option<&str> {

@@ -11,19 +11,13 @@
 
 use std::collections::HashMap;
 use std::ops::Deref;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::OnceLock;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::{Duration, Instant};
 
 use crate::engine::locked::locked;
 use crate::engine::texts::is_racy;
-use crate::files::Entry;
-use crate::files::Reader;
-use crate::model::Memory;
-use crate::model::Stamp;
+use crate::files::{Entry, Reader};
+use crate::model::{Memory, Stamp};
 use crate::ranking::ShingleSet;
 
 /// A memory as it was read from its file, shared by all who have it.
@@ -234,11 +228,8 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::engine::texts::RACY_NANOS;
-    use crate::engine::texts::parse;
-    use crate::files::Place;
-    use crate::files::Storage;
-    use crate::files::Store;
+    use crate::engine::texts::{RACY_NANOS, parse};
+    use crate::files::{Place, Storage, Store};
 
     const NAME: &str = "20260101_000000_aaaaaaaa.md";
     const TEXT: &str = "---\nid: aaaaaaaa\n---\n\nalpha\n";

@@ -2,19 +2,10 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::live::store::LiveStore;
-use crate::engine::texts::is_racy;
-use crate::engine::texts::parse;
-use crate::files::Entry;
-use crate::files::FilesError;
-use crate::files::Listing;
-use crate::files::Place;
-use crate::files::Reader;
-use crate::files::Skipped;
+use crate::engine::texts::{is_racy, parse};
+use crate::files::{Entry, FilesError, Listing, Place, Reader, Skipped};
 use crate::format::MAX_INDEXED_BYTES;
-use crate::index::Document;
-use crate::index::Indexed;
-use crate::index::Scan;
-use crate::index::Snapshot;
+use crate::index::{Document, Indexed, Scan, Snapshot};
 use crate::model::Problem;
 use rayon::prelude::*;
 use std::sync::Arc;

@@ -3,10 +3,8 @@
 use std::borrow::Cow;
 
 use crate::engine::texts::RACY_NANOS;
-use crate::files::Entry;
-use crate::files::Listing;
-use crate::index::Indexed;
-use crate::index::Snapshot;
+use crate::files::{Entry, Listing};
+use crate::index::{Indexed, Snapshot};
 
 /// The names of the files that two states of the index hold in different versions, or one of them
 /// only.

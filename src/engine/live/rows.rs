@@ -3,20 +3,13 @@
 use std::ops::Range;
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
 use crate::engine::live::store::LiveStore;
-use crate::engine::live::usage;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
-use crate::files::Place;
-use crate::files::Reader;
+use crate::engine::live::{current_snapshot, index_recovery, usage};
+use crate::engine::texts::{parse, stem_of};
+use crate::files::{Place, Reader};
 use crate::format::MAX_INDEXED_BYTES;
-use crate::index::Query;
-use crate::index::Snapshot;
-use crate::model::Filter;
-use crate::model::Memory;
-use crate::model::Stem;
+use crate::index::{Query, Snapshot};
+use crate::model::{Filter, Memory, Stem};
 
 /// The memories that pass `filter`, newest first, as they are indexed: no file is read.
 ///

@@ -1,12 +1,9 @@
 //! Which memories have equal titles in one namespace, as of a snapshot.
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::Weak;
+use std::sync::{Arc, Mutex, Weak};
 
 use crate::index::Snapshot;
-use crate::model::Memory;
-use crate::model::normalized_namespace;
+use crate::model::{Memory, normalized_namespace};
 
 /// Files of one title, as they are indexed in one view.
 pub(in crate::engine) type Files = Arc<Vec<String>>;

@@ -2,19 +2,12 @@
 //!
 //! Promise: nothing is read from anywhere else. Everything is opened here, and only here.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::OnceLock;
-use std::sync::TryLockError;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use crate::clock::Clock;
 use crate::engine::error::EngineError;
@@ -26,20 +19,12 @@ use crate::engine::live::shared_titles::SharedTitles;
 use crate::engine::live::watch_state::Watching;
 use crate::engine::locked::locked;
 use crate::engine::options::Options;
-use crate::files::LinkPolicy;
-use crate::files::Lock;
-use crate::files::Medium;
-use crate::files::Place;
-use crate::files::Storage;
-use crate::files::Store;
-use crate::index::Index;
-use crate::index::Snapshot;
+use crate::files::{LinkPolicy, Lock, Medium, Place, Storage, Store};
 use crate::index::embedded::EmbeddedIndex;
+use crate::index::{Index, Snapshot};
 use crate::journal::Journal;
 use crate::lifecycle::Life;
-use crate::model::Handle;
-use crate::model::Layout;
-use crate::model::Stem;
+use crate::model::{Handle, Layout, Stem};
 use crate::words::Language;
 
 /// The directory of a store with its index. Shared between threads.

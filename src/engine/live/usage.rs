@@ -5,28 +5,18 @@
 //! on the answer: those with a tier or an end, or where the filter wants a tier, an importance or a
 //! confidence.
 
-use std::sync::Arc;
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use crate::engine::error::EngineError;
 use crate::engine::live::store::LiveStore;
 use crate::index::AsOf;
-use crate::journal::JournalError;
-use crate::journal::Record;
-use crate::journal::SESSION;
-use crate::journal::Uses;
+use crate::journal::{JournalError, Record, SESSION, Uses};
 use crate::lifecycle;
-use crate::lifecycle::State;
-use crate::lifecycle::Stated;
-use crate::model::Memory;
-use crate::model::Stem;
-use crate::model::Tier;
-use crate::model::Timestamp;
-use crate::model::Usage;
+use crate::lifecycle::{State, Stated};
+use crate::model::{Memory, Stem, Tier, Timestamp, Usage};
 
 pub(in crate::engine) const UNRECORDED: &str = "uses and changes are not recorded";
 

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::watch_state::Watching;
 use crate::engine::locked::locked;
-use crate::files::Medium;
-use crate::files::Place;
+use crate::files::{Medium, Place};
 use crate::format::is_memory_name;
 use crate::watch::Watch;
 

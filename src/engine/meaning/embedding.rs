@@ -10,34 +10,22 @@
 //! middle of ranking, because only there the names in it are known. What goes to a host loses its
 //! credentials first.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
 
-use crate::embed::EmbedError;
-use crate::embed::Embedder;
-use crate::embed::Vector;
+use crate::embed::{EmbedError, Embedder, Vector};
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
 use crate::engine::live::indexing::Progress;
-use crate::engine::live::leader;
-use crate::engine::meaning::models;
-use crate::engine::meaning::models::Meaning;
-use crate::engine::meaning::models::Wake;
-use crate::engine::meaning::outage;
+use crate::engine::live::{current_snapshot, leader};
+use crate::engine::meaning::models::{Meaning, Wake};
+use crate::engine::meaning::{models, outage};
 use crate::engine::texts::parse;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
-use crate::index::Embedded;
-use crate::index::Snapshot;
-use crate::index::Unembedded;
-use crate::index::passage;
+use crate::index::{Embedded, Snapshot, Unembedded, passage};
 use crate::model::Memory;
 use crate::secrets;
 use crate::vectors::Key;

@@ -5,7 +5,6 @@ pub(in crate::engine) mod models;
 pub(in crate::engine) mod outage;
 pub(in crate::engine) mod status;
 
-pub use embedding::embed_all;
-pub use embedding::embed_few;
+pub use embedding::{embed_all, embed_few};
 pub use outage::outage;
 pub use status::meaning_status;

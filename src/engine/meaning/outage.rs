@@ -9,14 +9,9 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use crate::embed::EmbedError;
-use crate::embed::Embedder;
+use crate::embed::{EmbedError, Embedder};
 use crate::engine::meaning::models;
-use crate::engine::meaning::models::FIRST_PAUSE;
-use crate::engine::meaning::models::LONGEST_PAUSE;
-use crate::engine::meaning::models::Meaning;
-use crate::engine::meaning::models::Outage;
-use crate::engine::meaning::models::Wake;
+use crate::engine::meaning::models::{FIRST_PAUSE, LONGEST_PAUSE, Meaning, Outage, Wake};
 use crate::files;
 
 /// Longer reasons are cut.

@@ -2,11 +2,8 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
-use crate::engine::meaning::models;
-use crate::engine::meaning::models::Meaning;
-use crate::engine::meaning::models::Outage;
-use crate::engine::meaning::models::embedder;
-use crate::engine::meaning::outage;
+use crate::engine::meaning::models::{Meaning, Outage, embedder};
+use crate::engine::meaning::{models, outage};
 use crate::index::Coverage;
 
 /// The number of memories that have vectors, and the model that answers until all have.

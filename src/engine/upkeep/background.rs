@@ -3,22 +3,15 @@
 //! Everything that can wake it is one [`Event`]. It sleeps while nothing happens; only the leader
 //! wakes twice a second to say that it is there.
 
-use std::sync::Arc;
-use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::committer::Committer;
-use crate::engine::live::changes;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::indexing;
-use crate::engine::live::leader;
-use crate::engine::live::leader::BEAT;
-use crate::engine::live::leader::Lead;
-use crate::engine::live::usage;
+use crate::engine::live::leader::{BEAT, Lead};
+use crate::engine::live::{changes, current_snapshot, indexing, leader, usage};
 use crate::engine::meaning::embedding::Embedding;
 use crate::engine::ops::expiry;
 use crate::engine::parts::Engine;

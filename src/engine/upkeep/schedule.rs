@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::error::EngineError;
-use crate::engine::ops::maintenance::perform;
-use crate::engine::ops::maintenance::propose;
 use crate::engine::ops::maintenance::proposed::Proposed;
+use crate::engine::ops::maintenance::{perform, propose};
 use crate::engine::ops::past::kept;
 use crate::engine::parts::Engine;
 use crate::files::Lock;

@@ -4,13 +4,10 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::marker::PhantomData;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::files::leave_line;
-use crate::files::take_lines;
+use crate::files::{leave_line, take_lines};
 
 /// The tool that a commit names for a change without a note.
 pub(in crate::engine) const BY_HAND: &str = "by hand";

@@ -5,11 +5,7 @@
 //! ([`Writer::note_change`]). When each fails, [`crate::files::WritableStorage`] says.
 
 use crate::engine::write::writer::Writer;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Replaced;
-use crate::files::ReplacedText;
-use crate::files::Version;
+use crate::files::{FilesError, Place, Replaced, ReplacedText, Version};
 
 /// A memory's place and its name there.
 pub(in crate::engine) type At<'a> = (Place, &'a str);

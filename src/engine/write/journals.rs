@@ -2,8 +2,7 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::write::writer::Writer;
-use crate::files::FilesError;
-use crate::files::Replaced;
+use crate::files::{FilesError, Replaced};
 
 /// Maximum number of attempts to write a journal that lines are appended to meanwhile.
 const MAX_TRIES: usize = 16;

@@ -4,13 +4,9 @@ use crate::engine::error::EngineError;
 use crate::engine::write::screen;
 use crate::engine::write::screen::Screened;
 use crate::engine::write::writer::Writer;
-use crate::files::FilesError;
-use crate::files::Place;
+use crate::files::{FilesError, Place};
 use crate::format;
-use crate::model::Handle;
-use crate::model::NewMemory;
-use crate::model::Stem;
-use crate::model::Timestamp;
+use crate::model::{Handle, NewMemory, Stem, Timestamp};
 
 /// New names drawn before giving up; a second one is needed once in four billion times.
 pub(in crate::engine) const MAX_DRAWS: usize = 16;

@@ -1,18 +1,12 @@
 //! Writes one changed memory, if its file is as it was read.
 
 use crate::engine::error::EngineError;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
+use crate::engine::texts::{parse, stem_of};
 use crate::engine::write::replace;
-use crate::engine::write::screen::Screened;
-use crate::engine::write::screen::preview;
+use crate::engine::write::screen::{Screened, preview};
 use crate::engine::write::writer::Writer;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Replaced;
-use crate::files::Version;
-use crate::model::Memory;
-use crate::model::Stem;
+use crate::files::{FilesError, Place, Replaced, Version};
+use crate::model::{Memory, Stem};
 
 /// Writes the text that contradicts another one as a memory of its own.
 pub(in crate::engine) fn put_aside(

@@ -8,11 +8,7 @@
 use crate::engine::texts::stem_of;
 use crate::engine::write::tombstones;
 use crate::engine::write::writer::Writer;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Replaced;
-use crate::files::ReplacedText;
-use crate::files::Version;
+use crate::files::{FilesError, Place, Replaced, ReplacedText, Version};
 
 /// Replaces the text of a memory that was read as `seen`; what stood there comes into the history,
 /// or where there is none, into the archive if somebody wrote it by hand.

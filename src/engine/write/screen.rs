@@ -8,15 +8,12 @@
 
 use std::borrow::Cow;
 
-use crate::engine::error::EngineError;
-use crate::engine::error::FoundSecret;
+use crate::engine::error::{EngineError, FoundSecret};
 use crate::engine::texts::stem_of;
 use crate::engine::write::writer::Writer;
-use crate::format;
 use crate::model::Memory;
-use crate::secrets;
-use crate::secrets::Policy;
-use crate::secrets::Secret;
+use crate::secrets::{Policy, Secret};
+use crate::{format, secrets};
 
 /// Credentials that were found in a text that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

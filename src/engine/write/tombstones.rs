@@ -3,19 +3,15 @@
 //! An id is nobody else's, so its tombstone is about every file of that name. Other names are used
 //! again: there it is about the texts that were purged, and what became of them.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::engine::error::EngineError;
 use crate::engine::live::reading;
-use crate::engine::texts::FOLDERS;
-use crate::engine::texts::name_of;
+use crate::engine::texts::{FOLDERS, name_of};
 use crate::engine::write::writer::Writer;
 use crate::files::tombstone_of;
 use crate::format::Tombstone;
-use crate::git::Id;
-use crate::git::Repository;
+use crate::git::{Id, Repository};
 use crate::model::Stem;
 
 /// The word that the memory `stem` was purged, here or on another machine.

@@ -3,12 +3,9 @@
 //! Uses and records go to the journal. Losing one costs a count, never the operation that it is about,
 //! so a journal that cannot be written is a warning.
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::error::EngineError;
 use crate::engine::live::names::Recalled;
@@ -23,8 +20,7 @@ use crate::engine::write::recent::Recent;
 use crate::files::WritableStorage;
 use crate::journal::Record;
 use crate::lifecycle::WritePolicy;
-use crate::model::Stem;
-use crate::model::is_possible_time;
+use crate::model::{Stem, is_possible_time};
 use crate::secrets::Policy;
 
 /// Changes the memories of one store.

@@ -1,64 +1,29 @@
 //! Commits what changed since the newest commit.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::engine::error::EngineError;
-use crate::engine::history::History;
-use crate::engine::history::commits::compare::COMMITTED;
-use crate::engine::history::commits::compare::Difference;
-use crate::engine::history::commits::compare::Done;
-use crate::engine::history::commits::compare::OWN_CHANGE;
-use crate::engine::history::commits::compare::Why;
-use crate::engine::history::commits::compare::are_journals;
-use crate::engine::history::commits::compare::compare;
-use crate::engine::history::commits::compare::compare_all;
-use crate::engine::history::commits::compare::compare_settings;
-use crate::engine::history::commits::compare::memory_changes;
-use crate::engine::history::commits::compare::pass_over_left_out;
-use crate::engine::history::commits::compare::stamped;
-use crate::engine::history::commits::dates;
-use crate::engine::history::commits::journals;
-use crate::engine::history::commits::message::Attribution;
-use crate::engine::history::commits::message::ChangeKind;
-use crate::engine::history::commits::message::MemoryChange;
-use crate::engine::history::commits::message::message;
-use crate::engine::history::commits::quarantine;
-use crate::engine::history::commits::replaced;
+use crate::engine::history::commits::compare::{
+    COMMITTED, Difference, Done, OWN_CHANGE, Why, are_journals, compare, compare_all,
+    compare_settings, memory_changes, pass_over_left_out, stamped,
+};
+use crate::engine::history::commits::message::{Attribution, ChangeKind, MemoryChange, message};
 use crate::engine::history::commits::replaced::AfterReplaced;
-use crate::engine::history::commits::take_over;
-use crate::engine::history::commits::unfinished;
 use crate::engine::history::commits::unfinished::Unfinished;
-use crate::engine::history::consent;
-use crate::engine::history::git_work;
-use crate::engine::history::git_work::begin_git_work;
-use crate::engine::history::git_work::committed_to;
-use crate::engine::history::repair;
-use crate::engine::history::tidy;
-use crate::engine::live::leader;
+use crate::engine::history::commits::{
+    dates, journals, quarantine, replaced, take_over, unfinished,
+};
+use crate::engine::history::git_work::{begin_git_work, committed_to};
+use crate::engine::history::{History, consent, git_work, repair, tidy};
 use crate::engine::live::pending::Pending;
-use crate::engine::live::reading;
-use crate::engine::live::usage;
+use crate::engine::live::{leader, reading, usage};
 use crate::engine::options::SETTINGS;
-use crate::engine::texts::name_of;
-use crate::engine::texts::parse;
-use crate::engine::write::change_notes;
-use crate::engine::write::change_notes::BY_HAND;
-use crate::engine::write::change_notes::ChangeNotes;
-use crate::engine::write::change_notes::FOUND;
-use crate::engine::write::replace;
-use crate::files::Place;
-use crate::files::Version;
-use crate::files::is_journal;
+use crate::engine::texts::{name_of, parse};
+use crate::engine::write::change_notes::{BY_HAND, ChangeNotes, FOUND};
+use crate::engine::write::{change_notes, replace};
+use crate::files::{Place, Version, is_journal};
 use crate::format::is_memory_name;
-use crate::git::Author;
-use crate::git::Id;
-use crate::git::NewText;
-use crate::git::Owner;
-use crate::git::RESUME;
-use crate::git::Repository;
-use crate::git::Staged;
-use crate::git::Trees;
+use crate::git::{Author, Id, NewText, Owner, RESUME, Repository, Staged, Trees};
 
 /// Result of an attempt to commit.
 #[derive(Debug, Clone, PartialEq, Eq)]

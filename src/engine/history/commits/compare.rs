@@ -2,27 +2,16 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::engine::history::commits::message::ChangeKind;
-use crate::engine::history::commits::message::MemoryChange;
-use crate::engine::history::commits::message::Reason;
+use crate::engine::history::commits::message::{ChangeKind, MemoryChange, Reason};
 use crate::engine::live::reading;
 use crate::engine::options::SETTINGS;
-use crate::files::Entry;
-use crate::files::FilesError;
-use crate::files::JOURNALS;
-use crate::files::Listing;
-use crate::files::Place;
-use crate::files::Version;
-use crate::files::is_journal;
-use crate::files::tombstone_of;
+use crate::files::{
+    Entry, FilesError, JOURNALS, Listing, Place, Version, is_journal, tombstone_of,
+};
 use crate::format::is_memory_name;
-use crate::git::Id;
-use crate::git::Repository;
-use crate::git::Stamped;
-use crate::git::Trees;
+use crate::git::{Id, Repository, Stamped, Trees};
 use rayon::prelude::*;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The changes of memories behind the files that differ: a file that is gone from one place and new in
 /// another was moved.

@@ -7,33 +7,20 @@
 //! its text is from. Where the file was older than that commit, as in a folder of notes that became a
 //! store, the journal of whoever committed it says how old. The text stays as it is.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use chrono::DateTime;
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta};
 
 use crate::engine::error::EngineError;
-use crate::engine::history::History;
-use crate::engine::history::commits::commit_message;
 use crate::engine::history::commits::compare::Difference;
-use crate::engine::history::commits::quarantine;
-use crate::engine::history::consent;
+use crate::engine::history::commits::{commit_message, quarantine};
 use crate::engine::history::merge_plan::Step;
-use crate::engine::history::past_commits;
 use crate::engine::history::past_commits::PastCommits;
+use crate::engine::history::{History, consent, past_commits};
 use crate::engine::texts::stem_of;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Version;
-use crate::files::read_derived;
-use crate::files::write_derived;
-use crate::git::Id;
-use crate::git::LastChanges;
-use crate::git::Repository;
-use crate::journal::DATE;
-use crate::journal::RESTORE;
-use crate::journal::Record;
+use crate::files::{FilesError, Place, Version, read_derived, write_derived};
+use crate::git::{Id, LastChanges, Repository};
+use crate::journal::{DATE, RESTORE, Record};
 
 /// Dates the notes that git wrote since this was done last: a clone, a checkout or a pull that
 /// somebody made. Costs a look at the newest commit's id where there was none.

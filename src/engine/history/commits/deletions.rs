@@ -5,19 +5,14 @@
 //! no memory is looked for. Losses are counted from the *deletion baseline*, the last state that somebody
 //! accepted or that was in step a day ago, so that many small losses count as a large one.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::compare::is_ours;
-use crate::engine::history::merge_plan::Plan;
-use crate::engine::history::merge_plan::Step;
-use crate::engine::history::merge_plan::stem_of_path;
+use crate::engine::history::merge_plan::{Plan, Step, stem_of_path};
 use crate::format::content_start;
-use crate::git::Id;
-use crate::git::PathChange;
-use crate::git::Repository;
+use crate::git::{Id, PathChange, Repository};
 
 /// More deletions than this are too many if they are also more than a fifth of all memories: a
 /// person who tidies up by hand deletes no more.

@@ -11,25 +11,17 @@
 //! lines, also with lines that are not committed yet; what is added while one is replaced is added
 //! to the new one (`files/journals`).
 
-use std::collections::BTreeMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
-use crate::engine::error::EngineError;
-use crate::engine::error::FoundSecret;
+use crate::engine::error::{EngineError, FoundSecret};
 use crate::engine::history::History;
-use crate::engine::history::commits::compare::COMMITTED;
-use crate::engine::history::commits::compare::Difference;
+use crate::engine::history::commits::compare::{COMMITTED, Difference};
 use crate::engine::write::screen::found_in;
-use crate::files::JOURNALS;
-use crate::files::is_journal;
-use crate::files::journal_lock;
-use crate::git::Id;
-use crate::git::Repository;
-use crate::git::Trees;
+use crate::files::{JOURNALS, is_journal, journal_lock};
+use crate::git::{Id, Repository, Trees};
 
 /// Time after the last commit made here until journals alone are committed: else each use
 /// would be one.
@@ -165,8 +157,7 @@ mod tests {
     use crate::clock::FixedClock;
     use crate::engine::history::commits::commit;
     use crate::engine::history::commits::commit::Committed;
-    use crate::engine::options::GitOptions;
-    use crate::engine::options::Options;
+    use crate::engine::options::{GitOptions, Options};
 
     /// An engine on the store at `root` as a process opens it so many minutes after the first one.
     fn engine(root: &Path, minutes: i64) -> Engine {

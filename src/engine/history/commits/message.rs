@@ -1,7 +1,6 @@
 //! Writes the message of a commit.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 use crate::engine::texts::stem_of;

@@ -6,23 +6,16 @@
 
 use std::collections::HashSet;
 
-use crate::engine::error::EngineError;
-use crate::engine::error::Leak;
-use crate::engine::error::Quarantined;
+use crate::engine::error::{EngineError, Leak, Quarantined};
 use crate::engine::history::History;
-use crate::engine::history::commits::compare::COMMITTED;
-use crate::engine::history::commits::compare::is_ours;
+use crate::engine::history::commits::compare::{COMMITTED, is_ours};
 use crate::engine::history::commits::journals::credentials_since;
 use crate::engine::live::reading;
 use crate::engine::texts::name_of;
-use crate::engine::write::screen::not_allowed;
-use crate::engine::write::screen::not_allowed_by;
-use crate::files::Place;
-use crate::files::is_journal;
+use crate::engine::write::screen::{not_allowed, not_allowed_by};
+use crate::files::{Place, is_journal};
 use crate::format;
-use crate::git::CommitInfo;
-use crate::git::Id;
-use crate::git::Repository;
+use crate::git::{CommitInfo, Id, Repository};
 use crate::secrets::Policy;
 
 /// The credentials in everything that was ever committed.

@@ -7,36 +7,22 @@
 
 use std::collections::BTreeSet;
 
-use crate::engine::error::BROKEN;
-use crate::engine::error::DEPTH;
-use crate::engine::error::EngineError;
-use crate::engine::error::FOLDER;
-use crate::engine::error::MARKERS;
-use crate::engine::error::NAME;
-use crate::engine::error::NAMED;
-use crate::engine::error::Quarantined;
-use crate::engine::error::SIZE;
-use crate::engine::error::SYSTEM;
-use crate::engine::history::History;
-use crate::engine::history::commits::compare;
-use crate::engine::history::commits::compare::Difference;
-use crate::engine::history::commits::compare::is_ours;
-use crate::engine::history::commits::journals;
+use crate::engine::error::{
+    BROKEN, DEPTH, EngineError, FOLDER, MARKERS, NAME, NAMED, Quarantined, SIZE, SYSTEM,
+};
+use crate::engine::history::commits::compare::{Difference, is_ours};
 use crate::engine::history::commits::journals::credentials_since;
-use crate::engine::history::consent;
+use crate::engine::history::commits::{compare, journals};
+use crate::engine::history::{History, consent};
 use crate::engine::live::reading;
 use crate::engine::locked::locked;
 use crate::engine::options::SETTINGS;
-use crate::engine::texts::name_of;
-use crate::engine::texts::stem_of;
+use crate::engine::texts::{name_of, stem_of};
 use crate::engine::write::screen::not_allowed;
 use crate::files::is_journal;
 use crate::format;
 use crate::format::are_settings;
-use crate::git::Id;
-use crate::git::Owner;
-use crate::git::PathRejection;
-use crate::git::Repository;
+use crate::git::{Id, Owner, PathRejection, Repository};
 use crate::model::Stem;
 use crate::secrets::Policy;
 

@@ -10,35 +10,20 @@
 //! those that memdir did not write itself (`.memdir/written.log`) become `archive/NAME.replaced-<16
 //! hex>.md`. Merges keep none, as both sides of one are commits; nor does `redact`.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::error::EngineError;
-use crate::engine::history::History;
-use crate::engine::history::commits::compare::COMMITTED;
-use crate::engine::history::commits::compare::Difference;
-use crate::engine::history::commits::message::Attribution;
-use crate::engine::history::commits::message::ChangeKind;
-use crate::engine::history::commits::message::MemoryChange;
-use crate::engine::history::commits::message::message;
-use crate::engine::history::commits::quarantine;
-use crate::engine::history::commits::unfinished;
-use crate::engine::history::consent;
-use crate::engine::history::git_work;
+use crate::engine::history::commits::compare::{COMMITTED, Difference};
+use crate::engine::history::commits::message::{Attribution, ChangeKind, MemoryChange, message};
+use crate::engine::history::commits::{quarantine, unfinished};
 use crate::engine::history::past_commits::PastCommits;
+use crate::engine::history::{History, consent, git_work};
 use crate::engine::live::reading;
-use crate::engine::texts::name_of;
-use crate::engine::texts::stem_of;
-use crate::engine::write::change_notes::BY_HAND;
-use crate::engine::write::change_notes::ChangeNotes;
-use crate::engine::write::screen;
-use crate::engine::write::tombstones;
-use crate::files::Place;
-use crate::files::ReplacedText;
-use crate::git::Id;
-use crate::git::NewText;
-use crate::git::Repository;
-use crate::git::Staged;
+use crate::engine::texts::{name_of, stem_of};
+use crate::engine::write::change_notes::{BY_HAND, ChangeNotes};
+use crate::engine::write::{screen, tombstones};
+use crate::files::{Place, ReplacedText};
+use crate::git::{Id, NewText, Repository, Staged};
 
 /// A text that some commit is to hold before the files are committed as they are now.
 struct Former {

@@ -4,12 +4,7 @@ use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::dates;
 use crate::engine::history::commits::deletions::is_memory;
-use crate::git::Address;
-use crate::git::Id;
-use crate::git::Network;
-use crate::git::Owner;
-use crate::git::RemoteBranches;
-use crate::git::Repository;
+use crate::git::{Address, Id, Network, Owner, RemoteBranches, Repository};
 
 pub(in crate::engine) fn checked_out(
     repository: &Repository,

@@ -9,20 +9,14 @@
 //! Which files were written is noted below `.memdir/`; that note may be lost. Then an edit of such a
 //! file, made before the merge was ended, may be taken for one of the version before it.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::compare::Difference;
-use crate::files::begin_lines;
-use crate::files::is_below_journals;
-use crate::files::leave_line;
-use crate::files::lines_at;
-use crate::files::remove_lines;
-use crate::git::Id;
-use crate::git::Repository;
+use crate::files::{begin_lines, is_below_journals, leave_line, lines_at, remove_lines};
+use crate::git::{Id, Repository};
 
 /// References of such commits; their names end with the branch.
 const REFERENCES: &str = "refs/memdir/merging/";

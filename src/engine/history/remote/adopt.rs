@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::merge_plan::Plan;
-use crate::git::Id;
-use crate::git::Repository;
+use crate::git::{Id, Repository};
 
 /// A commit that rests on `tip` alone and holds the files of `head` after `plan`; `tip` itself
 /// if that is all the same.

@@ -3,25 +3,17 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::engine::history::commits::compare;
-use crate::engine::history::commits::quarantine;
-use crate::engine::history::commits::unfinished;
 use crate::engine::history::commits::unfinished::Unfinished;
+use crate::engine::history::commits::{compare, quarantine, unfinished};
 use crate::engine::history::merge_plan::Step;
 use crate::engine::history::remote::foreign_files::lies_behind_link;
 use crate::engine::history::remote::journal_union::united;
 use crate::engine::texts::stem_of;
 use crate::engine::write::journals::put_journal;
 use crate::engine::write::put;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Replaced;
-use crate::files::is_below_journals;
-use crate::format::Merged;
-use crate::format::Side;
-use crate::format::merge;
-use crate::git::Id;
-use crate::git::Repository;
+use crate::files::{FilesError, Place, Replaced, is_below_journals};
+use crate::format::{Merged, Side, merge};
+use crate::git::{Id, Repository};
 
 /// Does the steps. The path of a file that is another one than was planned for, if there is
 /// one: the steps of other files are done all the same.

@@ -1,20 +1,15 @@
 //! The thread that comes into step with the remote, beside the one that commits: a remote may keep
 //! silent for minutes, and what is written meanwhile is committed all the same.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
 
-use crate::engine::history::History;
-use crate::engine::history::consent;
-use crate::engine::history::remote::exchanged::Accept;
-use crate::engine::history::remote::exchanged::Exchanged;
+use crate::engine::history::remote::exchanged::{Accept, Exchanged};
 use crate::engine::history::remote::setup;
 use crate::engine::history::warn_once::WarnOnce;
+use crate::engine::history::{History, consent};
 
 /// Everything that can wake it.
 #[derive(Debug)]

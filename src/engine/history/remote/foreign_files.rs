@@ -8,12 +8,8 @@ use std::path::Path;
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::files::FilesError;
-use crate::files::Version;
-use crate::git::Id;
-use crate::git::OtherChange;
-use crate::git::Owner;
-use crate::git::Repository;
+use crate::files::{FilesError, Version};
+use crate::git::{Id, OtherChange, Owner, Repository};
 
 /// A larger file is left to git.
 const LARGEST: u64 = 10 << 20;

@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::engine::error::EngineError;
-use crate::engine::history::merge_plan::Plan;
-use crate::engine::history::merge_plan::Sources;
-use crate::engine::history::merge_plan::Step;
+use crate::engine::history::merge_plan::{Plan, Sources, Step};
 use crate::files::is_below_journals;
 use crate::format::unite_journals;
-use crate::git::Id;
-use crate::git::PathChange;
+use crate::git::{Id, PathChange};
 
 /// Plans how the journals of the local side take in what the other one changed.
 pub(in crate::engine) fn unite(

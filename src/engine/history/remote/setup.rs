@@ -3,24 +3,15 @@
 use std::path::Path;
 
 use crate::engine::error::EngineError;
-use crate::engine::history::History;
 use crate::engine::history::commits::outgoing_secrets;
-use crate::engine::history::commits::take_over::Content;
-use crate::engine::history::commits::take_over::MOST_LOOKED_AT;
-use crate::engine::history::commits::take_over::checked_out;
-use crate::engine::history::commits::take_over::has;
-use crate::engine::history::commits::take_over::look_into;
-use crate::engine::history::consent;
+use crate::engine::history::commits::take_over::{
+    Content, MOST_LOOKED_AT, checked_out, has, look_into,
+};
 use crate::engine::history::consent::is_same_remote;
-use crate::engine::history::remote::exchange;
-use crate::engine::history::remote::exchanged::Accept;
-use crate::engine::history::remote::exchanged::Exchanged;
-use crate::engine::history::remote::state;
-use crate::git::Address;
-use crate::git::Owner;
-use crate::git::RemoteBranches;
-use crate::git::Repository;
-use crate::git::without_credentials;
+use crate::engine::history::remote::exchanged::{Accept, Exchanged};
+use crate::engine::history::remote::{exchange, state};
+use crate::engine::history::{History, consent};
+use crate::git::{Address, Owner, RemoteBranches, Repository, without_credentials};
 
 /// A remote as the user names it.
 #[derive(Debug, Clone, Copy)]

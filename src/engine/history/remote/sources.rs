@@ -2,23 +2,15 @@
 //!
 //! Promise: a walk through commits is made once for all memories, and only when a memory needs it.
 
-use std::cell::OnceCell;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::engine::error::EngineError;
-use crate::engine::history::merge_plan::Lying;
-use crate::engine::history::merge_plan::Sources;
-use crate::engine::history::merge_plan::stem_of_path;
+use crate::engine::history::merge_plan::{Lying, Sources, stem_of_path};
 use crate::engine::texts::name_of;
 use crate::engine::write::tombstones::all_texts_since_added;
 use crate::files::tombstone_of;
-use crate::git::Id;
-use crate::git::LastChanges;
-use crate::git::Repository;
+use crate::git::{Id, LastChanges, Repository};
 
 /// A merge's texts and times.
 pub(in crate::engine) struct Commits<'a> {

@@ -2,18 +2,12 @@
 
 use std::fmt::Write;
 
-use crate::engine::error::EngineError;
-use crate::engine::error::Quarantined;
-use crate::engine::history::History;
+use crate::engine::error::{EngineError, Quarantined};
 use crate::engine::history::commits::quarantine;
-use crate::engine::history::consent;
 use crate::engine::history::consent::Remote;
 use crate::engine::history::remote::exchanged::Exchanged;
-use crate::git::Id;
-use crate::git::Means;
-use crate::git::Network;
-use crate::git::Owner;
-use crate::git::Repository;
+use crate::engine::history::{History, consent};
+use crate::git::{Id, Means, Network, Owner, Repository};
 
 /// Result of the last attempt to come into step.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

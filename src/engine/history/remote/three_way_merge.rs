@@ -9,27 +9,15 @@ use std::collections::BTreeMap;
 use chrono::DateTime;
 
 use crate::engine::error::EngineError;
-use crate::engine::history::merge_plan::Lying;
-use crate::engine::history::merge_plan::Plan;
-use crate::engine::history::merge_plan::Sources;
-use crate::engine::history::merge_plan::Step;
-use crate::engine::history::merge_plan::stem_of_path;
+use crate::engine::history::merge_plan::{Lying, Plan, Sources, Step, stem_of_path};
 use crate::engine::history::remote::journal_union;
 use crate::engine::options::SETTINGS;
 use crate::files::is_below_journals;
-use crate::format::Merged;
-use crate::format::Side;
-use crate::format::Tombstone;
-use crate::format::are_settings;
-use crate::format::aside_as;
-use crate::format::is_aside_of;
-use crate::format::merge;
-use crate::format::merge_settings;
-use crate::format::parse;
-use crate::git::Id;
-use crate::git::PathChange;
-use crate::model::Link;
-use crate::model::Stem;
+use crate::format::{
+    Merged, Side, Tombstone, are_settings, aside_as, is_aside_of, merge, merge_settings, parse,
+};
+use crate::git::{Id, PathChange};
+use crate::model::{Link, Stem};
 
 /// Plans how the local side takes in what the other one changed. Both lists of changes begin at
 /// what they come from together.
@@ -507,8 +495,7 @@ pub(in crate::engine) fn is_conflict(link: &Link) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-    use std::collections::HashMap;
+    use std::collections::{BTreeSet, HashMap};
 
     use super::*;
 

@@ -3,17 +3,12 @@
 //! Promises: a file that is gone without a word may be lost as well as deleted. So its text goes to
 //! the archive, or stays where it is; only a tombstone takes a text away.
 
-use std::collections::BTreeSet;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::deletions::is_memory;
-use crate::engine::history::merge_plan::Plan;
-use crate::engine::history::merge_plan::Sources;
-use crate::engine::history::merge_plan::Step;
-use crate::engine::history::merge_plan::stem_of_path;
-use crate::engine::history::with::side::Files;
-use crate::engine::history::with::side::Found;
+use crate::engine::history::merge_plan::{Plan, Sources, Step, stem_of_path};
+use crate::engine::history::with::side::{Files, Found};
 use crate::git::Id;
 use crate::model::Stem;
 

@@ -11,20 +11,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::merge_plan::stem_of_path;
-use crate::engine::history::with::side::Side;
-use crate::engine::history::with::side::WITH;
-use crate::files::FilesError;
-use crate::files::STATE_FOLDER;
-use crate::files::Storage;
-use crate::files::Store;
+use crate::engine::history::with::side::{Side, WITH};
+use crate::files::{FilesError, STATE_FOLDER, Storage, Store};
 use crate::git::Id;
 
 /// Files that were in common, by their paths below the store's folder.

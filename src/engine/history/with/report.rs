@@ -1,13 +1,10 @@
 //! Options and report of a sync between two stores.
 
-use std::collections::BTreeMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use crate::engine::history::commits::deletions::is_memory;
-use crate::engine::history::merge_plan::Plan;
-use crate::engine::history::merge_plan::Step;
-use crate::engine::history::merge_plan::stem_of_path;
+use crate::engine::history::merge_plan::{Plan, Step, stem_of_path};
 use crate::engine::history::with::side::Files;
 
 /// Which of two stores takes in what the other one has.

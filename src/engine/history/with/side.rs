@@ -5,22 +5,12 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::merge_plan::stem_of_path;
-use crate::files::Entry;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::STATE_FOLDER;
-use crate::files::Storage;
-use crate::files::Store;
-use crate::files::tombstone_of;
-use crate::format::first_conflict_marker;
-use crate::format::is_memory_name;
-use crate::git::Id;
-use crate::git::untaken;
+use crate::files::{Entry, FilesError, Place, STATE_FOLDER, Storage, Store, tombstone_of};
+use crate::format::{first_conflict_marker, is_memory_name};
+use crate::git::{Id, untaken};
 use crate::journal::Journal;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 /// A file, as it was when it was looked at.

@@ -1,25 +1,17 @@
 //! Where texts, and what is said of stems, are found in two folders.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::deletions::is_memory;
-use crate::engine::history::merge_plan::Lying;
-use crate::engine::history::merge_plan::Plan;
-use crate::engine::history::merge_plan::Sources;
-use crate::engine::history::merge_plan::stem_of_path;
+use crate::engine::history::merge_plan::{Lying, Plan, Sources, stem_of_path};
 use crate::engine::history::remote::three_way_merge;
 use crate::engine::history::with::record::Base;
-use crate::engine::history::with::side::Files;
-use crate::engine::history::with::side::Side;
+use crate::engine::history::with::side::{Files, Side};
 use crate::engine::write::tombstones::texts_since_added;
 use crate::files::tombstone_of;
-use crate::git::Honoured;
-use crate::git::Id;
-use crate::git::PathChange;
-use crate::git::Repository;
+use crate::git::{Honoured, Id, PathChange, Repository};
 
 /// Where texts are found.
 pub(in crate::engine) struct Texts<'a> {

@@ -4,16 +4,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::fs::File;
-use std::path::Path;
-use std::path::PathBuf;
-use std::time::Duration;
-use std::time::SystemTime;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use super::*;
 use crate::clock::FixedClock;
 use crate::engine::Engine;
-use crate::engine::options::GitOptions;
-use crate::engine::options::Options;
+use crate::engine::options::{GitOptions, Options};
 use crate::files::dying_at;
 
 /// An engine as a process opens it; with `git` it commits.
